@@ -1,0 +1,71 @@
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Print a table on the controller's screen, and keep it as a page and as JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from typing import Any
+
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+
+from ansible_collections.gaudi3.scale.plugins.module_utils.rendered_files import WantedFile, pending, write
+from ansible_collections.gaudi3.scale.plugins.module_utils.report_page import report_page
+from ansible_collections.gaudi3.scale.plugins.module_utils.text_table import text_table
+
+ARGUMENTS = {
+    "title": {"type": "str", "required": True},
+    "rows": {"type": "list", "elements": "dict", "required": True},
+    "columns": {"type": "list", "elements": "str", "required": True},
+    "notes": {"type": "list", "elements": "str", "default": []},
+    "charts": {
+        "type": "list",
+        "elements": "dict",
+        "default": [],
+        "options": {
+            "title": {"type": "str", "required": True},
+            "x_label": {"type": "str", "required": True},
+            "y_label": {"type": "str", "required": True},
+            "points": {"type": "list", "elements": "list", "required": True},
+        },
+    },
+    "path": {"type": "path"},
+}
+
+
+class ActionModule(ActionBase):
+    """See the documentation of the module ``gaudi3.scale.report``."""
+
+    TRANSFERS_FILES = False
+    _requires_connection = False
+
+    def run(self, tmp: Any = None, task_vars: Any = None) -> dict[str, Any]:
+        """Print, write, and return the table."""
+        super().run(tmp, task_vars)
+        options = self.validate_argument_spec(argument_spec=ARGUMENTS)[1]
+        table = text_table(options["rows"], options["columns"])
+        Display().display("\n".join(["", options["title"], table, *(f"  {note}" for note in options["notes"]), ""]))
+        files = [] if options["path"] is None or self._task.check_mode else _keep(options)
+        return {"changed": False, "text": table, "files": files}
+
+
+def _keep(options: dict[str, Any]) -> list[str]:
+    """Write the page and the JSON beside each other; returns their paths."""
+    base = os.path.abspath(os.path.expanduser(options["path"]))
+    page = report_page(
+        options["title"],
+        subtitle=time.strftime("%Y-%m-%d %H:%M:%S %Z"),
+        rows=options["rows"],
+        columns=options["columns"],
+        notes=options["notes"],
+        charts=options["charts"],
+    )
+    data = json.dumps({name: options[name] for name in ("title", "rows", "notes", "charts")}, indent=2) + "\n"
+    wanted = [WantedFile(f"{base}.html", page), WantedFile(f"{base}.json", data)]
+    for change in pending(wanted):
+        write(change)
+    return [file.path for file in wanted]

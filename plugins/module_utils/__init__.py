@@ -1,0 +1,6 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""The core of gaudi3.scale: standard library only, no Ansible, no torch.
+
+Ansible ships these files to the nodes as module_utils; the wheel ships the same files as ``gaudi3_scale.core``.
+"""

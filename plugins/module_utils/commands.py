@@ -1,0 +1,57 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""Running a program on the node, as a value that a test can replace."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import Mapping, NamedTuple, Protocol, Sequence
+
+
+class CommandResult(NamedTuple):
+    """What a program left behind. ``rc`` is 127 when it is not installed and 124 when it ran past its time."""
+
+    rc: int
+    stdout: str
+    stderr: str
+
+
+class Run(Protocol):
+    """Run ``argv`` and return its result; never raises for a failing, missing or slow program."""
+
+    def __call__(
+        self, argv: Sequence[str], *, timeout: float | None = None, env: Mapping[str, str] | None = None
+    ) -> CommandResult: ...
+
+
+def run_process(
+    argv: Sequence[str], *, timeout: float | None = None, env: Mapping[str, str] | None = None
+) -> CommandResult:
+    """The real :class:`Run`: English messages, no standard input, ``env`` added to the caller's environment.
+
+    The search path ends with the administrator's directories, which SSH sessions leave out on some systems.
+    """
+    environment = {**os.environ, "LC_ALL": "C", "LANGUAGE": "C", **(env or {})}
+    environment["PATH"] = environment.get("PATH", "/usr/local/bin:/usr/bin:/bin") + ":/usr/local/sbin:/usr/sbin:/sbin"
+    try:
+        done = subprocess.run(
+            list(argv),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            timeout=timeout,
+            env=environment,
+            check=False,
+            text=True,
+            errors="replace",
+        )
+    except FileNotFoundError:
+        return CommandResult(127, "", f"{argv[0]}: not installed")
+    except subprocess.TimeoutExpired as expired:
+        return CommandResult(124, _text(expired.stdout), f"{argv[0]}: no end after {timeout} s")
+    return CommandResult(done.returncode, done.stdout, done.stderr)
+
+
+def _text(output: bytes | str | None) -> str:
+    return output.decode(errors="replace") if isinstance(output, bytes) else output or ""

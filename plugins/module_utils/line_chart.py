@@ -1,0 +1,65 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""A line chart as SVG text, for pages that must open without a network."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Sequence
+
+Point = tuple[float, float]
+
+WIDTH, HEIGHT = 720, 300
+LEFT, RIGHT, TOP, BOTTOM = 64, 16, 16, 44
+TICKS = 5
+
+
+def line_chart(points: Sequence[Point], *, x_label: str, y_label: str) -> str:
+    """An SVG of one line through ``points`` (x ascending), with axes from the data's own range."""
+    if len(points) < 2:
+        return ""
+    xs, ys = [x for x, _ in points], [y for _, y in points]
+    x_range, y_range = _range(xs), _range(ys)
+    path = " ".join(f"{_across(x, x_range):.1f},{_up(y, y_range):.1f}" for x, y in points)
+    return "\n".join(
+        [
+            f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(y_label)} over {escape(x_label)}">',
+            *(_horizontal_grid(value, y_range) for value in _ticks(y_range)),
+            *(_vertical_mark(value, x_range) for value in _ticks(x_range)),
+            f'<polyline class="line" points="{path}"/>',
+            f'<text class="label" x="{(WIDTH + LEFT) / 2:.0f}" y="{HEIGHT - 6}" text-anchor="middle">{escape(x_label)}</text>',
+            f'<text class="label" transform="translate(14 {(HEIGHT - BOTTOM + TOP) / 2:.0f}) rotate(-90)"'
+            f' text-anchor="middle">{escape(y_label)}</text>',
+            "</svg>",
+        ]
+    )
+
+
+def _range(values: Sequence[float]) -> Point:
+    low, high = min(values), max(values)
+    return (low, high) if high > low else (low - 0.5, high + 0.5)
+
+
+def _ticks(bounds: Point) -> list[float]:
+    low, high = bounds
+    return [low + (high - low) * step / (TICKS - 1) for step in range(TICKS)]
+
+
+def _across(x: float, bounds: Point) -> float:
+    return LEFT + (x - bounds[0]) / (bounds[1] - bounds[0]) * (WIDTH - LEFT - RIGHT)
+
+
+def _up(y: float, bounds: Point) -> float:
+    return HEIGHT - BOTTOM - (y - bounds[0]) / (bounds[1] - bounds[0]) * (HEIGHT - TOP - BOTTOM)
+
+
+def _horizontal_grid(value: float, bounds: Point) -> str:
+    y = _up(value, bounds)
+    return (
+        f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
+        f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{value:.3g}</text>'
+    )
+
+
+def _vertical_mark(value: float, bounds: Point) -> str:
+    return f'<text x="{_across(value, bounds):.1f}" y="{HEIGHT - BOTTOM + 18}" text-anchor="middle">{value:.3g}</text>'

@@ -1,0 +1,77 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""A result as one HTML file that needs nothing beside it."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any, Mapping, Sequence
+
+from .line_chart import line_chart
+from .text_table import cell_text
+
+STYLE = """
+:root { color-scheme: light dark; --ink: #1b2430; --soft: #5c6b7a; --paper: #fff; --rule: #dde3e9; --line: #0068b5; --bad: #b3261e; --good: #1b7f4b }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e6ebf0; --soft: #9fb0c0; --paper: #12181f; --rule: #2c3742; --line: #5cb3f0; --bad: #ff8a80; --good: #6fd39f }
+}
+body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 72rem; margin: 2.5rem auto; padding: 0 1.5rem }
+h1 { font-size: 1.5rem; margin-bottom: .2rem } h2 { font-size: 1.1rem; margin-top: 2.2rem } p, li { color: var(--soft) }
+.wide { overflow-x: auto } table { border-collapse: collapse; width: 100% }
+th, td { text-align: left; padding: .45rem .8rem .45rem 0; border-bottom: 1px solid var(--rule); vertical-align: top }
+th { font-weight: 600; color: var(--soft) } td { font-variant-numeric: tabular-nums }
+.bad { color: var(--bad); font-weight: 600 } .good { color: var(--good); font-weight: 600 }
+svg { width: 100%; height: auto } svg text { font-size: 12px; fill: var(--soft) }
+.grid { stroke: var(--rule) } .line { fill: none; stroke: var(--line); stroke-width: 2; stroke-linejoin: round }
+"""
+
+# Words that open a cell of a verdict; anything else is left in plain ink.
+_TONES = {"ok": "good", "succeeded": "good", "failed": "bad", "not": "bad"}
+
+
+def report_page(
+    title: str,
+    *,
+    subtitle: str,
+    rows: Sequence[Mapping[str, object]],
+    columns: Sequence[str],
+    notes: Sequence[str] = (),
+    charts: Sequence[Mapping[str, Any]] = (),
+) -> str:
+    """HTML of a table of ``rows``, the ``charts`` ({title, x_label, y_label, points}) and the ``notes`` below it."""
+    return "\n".join(
+        [
+            '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{escape(title)}</title><style>{STYLE}</style></head><body>",
+            f"<h1>{escape(title)}</h1><p>{escape(subtitle)}</p>",
+            _table(rows, columns),
+            *(_chart(chart) for chart in charts),
+            _notes(notes),
+            "</body></html>",
+            "",
+        ]
+    )
+
+
+def _table(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> str:
+    head = "".join(f"<th>{escape(column)}</th>" for column in columns)
+    body = "".join(
+        "<tr>" + "".join(_cell(cell_text(row.get(column))) for column in columns) + "</tr>" for row in rows
+    )
+    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def _cell(text: str) -> str:
+    first_word = text.split(" ", 1)[0].rstrip(":,").lower()
+    tone = _TONES.get(first_word)
+    return f'<td class="{tone}">{escape(text)}</td>' if tone else f"<td>{escape(text)}</td>"
+
+
+def _chart(chart: Mapping[str, Any]) -> str:
+    points = [(float(x), float(y)) for x, y in chart["points"]]
+    return f"<h2>{escape(chart['title'])}</h2>" + line_chart(points, x_label=chart["x_label"], y_label=chart["y_label"])
+
+
+def _notes(notes: Sequence[str]) -> str:
+    return "<ul>" + "".join(f"<li>{escape(note)}</li>" for note in notes) + "</ul>" if notes else ""

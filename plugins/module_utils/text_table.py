@@ -1,0 +1,39 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""A table for a terminal."""
+
+from __future__ import annotations
+
+from typing import Mapping, Sequence
+
+
+def text_table(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> str:
+    """``rows`` as aligned text under a heading of ``columns``; numbers to the right, a missing value as ``-``."""
+    cells = [[cell_text(row.get(column)) for column in columns] for row in rows]
+    widths = [max(len(line[i]) for line in [list(columns), *cells]) for i in range(len(columns))]
+    right = [bool(rows) and all(_is_number(row.get(column)) for row in rows) for column in columns]
+    rule = "  ".join("-" * width for width in widths)
+    return "\n".join([_line(columns, widths, right), rule, *(_line(line, widths, right) for line in cells)])
+
+
+def cell_text(value: object) -> str:
+    """One value as a person reads it."""
+    if value is None or value == "":
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(cell_text(item) for item in value)
+    return str(value)
+
+
+def _is_number(value: object) -> bool:
+    return value is None or (isinstance(value, (int, float)) and not isinstance(value, bool))
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
+    return "  ".join(
+        cell.rjust(width) if to_right else cell.ljust(width) for cell, width, to_right in zip(cells, widths, right)
+    ).rstrip()

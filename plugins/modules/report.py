@@ -1,0 +1,96 @@
+#!/usr/bin/python
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: report
+short_description: Print a table at the end of a play, and keep it as a page
+version_added: "0.1.0"
+description:
+  - Prints O(rows) as an aligned table on the controller's screen, which is also an AWX job's output.
+  - Writes the same table, with charts, as one HTML file that needs nothing beside it, and as JSON, where O(path) is given.
+  - Runs on the controller; nothing is sent to the node.
+options:
+  title:
+    description: The heading of the table and of the page.
+    type: str
+    required: true
+  rows:
+    description: The lines of the table, each a dictionary from a column to its value.
+    type: list
+    elements: dict
+    required: true
+  columns:
+    description: The columns to show, in order.
+    type: list
+    elements: str
+    required: true
+  notes:
+    description: Sentences below the table.
+    type: list
+    elements: str
+    default: []
+  charts:
+    description: Line charts for the page.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      title:
+        description: What the chart shows.
+        type: str
+        required: true
+      x_label:
+        description: The horizontal axis, with its unit.
+        type: str
+        required: true
+      y_label:
+        description: The vertical axis, with its unit.
+        type: str
+        required: true
+      points:
+        description: Pairs of numbers, the first ascending.
+        type: list
+        elements: list
+        required: true
+  path:
+    description:
+      - Where to write the page and the JSON on the controller, without a suffix. V(.html) and V(.json) are added.
+      - Nothing is written when this is omitted, or in check mode.
+    type: path
+attributes:
+  check_mode:
+    support: full
+    description: Prints, and writes nothing.
+  diff_mode:
+    support: none
+    description: A report changes nothing on a node.
+author: The gaudi3.scale authors (@gaudi3-scale)
+"""
+
+EXAMPLES = r"""
+- name: Show the driver of each node
+  gaudi3.scale.report:
+    title: Drivers
+    columns: [node, driver]
+    rows:
+      - node: gaudi-01
+        driver: 1.24.1
+    path: reports/drivers
+  run_once: true
+  delegate_to: localhost
+"""
+
+RETURN = r"""
+text:
+  description: The table as printed.
+  type: str
+  returned: always
+files:
+  description: The files that were written on the controller.
+  type: list
+  elements: str
+  returned: always
+"""

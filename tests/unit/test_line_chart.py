@@ -1,0 +1,34 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ElementTree
+
+from ansible_collections.gaudi3.scale.plugins.module_utils.line_chart import HEIGHT, WIDTH, line_chart
+
+
+def points_of(svg: str) -> list[tuple[float, float]]:
+    path = re.search(r'class="line" points="([^"]+)"', svg).group(1)
+    return [tuple(float(number) for number in pair.split(",")) for pair in path.split()]
+
+
+def test_a_falling_series_goes_down_and_stays_inside():
+    svg = line_chart([(1, 5.5), (10, 3.0), (20, 2.5)], x_label="step", y_label="loss")
+    points = points_of(svg)
+    assert [x for x, _ in points] == sorted(x for x, _ in points)
+    assert points[0][1] < points[1][1] < points[2][1]  # SVG counts down the page
+    assert all(0 <= x <= WIDTH and 0 <= y <= HEIGHT for x, y in points)
+    ElementTree.fromstring(svg)
+
+
+def test_a_flat_series_has_a_range_to_stand_in():
+    assert {y for _, y in points_of(line_chart([(0, 2.0), (1, 2.0)], x_label="x", y_label="y"))} != set()
+
+
+def test_labels_are_escaped():
+    assert "loss &lt; 1" in line_chart([(0, 1), (1, 2)], x_label="step", y_label="loss < 1")
+
+
+def test_one_point_is_no_line():
+    assert line_chart([(0, 1)], x_label="x", y_label="y") == ""
