@@ -66,12 +66,12 @@ def count_plays(events: Iterable[Mapping[str, Any]]) -> list[PlayCount]:
             play.tasks += 1
         if kind not in _FINISHED + _ITEM_FINISHED:
             continue
+        play.changed += kind == "runner_on_ok" and bool(data.get("res", {}).get("changed"))
         host, task = data["host"], data["task_uuid"]
         if kind in _ITEM_FINISHED:
             looped.add((task, host))
         elif (task, host) in looped:
             continue  # the loop's own summary; its items were counted
-        play.changed += kind == "runner_on_ok" and bool(data.get("res", {}).get("changed"))
         if data["task_action"] not in CONTROLLER_ACTIONS:
             hosts = remote.setdefault(key, {})
             hosts[host] = hosts.get(host, 0) + 1

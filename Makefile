@@ -1,0 +1,55 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+.DEFAULT_GOAL := help
+GATES := .venv/bin/python -m tests.gates
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: demo demo-clean
+demo: setup-run ## From nothing to a trained model on two simulated nodes
+	@.venv/bin/python -m sandbox demo
+
+demo-clean: ## Remove everything the demo made, and only that
+	@python3 -m sandbox demo-clean
+
+.PHONY: setup setup-run setup-test
+setup: setup-test ## Install all that the targets below need (they do it themselves)
+
+setup-run setup-test: setup-%:
+	@scripts/setup $*
+
+.PHONY: test lint unit sanity molecule integration
+test: setup-test ## Every gate, fast ones first
+	@$(GATES)
+
+lint: setup-test ## Linters and types
+	@$(GATES) ruff mypy shellcheck ansible-lint changelog
+
+unit: setup-test ## Unit and contract tests
+	@$(GATES) unit node-library contracts
+
+sanity: setup-test ## ansible-test sanity
+	@$(GATES) sanity
+
+molecule: setup-test ## One scenario a role, on the shared two-node sandbox
+	@$(GATES) molecule
+
+integration: setup-test ## What needs the sandbox beside Molecule: the installed collection, bad input
+	@$(GATES) site faults
+
+.PHONY: format changelog build clean
+format: setup-test ## Format the Python files
+	@ruff format . && ruff check --fix .
+
+changelog: setup-test ## Write CHANGELOG.md from changelogs/fragments
+	@antsibull-changelog release --update-existing --reload-plugins
+
+build: setup-test ## The collection's tarball, in dist/
+	@ansible-galaxy collection build --force --output-path dist
+
+clean: ## Remove what was built and installed here (demo-clean removes the sandbox)
+	rm -rf .venv .collections .ansible .mypy_cache .pytest_cache .ruff_cache build dist
+	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +

@@ -1,0 +1,180 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""Bad input and broken nodes: one sentence that names the thing and the remedy, and nothing on a node is different.
+
+The nodes are as ``site.yml`` left them (scenario ``site``), so whatever a refused run touched would show.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import ansible_runner
+import pytest
+import testinfra
+from testinfra.host import Host
+
+ROOT = Path(__file__).resolve().parents[3]
+INVENTORY = ROOT / "inventories" / "sandbox"
+SANDBOX = os.environ["GAUDI_SANDBOX"]
+# Contents of what is configured, names, sizes and times of what is installed, and what systemd has of ours.
+STATE = """
+find /etc -xdev -type f -exec sha256sum {} + | sort -k 2
+find /opt /usr/src /lib/modules /var/lib/gaudi3_scale -xdev ! -type d -printf '%p %s %T@\\n' | sort
+dpkg-query -W -f '${Package} ${Version} ${Status}\\n'
+systemctl list-unit-files 'gaudi3-scale*' --no-legend
+systemctl list-units 'gaudi3-scale*' --all --no-legend --plain | awk '{print $1, $3, $4}'
+"""
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """``variables`` and ``faults`` of node1 with which ``playbook`` has to fail, saying all of ``words``."""
+
+    name: str
+    playbook: str
+    words: tuple[str, ...]
+    variables: Mapping[str, object] = field(default_factory=dict)
+    faults: tuple[str, ...] = ()
+    hosts: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+
+
+REFUSALS = (
+    Refusal("unknown release", "preflight", ("9.9.9", "1.24.1"), {"gaudi_release": "9.9.9"}),
+    Refusal(
+        "two releases in one group",
+        "preflight",
+        ("1.23.0", "1.24.1", "gaudi_preflight_allow_mixed_releases"),
+        hosts={"node2": {"gaudi_release": "1.23.0"}},
+    ),
+    Refusal("no cards", "preflight", ("none", "at least 8"), faults=("no_cards",)),
+    Refusal("seven of eight cards", "site", ("7", "at least 8", "gaudi_cards_per_node"), faults=("missing_card=3",)),
+    Refusal("first generation", "preflight", ("1.24.1", "PCI id", "gaudi_release"), faults=("first_generation",)),
+    Refusal(
+        "a vault that answers 404",
+        "driver",
+        ("/nowhere", "404", "vault_url"),
+        {"gaudi_vault_url": "http://vault.sandbox.internal/nowhere"},
+    ),
+    Refusal(
+        "a vault signed by another key",
+        "driver",
+        ("sign", "key"),
+        {"gaudi_driver_key_url": "file:///usr/share/keyrings/debian-archive-keyring.gpg"},
+    ),
+    Refusal(
+        "not enough disk for the venv",
+        "training_stack",
+        ("/opt/gaudi3_scale/second", "MiB free", "min_free_mib"),
+        {"gaudi_training_stack_venv": "/opt/gaudi3_scale/second", "gaudi_training_stack_min_free_mib": 1 << 30},
+    ),
+    Refusal(
+        "an unknown flag",
+        "tuning",
+        ("PT_HPU_LAZY_MOD", "PT_HPU_LAZY_MODE"),
+        {"gaudi_tuning_overrides": {"PT_HPU_LAZY_MOD": "1"}},
+    ),
+    Refusal(
+        "a word where a flag takes a number",
+        "tuning",
+        ("PT_HPU_POOL_STRATEGY",),
+        {"gaudi_tuning_overrides": {"PT_HPU_POOL_STRATEGY": "OPTIMIZE_UTILIZATION"}},
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def nodes() -> dict[str, Host]:
+    ssh_config = str(ROOT / ".config" / "molecule" / "ssh_config")
+    hosts = testinfra.get_hosts(["ansible://gaudi"], ansible_inventory=str(INVENTORY), ssh_config=ssh_config, sudo=True)
+    return {host.backend.hostname: host for host in hosts}
+
+
+def sandbox(*arguments: str) -> None:
+    command = [sys.executable, "-m", "sandbox", *arguments, "--name", SANDBOX]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+
+
+@contextmanager
+def faulty(faults: tuple[str, ...]) -> Iterator[None]:
+    """node1 with these faults, and healthy again afterwards."""
+    if not faults:
+        yield
+        return
+    sandbox("fault", "node1", *faults)
+    try:
+        yield
+    finally:
+        sandbox("fault", "node1", "clear")
+
+
+def state(host: Host) -> list[str]:
+    return host.check_output(STATE).splitlines()
+
+
+def failures(refusal: Refusal, directory: Path) -> dict[str, str]:
+    """Run the playbook; what each failed host said."""
+    extra: dict[str, Any] = {"gaudi": {"hosts": {name: dict(values) for name, values in refusal.hosts.items()}}}
+    result = ansible_runner.run(
+        private_data_dir=str(directory),
+        playbook=f"gaudi3.scale.{refusal.playbook}",
+        inventory=[str(INVENTORY), extra] if refusal.hosts else str(INVENTORY),
+        extravars=dict(refusal.variables),
+        envvars={
+            "ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".collections"),
+            "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
+            "GAUDI_SANDBOX": SANDBOX,
+            "PATH": os.environ["PATH"],
+        },
+        quiet=True,
+    )
+    said = {
+        event["event_data"]["host"]: str(event["event_data"]["res"].get("msg", ""))
+        for event in result.events
+        if event["event"] == "runner_on_failed" and not event["event_data"].get("ignore_errors")
+    }
+    assert said, f"nothing was refused:\n{result.stdout.read()[-4000:]}"
+    return said
+
+
+@pytest.mark.parametrize("refusal", REFUSALS, ids=lambda refusal: refusal.name)
+def test_is_refused_in_one_sentence_and_touches_nothing(
+    refusal: Refusal, nodes: dict[str, Host], tmp_path: Path
+) -> None:
+    before = {name: state(host) for name, host in nodes.items()}
+    with faulty(refusal.faults):
+        said = failures(refusal, tmp_path)
+    after = {name: state(host) for name, host in nodes.items()}
+    assert after == before
+    for message in said.values():
+        assert "\n" not in message
+        assert "Traceback" not in message
+        assert [word for word in refusal.words if word not in message] == [], message
+
+
+BROKEN_JSON = '{"log-driver": "journald",}'
+
+
+def test_a_docker_file_that_is_not_json_stays_as_it_is(nodes: dict[str, Host], tmp_path: Path) -> None:
+    path = "/etc/docker/daemon.json"
+    kept = f"{path}.kept"
+    node = nodes["node1"]
+    node.check_output(
+        f"mkdir -p /etc/docker; if [ -e {path} ]; then mv {path} {kept}; fi; echo '{BROKEN_JSON}' > {path}"
+    )
+    try:
+        before = state(node)
+        variables = {"gaudi_container_runtime_engines": ["docker"]}
+        said = failures(Refusal("not JSON", "container_runtime", (), variables), tmp_path)
+        assert state(node) == before
+        assert f"{path} is not JSON" in said["node1"]
+        assert "\n" not in said["node1"]
+    finally:
+        node.check_output(f"rm {path}; if [ -e {kept} ]; then mv {kept} {path}; fi")

@@ -1,0 +1,77 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""After the driver: what dpkg, apt, DKMS and the kernel say."""
+
+from __future__ import annotations
+
+from testinfra.host import Host
+
+RELEASE, BUILD = "1.24.1", "482"
+VERSION = f"{RELEASE}-{BUILD}"
+PACKAGES = (
+    "habanalabs-dkms",
+    "habanalabs-firmware",
+    "habanalabs-firmware-tools",
+    "habanalabs-graph",
+    "habanalabs-qual",
+    "habanalabs-rdma-core",
+    "habanalabs-thunk",
+)
+MODULES = ("habanalabs_compat", "habanalabs", "habanalabs_cn", "habanalabs_en", "habanalabs_ib")
+
+
+def running_kernel(host: Host, kernel: str) -> str:
+    return host.file(f"{kernel}/proc/sys/kernel/osrelease").content_string.strip()
+
+
+def test_packages_are_installed_at_the_release(host: Host) -> None:
+    states = host.check_output(
+        "dpkg-query -W -f '${Package} ${db:Status-Status} ${Version}\\n' 'habanalabs*'"
+    ).splitlines()
+    assert {f"{package} installed {VERSION}" for package in PACKAGES} <= set(states)
+
+
+def test_every_vendor_package_has_one_version_and_is_held(host: Host) -> None:
+    installed = dict(
+        line.split()
+        for line in host.check_output("dpkg-query -W -f '${Package} ${Version}\\n' 'habanalabs*'").splitlines()
+    )
+    assert set(installed.values()) == {VERSION}
+    assert set(installed) <= set(host.check_output("apt-mark showhold").splitlines())
+
+
+def test_an_upgrade_of_the_node_leaves_the_driver_alone(host: Host) -> None:
+    simulated = host.check_output("apt-get --simulate dist-upgrade")
+    assert not [line for line in simulated.splitlines() if line.startswith(("Inst habanalabs", "Remv habanalabs"))]
+
+
+def test_the_repository_is_signed_by_its_own_key_only(host: Host) -> None:
+    (source,) = host.check_output("grep -l vault /etc/apt/sources.list.d/*").splitlines()
+    assert host.file(source).contains("^Signed-By: /")
+    assert not host.file("/etc/apt/trusted.gpg").exists
+
+
+def test_dkms_built_for_the_running_kernel(host: Host, kernel: str) -> None:
+    status = host.check_output("dkms status")
+    assert [line for line in status.splitlines() if running_kernel(host, kernel) in line and "installed" in line]
+
+
+def test_modules_are_real_and_loaded(host: Host, kernel: str) -> None:
+    release = running_kernel(host, kernel)
+    files = host.check_output(f"find /lib/modules/{release}/updates -name '*.ko*'").splitlines()
+    assert {file.rsplit("/", 1)[1].split(".")[0] for file in files} == set(MODULES)
+    built_for = host.check_output(f"modinfo -F vermagic {' '.join(files)}").splitlines()
+    assert all(line.startswith(f"{release} ") for line in built_for)
+    loaded = {line.split()[0] for line in host.check_output(f"cat {kernel}/proc/modules").splitlines()}
+    assert set(MODULES) <= loaded
+
+
+def test_modules_are_loaded_in_order_at_boot(host: Host) -> None:
+    lines = host.check_output("cat /etc/modules-load.d/habanalabs.conf").splitlines()
+    assert [line for line in lines if line and not line.startswith("#")] == list(MODULES)
+
+
+def test_the_vendors_tool_sees_eight_cards(host: Host) -> None:
+    rows = host.check_output("hl-smi -Q index,driver_version -f csv,noheader").splitlines()
+    assert len(rows) == 8
+    assert all(RELEASE in row for row in rows)

@@ -1,0 +1,118 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""``gaudi3.scale.site`` from the built and installed collection, through ansible-runner, twice on virgin nodes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import ansible_runner
+import pytest
+
+from benchmarks.playbook_events import PlayCount, count_plays
+
+ROOT = Path(__file__).resolve().parents[3]
+SANDBOX = os.environ["GAUDI_SANDBOX"]
+# What a run that finds everything done may cost: this number is what limits a big fleet (see docs/developing.md).
+MOST_REMOTE_TASKS = 15
+
+
+@dataclass(frozen=True)
+class SiteRun:
+    """What ansible-runner reported of one run."""
+
+    status: str
+    stats: dict[str, dict[str, int]]
+    plays: list[PlayCount]
+    output: str
+
+    @property
+    def remote_per_host(self) -> int:
+        return sum(play.remote_per_host for play in self.plays)
+
+
+def sandbox(*arguments: str) -> None:
+    subprocess.run([sys.executable, "-m", "sandbox", *arguments, "--name", SANDBOX], cwd=ROOT, check=True)
+
+
+@pytest.fixture(scope="module")
+def collections(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A path that holds nothing but the installed collection."""
+    target = tmp_path_factory.mktemp("installed")
+    environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": "/nonexistent"}
+    build = ["ansible-galaxy", "collection", "build", "--output-path", str(target)]
+    subprocess.run(build, cwd=ROOT, env=environment, check=True, capture_output=True)
+    (tarball,) = target.glob("*.tar.gz")
+    install = ["ansible-galaxy", "collection", "install", "--offline", "--collections-path", str(target), str(tarball)]
+    subprocess.run(install, cwd=target, env=environment, check=True, capture_output=True)
+    return target
+
+
+@pytest.fixture(scope="module")
+def run_site(collections: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[], SiteRun]:
+    def run() -> SiteRun:
+        # The project is an empty directory: all that runs comes from the installed collection.
+        result = ansible_runner.run(
+            private_data_dir=str(tmp_path_factory.mktemp("runner")),
+            playbook="gaudi3.scale.site",
+            inventory=str(ROOT / "inventories" / "sandbox"),
+            envvars={
+                "ANSIBLE_COLLECTIONS_PATH": str(collections),
+                "ANSIBLE_CONFIG": str(collections / "ansible_collections" / "gaudi3" / "scale" / "ansible.cfg"),
+                "GAUDI_SANDBOX": SANDBOX,
+                "PATH": os.environ["PATH"],
+            },
+            quiet=True,
+        )
+        events = list(result.events)
+        return SiteRun(result.status, nodes_in(result.stats), count_plays(events), result.stdout.read()[-8000:])
+
+    return run
+
+
+def nodes_in(stats: dict[str, Any]) -> dict[str, dict[str, int]]:
+    """ansible-runner's per-counter numbers, by host."""
+    hosts = {host for counter in stats.values() for host in counter}
+    return {host: {name: counter.get(host, 0) for name, counter in stats.items()} for host in hosts}
+
+
+@pytest.fixture(scope="module")
+def first(run_site: Callable[[], SiteRun]) -> Iterator[SiteRun]:
+    sandbox("reset")
+    yield run_site()
+
+
+@pytest.fixture(scope="module")
+def second(first: SiteRun, run_site: Callable[[], SiteRun]) -> SiteRun:
+    assert first.status == "successful"
+    return run_site()
+
+
+def test_first_run_succeeds_on_virgin_nodes(first: SiteRun, capsys: pytest.CaptureFixture[str]) -> None:
+    assert first.status == "successful", first.output
+    with capsys.disabled():
+        print(f"first run: {first.remote_per_host} remote task executions per host")
+
+
+def test_second_run_changes_nothing(second: SiteRun) -> None:
+    assert second.status == "successful", second.output
+    changed = {host: numbers["changed"] for host, numbers in second.stats.items() if numbers["changed"]}
+    assert changed == {}, second.output
+
+
+def test_second_run_costs_few_remote_tasks(second: SiteRun, capsys: pytest.CaptureFixture[str]) -> None:
+    costs = {play.name: play.remote_per_host for play in second.plays}
+    with capsys.disabled():
+        print(f"second run: {second.remote_per_host} remote task executions per host: {costs}")
+    assert second.remote_per_host <= MOST_REMOTE_TASKS, costs
+
+
+def test_both_runs_reached_both_nodes(first: SiteRun, second: SiteRun) -> None:
+    for run in (first, second):
+        assert {"node1", "node2"} <= set(run.stats)

@@ -1,0 +1,134 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""The largest batch size of a workload on this node: remembered, or found by trials."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Callable, Mapping
+
+from .batch_search import Search, Trial, largest_batch
+from .batch_trial import Workload, run_trial
+from .environment_file import parse
+from .errors import GaudiError
+from .rendered_files import WantedFile, pending, read_text, write
+
+STATE_DIRECTORY = "/var/lib/gaudi3_scale"
+# The packages whose version changes what a step needs.
+PACKAGES = ("torch", "habana_torch_plugin", "gaudi3_scale")
+
+
+@dataclass(frozen=True)
+class Probe:
+    """The question. ``timeout`` is seconds a trial; an environment file may be missing where a dash is before it."""
+
+    workload: Workload
+    maximum: int
+    multiple_of: int
+    timeout: float
+    venv: str
+    environment_files: tuple[str, ...] = ()
+    state_directory: str = STATE_DIRECTORY
+
+    @property
+    def python(self) -> str:
+        return f"{self.venv}/bin/python"
+
+
+def probe(
+    wanted: Probe, *, refresh: bool = False, check_mode: bool = False, on_trial: Callable[[Trial], None] | None = None
+) -> dict[str, object]:
+    """The answer with its trials. In check mode an answer that is not remembered stays None.
+
+    Raises GaudiError for bounds that hold no size, a missing venv, and whatever ends the search.
+    """
+    _check(wanted)
+    environment = read_environment(wanted.environment_files)
+    path = f"{wanted.state_directory}/probe/{key(wanted, environment)}.json"
+    remembered = None if refresh else _remembered(path)
+    if remembered is not None:
+        return {"changed": False, "cached": True, "path": path, **remembered}
+    if check_mode:
+        return {"changed": True, "cached": False, "path": path, "batch_size": None, "trials": []}
+    if not os.access(wanted.python, os.X_OK):
+        raise GaudiError(f"{wanted.python} is missing; install the training stack first, or name its venv.")
+    answer = as_dict(_search(wanted, environment, on_trial))
+    write(pending([WantedFile(path, json.dumps({**answer, "probe": _described(wanted)}, indent=2) + "\n")])[0])
+    return {"changed": True, "cached": False, "path": path, **answer}
+
+
+def _check(wanted: Probe) -> None:
+    module, _, function = wanted.workload.function.partition(":")
+    if not module or not function:
+        raise GaudiError(f"workload is {wanted.workload.function!r}; give module:function.")
+    for option, value in (("steps", wanted.workload.steps), ("timeout", wanted.timeout)):
+        if value < 1:
+            raise GaudiError(f"{option} is {value}; give at least 1.")
+
+
+def _search(wanted: Probe, environment: Mapping[str, str], on_trial: Callable[[Trial], None] | None) -> Search:
+    def attempt(batch_size: int) -> Trial:
+        trial = run_trial(
+            wanted.workload,
+            batch_size,
+            python=wanted.python,
+            timeout=wanted.timeout,
+            environment={**os.environ, **environment},
+        )
+        if on_trial is not None:
+            on_trial(trial)
+        return trial
+
+    return largest_batch(attempt, maximum=wanted.maximum, multiple_of=wanted.multiple_of)
+
+
+def as_dict(search: Search) -> dict[str, object]:
+    return {"batch_size": search.batch_size, "trials": [asdict(trial) for trial in search.trials]}
+
+
+def read_environment(paths: tuple[str, ...]) -> dict[str, str]:
+    """The variables of all files, the last one winning, as systemd reads them for a job."""
+    variables: dict[str, str] = {}
+    for path in paths:
+        text = read_text(path.lstrip("-"))
+        if text is None and not path.startswith("-"):
+            raise GaudiError(f"environment_files: there is no {path} on this node; create it, or put a - before it.")
+        variables.update(parse(text or "", path.lstrip("-")))
+    return variables
+
+
+def key(wanted: Probe, environment: Mapping[str, str]) -> str:
+    """Names the answer by what it depends on: the question, the flags, and the versions in the venv."""
+    text = json.dumps([_described(wanted), dict(environment), _versions(wanted.venv)], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _described(wanted: Probe) -> dict[str, object]:
+    return {
+        "workload": wanted.workload.function,
+        "workload_options": dict(wanted.workload.options),
+        "steps": wanted.workload.steps,
+        "device": wanted.workload.device,
+        "memory_limit": wanted.workload.memory_limit,
+        "maximum": wanted.maximum,
+        "multiple_of": wanted.multiple_of,
+    }
+
+
+def _versions(venv: str) -> list[str]:
+    """The names of the packages' metadata directories, which hold their versions."""
+    patterns = [f"lib/python*/site-packages/{package}-*.dist-info" for package in PACKAGES]
+    return sorted(path.name for pattern in patterns for path in Path(venv).glob(pattern))
+
+
+def _remembered(path: str) -> dict[str, object] | None:
+    """The answer in ``path``; None where there is none that can be read: it is then found again and written anew."""
+    try:
+        data = json.loads(read_text(path) or "")
+        return {"batch_size": int(data["batch_size"]), "trials": list(data["trials"])}
+    except (ValueError, KeyError, TypeError):
+        return None

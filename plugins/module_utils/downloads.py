@@ -1,0 +1,127 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""Fetching a file over the network, with every failure as one sentence that names the URL and the remedy.
+
+Proxies are those of the environment (``http_proxy``, ``https_proxy``, ``no_proxy``), as everywhere on the node.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import socket
+import ssl
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from pathlib import Path
+from typing import IO, Callable
+
+from .errors import GaudiError
+
+TIMEOUT_S = 30.0
+ATTEMPTS = 3
+_BLOCK = 1 << 20
+_SMALL = 1 << 20
+
+
+def fetch(url: str, what: str, option: str) -> bytes:
+    """The body of a small document (at most 1 MiB). ``what`` and ``option`` are words for the error sentence."""
+    body: list[bytes] = []
+    _transfer(url, what, option, lambda stream: body.append(stream.read(_SMALL + 1)))
+    if len(body[-1]) > _SMALL:
+        raise GaudiError(f"{what} cannot be what {url} answers, which is larger than 1 MiB; correct {option}.", url=url)
+    return body[-1]
+
+
+def download(url: str, path: str, what: str, option: str, checksum: str = "") -> None:
+    """Stream ``url`` into ``path``; ``checksum`` is ``<algorithm>:<hex digits>`` or empty."""
+    expected = _expected(checksum)
+    digests: list[str] = []
+
+    def into_file(stream: IO[bytes]) -> None:
+        digest = hashlib.new(expected[0] if expected else "sha256")
+        with Path(path).open("wb") as target:
+            for block in iter(lambda: stream.read(_BLOCK), b""):
+                digest.update(block)
+                target.write(block)
+        digests.append(digest.hexdigest())
+
+    _transfer(url, what, option, into_file)
+    if expected and digests[-1] != expected[1]:
+        Path(path).unlink()
+        raise GaudiError(
+            f"{what} from {url} has the {expected[0]} {digests[-1]}, not {expected[1]}: "
+            "the file was changed or cut short, or the checksum belongs to another file.",
+            url=url,
+        )
+
+
+def _expected(checksum: str) -> tuple[str, str] | None:
+    if not checksum:
+        return None
+    algorithm, _colon, digits = checksum.strip().lower().partition(":")
+    if algorithm not in hashlib.algorithms_guaranteed or not digits or set(digits) - set("0123456789abcdef"):
+        raise GaudiError(f"The checksum '{checksum}' is not of the form sha256:<hex digits>.", checksum=checksum)
+    return algorithm, digits
+
+
+def _transfer(url: str, what: str, option: str, receive: Callable[[IO[bytes]], None]) -> None:
+    """Give the answer's body to ``receive``; an overloaded or briefly absent server is asked again."""
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            with urllib.request.urlopen(url, timeout=TIMEOUT_S) as answer:
+                receive(answer)
+            return
+        except Exception as error:  # everything urllib and http.client can raise; _reason() names what it knows
+            if isinstance(error, GaudiError):
+                raise
+            if attempt == ATTEMPTS or not _passing(error):
+                cause, remedy = _reason(error, url, option)
+                raise GaudiError(f"{what} cannot be fetched from {url}: {cause}; {remedy}.", url=url) from error
+            time.sleep(attempt)
+
+
+def _passing(error: Exception) -> bool:
+    if isinstance(error, urllib.error.HTTPError):
+        return error.code >= 500 or error.code == 429
+    cause = getattr(error, "reason", error)
+    return isinstance(cause, (socket.timeout, ConnectionResetError, http.client.HTTPException))
+
+
+def _reason(error: Exception, url: str, option: str) -> tuple[str, str]:
+    """What happened, and what to do about it."""
+    if isinstance(error, urllib.error.HTTPError):
+        return f"it answers {error.code} {error.reason}", _http_remedy(error.code, option)
+    cause = getattr(error, "reason", error)
+    host = urllib.parse.urlsplit(url).hostname or "its host"
+    if isinstance(cause, ssl.SSLError):
+        return f"the certificate of {host} is not trusted ({cause.reason or cause})", (
+            "install the site's CA certificate (and ca-certificates) on this node"
+        )
+    if isinstance(error, (urllib.error.URLError, socket.timeout, ConnectionError, http.client.HTTPException)):
+        if isinstance(cause, (FileNotFoundError, IsADirectoryError)):
+            return "there is no such file", f"correct {option}"
+        return _network_words(cause), (
+            f"check this node's DNS, route and proxy to {host}, or set {option} to a mirror that it reaches"
+        )
+    if isinstance(error, OSError):
+        return (error.strerror or str(error)), "check the free space and the permissions on this node"
+    return f"this is not a usable URL ({error})", f"correct {option}"
+
+
+def _http_remedy(code: int, option: str) -> str:
+    if code in (401, 403, 407):
+        return "let this node through there, or give it the credentials that the site asks for"
+    if code >= 500:
+        return "the server is in trouble: try again later"
+    return f"correct {option}"
+
+
+def _network_words(cause: object) -> str:
+    if isinstance(cause, socket.timeout):
+        return f"no answer within {TIMEOUT_S:.0f} s"
+    if isinstance(cause, socket.gaierror):
+        return "its name is not known to this node"
+    return str(getattr(cause, "strerror", None) or cause).lower()

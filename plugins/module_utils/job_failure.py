@@ -1,0 +1,173 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""Which rank failed first and why, from what torchrun left behind.
+
+A rank that is killed, or whose script does not use torch's ``@record``, leaves no error.json. What is always there is
+the agent's own output (elastic/multiprocessing/api.py and errors/__init__.py of torch 2.13): a line at once when a rank
+has failed, and a table of all ranks when the agent has ended the others.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import re
+from dataclasses import asdict, dataclass
+from typing import Iterable, Mapping, Sequence
+
+# E1121 09:12:46.979000 15930 torch/.../api.py:1002] failed (exitcode: -9) local_rank: 1 (pid: 15965) of binary: ...
+NOTICE = re.compile(
+    r"(?P<clock>\d\d:\d\d:\d\d)\.(?P<fraction>\d+) .*\] failed \(exitcode: -?\d+\) local_rank: (?P<local>\d+) "
+)
+ENTRY = re.compile(
+    r"^ +time +: (?P<day>\d{4}-\d\d-\d\d)_(?P<clock>\d\d:\d\d:\d\d)\n"
+    r" +host +: .*\n"
+    r" +rank +: (?P<rank>\d+) \(local_rank: (?P<local>\d+)\)\n"
+    r" +exitcode +: (?P<code>-?\d+) \(pid: \d+\).*\n"
+    r" +error_file *: (?P<file>.*)\n",
+    re.MULTILINE,
+)
+# What torch puts before each line of a traceback once the ranks have joined.
+PREFIX = re.compile(r"^\[rank\d+\]: ")
+# How a collective ends when another rank went away: the echo of an error whose cause is elsewhere.
+LOST_PEER = (
+    "connection closed by peer",
+    "connection reset by peer",
+    "broken pipe",
+    "remote process exited",
+    "connection was likely closed",
+    "the client socket has failed to connect",
+    "the client socket has timed out",
+)
+SIGTERM = -15
+AGENT = -1
+LOG_LINES = 15
+
+
+@dataclass(frozen=True)
+class RankFailure:
+    """A rank that did not end well, or the agent itself (rank AGENT).
+
+    ``time`` in seconds since 1970; ``exit_code`` negative for a signal; ``path`` of the whole log on the node.
+    """
+
+    rank: int
+    local_rank: int
+    exit_code: int
+    time: float
+    exception: str
+    message: str
+    lines: tuple[str, ...]
+    path: str
+
+    @property
+    def echo(self) -> int:
+        """How far it is from a cause: 0 is one, 1 lost a peer, 2 was ended by its own agent."""
+        if self.exit_code == SIGTERM:
+            return 2
+        text = "\n".join((self.message, *self.lines)).lower()
+        return int(any(sign in text for sign in LOST_PEER))
+
+    def as_dict(self) -> dict[str, object]:
+        """As plain values, with ``echo``."""
+        return {**asdict(self), "lines": list(self.lines), "echo": self.echo}
+
+
+@dataclass(frozen=True)
+class AgentEntry:
+    """One rank in the agent's table. ``error_file`` is None where the rank wrote none."""
+
+    rank: int
+    local_rank: int
+    exit_code: int
+    time: float
+    error_file: str | None
+
+
+def agent_entries(agent_log: str) -> list[AgentEntry]:
+    """The ranks in the last table of the agent's output, in no order of time."""
+    _, _, table = agent_log.rpartition(" FAILED\n")
+    fractions = {
+        (notice["local"], notice["clock"]): float(f"0.{notice['fraction']}") for notice in NOTICE.finditer(agent_log)
+    }
+    return [
+        AgentEntry(
+            rank=int(entry["rank"]),
+            local_rank=int(entry["local"]),
+            exit_code=int(entry["code"]),
+            time=_seconds(entry["day"], entry["clock"]) + fractions.get((entry["local"], entry["clock"]), 0.0),
+            error_file=None if entry["file"] == "<N/A>" else entry["file"],
+        )
+        for entry in ENTRY.finditer(table)
+    ]
+
+
+def _seconds(day: str, clock: str) -> float:
+    return datetime.datetime.strptime(f"{day} {clock}", "%Y-%m-%d %H:%M:%S").timestamp()
+
+
+def rank_failure(entry: AgentEntry, error_file: str | None, stderr: str, path: str) -> RankFailure:
+    """``entry`` with its reason: from the text of its error file, else from the last lines of its stderr."""
+    lines = tuple(PREFIX.sub("", line) for line in stderr.splitlines() if line.strip())[-LOG_LINES:]
+    recorded = None if error_file is None else _recorded(error_file)
+    text = recorded or (lines[-1].strip() if lines else "")
+    exception, message = _split(text)
+    if entry.exit_code < 0 and recorded is None:
+        exception, message = "", f"killed by signal {-entry.exit_code}"
+    return RankFailure(
+        rank=entry.rank,
+        local_rank=entry.local_rank,
+        exit_code=entry.exit_code,
+        time=entry.time,
+        exception=exception,
+        message=message or f"exit status {entry.exit_code}",
+        lines=lines,
+        path=path,
+    )
+
+
+def agent_failure(exit_code: int, time: float, agent_log: str, path: str) -> RankFailure:
+    """A node whose agent failed without a rank: torchrun is missing, refused its arguments, or found no other node."""
+    entry = AgentEntry(AGENT, AGENT, exit_code, time, None)
+    return rank_failure(entry, None, agent_log, path)
+
+
+def _recorded(error_file: str) -> str | None:
+    """``Type: text`` of an error.json, which has it one level deeper since torch's handler is the default one."""
+    try:
+        data = json.loads(error_file)
+        message = data["message"]
+        return str(message["message"] if isinstance(message, dict) else message)
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _split(text: str) -> tuple[str, str]:
+    """``ValueError: x`` is the exception ValueError with the message x; other text is a message."""
+    match = re.match(r"(?:[A-Za-z_]\w*\.)*([A-Z]\w*): (.*)", text, re.DOTALL)
+    return (match[1], match[2]) if match else ("", text)
+
+
+def first_failure(failures: Iterable[RankFailure]) -> RankFailure | None:
+    """The nearest to a cause; of several, the earliest."""
+    return min(failures, key=lambda failure: (failure.echo, failure.time, failure.rank), default=None)
+
+
+def first_failure_of(nodes: Mapping[str, Mapping[str, object]]) -> tuple[str, Mapping[str, object]] | None:
+    """The node and its failure (see :meth:`RankFailure.as_dict`) that came first; None where no node has one."""
+    found = [(host, failure) for host, failure in nodes.items() if failure]
+    return min(found, key=lambda pair: (_number(pair[1]["echo"]), _number(pair[1]["time"])), default=None)
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, (int, float)) else 0.0
+
+
+def failure_sentence(host: str, failure: Mapping[str, object]) -> str:
+    """What to tell the operator: host, rank, exception, last lines, and where the whole log is."""
+    lines = failure["lines"]
+    shown = [f"  {line}" for line in lines] if isinstance(lines, Sequence) else []
+    exception = f"{failure['exception']}: " if failure["exception"] else ""
+    who = f"rank {failure['rank']} on {host}" if _number(failure["rank"]) >= 0 else f"the agent on {host}"
+    first = f"{who} failed first: {exception}{failure['message']}"
+    return "\n".join([first, *shown, f"The whole log is {failure['path']} on {host}."])

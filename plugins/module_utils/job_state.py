@@ -1,0 +1,198 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""How one node's share of a job stands: from systemd, from what its unit recorded, and from its logs."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Callable, Mapping
+
+from .commands import Run
+from .errors import GaudiError
+from .job_failure import RankFailure, agent_entries, agent_failure, first_failure, rank_failure
+from .job_metrics import read_last, read_metrics, step_losses
+from .job_plan import JobPaths
+
+ABSENT = "absent"
+RUNNING = "running"
+SUCCEEDED = "succeeded"
+FAILED = "failed"
+STOPPED = "stopped"
+# What systemd calls states in which processes of the unit are there.
+ACTIVE = ("active", "activating", "deactivating", "reloading", "refreshing")
+INTERRUPTED = "the node went down while the job ran, or the job never started; start it again to go on"
+TAIL_BYTES = 1 << 16
+POLL_S = 0.5
+
+
+@dataclass(frozen=True)
+class Share:
+    """``description`` None: no such job here. ``result`` and ``exit_status`` are systemd's; times are Unix time."""
+
+    state: str
+    description: Mapping[str, object] | None = None
+    started: float | None = None
+    ended: float | None = None
+    result: str | None = None
+    exit_status: str | None = None
+
+
+def read_share(paths: JobPaths, run: Run) -> Share:
+    """The share as it stands now."""
+    description = read_json(paths.description)
+    if description is None:
+        return Share(ABSENT)
+    started = _time(read_json(paths.started))
+    if unit_is_active(paths.unit, run):
+        return Share(RUNNING, description, started)
+    ended = read_json(paths.ended)
+    if ended is None:
+        return Share(STOPPED if Path(paths.stop_requested).exists() else FAILED, description, started)
+    return Share(
+        state=ended_state(ended, Path(paths.stop_requested).exists()),
+        description=description,
+        started=started,
+        ended=_time(ended),
+        result=str(ended.get("result")),
+        exit_status=str(ended.get("status")),
+    )
+
+
+def ended_state(ended: Mapping[str, object], stop_requested: bool) -> str:
+    """What a unit's own record of its end means."""
+    if ended.get("result") == "success" and ended.get("code") == "exited" and ended.get("status") == "0":
+        return SUCCEEDED
+    return STOPPED if stop_requested else FAILED
+
+
+def unit_is_active(unit: str, run: Run) -> bool:
+    """Whether processes of ``unit`` are there, or about to be or to go."""
+    return unit_properties(unit, run, "ActiveState").get("ActiveState") in ACTIVE
+
+
+def unit_properties(unit: str, run: Run, *names: str) -> dict[str, str]:
+    """``systemctl show`` as a dictionary; it answers for a unit that does not exist, too."""
+    done = run(["systemctl", "show", unit, "--property", ",".join(names)])
+    if done.rc != 0:
+        raise GaudiError(f"systemctl cannot be asked about {unit}: {done.stderr.strip()}; is systemd running here?")
+    return dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
+
+
+def read_json(path: str) -> dict[str, object] | None:
+    """The JSON object in ``path``; None where there is no such file or it is no object."""
+    text = tail(path, None)
+    if text is None:
+        return None
+    try:
+        data = json.loads(text)
+    except ValueError:
+        return None
+    return data if isinstance(data, dict) else None
+
+
+def tail(path: str, size: int | None = TAIL_BYTES) -> str | None:
+    """The last ``size`` bytes of a file as text (None: all of it), or None where there is none."""
+    try:
+        with Path(path).open("rb") as stream:
+            if size is not None:
+                stream.seek(max(0, os.fstat(stream.fileno()).st_size - size))
+            return stream.read().decode(errors="replace")
+    except OSError:
+        return None
+
+
+def _time(data: Mapping[str, object] | None) -> float | None:
+    value = None if data is None else data.get("time")
+    return float(value) if isinstance(value, (int, float)) else None
+
+
+def attempt_directory(paths: JobPaths) -> str | None:
+    """Where the ranks of the present run log: torchrun adds a random part to the directory it is given."""
+    found = Path(paths.ranks).glob("*/attempt_*")
+    return max(map(str, found), key=os.path.getmtime, default=None)
+
+
+def rank_failures(paths: JobPaths) -> list[RankFailure]:
+    """The ranks of this node that did not end well, the cause first."""
+    attempt = attempt_directory(paths)
+    failures = []
+    for entry in agent_entries(tail(paths.agent_log) or ""):
+        stderr = f"{attempt or paths.ranks}/{entry.local_rank}/stderr.log"
+        error_file = tail(entry.error_file, None) if entry.error_file else None
+        failures.append(rank_failure(entry, error_file, tail(stderr) or "", stderr))
+    cause = first_failure(failures)
+    return sorted(failures, key=lambda failure: failure is not cause)
+
+
+def failure_of(paths: JobPaths, share: Share) -> RankFailure | None:
+    """Why this node's share did not end well; None where it did, runs, or was only told to stop."""
+    failures = rank_failures(paths) if share.state in (FAILED, STOPPED) else []
+    if failures:
+        told_to_stop = share.state == STOPPED and failures[0].echo > 0
+        return None if told_to_stop else failures[0]
+    if share.state != FAILED:
+        return None
+    log = tail(paths.agent_log) or ""
+    reason = log if share.result else INTERRUPTED
+    status = share.exit_status or ""
+    code = int(status) if status.isdigit() else -1
+    return agent_failure(code, share.ended or share.started or 0.0, reason, paths.agent_log)
+
+
+def exit_codes(paths: JobPaths, share: Share) -> dict[str, int]:
+    """Exit code by rank, negative for a signal: all ranks after success, those that torchrun named after failure."""
+    if share.state == SUCCEEDED and share.description is not None:
+        hosts, host = share.description.get("hosts"), share.description.get("host")
+        processes = share.description.get("processes_per_node")
+        if isinstance(hosts, list) and isinstance(processes, int):
+            first = hosts.index(host) * processes
+            return {str(rank): 0 for rank in range(first, first + processes)}
+    return {str(failure.rank): failure.exit_code for failure in rank_failures(paths)}
+
+
+def report(paths: JobPaths, run: Run, *, metrics_after: int = 0, log_lines: int = 20) -> dict[str, object]:
+    """Everything about this node's share, always with the same keys."""
+    share = read_share(paths, run)
+    present = share.state != ABSENT
+    metrics = read_metrics(paths.metrics, metrics_after) if present else read_metrics("")
+    latest = read_last(paths.metrics) if present else ()
+    failure = failure_of(paths, share)
+    return {
+        "state": share.state,
+        "description": dict(share.description or {}),
+        "unit": paths.unit,
+        "started": share.started,
+        "ended": share.ended,
+        "result": share.result,
+        "exit_codes": exit_codes(paths, share) if present and share.state != RUNNING else {},
+        "failure": None if failure is None else failure.as_dict(),
+        "metrics": [dict(line) for line in metrics.lines],
+        "metrics_offset": metrics.offset,
+        "last_metrics": dict(latest[-1]) if latest else {},
+        "first_loss": next(iter(step_losses(read_metrics(paths.metrics).lines)), None) if present else None,
+        "last_loss": next(reversed(step_losses(latest)), None),
+        "log": (tail(paths.agent_log) or "").splitlines()[-log_lines:] if present and log_lines else [],
+        "log_directory": paths.logs,
+        "job_directory": paths.directory,
+    }
+
+
+def wait_until_ended(
+    paths: JobPaths,
+    run: Run,
+    timeout: float,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> bool:
+    """Wait until the share runs no more; False when it still does after ``timeout`` seconds."""
+    end = clock() + timeout
+    while read_share(paths, run).state == RUNNING:
+        left = end - clock()
+        if left <= 0:
+            return False
+        sleep(min(POLL_S, left))
+    return True

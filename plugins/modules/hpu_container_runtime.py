@@ -1,0 +1,139 @@
+#!/usr/bin/python
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: hpu_container_runtime
+short_description: Register the Gaudi container runtime with Docker, podman or containerd
+version_added: "0.1.0"
+description:
+  - Registers the vendor's OCI runtime under the name C(habana). The operator's files are merged into, so that every
+    other key, the order and the comments stay; a copy of the file is kept beside it. A file that cannot be understood
+    is refused and not touched.
+  - "Docker: C(/etc/docker/daemon.json). podman: a drop-in in C(/etc/containers/containers.conf.d). containerd:
+    C(/etc/containerd/config.toml) of version 2 or 3."
+  - No service is restarted; RV(services) says which ones have to read their file again.
+options:
+  engines:
+    description:
+      - Engines to register with, V(docker), V(podman) or V(containerd). One that is named gets its file whether or not
+        it is installed yet.
+      - V(auto) stands for those that are installed, except a containerd that belongs to Docker or whose CRI plugin is
+        off.
+    type: list
+    elements: str
+    choices: [auto, docker, podman, containerd]
+    default: [auto]
+  default:
+    description:
+      - Whether containers use the runtime without asking for it.
+      - V(false) leaves the file's own choice.
+    type: bool
+    default: false
+  program:
+    description: The runtime's program.
+    type: path
+    default: /usr/bin/habana-container-runtime
+  hold:
+    description: Packages that C(apt-mark) holds where they are installed, so that they stay at their release.
+    type: list
+    elements: str
+    default: []
+attributes:
+  check_mode:
+    support: full
+    description: Nothing is written. O(program) may be missing, as before the first run.
+  diff_mode:
+    support: full
+    description: Shows every file, and the packages to hold.
+author: The gaudi3.scale authors (@gaudi3-scale)
+"""
+
+EXAMPLES = r"""
+- name: With whatever engine the node has
+  gaudi3.scale.hpu_container_runtime:
+  register: runtime
+
+- name: Kubernetes nodes, where every pod may use the cards
+  gaudi3.scale.hpu_container_runtime:
+    engines: [containerd]
+    default: true
+"""
+
+RETURN = r"""
+msg:
+  description: One sentence on what the runtime is registered with.
+  type: str
+  returned: success
+  sample: The runtime habana is registered with docker.
+engines:
+  description: The engines that know the runtime now.
+  type: list
+  elements: str
+  returned: success
+  sample: [docker]
+backups:
+  description: Copies of the files as they were before.
+  type: list
+  elements: str
+  returned: success
+  sample: [/etc/docker/daemon.json.20261121T091500.bak]
+services:
+  description: Running services that have yet to read their changed file.
+  type: list
+  elements: dict
+  returned: success
+  contains:
+    name:
+      description: The service.
+      type: str
+      sample: docker
+    state:
+      description: V(reloaded) or V(restarted), what M(ansible.builtin.systemd_service) has to be asked for.
+      type: str
+      sample: reloaded
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils.commands import run_process
+from ..module_utils.container_runtime import (
+    AUTO,
+    ENGINES,
+    Place,
+    RuntimeOptions,
+    converge,
+)
+from ..module_utils.errors import GaudiError
+
+
+def main() -> None:
+    """Read the options, call the core, report."""
+    module = AnsibleModule(
+        argument_spec={
+            "engines": {"type": "list", "elements": "str", "choices": [AUTO, *ENGINES], "default": [AUTO]},
+            "default": {"type": "bool", "default": False},
+            "program": {"type": "path", "default": "/usr/bin/habana-container-runtime"},
+            "hold": {"type": "list", "elements": "str", "default": []},
+        },
+        supports_check_mode=True,
+    )
+    options = RuntimeOptions(
+        engines=tuple(module.params["engines"]),
+        program=module.params["program"],
+        default=module.params["default"],
+        hold=tuple(module.params["hold"]),
+    )
+    try:
+        result = converge(options, Place(), run=run_process, check_mode=module.check_mode)
+    except GaudiError as error:
+        module.fail_json(msg=str(error), **error.facts)
+    for warning in result.pop("warnings"):
+        module.warn(warning)
+    module.exit_json(**result)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,164 @@
+#!/usr/bin/python
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: hpu_host
+short_description: Huge pages, kernel arguments, locked memory and CPU governor of a Gaudi node
+version_added: "0.1.0"
+description:
+  - Writes drop-ins of its own below C(/etc) and never the operator's files. What can be in force at once is set at once
+    (huge pages, governor); what needs a restart is told in RV(reboot_required). The module never restarts a node.
+  - An option that is empty or false removes what this module once wrote for it.
+options:
+  hugepages:
+    description:
+      - How many huge pages the node reserves.
+      - V(auto) is the formula of the vendor's installer, 110 MiB twice for every logical CPU and one page more. It is a
+        least number, so that a larger reservation of a running node stays.
+      - A number is reserved exactly. V(unmanaged) leaves the reservation alone.
+    type: str
+    default: auto
+  hugepages_memory_share:
+    description: The largest share of the node's memory that the huge pages may take, above 0 and up to 1.
+    type: float
+    default: 0.5
+  hugepages_shortage:
+    description: Whether a reservation that does not fit is refused, or left out with a warning.
+    type: str
+    choices: [refuse, warn]
+    default: refuse
+  kernel_arguments:
+    description:
+      - Arguments that the kernel is started with. They are appended to C(GRUB_CMDLINE_LINUX_DEFAULT) by a drop-in in
+        C(/etc/default/grub.d), and C(update-grub) runs when that changes.
+      - On a node that does not boot through a GRUB of the Debian family, arguments that are not in force are a warning.
+      - Without C(iommu=pt) wrong results and panics have been seen; the vendor's installation guide asks for both.
+    type: list
+    elements: str
+    default: [iommu=pt, intel_iommu=on]
+  memlock:
+    description:
+      - Whether logins (C(limits.d)) and services (C(DefaultLimitMEMLOCK) of systemd) may lock memory without limit.
+      - Running services keep the limit they were started with.
+      - On a node that may not raise the limit nothing is written, because logins would be refused there.
+    type: bool
+    default: true
+  cpu_governor:
+    description:
+      - Frequency governor of all CPUs, set now and at every boot by the unit C(gaudi3-scale-cpu-governor.service).
+      - Nothing is done where the kernel cannot change frequencies, as in most virtual machines.
+    type: str
+    default: performance
+  module_parameters:
+    description:
+      - Parameters of the kernel module C(habanalabs), such as C(timeout_locked), for C(/etc/modprobe.d).
+      - They take effect when the module is loaded.
+    type: dict
+    default: {}
+  kernel_root:
+    description: Root of C(/proc) and C(/sys), where the kernel is read and set.
+    type: path
+    default: /
+attributes:
+  check_mode:
+    support: full
+    description: Nothing is written or started.
+  diff_mode:
+    support: full
+    description: Shows every file, and each value of the kernel that changes.
+author: The gaudi3.scale authors (@gaudi3-scale)
+"""
+
+EXAMPLES = r"""
+- name: The settings that the vendor asks for
+  gaudi3.scale.hpu_host:
+
+- name: A node that shares its memory with other work
+  gaudi3.scale.hpu_host:
+    hugepages: "8000"
+    hugepages_memory_share: 0.1
+
+- name: For a qualification run of Gaudi 2, which holds the cards for long
+  gaudi3.scale.hpu_host:
+    module_parameters:
+      timeout_locked: 0
+"""
+
+RETURN = r"""
+reboot_required:
+  description: Whether the node has to be restarted before all settings are in force.
+  type: bool
+  returned: success
+reboot_reasons:
+  description: Why, one sentence each.
+  type: list
+  elements: str
+  returned: success
+  sample: ["the running kernel was started without iommu=pt, which GRUB passes from the next start on"]
+settings:
+  description: What was wanted and found. Values are those before this module changed anything.
+  type: dict
+  returned: success
+  contains:
+    hugepages:
+      description: C(pages) wanted (null if unmanaged or left out), C(at_least), C(memory_mib) they take, C(reserved).
+      type: dict
+    kernel_arguments:
+      description: C(wanted) arguments, and those C(missing) from the running kernel.
+      type: dict
+    memlock:
+      description: C(unlimited), whether the drop-ins lift the limit.
+      type: dict
+    cpu_governor:
+      description: C(wanted) governor or null, and the list of C(current) ones.
+      type: dict
+    module_parameters:
+      description: C(wanted) parameters.
+      type: dict
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils.commands import run_process
+from ..module_utils.errors import GaudiError
+from ..module_utils.host_node import Node
+from ..module_utils.host_settings import (
+    SHORTAGE_CHOICES,
+    HostOptions,
+    converge,
+)
+
+
+def main() -> None:
+    """Read the options, call the core, report."""
+    module = AnsibleModule(
+        argument_spec={
+            "hugepages": {"type": "str", "default": "auto"},
+            "hugepages_memory_share": {"type": "float", "default": 0.5},
+            "hugepages_shortage": {"type": "str", "choices": list(SHORTAGE_CHOICES), "default": "refuse"},
+            "kernel_arguments": {"type": "list", "elements": "str", "default": ["iommu=pt", "intel_iommu=on"]},
+            "memlock": {"type": "bool", "default": True},
+            "cpu_governor": {"type": "str", "default": "performance"},
+            "module_parameters": {"type": "dict", "default": {}},
+            "kernel_root": {"type": "path", "default": "/"},
+        },
+        supports_check_mode=True,
+    )
+    wishes = dict(module.params)
+    node = Node(kernel_root=wishes.pop("kernel_root"))
+    wishes["kernel_arguments"] = tuple(wishes["kernel_arguments"])
+    wishes["module_parameters"] = {name: str(value) for name, value in wishes["module_parameters"].items()}
+    try:
+        result = converge(HostOptions(**wishes), node, run=run_process, check_mode=module.check_mode)
+    except GaudiError as error:
+        module.fail_json(msg=str(error), **error.facts)
+    for warning in result.pop("warnings"):
+        module.warn(warning)
+    module.exit_json(**result)
+
+
+if __name__ == "__main__":
+    main()

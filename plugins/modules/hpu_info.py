@@ -1,0 +1,278 @@
+#!/usr/bin/python
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+---
+module: hpu_info
+short_description: Gather facts about Intel Gaudi cards
+version_added: "0.1.0"
+description:
+  - Finds the Gaudi cards of a node by their PCI ids, so that it works on a machine on which nothing is installed yet.
+  - Once the driver holds the cards, adds what C(hl-smi) says about firmware, memory, temperature, errors and links.
+  - Cards are identified by PCI address. Their accel index can change at every boot and is told only as a fact.
+  - Every key is always there. What is not known is V(null) or empty, never zero.
+options:
+  kernel_root:
+    description: Directory that holds the C(sys), C(proc) and C(dev) of the kernel to look at.
+    type: path
+    default: /
+  hl_smi:
+    description: Whether to ask C(hl-smi). Without it the facts come from the kernel alone, which is much faster.
+    type: bool
+    default: true
+author: The gaudi3.scale authors (@gaudi3-scale)
+attributes:
+  check_mode:
+    support: full
+    description: Only reads.
+  diff_mode:
+    support: none
+    description: Changes nothing, so there is nothing to show.
+notes:
+  - C(hl-smi) and the attributes of some cards can be read by root only, so run this with C(become).
+seealso:
+  - module: gaudi3.scale.hpu_preflight
+  - module: gaudi3.scale.hpu_verify
+"""
+
+EXAMPLES = r"""
+- name: Look at the cards
+  gaudi3.scale.hpu_info:
+  register: node
+  become: true
+
+- name: Show the temperature of each card
+  ansible.builtin.debug:
+    msg: "{{ item.pci_address }}: {{ item.temperature_c }} C"
+  loop: "{{ node.hpu.cards }}"
+  loop_control:
+    label: "{{ item.pci_address }}"
+"""
+
+RETURN = r"""
+hpu:
+  description: The cards of this node and what they run on.
+  returned: always
+  type: dict
+  contains:
+    generation:
+      description: The generation of the cards. V(null) without cards and with cards of several generations.
+      type: str
+      sample: gaudi3
+    generations:
+      description: Every generation that is there.
+      type: list
+      elements: str
+    count:
+      description: Number of cards on the PCI bus.
+      type: int
+      sample: 8
+    cards:
+      description: The cards in the order of module id, then PCI address.
+      type: list
+      elements: dict
+      contains:
+        pci_address:
+          description: Address on the PCI bus, in lower case.
+          type: str
+          sample: "0000:3b:00.0"
+        pci_id:
+          description: PCI device id.
+          type: str
+          sample: "0x1060"
+        generation:
+          description: The generation of this card.
+          type: str
+        board:
+          description: The kind of card that this PCI id stands for.
+          type: str
+          sample: HL-325L
+        numa_node:
+          description: NUMA node of the card's PCI slot.
+          type: int
+        accel_index:
+          description: N of C(/dev/accel/accelN). Changes with boots and driver reloads.
+          type: int
+        module_id:
+          description: Position of the card in the server.
+          type: int
+        status:
+          description: What the driver says of the card.
+          type: str
+          sample: Operational
+        name:
+          description: Product name.
+          type: str
+          sample: HL-325L
+        serial:
+          description: Serial number.
+          type: str
+        uuid:
+          description: UUID of the card.
+          type: str
+        temperature_c:
+          description: Temperature in degrees Celsius. A card that did not initialise shows 0.
+          type: int
+        memory_total_mib:
+          description: Size of the card's memory in MiB.
+          type: int
+          sample: 131072
+        memory_used_mib:
+          description: Used memory in MiB.
+          type: int
+        utilization_percent:
+          description: Utilization of the card in percent.
+          type: int
+        power_w:
+          description: Power drawn from the 54 V rail in W.
+          type: int
+        ecc_uncorrected:
+          description: Uncorrected ECC errors since the driver was loaded.
+          type: int
+        ecc_uncorrected_lifetime:
+          description: Uncorrected ECC errors in the card's life.
+          type: int
+        row_replacement_pending:
+          description: Whether a memory row waits for a reset to be replaced.
+          type: bool
+        firmware:
+          description: Firmware of this card.
+          type: dict
+          contains:
+            spi:
+              description: Firmware in the SPI flash.
+              type: str
+              sample: 1.22.0-fw-61.3.2-sec-3
+            fit:
+              description: Firmware that the driver loaded.
+              type: str
+            cpld:
+              description: Version of the CPLD.
+              type: str
+        internal_links:
+          description: Links to the other cards of the node. The keys are those of RV(hpu.links.internal).
+          type: dict
+        external_links:
+          description: Links out of the node. The keys are those of RV(hpu.links.internal).
+          type: dict
+    driver:
+      description: The loaded driver.
+      type: dict
+      contains:
+        version:
+          description: The version that the driver reports.
+          type: str
+          sample: 1.24.1-b336d5e
+        release:
+          description: The release in that version.
+          type: str
+          sample: 1.24.1
+        nic_version:
+          description: Version of the driver of the ports.
+          type: str
+        hl_smi_version:
+          description: Version of C(hl-smi).
+          type: str
+          sample: hl-1.24.0-fw-62.6.2.0
+        modules:
+          description: Loaded kernel modules of the vendor.
+          type: list
+          elements: str
+    firmware:
+      description: SPI firmware over all cards.
+      type: dict
+      contains:
+        spi:
+          description: Every version that a card has, once.
+          type: list
+          elements: str
+        equal:
+          description: Whether all cards have the same version. V(null) where it is not known of every card.
+          type: bool
+    links:
+      description: Links of all cards together.
+      type: dict
+      contains:
+        internal:
+          description: Links between the cards of the node.
+          type: dict
+          contains:
+            up:
+              description: Number of links that are up. V(null) where it is not known.
+              type: int
+              sample: 168
+            total:
+              description: Number of links that the cards have.
+              type: int
+              sample: 168
+            down:
+              description: Links that are not up.
+              type: list
+              elements: str
+              sample: ["0000:3b:00.0 port 7"]
+        external:
+          description: Links out of the node, with the same keys.
+          type: dict
+    kernel:
+      description: The running kernel.
+      type: dict
+      contains:
+        release:
+          description: Release of the kernel.
+          type: str
+          sample: 6.8.0-45-generic
+        command_line:
+          description: What it was booted with.
+          type: str
+        iommu_passthrough:
+          description: Whether C(iommu=pt) is on the command line.
+          type: bool
+        hugepages:
+          description: Number of huge pages that are reserved.
+          type: int
+        hugepage_kib:
+          description: Size of a huge page in KiB.
+          type: int
+    system:
+      description: The operating system.
+      type: dict
+      contains:
+        os:
+          description: Distribution and version, as os-release has them.
+          type: str
+          sample: ubuntu-24.04
+        architecture:
+          description: Machine type.
+          type: str
+          sample: x86_64
+        python:
+          description: Version of the Python that runs this module.
+          type: str
+        systemd:
+          description: Whether systemd is the init system.
+          type: bool
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.gaudi3.scale.plugins.module_utils import hpu_facts
+from ansible_collections.gaudi3.scale.plugins.module_utils.commands import run_process
+
+
+def main() -> None:
+    module = AnsibleModule(
+        argument_spec={
+            "kernel_root": {"type": "path", "default": "/"},
+            "hl_smi": {"type": "bool", "default": True},
+        },
+        supports_check_mode=True,
+    )
+    facts = hpu_facts.gather(run_process, module.params["kernel_root"], module.params["hl_smi"])
+    module.exit_json(changed=False, hpu=facts.as_dict())
+
+
+if __name__ == "__main__":
+    main()

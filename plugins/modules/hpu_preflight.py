@@ -1,0 +1,194 @@
+#!/usr/bin/python
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+---
+module: hpu_preflight
+short_description: Refuse what cannot work on a Gaudi node
+version_added: "0.1.0"
+description:
+  - Compares a node with what a release of the Gaudi software needs, before anything is installed.
+  - Fails with every reason at once, each in one sentence that says what to do.
+  - Needs nothing on the node but Python. The cards are found by their PCI ids.
+options:
+  release:
+    description: The release to install, V(1.24.1) or with its build, V(1.24.1-482).
+    type: str
+    required: true
+  release_overrides:
+    description:
+      - Releases that the collection does not know, or rows of its table that are to be different.
+      - Maps a version to fields of the table, such as C(build), C(pytorch), C(generations), C(operating_systems).
+      - A release that is added needs C(build), and takes from the newest release what it does not name.
+    type: dict
+    default: {}
+  group_releases:
+    description: The releases of all hosts of the play. More than one is refused unless O(allow_mixed_releases) is set.
+    type: list
+    elements: str
+    default: []
+  allow_mixed_releases:
+    description: Accept that the hosts of the play get different releases.
+    type: bool
+    default: false
+  cards:
+    description: Number of cards that the node has to have.
+    type: int
+    required: true
+  allow_unsupported_os:
+    description: Accept an operating system or kernel with which the vendor has not validated the release.
+    type: bool
+    default: false
+  disk_paths:
+    description:
+      - Directories and the free space that each needs. Needs on one file system add up.
+      - A directory that does not exist yet is looked for at its nearest parent.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      path:
+        description: The directory.
+        type: path
+        required: true
+      need_mib:
+        description: Free space needed there, in MiB.
+        type: int
+        required: true
+      unless_exists:
+        description: Nothing is needed where this path exists, because what takes the space is there already.
+        type: path
+  kernel_root:
+    description: Directory that holds the C(sys), C(proc) and C(dev) of the kernel to look at.
+    type: path
+    default: /
+author: The gaudi3.scale authors (@gaudi3-scale)
+attributes:
+  check_mode:
+    support: full
+    description: Only reads.
+  diff_mode:
+    support: none
+    description: Changes nothing, so there is nothing to show.
+seealso:
+  - module: gaudi3.scale.hpu_info
+  - module: gaudi3.scale.hpu_verify
+"""
+
+EXAMPLES = r"""
+- name: Refuse what cannot work
+  gaudi3.scale.hpu_preflight:
+    release: 1.24.1
+    cards: 8
+    disk_paths:
+      - path: /opt/gaudi3_scale/venv
+        need_mib: 20480
+        unless_exists: /opt/gaudi3_scale/venv/bin/python
+  become: true
+
+- name: Check for a release that is newer than the collection
+  gaudi3.scale.hpu_preflight:
+    release: 1.25.0
+    release_overrides:
+      1.25.0:
+        build: "100"
+        pytorch: 2.12.0
+        operating_systems:
+          ubuntu-24.04: [">=6.8"]
+    cards: 8
+  become: true
+"""
+
+RETURN = r"""
+checks:
+  description: Every check. Where the module fails, only those that failed.
+  returned: always
+  type: list
+  elements: dict
+  contains:
+    name:
+      description: What is checked.
+      type: str
+      sample: cards
+    ok:
+      description: Whether the node has it.
+      type: bool
+    expected:
+      description: What is needed.
+      type: str
+      sample: at least 8
+    found:
+      description: What the node has.
+      type: str
+    remedy:
+      description: What to do where it is not so.
+      type: str
+    advice:
+      description: Whether a failure is only told.
+      type: bool
+    message:
+      description: The sentence to tell where the other parts do not make one.
+      type: str
+hpu:
+  description: The facts, as M(gaudi3.scale.hpu_info) returns them with O(gaudi3.scale.hpu_info#module:hl_smi=false).
+  returned: success
+  type: dict
+"""
+
+import platform
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.gaudi3.scale.plugins.module_utils import hpu_facts
+from ansible_collections.gaudi3.scale.plugins.module_utils.checks import advice, as_results, failed, refusal
+from ansible_collections.gaudi3.scale.plugins.module_utils.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils.node_system import read_disks
+from ansible_collections.gaudi3.scale.plugins.module_utils.preflight_checks import Wanted, preflight_checks
+
+DISK_PATH = {
+    "path": {"type": "path", "required": True},
+    "need_mib": {"type": "int", "required": True},
+    "unless_exists": {"type": "path"},
+}
+
+
+def main() -> None:
+    module = AnsibleModule(
+        argument_spec={
+            "release": {"type": "str", "required": True},
+            "release_overrides": {"type": "dict", "default": {}},
+            "group_releases": {"type": "list", "elements": "str", "default": []},
+            "allow_mixed_releases": {"type": "bool", "default": False},
+            "cards": {"type": "int", "required": True},
+            "allow_unsupported_os": {"type": "bool", "default": False},
+            "disk_paths": {"type": "list", "elements": "dict", "default": [], "options": DISK_PATH},
+            "kernel_root": {"type": "path", "default": "/"},
+        },
+        supports_check_mode=True,
+    )
+    options = module.params
+    facts = hpu_facts.gather(run_process, options["kernel_root"], hl_smi=False)
+    wanted = Wanted(
+        release=options["release"],
+        cards=options["cards"],
+        release_overrides=options["release_overrides"],
+        group_releases=options["group_releases"],
+        allow_mixed_releases=options["allow_mixed_releases"],
+        allow_unsupported_os=options["allow_unsupported_os"],
+    )
+    checks = preflight_checks(facts, read_disks(options["disk_paths"]), wanted)
+    for sentence in advice(checks):
+        module.warn(f"{platform.node()}: {sentence}")
+    problems = failed(checks)
+    if problems:
+        # Without the facts: what an operator has to read would be lost among them on the screen.
+        message = refusal(f"Release {wanted.release} cannot be installed here", problems)
+        module.fail_json(msg=message, checks=as_results(problems))
+    module.exit_json(changed=False, checks=as_results(checks), hpu=facts.as_dict())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,261 @@
+#!/usr/bin/python
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+---
+module: hpu_verify
+short_description: Measure whether an installed Gaudi node is fit for training
+version_added: "0.1.0"
+description:
+  - Reads cards, driver, firmware, temperatures, memory, ECC errors and links, and asks the training venv's torch.
+  - Fails with every reason at once, each in one sentence that says what to do.
+options:
+  release:
+    description: The release that has to be running, V(1.24.1) or with its build, V(1.24.1-482).
+    type: str
+    required: true
+  release_overrides:
+    description: Releases that the collection does not know, as for M(gaudi3.scale.hpu_preflight).
+    type: dict
+    default: {}
+  cards:
+    description: Number of cards that the node has to have.
+    type: int
+    required: true
+  temperature_limit_c:
+    description: Every card has to be below this, in degrees Celsius. Without it the limit of the generation counts.
+    type: int
+  idle_memory_mib:
+    description: Most memory in MiB that may be in use on a card while no job runs.
+    type: int
+    default: 1024
+  firmware:
+    description:
+      - The SPI firmware that all cards have to have, for example V(1.22.0-fw-61.3.2-sec-3).
+      - Without it all cards only have to have the same one.
+    type: str
+  external_links:
+    description: Whether the links out of the node have to be up as well.
+    type: bool
+    default: false
+  venv:
+    description: The training venv whose torch is asked. Empty leaves torch out.
+    type: path
+    default: /opt/gaudi3_scale/venv
+  flags:
+    description: File with the environment of jobs, in which torch is asked. It need not exist.
+    type: path
+    default: /etc/gaudi3_scale/environment
+  device:
+    description: The device that torch has to see. V(cpu) only wants torch itself.
+    type: str
+    choices: [hpu, cuda, cpu]
+    default: hpu
+  fail:
+    description: Whether a failed check fails the task. With V(false) the caller judges the returned checks.
+    type: bool
+    default: true
+  kernel_root:
+    description: Directory that holds the C(sys), C(proc) and C(dev) of the kernel to look at.
+    type: path
+    default: /
+author: The gaudi3.scale authors (@gaudi3-scale)
+attributes:
+  check_mode:
+    support: full
+    description: Only reads. Failed checks become warnings, because earlier tasks have changed nothing yet.
+  diff_mode:
+    support: none
+    description: Changes nothing, so there is nothing to show.
+seealso:
+  - module: gaudi3.scale.hpu_info
+  - module: gaudi3.scale.hpu_preflight
+"""
+
+EXAMPLES = r"""
+- name: Measure the node
+  gaudi3.scale.hpu_verify:
+    release: 1.24.1
+    cards: 8
+    external_links: true
+  register: verdict
+  become: true
+
+- name: Only look, whatever the state
+  gaudi3.scale.hpu_verify:
+    release: 1.24.1
+    cards: 8
+    fail: false
+  register: verdict
+  become: true
+"""
+
+RETURN = r"""
+checks:
+  description: Every check. Where the module fails, only those that failed.
+  returned: always
+  type: list
+  elements: dict
+  contains:
+    name:
+      description: What is checked.
+      type: str
+      sample: driver release
+    ok:
+      description: Whether the node passes.
+      type: bool
+    expected:
+      description: What is wanted.
+      type: str
+      sample: 1.24.1
+    found:
+      description: What was measured.
+      type: str
+      sample: 1.24.1-b336d5e
+    remedy:
+      description: What to do where it is not so.
+      type: str
+    advice:
+      description: Whether a failure is only told.
+      type: bool
+    message:
+      description: The sentence to tell where the other parts do not make one.
+      type: str
+summary:
+  description: One flat row about this node, for a table. What is not known is V(null).
+  returned: always
+  type: dict
+  contains:
+    ok:
+      description: Whether every check passed.
+      type: bool
+    problems:
+      description: Number of checks that failed.
+      type: int
+    release:
+      description: The release that is wanted.
+      type: str
+    driver:
+      description: The version of the driver that is loaded.
+      type: str
+    hl_smi:
+      description: The version of C(hl-smi).
+      type: str
+    generation:
+      description: The generation of the cards.
+      type: str
+    cards:
+      description: Number of cards.
+      type: int
+    cards_wanted:
+      description: Number of cards that are wanted.
+      type: int
+    cards_operational:
+      description: Number of cards that the driver calls operational.
+      type: int
+    firmware:
+      description: SPI firmware of the cards.
+      type: str
+    temperature_max_c:
+      description: Temperature of the hottest card in degrees Celsius.
+      type: int
+    memory_used_max_mib:
+      description: Used memory of the fullest card in MiB.
+      type: int
+    ecc_uncorrected:
+      description: Uncorrected ECC errors of all cards since the driver was loaded.
+      type: int
+    internal_links_up:
+      description: Links between cards that are up.
+      type: int
+    internal_links_total:
+      description: Links between cards.
+      type: int
+    external_links_up:
+      description: Links out of the node that are up.
+      type: int
+    external_links_total:
+      description: Links out of the node.
+      type: int
+    hugepages:
+      description: Huge pages that are reserved.
+      type: int
+    iommu_passthrough:
+      description: Whether C(iommu=pt) is in force.
+      type: bool
+    torch:
+      description: Version of torch in the training venv.
+      type: str
+    torch_devices:
+      description: Devices that torch sees. V(null) on a CPU.
+      type: int
+hpu:
+  description: The facts, as M(gaudi3.scale.hpu_info) returns them.
+  returned: success
+  type: dict
+"""
+
+import platform
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.gaudi3.scale.plugins.module_utils.checks import advice, as_results, failed, refusal
+from ansible_collections.gaudi3.scale.plugins.module_utils.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils.node_measurement import TrainingEnvironment, measure
+from ansible_collections.gaudi3.scale.plugins.module_utils.node_verdict import Limits, outlook, summary, verdict
+from ansible_collections.gaudi3.scale.plugins.module_utils.releases import find_release
+
+
+def main() -> None:
+    module = AnsibleModule(
+        argument_spec={
+            "release": {"type": "str", "required": True},
+            "release_overrides": {"type": "dict", "default": {}},
+            "cards": {"type": "int", "required": True},
+            "temperature_limit_c": {"type": "int"},
+            "idle_memory_mib": {"type": "int", "default": 1024},
+            "firmware": {"type": "str"},
+            "external_links": {"type": "bool", "default": False},
+            "venv": {"type": "path", "default": "/opt/gaudi3_scale/venv"},
+            "flags": {"type": "path", "default": "/etc/gaudi3_scale/environment"},
+            "device": {"type": "str", "choices": ["hpu", "cuda", "cpu"], "default": "hpu"},
+            "fail": {"type": "bool", "default": True},
+            "kernel_root": {"type": "path", "default": "/"},
+        },
+        supports_check_mode=True,
+    )
+    options = module.params
+    try:
+        release = find_release(options["release"], options["release_overrides"])
+    except GaudiError as error:
+        module.fail_json(msg=str(error), **error.facts)
+    training = TrainingEnvironment(options["venv"], options["device"], options["flags"]) if options["venv"] else None
+    measured = measure(run_process, options["kernel_root"], training)
+    limits = Limits(
+        cards=options["cards"],
+        device=options["device"],
+        temperature_c=options["temperature_limit_c"],
+        idle_memory_mib=options["idle_memory_mib"],
+        firmware=options["firmware"],
+        external_links=options["external_links"],
+    )
+    checks = verdict(measured, release, limits)
+    row = summary(measured, checks, release, limits)
+    for sentence in advice(checks):
+        module.warn(f"{platform.node()}: {sentence}")
+    problems = failed(checks)
+    if problems and options["fail"] and not module.check_mode:
+        # Without the facts: what an operator has to read would be lost among them on the screen.
+        message = refusal("This node is not fit for training", problems)
+        module.fail_json(msg=message, checks=as_results(problems), summary=row)
+    if problems and module.check_mode:
+        module.warn(f"{platform.node()}: {outlook(measured.facts, problems)}")
+    module.exit_json(changed=False, checks=as_results(checks), summary=row, hpu=measured.facts.as_dict())
+
+
+if __name__ == "__main__":
+    main()

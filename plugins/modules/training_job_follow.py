@@ -1,0 +1,119 @@
+#!/usr/bin/python
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+---
+module: training_job_follow
+short_description: Show a training job while it runs, and end it everywhere when it fails on one node
+version_added: "0.1.0"
+description:
+  - Prints a line for each new metric of rank 0, such as step, loss, tokens per second and time left, until the job has
+    ended on all O(hosts).
+  - As soon as one node's share fails, ends the job on the others and fails with the rank that failed first - its node,
+    exception and last lines, and where its log is.
+  - One task follows all nodes, so run it with C(run_once). With a task on each host, hosts beyond C(forks) would not be
+    looked at before the job has ended on the first ones.
+  - A job goes on when the task, the play or the controller is interrupted. Run the task again to follow it further.
+options:
+  name:
+    description: Name of the job.
+    type: str
+    required: true
+  hosts:
+    description: Names of all nodes of the job, as given to M(gaudi3.scale.training_job); the first one holds rank 0.
+    type: list
+    elements: str
+    required: true
+  interval:
+    description: Seconds between two looks.
+    type: float
+    default: 5
+  timeout:
+    description: Seconds to follow. Past them the task fails and the job goes on. Without it there is no limit.
+    type: int
+  unreachable_timeout:
+    description: Seconds for which a node may not answer before the job is ended on the others.
+    type: int
+    default: 120
+  settle_time:
+    description: Seconds that the other nodes get to fail by themselves, so that they tell why.
+    type: int
+    default: 10
+  state_directory:
+    description: Directory below which the job's description lies on the nodes.
+    type: path
+    default: /var/lib/gaudi3_scale
+  log_directory:
+    description: Directory below which its logs lie on the nodes.
+    type: path
+    default: /var/log/gaudi3_scale
+author: The gaudi3.scale authors (@gaudi3-scale)
+attributes:
+  check_mode:
+    support: full
+    description: Returns at once, since nothing was started that could be followed.
+  diff_mode:
+    support: none
+    description: Changes no file.
+notes:
+  - Runs on the controller and connects to the nodes by their own connection variables.
+seealso:
+  - module: gaudi3.scale.training_job
+  - module: gaudi3.scale.training_job_info
+"""
+
+EXAMPLES = r"""
+- name: Follow the job on all its nodes
+  gaudi3.scale.training_job_follow:
+    name: llama
+    hosts: "{{ groups['gaudi'] }}"
+  run_once: true
+  become: true
+"""
+
+RETURN = r"""
+followed:
+  description: Whether there was anything to follow; V(false) in check mode.
+  returned: always
+  type: bool
+state:
+  description: State of the whole job - V(succeeded), or with an error V(failed), V(stopped) or V(running).
+  returned: always
+  type: str
+nodes:
+  description: State of each node's share.
+  returned: always
+  type: dict
+  sample: {"gaudi-01": "succeeded", "gaudi-02": "succeeded"}
+last_metrics:
+  description: The last line of the metrics.
+  returned: always
+  type: dict
+first_loss:
+  description: The first loss of this run.
+  returned: always
+  type: float
+last_loss:
+  description: The last loss of this run.
+  returned: always
+  type: float
+started:
+  description: When rank 0's node started it, in seconds since 1970.
+  returned: always
+  type: float
+ended:
+  description: When it ended there.
+  returned: always
+  type: float
+log_directory:
+  description: Where the logs are on each node.
+  returned: always
+  type: str
+job_directory:
+  description: Where checkpoints are.
+  returned: always
+  type: str
+"""

@@ -1,0 +1,201 @@
+#!/usr/bin/python
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+---
+module: training_job_info
+short_description: Tell how one node's share of a training job stands
+version_added: "0.1.0"
+description:
+  - Returns state, exit codes, metrics, last log lines and, after a failure, the rank of this node that failed first.
+  - The same keys are returned always, also for a job that does not exist.
+  - Metrics are written by rank 0, hence found on the first node of the job only.
+options:
+  name:
+    description: Name of the job.
+    type: str
+    required: true
+  metrics_after:
+    description: Return metrics from this byte of their file on; RV(metrics_offset) of the call before.
+    type: int
+    default: 0
+  log_lines:
+    description: How many of the last lines of the agent's log to return.
+    type: int
+    default: 20
+  wait:
+    description: Wait on the node until the share has ended.
+    type: bool
+    default: false
+  timeout:
+    description: Seconds to wait at most. Past them RV(state) is V(running).
+    type: int
+    default: 600
+  state_directory:
+    description: Directory below which the job's description lies.
+    type: path
+    default: /var/lib/gaudi3_scale
+  log_directory:
+    description: Directory below which its logs lie.
+    type: path
+    default: /var/log/gaudi3_scale
+author: The gaudi3.scale authors (@gaudi3-scale)
+attributes:
+  check_mode:
+    support: full
+    description: Only reads. Does not wait, since nothing was started that could end.
+  diff_mode:
+    support: none
+    description: Changes nothing, so there is nothing to show.
+seealso:
+  - module: gaudi3.scale.training_job
+  - module: gaudi3.scale.training_job_follow
+"""
+
+EXAMPLES = r"""
+- name: Wait for the job
+  gaudi3.scale.training_job_info:
+    name: llama
+    wait: true
+    timeout: 3600
+  register: job
+  become: true
+  failed_when: job.state != 'succeeded'
+"""
+
+RETURN = r"""
+state:
+  description: V(running), V(succeeded), V(failed), V(stopped) (it was told to end) or V(absent).
+  returned: always
+  type: str
+description:
+  description: The job as M(gaudi3.scale.training_job) was given it. Empty when absent.
+  returned: always
+  type: dict
+unit:
+  description: Name of the systemd unit.
+  returned: always
+  type: str
+started:
+  description: When it was started, in seconds since 1970.
+  returned: always
+  type: float
+ended:
+  description: When it ended, in seconds since 1970.
+  returned: always
+  type: float
+result:
+  description: What systemd calls its end, such as V(success), V(exit-code), V(oom-kill).
+  returned: always
+  type: str
+exit_codes:
+  description: Exit code by rank, negative for a signal. All ranks of the node after success, those known after failure.
+  returned: always
+  type: dict
+  sample: {"8": 1, "9": -15}
+failure:
+  description: What failed first on this node. V(null) where nothing did, or where the share was only told to stop.
+  returned: always
+  type: dict
+  contains:
+    rank:
+      description: The rank, or -1 for C(torchrun) itself.
+      type: int
+    local_rank:
+      description: The rank among those of this node, or -1.
+      type: int
+    exit_code:
+      description: Exit code, negative for a signal.
+      type: int
+    time:
+      description: When, in seconds since 1970.
+      type: float
+    exception:
+      description: Type of the exception. Empty where there was none.
+      type: str
+    message:
+      description: Its message.
+      type: str
+    lines:
+      description: Last lines of the rank's standard error.
+      type: list
+      elements: str
+    path:
+      description: The whole log on this node.
+      type: str
+    echo:
+      description: 0 for a cause. Else the cause is another rank - 1 lost a peer, 2 was ended by its own agent.
+      type: int
+metrics:
+  description: The metrics from O(metrics_after) on, at most 1 MiB of them.
+  returned: always
+  type: list
+  elements: dict
+metrics_offset:
+  description: What O(metrics_after) has to be to get those that follow.
+  returned: always
+  type: int
+last_metrics:
+  description: The last line of the metrics. Empty where there is none.
+  returned: always
+  type: dict
+first_loss:
+  description: Loss of the first step that was reported in this run.
+  returned: always
+  type: float
+last_loss:
+  description: Loss of the last one.
+  returned: always
+  type: float
+log:
+  description: Last lines of the agent's log.
+  returned: always
+  type: list
+  elements: str
+log_directory:
+  description: Where the logs are.
+  returned: always
+  type: str
+job_directory:
+  description: Where description and checkpoints are.
+  returned: always
+  type: str
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.gaudi3.scale.plugins.module_utils.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_plan import JobPaths, check_name
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_state import report, wait_until_ended
+
+
+def main() -> None:
+    module = AnsibleModule(
+        argument_spec={
+            "name": {"type": "str", "required": True},
+            "metrics_after": {"type": "int", "default": 0},
+            "log_lines": {"type": "int", "default": 20},
+            "wait": {"type": "bool", "default": False},
+            "timeout": {"type": "int", "default": 600},
+            "state_directory": {"type": "path", "default": "/var/lib/gaudi3_scale"},
+            "log_directory": {"type": "path", "default": "/var/log/gaudi3_scale"},
+        },
+        supports_check_mode=True,
+    )
+    options = module.params
+    try:
+        paths = JobPaths(check_name(options["name"]), options["state_directory"], options["log_directory"])
+        if options["wait"] and not module.check_mode:
+            wait_until_ended(paths, run_process, options["timeout"])
+        result = report(paths, run_process, metrics_after=options["metrics_after"], log_lines=options["log_lines"])
+    except GaudiError as error:
+        module.fail_json(msg=str(error), **error.facts)
+    module.exit_json(changed=False, **result)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,191 @@
+#!/usr/bin/python
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: training_venv
+short_description: A virtual environment with the PyTorch of a Gaudi release
+version_added: "0.1.0"
+description:
+  - Makes a virtual environment, installs the wheels of the release's PyTorch bundle into it, and the packages that
+    training needs beside them.
+  - A constraint file names the bundle's exact builds, and the environment's own C(pip.conf) names the constraint file.
+    So C(pip install -U torch), or a package that would pull in another PyTorch, cannot replace them.
+  - A run that finds everything right starts no program. It compares a stamp in the environment, and the metadata
+    directories of what is installed, with what is asked for.
+  - An interrupted installation is thrown away by the next run. After a failure the next run continues.
+  - Free space, the Python and the bundle are checked before an existing environment is touched.
+  - Proxies are taken from the environment of the task (C(http_proxy), C(https_proxy), C(no_proxy)).
+options:
+  path:
+    description: Directory of the virtual environment. It must not be there, be empty, or be made by this module.
+    type: path
+    default: /opt/gaudi3_scale/venv
+  python:
+    description: The Python to make it with. The bundle has to have wheels for its version.
+    type: path
+    default: /usr/bin/python3
+  release:
+    description: Release of the Gaudi software, with or without its build, for example V(1.24.1) or V(1.24.1-482).
+    type: str
+    required: true
+  release_overrides:
+    description: Rows that replace or add releases, from a version to the fields of a release such as C(build).
+    type: dict
+    default: {}
+  pytorch:
+    description: PyTorch version in the bundle's name. That of the release when empty.
+    type: str
+    default: ""
+  os_directory:
+    description: The vault's directory for the system, for example V(ubuntu2204). That of the node's system when empty.
+    type: str
+    default: ""
+  vault_url:
+    description: Common prefix of the vault's URLs.
+    type: str
+    default: https://vault.habana.ai/artifactory
+  bundle_url:
+    description: URL of the bundle, also C(file). Derived from the options above when empty.
+    type: str
+    default: ""
+  bundle_checksum:
+    description: Checksum of the bundle, for example V(sha256:9f86d0...). Not checked when empty.
+    type: str
+    default: ""
+  bundle_wheels:
+    description: Patterns of the bundle's files to install. Wheels for another Python are left out in any case.
+    type: list
+    elements: str
+    default: ["*.whl"]
+  requirements:
+    description: What to install beside the bundle, as C(name), C(name==1.2) or C(name @ URL). Not C(torch).
+    type: list
+    elements: str
+    default: []
+  index_url:
+    description:
+      - Package index for O(requirements) and for later use of pip in the environment. pip's own when empty.
+      - The host of an index without TLS is trusted.
+    type: str
+    default: ""
+  constraints:
+    description: The constraint file.
+    type: path
+    default: /etc/gaudi3_scale/pip-constraints.txt
+  min_free_mib:
+    description: MiB that the file system of O(path) must have free before a bundle is installed.
+    type: int
+    default: 0
+  timeout:
+    description: Seconds that each program may take.
+    type: int
+    default: 3600
+attributes:
+  check_mode:
+    support: full
+    description: Uses no network, so the versions in a bundle that was not installed before are not shown.
+  diff_mode:
+    support: full
+    description: Shows what the environment is made from, and the two pip files.
+author: The gaudi3.scale authors (@gaudi3-scale)
+"""
+
+EXAMPLES = r"""
+- name: PyTorch and Lightning
+  gaudi3.scale.training_venv:
+    release: 1.24.1
+    requirements: [lightning]
+    min_free_mib: 8192
+
+- name: The same from inside the site
+  gaudi3.scale.training_venv:
+    release: 1.24.1
+    bundle_url: file:///media/gaudi/pytorch_modules-v2.11.0_1.24.1_482.tgz
+    bundle_checksum: sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+    requirements: [lightning]
+    index_url: https://mirror.example.com/pypi/simple
+"""
+
+RETURN = r"""
+path:
+  description: Directory of the virtual environment.
+  type: str
+  returned: success
+release:
+  description: The release without its build.
+  type: str
+  returned: success
+  sample: 1.24.1
+bundle_url:
+  description: Where the bundle is from.
+  type: str
+  returned: success
+constraints:
+  description: The constraint file.
+  type: str
+  returned: success
+reasons:
+  description: Why something had to be installed. Empty when nothing had to.
+  type: list
+  elements: str
+  returned: success
+  sample: [torch is absent instead of 2.11.0a0+git1234567]
+wheels:
+  description: The bundle's distributions with their versions. Empty in check mode before the first run.
+  type: dict
+  returned: success
+  sample:
+    torch: 2.11.0a0+git1234567
+requirements:
+  description: Versions of what O(requirements) name. Empty in check mode before the first run.
+  type: dict
+  returned: success
+last_lines:
+  description: The last lines of the program that failed.
+  type: list
+  elements: str
+  returned: when pip or venv failed
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils import training_venv
+from ..module_utils.commands import run_process
+from ..module_utils.errors import GaudiError
+from ..module_utils.venv_plan import VenvOptions
+
+
+def main() -> None:
+    strings = {"type": "list", "elements": "str"}
+    module = AnsibleModule(
+        argument_spec={
+            "path": {"type": "path", "default": "/opt/gaudi3_scale/venv"},
+            "python": {"type": "path", "default": "/usr/bin/python3"},
+            "release": {"type": "str", "required": True},
+            "release_overrides": {"type": "dict", "default": {}},
+            "pytorch": {"type": "str", "default": ""},
+            "os_directory": {"type": "str", "default": ""},
+            "vault_url": {"type": "str", "default": "https://vault.habana.ai/artifactory"},
+            "bundle_url": {"type": "str", "default": ""},
+            "bundle_checksum": {"type": "str", "default": ""},
+            "bundle_wheels": {**strings, "default": ["*.whl"]},
+            "requirements": {**strings, "default": []},
+            "index_url": {"type": "str", "default": ""},
+            "constraints": {"type": "path", "default": "/etc/gaudi3_scale/pip-constraints.txt"},
+            "min_free_mib": {"type": "int", "default": 0},
+            "timeout": {"type": "int", "default": 3600},
+        },
+        supports_check_mode=True,
+    )
+    try:
+        result = training_venv.converge(VenvOptions(**module.params), run_process, module.check_mode)
+    except GaudiError as error:
+        module.fail_json(msg=str(error), **error.facts)
+    module.exit_json(**result)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,200 @@
+#!/usr/bin/python
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: vault_repository
+short_description: Register the Gaudi package vault on a node
+version_added: "0.1.0"
+description:
+  - Makes the vendor's package vault, or a site's mirror of it, a package repository of the node, with its signing key.
+  - Reads the package lists of this repository only; other repositories of the node are neither read nor changed.
+  - Uses no network when the files are as wanted and the lists on the node already offer the release.
+  - When the vault cannot be used (unreachable, not found, wrong signature, release not there) the files are put back as
+    they were and the error says what to correct.
+  - Works out what the package manager has to install in one transaction, every vendor package at the same version.
+  - Proxies are taken from the environment of the task (C(http_proxy), C(https_proxy), C(no_proxy)).
+options:
+  vault_url:
+    description: Common prefix of the vault's URLs. C(https), C(http) or C(file).
+    type: str
+    default: https://vault.habana.ai/artifactory
+  release:
+    description: Release of the Gaudi software, with or without its build, for example V(1.24.1) or V(1.24.1-482).
+    type: str
+    required: true
+  release_overrides:
+    description: Rows that replace or add releases, from a version to the fields of a release such as C(build).
+    type: dict
+    default: {}
+  key_url:
+    description: URL of the key that signs the package lists. Derived from O(vault_url) when empty.
+    type: str
+    default: ""
+  repository_url:
+    description: URL of the apt repository, the directory that has C(dists). Derived from O(vault_url) when empty.
+    type: str
+    default: ""
+  suite:
+    description: Suite of the repository. The vendor names it after the distribution's code name, for example V(jammy).
+    type: str
+    required: true
+  components:
+    description: Components of the suite.
+    type: list
+    elements: str
+    default: [main]
+  architectures:
+    description: Architectures to read lists for. The vendor has packages for one only.
+    type: list
+    elements: str
+    default: [amd64]
+  packages:
+    description: The vendor's packages that the vault has to offer at O(release), in the order to install.
+    type: list
+    elements: str
+    default: []
+  os_packages:
+    description:
+      - Packages of the distribution that belong into the same transaction.
+      - V({kernel}) in a name stands for each of O(kernels).
+    type: list
+    elements: str
+    default: []
+  kernels:
+    description: Kernel releases for O(os_packages). The running kernel when empty.
+    type: list
+    elements: str
+    default: []
+  kernel_root:
+    description: Root of C(/proc) and C(/sys), where the running kernel is read.
+    type: path
+    default: /
+  lock_timeout:
+    description: Seconds to wait for another package manager.
+    type: int
+    default: 300
+attributes:
+  check_mode:
+    support: full
+    description: Shows the files that would be written. Uses no network, so of the key only its URL is shown.
+  diff_mode:
+    support: full
+    description: Shows the repository's file and the key.
+seealso:
+  - module: gaudi3.scale.hpu_driver
+author: The gaudi3.scale authors (@gaudi3-scale)
+"""
+
+EXAMPLES = r"""
+- name: The vendor's vault
+  gaudi3.scale.vault_repository:
+    release: 1.24.1
+    suite: "{{ ansible_facts.distribution_release }}"
+    packages: [habanalabs-dkms, habanalabs-firmware-tools]
+    os_packages: [dkms, "linux-headers-{kernel}"]
+  register: vault
+
+- name: One transaction, every package at the release's version
+  ansible.builtin.apt:
+    name: "{{ vault.packages }}"
+    allow_downgrade: true
+  when: vault.available
+
+- name: A mirror inside the site
+  gaudi3.scale.vault_repository:
+    vault_url: https://mirror.example.com/gaudi
+    release: 1.24.1
+    suite: jammy
+"""
+
+RETURN = r"""
+release:
+  description: The release without its build.
+  type: str
+  returned: success
+  sample: 1.24.1
+package_version:
+  description: The version of every package of the release.
+  type: str
+  returned: success
+  sample: 1.24.1-482
+repository:
+  description: URL, suite and components of the repository.
+  type: str
+  returned: success
+  sample: https://vault.habana.ai/artifactory/debian jammy main
+key_url:
+  description: Where the key is from.
+  type: str
+  returned: success
+  sample: https://vault.habana.ai/artifactory/api/gpg/key/public
+files:
+  description: The files that this module keeps on the node.
+  type: list
+  elements: str
+  returned: success
+kernels:
+  description: The kernels that O(os_packages) were named for.
+  type: list
+  elements: str
+  returned: success
+packages:
+  description: What the package manager has to install in one transaction, the vendor's packages pinned.
+  type: list
+  elements: str
+  returned: success
+  sample: [dkms, linux-headers-6.8.0-45-generic, habanalabs-dkms=1.24.1-482]
+installed:
+  description: Whether all of RV(packages) are installed and configured already.
+  type: bool
+  returned: success
+available:
+  description: Whether the package lists on the node offer all of O(packages). False in check mode before the first run.
+  type: bool
+  returned: success
+refreshed:
+  description: Whether the repository's lists were read from the network.
+  type: bool
+  returned: success
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils import vault_repository
+from ..module_utils.commands import run_process
+from ..module_utils.errors import GaudiError
+
+
+def main() -> None:
+    strings = {"type": "list", "elements": "str"}
+    module = AnsibleModule(
+        argument_spec={
+            "vault_url": {"type": "str", "default": "https://vault.habana.ai/artifactory"},
+            "release": {"type": "str", "required": True},
+            "release_overrides": {"type": "dict", "default": {}},
+            "key_url": {"type": "str", "default": "", "no_log": False},
+            "repository_url": {"type": "str", "default": ""},
+            "suite": {"type": "str", "required": True},
+            "components": {**strings, "default": ["main"]},
+            "architectures": {**strings, "default": ["amd64"]},
+            "packages": {**strings, "default": []},
+            "os_packages": {**strings, "default": []},
+            "kernels": {**strings, "default": []},
+            "kernel_root": {"type": "path", "default": "/"},
+            "lock_timeout": {"type": "int", "default": 300},
+        },
+        supports_check_mode=True,
+    )
+    options = vault_repository.VaultOptions(**module.params)
+    try:
+        result = vault_repository.converge(options, run_process, module.check_mode)
+    except GaudiError as error:
+        module.fail_json(msg=str(error), **error.facts)
+    module.exit_json(**result)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,136 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""The command line: ``python3 -m sandbox COMMAND`` from the root of the checkout."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+
+from . import cluster
+from .distribution import host_distribution
+from .errors import SandboxError
+from .nodes import in_node
+from .paths import CACHE
+from .plan import DEFAULT_NAME, DEFAULT_NODES, GENERATIONS
+from .prerequisites import problems
+from .simulator.faults import FaultError, parse
+from .vault.build import ensure_vault
+
+Command = Callable[[argparse.Namespace], int]
+
+
+def main() -> int:
+    """Run one command; a problem is printed as a sentence and gives exit code 1."""
+    options = _parser().parse_args()
+    command: Command = options.command
+    try:
+        return command(options)
+    except SandboxError as error:
+        print(f"sandbox: {error}", file=sys.stderr)
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python3 -m sandbox", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def add(name: str, command: Command, text: str) -> argparse.ArgumentParser:
+        added = commands.add_parser(name, help=text, description=text)
+        added.set_defaults(command=command)
+        added.add_argument("--name", default=DEFAULT_NAME, help=f"which sandbox (default {DEFAULT_NAME})")
+        return added
+
+    up = add("up", _up, "make the sandbox; does nothing where it is there")
+    up.add_argument("--nodes", type=int, help=f"how many (default: as many as there are, or {DEFAULT_NODES})")
+    up.add_argument("--cards", type=int, help="cards in each node (default: as they are, or 8)")
+    up.add_argument("--generation", choices=GENERATIONS, help="of the cards (default: as they are, or gaudi3)")
+    up.add_argument("--memory", help="of each node, as podman writes it (default: as it is, or 6g)")
+    up.add_argument("--rebuild-image", action="store_true", help="make the node image anew, with today's packages")
+    up.add_argument("--no-vault", action="store_true", help="without the package vault")
+    down = add("down", _down, "remove everything that `up` made, except the caches")
+    down.add_argument("--image", action="store_true", help="the node image too")
+    down.add_argument("--caches", action="store_true", help="what was downloaded and built too")
+    status = add("status", _status, "show the nodes, their cards, drivers and faults")
+    status.add_argument("--json", action="store_true", help="as JSON")
+    add("vault", _vault, "bring the vault's packages up to date with the checkout")
+    fault = add("fault", _fault, "inject faults into a node, or clear them; `status` shows them")
+    fault.add_argument("node")
+    fault.add_argument("faults", nargs="+", metavar="KEY=VALUE|clear")
+    reset = add("reset", _reset, "make nodes virgin again")
+    reset.add_argument("nodes", nargs="*", metavar="NODE")
+    reboot = add("reboot", _reboot, "boot nodes again, keeping what is on their disks")
+    reboot.add_argument("nodes", nargs="*", metavar="NODE")
+    add("prerequisites", _prerequisites, "say what this host lacks")
+    return parser
+
+
+def _up(options: argparse.Namespace) -> int:
+    wanted = cluster.Wanted(
+        options.name, options.nodes, options.cards, options.generation, options.memory,
+        rebuild_image=options.rebuild_image, vault=not options.no_vault,
+    )  # fmt: skip
+    made = cluster.up(wanted)
+    for node in made.nodes:
+        print(f"{node.name} {node.address}")
+    if not options.no_vault:
+        print(f"vault {made.vault_address}")
+    return 0
+
+
+def _down(options: argparse.Namespace) -> int:
+    cluster.down(options.name, image=options.image, caches=options.caches)
+    return 0
+
+
+def _status(options: argparse.Namespace) -> int:
+    found = cluster.status(options.name)
+    if options.json:
+        print(json.dumps(found, indent=2))
+        return 0
+    vault = found["vault"]
+    print(f"sandbox {found['name']} on {found['network']}, vault {vault['address']} {vault['state']}")  # type: ignore[index]
+    for node in found["nodes"]:  # type: ignore[attr-defined]
+        faults = " ".join(f"{name}={value}" for name, value in node["faults"].items()) or "no faults"
+        print(f"{node['name']:<8} {node['address']:<15} {node['state']:<10} {node['cards']} x {node['generation']}  "
+              f"kernel {node['kernel']}  driver {node['driver'] or 'not loaded'}  {faults}")  # fmt: skip
+    return 0
+
+
+def _vault(options: argparse.Namespace) -> int:
+    del options
+    ensure_vault(host_distribution())
+    return 0
+
+
+def _fault(options: argparse.Namespace) -> int:
+    node = cluster.find_node(cluster.load(options.name), options.node)
+    try:
+        parse([] if options.faults == ["clear"] else options.faults)
+    except FaultError as error:
+        raise SandboxError(f"{error}.") from error
+    print(in_node(node, "gaudi-simulator", "faults", *options.faults), end="")
+    return 0
+
+
+def _reset(options: argparse.Namespace) -> int:
+    cluster.reset(options.name, options.nodes)
+    return 0
+
+
+def _reboot(options: argparse.Namespace) -> int:
+    cluster.reboot(options.name, options.nodes)
+    return 0
+
+
+def _prerequisites(options: argparse.Namespace) -> int:
+    del options
+    found = problems({cluster.PODMAN_STORAGE: cluster.NODE_BYTES, CACHE: cluster.CACHE_BYTES})
+    print("\n".join(found) or "Everything that the sandbox needs is here.")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

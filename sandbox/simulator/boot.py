@@ -1,0 +1,71 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""The boot of a simulated node, run by gaudi-simulated-kernel.service.
+
+As at a real boot: the command line is the one the boot loader was given, no module is loaded, no external port is up,
+huge pages are what sysctl.d says; then the modules of /etc/modules-load.d are loaded.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from .boot_loader import next_command_line
+from .kernel_modules.modprobe import load
+from .kernel_tree import COMMAND_LINE, HUGEPAGES, KERNEL, refresh
+from .node_state import ROOT, Node, hostname, locked, new_node, read, replace, write
+
+KERNEL_RELEASE = Path("/etc/gaudi_simulator_kernel")
+MODULE_LISTS = ("/run/modules-load.d", "/etc/modules-load.d", "/usr/lib/modules-load.d")
+SYSCTL_LISTS = ("/etc/sysctl.d", "/run/sysctl.d", "/usr/lib/sysctl.d")
+
+
+def main(arguments: list[str]) -> int:
+    """``boot``: make the node's state at the first boot, and boot its kernel."""
+    del arguments
+    with locked():
+        node = _after_power_on()
+        hugepages = wanted_hugepages(_lines(*SYSCTL_LISTS))
+        _put(ROOT / COMMAND_LINE, next_command_line(node.kernel_release))
+        _put(ROOT / KERNEL / HUGEPAGES, str(hugepages))
+        write(node)
+        refresh(node)
+    for module in wanted_modules(_lines(*MODULE_LISTS)):
+        load(module, {}, quiet=False)
+    return 0
+
+
+def _after_power_on() -> Node:
+    try:
+        node = read()
+    except FileNotFoundError:
+        release = KERNEL_RELEASE.read_text(encoding="utf-8").strip()
+        generation = os.environ.get("GAUDI_SIMULATED_GENERATION", "gaudi3")
+        node = new_node(generation, int(os.environ.get("GAUDI_SIMULATED_CARDS", "8")), release, hostname())
+    return replace(node, modules={}, module_parameters={}, external_ports_up=False)
+
+
+def _put(path: Path, line: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"{line}\n", encoding="utf-8")
+
+
+def _lines(*directories: str) -> list[str]:
+    """The lines of the .conf files of these directories, in the order in which systemd reads them."""
+    files = [path for directory in directories for path in Path(directory).glob("*.conf")]
+    in_order = sorted(files, key=lambda path: path.name)
+    return [line for path in in_order for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def wanted_modules(lines: Iterable[str]) -> list[str]:
+    """The modules that modules-load.d files name."""
+    return [line.strip() for line in lines if line.strip() and line.strip()[0] not in "#;"]
+
+
+def wanted_hugepages(lines: Iterable[str]) -> int:
+    """The last value of vm.nr_hugepages in sysctl.d files; 0 without one."""
+    found = [re.match(r"\s*-?vm[./]nr_hugepages\s*=\s*(\d+)\s*$", line) for line in lines]
+    return int(next((match[1] for match in reversed(found) if match), "0"))

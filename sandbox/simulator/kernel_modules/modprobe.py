@@ -1,0 +1,119 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""``modprobe``: loads and unloads modules of the simulated kernel, refusing what a kernel would refuse."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+
+from ..kernel_tree import refresh, use_counts
+from ..node_state import Node, locked, read, replace, write
+from .files import canonical, installed, package_version
+
+IN_USE = "modprobe: FATAL: Module {} is in use."
+FLAGS = {
+    "-r": "remove", "--remove": "remove", "-n": "dry", "--dry-run": "dry", "--show": "dry", "-q": "quiet",
+    "--quiet": "quiet", "-v": "verbose", "--verbose": "verbose", "-a": "all", "--all": "all", "-f": "force",
+    "--force": "force", "-D": "depends", "--show-depends": "depends", "--first-time": "first",
+}  # fmt: skip
+
+
+def main(arguments: list[str]) -> int:
+    """Play modprobe; its options that a kernel module role uses, and no module of the real kernel."""
+    flags = {FLAGS[word] for word in arguments if word in FLAGS}
+    words = [word for word in arguments if not word.startswith("-")]
+    unknown = [word for word in arguments if word.startswith("-") and word not in FLAGS]
+    if unknown or not words:
+        print(f"modprobe (simulated kernel): unknown option {unknown} or no module named", file=sys.stderr)
+        return 1
+    if "remove" in flags:
+        return max(unload(name, quiet="quiet" in flags, dry="dry" in flags) for name in words)
+    if "all" in flags:
+        return max(load(name, {}, quiet="quiet" in flags, dry="dry" in flags) for name in words)
+    if "depends" in flags:
+        return show_depends(words[0])
+    parameters = dict(word.partition("=")[::2] for word in words[1:])
+    return load(words[0], parameters, quiet="quiet" in flags, dry="dry" in flags)
+
+
+def load(name: str, parameters: Mapping[str, str], *, quiet: bool, dry: bool = False) -> int:
+    """Load a module and what it needs; returns modprobe's exit code."""
+    module = canonical(name)
+    with locked():
+        node = read()
+        found = installed(node.kernel_release)
+        if module in node.modules:
+            return 0
+        if module not in found:
+            if not quiet:
+                where = f"/lib/modules/{node.kernel_release}"
+                print(f"modprobe: FATAL: Module {name} not found in directory {where}", file=sys.stderr)
+            return 1
+        path, needed = found[module]
+        release = package_version(node.kernel_release, path)
+        loaded = next(iter(node.modules.values()), release)
+        if release != loaded:
+            print(f"modprobe: ERROR: could not insert '{name}': Invalid argument", file=sys.stderr)
+            print(f"{module}: it is of {release}, the loaded modules are of {loaded}", file=sys.stderr)
+            return 1
+        if not dry:
+            node = with_modules(node, (*reversed(needed), module), release)
+            write(replace(node, module_parameters={**node.module_parameters, module: dict(parameters)}))
+            refresh(read())
+    return 0
+
+
+def with_modules(node: Node, modules: tuple[str, ...], release: str) -> Node:
+    """The node with these modules loaded, in this order. A driver that comes up finds its cards anew."""
+    added = {module: release for module in modules if module not in node.modules}
+    return replace(node, modules={**node.modules, **added}, loads=node.loads + ("habanalabs" in added))
+
+
+def without_module(node: Node, module: str) -> Node:
+    """The node with this module unloaded. The external ports go down with their driver."""
+    return replace(
+        node,
+        modules={name: release for name, release in node.modules.items() if name != module},
+        module_parameters={name: value for name, value in node.module_parameters.items() if name != module},
+        external_ports_up=node.external_ports_up and module not in ("habanalabs", "habanalabs_cn", "habanalabs_en"),
+    )
+
+
+def holders(node: Node, module: str) -> tuple[str, ...]:
+    """What keeps the module from being unloaded: other modules, or processes on a card."""
+    count, users = use_counts(node)[module]
+    busy = count - len(users) if module == "habanalabs" else 0
+    return (*users, *(("a process",) if busy else ()))
+
+
+def unload(name: str, *, quiet: bool, dry: bool = False) -> int:
+    """Unload a module and then what only it needed; returns modprobe's exit code."""
+    module = canonical(name)
+    with locked():
+        node = read()
+        if module not in node.modules:
+            return 0
+        if holders(node, module):
+            if not quiet:
+                print(IN_USE.format(name), file=sys.stderr)
+            return 1
+        for candidate in (module, *installed(node.kernel_release).get(module, ("", ()))[1]):
+            if candidate in node.modules and not holders(node, candidate):
+                node = without_module(node, candidate)
+        if not dry:
+            write(node)
+            refresh(node)
+    return 0
+
+
+def show_depends(name: str) -> int:
+    """Print what loading would insert."""
+    release = read().kernel_release
+    found = installed(release)
+    if canonical(name) not in found:
+        print(f"modprobe: FATAL: Module {name} not found in directory /lib/modules/{release}", file=sys.stderr)
+        return 1
+    for module in (*reversed(found[canonical(name)][1]), canonical(name)):
+        print(f"insmod /lib/modules/{release}/{found[module][0]}")
+    return 0

@@ -1,0 +1,262 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""The simulated /sys, /proc and /dev: rendered from the node's state, read by whoever is told its root.
+
+Paths and contents follow the vendor's driver (sysfs.c of drivers.accel.habanalabs.kernel) and the kernel's PCI sysfs.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from .boards import CLASS, VENDOR
+from .node_state import ROOT, Node, locked, read
+from .readings import CardReading, cards_on_bus, readings
+from .releases import RELEASES
+
+KERNEL = "kernel"
+COMMAND_LINE = "boot/cmdline"
+HUGEPAGES = "proc/sys/vm/nr_hugepages"
+# Files that a program of the node may write, as into a real /proc; rendering keeps what it wrote.
+WRITABLE = frozenset({HUGEPAGES})
+HUGEPAGE_KB = 2048
+# Where the source of the driver looks whether it shall fail to compile.
+BUILD_ERROR_FLAG = "faults/dkms_build_error"
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What the simulation takes from the real machine: its memory, its processors, the command line of its boot."""
+
+    meminfo: str
+    cpuinfo: str
+    cpus: int
+    command_line: str
+    hugepages: int
+
+
+def render(node: Node, machine: Machine) -> dict[str, str]:
+    """Path below the kernel root -> content, for everything that this node's kernel shows."""
+    return {
+        **_machine_files(node, machine),
+        **_pci_files(node),
+        **_module_files(node),
+        **_card_files(node),
+        **_network_files(node),
+    }
+
+
+def _machine_files(node: Node, machine: Machine) -> dict[str, str]:
+    per_cpu = {f"sys/devices/system/cpu/cpu{n}/topology/physical_package_id": "0\n" for n in range(machine.cpus)}
+    online = "0\n" if machine.cpus == 1 else f"0-{machine.cpus - 1}\n"
+    return {
+        "proc/cmdline": machine.command_line + "\n",
+        "proc/cpuinfo": machine.cpuinfo,
+        "proc/meminfo": _meminfo(machine),
+        "proc/modules": proc_modules(node),
+        "proc/sys/kernel/osrelease": node.kernel_release + "\n",
+        HUGEPAGES: f"{machine.hugepages}\n",
+        "sys/class/dmi/id/product_name": "gaudi3.scale sandbox (simulated)\n",
+        "sys/class/dmi/id/sys_vendor": "gaudi3.scale\n",
+        "sys/devices/system/cpu/online": online,
+        "sys/devices/system/cpu/possible": online,
+        "sys/devices/system/node/node0/cpulist": online,
+        **per_cpu,
+    }
+
+
+def _meminfo(machine: Machine) -> str:
+    """The real memory with the simulated huge pages in it."""
+    kept = [line for line in machine.meminfo.splitlines() if not line.startswith(("Huge", "Hugetlb"))]
+    pages = machine.hugepages
+    huge = [("HugePages_Total:", str(pages)), ("HugePages_Free:", str(pages)), ("HugePages_Rsvd:", "0"),
+            ("HugePages_Surp:", "0"), ("Hugepagesize:", f"{HUGEPAGE_KB} kB"),
+            ("Hugetlb:", f"{pages * HUGEPAGE_KB} kB")]  # fmt: skip
+    return "\n".join([*kept, *(f"{name:<16}{value:>11}" for name, value in huge)]) + "\n"
+
+
+def _pci_files(node: Node) -> dict[str, str]:
+    files = {}
+    for card in cards_on_bus(node):
+        for name, value in {
+            "vendor": VENDOR,
+            "device": node.board.device_id,
+            "class": CLASS,
+            "revision": "0x01",
+            "subsystem_vendor": VENDOR,
+            "subsystem_device": node.board.device_id,
+            "numa_node": str(card.numa_node),
+            "current_link_width": "16",
+            "max_link_width": "16",
+            "current_link_speed": node.board.link_speed.replace("GT/s", ".0 GT/s PCIe"),
+            "max_link_speed": node.board.link_speed.replace("GT/s", ".0 GT/s PCIe"),
+        }.items():
+            files[f"sys/bus/pci/devices/{card.pci_address}/{name}"] = value + "\n"
+    return files
+
+
+def use_counts(node: Node) -> dict[str, tuple[int, tuple[str, ...]]]:
+    """Loaded module -> (use count, modules that use it), as lsmod shows on a machine with these cards."""
+    cards = len(readings(node))
+    users = {
+        "habanalabs_compat": ("habanalabs",),
+        "habanalabs": ("habanalabs_cn",),
+        "habanalabs_cn": ("habanalabs_en", "habanalabs_ib"),
+    }
+    busy = sum(reading.busy for reading in readings(node))
+    counts = {}
+    for module in node.modules:
+        loaded = tuple(user for user in users.get(module, ()) if user in node.modules)
+        own = busy if module == "habanalabs" else cards if module != "habanalabs_compat" else 0
+        counts[module] = (own + len(loaded), loaded)
+    return counts
+
+
+def proc_modules(node: Node) -> str:
+    """The text of /proc/modules: the newest module first."""
+    lines = []
+    for module, (count, users) in reversed(use_counts(node).items()):
+        names = "".join(f"{user}," for user in users) or "-"
+        lines.append(f"{module} 1048576 {count} {names} Live 0x0000000000000000 (OE)\n")
+    return "".join(lines)
+
+
+def _module_files(node: Node) -> dict[str, str]:
+    files = {}
+    for module, (count, _users) in use_counts(node).items():
+        release = RELEASES[node.modules[module]]
+        nic = module in ("habanalabs_cn", "habanalabs_en", "habanalabs_ib")
+        files[f"sys/module/{module}/version"] = f"{release.nic_driver if nic else release.driver}\n"
+        files[f"sys/module/{module}/refcnt"] = f"{count}\n"
+        files[f"sys/module/{module}/initstate"] = "live\n"
+        for name, value in node.module_parameters.get(module, {}).items():
+            files[f"sys/module/{module}/parameters/{name}"] = f"{value}\n"
+    return files
+
+
+def _card_files(node: Node) -> dict[str, str]:
+    files = {}
+    for reading in readings(node):
+        device = f"sys/class/accel/accel{reading.index}/device"
+        for name, value in _card_attributes(node, reading).items():
+            files[f"{device}/{name}"] = value + "\n"
+        files[f"dev/accel/accel{reading.index}"] = ""
+        files[f"dev/accel/accel_controlD{reading.index}"] = ""
+        if "habanalabs_ib" in node.modules:
+            files[f"sys/class/infiniband/hbl_{reading.index}/device/vendor"] = VENDOR + "\n"
+            files[f"dev/infiniband/uverbs{reading.index}"] = ""
+    return files
+
+
+def _card_attributes(node: Node, reading: CardReading) -> dict[str, str]:
+    board, firmware = reading.board, f"hl-{reading.board.firmware_name}-{reading.firmware}"
+    return {
+        "status": reading.status,
+        "device_type": board.device_type,
+        "module_id": str(reading.card.module_id),
+        "pci_addr": reading.card.pci_address,
+        "parent_device": reading.card.pci_address,
+        "driver_ver": RELEASES[node.modules["habanalabs"]].driver,
+        "fw_os_ver": f"Zephyr 2.7.2-{firmware}",
+        "preboot_btl_ver": f"Preboot version {firmware}",
+        "uboot_ver": f"U-Boot 2021.04-{firmware}",
+        "cpucp_ver": firmware,
+        "cpucp_kernel_ver": f"Linux {board.firmware_name} 5.10.18-{firmware}",
+        "armcp_ver": firmware,
+        "cpld_ver": "0x00000010",
+        "fuse_ver": f"{board.uuid_prefix}-SIM",
+        "security_enabled": "1",
+        "max_power": str(board.limit_watts * 1000),
+        "clk_max_freq_mhz": str(board.clock_mhz),
+        "clk_cur_freq_mhz": str(board.clock_mhz),
+        "hard_reset_cnt": "0",
+        "vendor": VENDOR,
+        "device": board.device_id,
+        "numa_node": str(reading.card.numa_node),
+    }
+
+
+def _network_files(node: Node) -> dict[str, str]:
+    """A management interface, and the cards' external ports once their network driver is loaded."""
+    files = {
+        "sys/class/net/lo/operstate": "unknown\n",
+        "sys/class/net/lo/flags": "0x9\n",
+        "sys/class/net/eth0/operstate": "up\n",
+        "sys/class/net/eth0/carrier": "1\n",
+        "sys/class/net/eth0/flags": "0x1003\n",
+        "sys/class/net/eth0/device/vendor": "0x1af4\n",
+        "sys/class/net/eth0/device/device": "0x1041\n",
+    }
+    if "habanalabs_en" not in node.modules:
+        return files
+    for reading in readings(node):
+        bus = int(reading.card.pci_address[5:7], 16)
+        for port in reading.board.external(reading.card.module_id):
+            interface = f"sys/class/net/enp{bus}s0d{port}"
+            up = port in reading.ports_up
+            files[f"{interface}/operstate"] = "up\n" if up else "down\n"
+            files[f"{interface}/carrier"] = "1\n" if up else "0\n"
+            files[f"{interface}/flags"] = "0x1003\n" if up else "0x1002\n"  # IFF_UP of linux/if.h is bit 0
+            files[f"{interface}/dev_port"] = f"{port}\n"
+            files[f"{interface}/address"] = reading.macs[port] + "\n"
+            files[f"{interface}/mtu"] = "1500\n"
+            files[f"{interface}/device/vendor"] = VENDOR + "\n"
+            files[f"{interface}/device/device"] = reading.board.device_id + "\n"
+    return files
+
+
+def refresh(node: Node, root: Path = ROOT) -> None:
+    """Show the node in its kernel tree: write what differs, remove what is gone. The caller holds the lock."""
+    kernel = root / KERNEL
+    files = render(node, this_machine(root))
+    for path, content in files.items():
+        _write(kernel / path, content, keep=path in WRITABLE)
+    _remove_others(kernel, files)
+    flag = root / BUILD_ERROR_FLAG
+    if "dkms_build_error" in node.faults:
+        _write(flag, "")
+    else:
+        flag.unlink(missing_ok=True)
+
+
+def this_machine(root: Path) -> Machine:
+    """The machine below the simulation, with what was written into the simulated /proc."""
+    hugepages = root / KERNEL / HUGEPAGES
+    command_line = root / COMMAND_LINE
+    return Machine(
+        meminfo=Path("/proc/meminfo").read_text(encoding="utf-8"),
+        cpuinfo=Path("/proc/cpuinfo").read_text(encoding="utf-8"),
+        cpus=os.cpu_count() or 1,
+        command_line=command_line.read_text(encoding="utf-8").strip() if command_line.exists() else "",
+        hugepages=int(hugepages.read_text(encoding="utf-8") or 0) if hugepages.exists() else 0,
+    )
+
+
+def _write(path: Path, content: str, *, keep: bool = False) -> None:
+    if path.exists() and (keep or path.read_text(encoding="utf-8") == content):
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.new")
+    temporary.write_text(content, encoding="utf-8")
+    temporary.replace(path)
+
+
+def _remove_others(kernel: Path, files: Mapping[str, str]) -> None:
+    for directory, _subdirectories, names in os.walk(kernel, topdown=False):
+        for name in names:
+            path = Path(directory, name)
+            if str(path.relative_to(kernel)) not in files:
+                path.unlink(missing_ok=True)
+        if not any(Path(directory).iterdir()):
+            Path(directory).rmdir()
+
+
+def main(arguments: list[str]) -> int:
+    """``render``: show node.json as it is now."""
+    del arguments
+    with locked():
+        refresh(read())
+    return 0

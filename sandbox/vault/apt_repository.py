@@ -1,0 +1,84 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""The vault's apt repository, signed, with every package of every release; and a copy with a wrong signature."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import shutil
+from pathlib import Path
+
+from ..commands import run, step
+from ..simulator import releases
+from . import deb, packages, signing
+from .layout import ARTIFACTORY, WWW, is_current, replacing
+
+DEBIAN = ARTIFACTORY / "debian"
+KEY = ARTIFACTORY / "api" / "gpg"
+# A vault that somebody tampered with: ``gaudi_vault_url: http://vault.sandbox.internal/tampered``.
+TAMPERED = WWW / "tampered"
+POOL = Path("pool", "main", "h")
+
+
+def ensure_apt_repository(suite: str) -> None:
+    """Build the repository for ``suite`` (bookworm, jammy, noble) unless it is up to date."""
+    digest = _digest(suite)
+    if all(is_current(part, digest) for part in (DEBIAN, KEY, TAMPERED)) and signing.SECRET_KEY.exists():
+        return
+    with step("Vault: apt repository"), signing.gnupg_home() as home:
+        signing.ensure_key(home)
+        with replacing(KEY, digest) as scratch:
+            _publish_key(home, scratch / "key")
+        with replacing(DEBIAN, digest) as scratch:
+            _build(scratch, suite)
+            signing.sign_release(home, scratch / "dists" / suite)
+        with replacing(TAMPERED, digest) as scratch:
+            _publish_key(home, scratch / "api" / "gpg" / "key")
+            _tamper(scratch / "debian", suite)
+
+
+def _build(root: Path, suite: str) -> None:
+    pool = root / suite / POOL
+    pool.mkdir(parents=True)
+    for release in releases.RELEASES.values():
+        for package in packages.all_packages(release):
+            deb.write(package, pool)
+    binary = root / "dists" / suite / "main" / "binary-amd64"
+    binary.mkdir(parents=True)
+    index = run(["apt-ftparchive", "packages", f"{suite}/{POOL}"], cwd=root)
+    (binary / "Packages").write_text(index, encoding="utf-8")
+    (binary / "Packages.gz").write_bytes(gzip.compress(index.encode()))
+    described = {
+        "Origin": "gaudi3.scale sandbox",
+        "Label": "Simulated Gaudi packages",
+        "Suite": suite,
+        "Codename": suite,
+        "Architectures": "amd64",
+        "Components": "main",
+    }
+    options = [f"-oAPT::FTPArchive::Release::{name}={value}" for name, value in described.items()]
+    release_file = root / "dists" / suite / "Release"
+    text = run(["apt-ftparchive", *options, "release", f"dists/{suite}"], cwd=root)
+    release_file.write_text(text, encoding="utf-8")
+
+
+def _publish_key(home: Path, directory: Path) -> None:
+    directory.mkdir(parents=True)
+    (directory / "public").write_text(signing.public_key(home), encoding="ascii")
+
+
+def _tamper(root: Path, suite: str) -> None:
+    """The same repository signed by a key that nobody published."""
+    shutil.copytree(DEBIAN, root)
+    with signing.gnupg_home() as stranger:
+        signing.make_key(stranger)
+        signing.sign_release(stranger, root / "dists" / suite)
+
+
+def _digest(suite: str) -> str:
+    digest = hashlib.sha256(suite.encode())
+    sources = [Path(module.__file__ or "") for module in (releases, packages, deb)] + [Path(__file__)]
+    for path in (*sources, *sorted(packages.DKMS_SOURCES.iterdir())):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()

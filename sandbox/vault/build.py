@@ -1,0 +1,22 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""The vault's content, each part built once and again only when what it is made from changes."""
+
+from __future__ import annotations
+
+from ..distribution import Distribution
+from ..paths import locked, make_directory
+from .apt_repository import ensure_apt_repository
+from .layout import VAULT, WWW
+from .pytorch_bundle import ensure_bundles
+from .wheels import ensure_index, ensure_wheelhouse
+
+
+def ensure_vault(distribution: Distribution) -> None:
+    """Bring the vault's content up to date with the checkout."""
+    make_directory(WWW)
+    with locked(VAULT):
+        ensure_apt_repository(distribution.codename)
+        torch_wheel = ensure_wheelhouse(distribution.python)
+        ensure_bundles(torch_wheel, distribution.bundle_directory)
+        ensure_index(distribution.python)

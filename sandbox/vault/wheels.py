@@ -1,0 +1,157 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""The vault's pip index: what the training stack needs, fetched once by this host's pip, and the checkout's wheel."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import os
+import re
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from ..commands import run, step
+from ..errors import SandboxError
+from ..paths import CACHE, CHECKOUT, make_directory
+from .layout import ARTIFACTORY, is_current, replacing
+from .pure_wheel import pure_wheel
+
+PYTORCH = "2.13.0"
+# pip takes torch only from the bundle; setuptools because torch asks for it on Python 3.12.
+REQUIREMENTS = ("lightning==2.6.*", "numpy", "setuptools")
+PYTORCH_CPU_INDEX = "https://download.pytorch.org/whl/cpu"
+INDEX = ARTIFACTORY / "api" / "pypi" / "gaudi-python"
+WHEELHOUSE = CACHE / "wheels"
+PROJECT_FILES = ("pyproject.toml", "README.md", "LICENSE", "LICENSES", "src", "plugins/module_utils")
+
+
+def ensure_wheelhouse(python: str) -> Path:
+    """Download the wheels for this Python once; returns the path of torch's wheel."""
+    directory = WHEELHOUSE / _key(python)
+    if not directory.exists():
+        scratch = Path(tempfile.mkdtemp(dir=make_directory(WHEELHOUSE), prefix="new-"))
+        try:
+            with step("Vault: PyTorch for CPUs"):
+                torch = _download_torch(scratch, python)
+            with step("Vault: wheels of the training stack"):
+                run(
+                    [*_pip_download(scratch, python), torch, *REQUIREMENTS],
+                    remedy="See what this host's pip can reach.",
+                )
+            scratch.chmod(0o755)
+            scratch.rename(directory)
+        except BaseException:
+            shutil.rmtree(scratch, ignore_errors=True)
+            raise
+    return _torch_in(directory)
+
+
+def ensure_index(python: str) -> None:
+    """Publish the wheels and the checkout's own wheel, unless the index is up to date."""
+    digest = hashlib.sha256(f"{_key(python)} {project_digest()} {Path(__file__).read_text()}".encode()).hexdigest()
+    if is_current(INDEX, digest):
+        return
+    with step("Vault: pip index with the checkout's own wheel"), replacing(INDEX, digest) as root:
+        packages = root / "packages"
+        packages.mkdir()
+        for wheel in (WHEELHOUSE / _key(python)).glob("*.whl"):
+            if not wheel.name.startswith("torch-"):
+                os.link(wheel, packages / wheel.name)
+        _build_project(packages)
+        decoy, content = decoy_wheel()
+        (packages / decoy).write_bytes(content)
+        write_simple_pages(root / "simple", packages)
+
+
+def decoy_wheel() -> tuple[str, bytes]:
+    """A torch that is newer than the bundle's, as a public index has one.
+
+    Where nothing holds the bundle's build, `pip install -U torch` replaces it by this; then importing it fails.
+    """
+    text = 'raise ImportError("This is the decoy of the sandbox: the torch of the bundle was replaced.")\n'
+    summary = "Decoy: stands for the torch of a public index"
+    return pure_wheel("torch", "2.99.0", summary, {"torch/__init__.py": text.encode()})
+
+
+def write_simple_pages(simple: Path, packages: Path) -> None:
+    """The pages of PEP 503: one per project with links to its files, and one with all projects."""
+    projects: dict[str, list[Path]] = {}
+    for wheel in sorted(packages.glob("*.whl")):
+        projects.setdefault(normalized(wheel.name.split("-")[0]), []).append(wheel)
+    simple.mkdir()
+    (simple / "index.html").write_text(_page(f'<a href="{name}/">{name}</a>' for name in projects), encoding="utf-8")
+    for name, wheels in projects.items():
+        (simple / name).mkdir()
+        links = (
+            f'<a href="../../packages/{html.escape(wheel.name.replace("+", "%2B"))}#sha256={_sha256(wheel)}">'
+            f"{html.escape(wheel.name)}</a>"
+            for wheel in wheels
+        )
+        (simple / name / "index.html").write_text(_page(links), encoding="utf-8")
+
+
+def normalized(name: str) -> str:
+    """A project's name as the index's URLs have it (PEP 503)."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def project_digest() -> str:
+    """A hash of everything that the checkout's own wheel is made from."""
+    digest = hashlib.sha256()
+    for name in PROJECT_FILES:
+        top = CHECKOUT / name
+        for path in sorted(top.rglob("*")) if top.is_dir() else [top]:
+            if path.is_file() and "__pycache__" not in path.parts:
+                digest.update(str(path.relative_to(CHECKOUT)).encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def _build_project(target: Path) -> None:
+    """Build in a copy: setuptools would leave its build directory in the checkout, and take old files from it."""
+    with tempfile.TemporaryDirectory(prefix="wheel-") as scratch:
+        for name in PROJECT_FILES:
+            source, copy = CHECKOUT / name, Path(scratch, name)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            if source.is_dir():
+                shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__"))
+            elif source.exists():
+                shutil.copy(source, copy)
+        run([sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", target, scratch])
+
+
+def _download_torch(directory: Path, python: str) -> Path:
+    """The CPU build, from where this host's pip looks, or else from PyTorch's own index.
+
+    PyPI has only the build for another vendor's cards, with gigabytes of libraries.
+    """
+    wanted = [*_pip_download(directory, python), "--no-deps", f"torch=={PYTORCH}+cpu"]
+    try:
+        run(wanted)
+    except SandboxError:
+        run([*wanted, "--extra-index-url", PYTORCH_CPU_INDEX], remedy=f"It needs PyPI or {PYTORCH_CPU_INDEX}.")
+    return _torch_in(directory)
+
+
+def _pip_download(directory: Path, python: str) -> list[str | Path]:
+    command: list[str | Path] = [sys.executable, "-m", "pip", "download", "--quiet", "--only-binary", ":all:"]
+    return [*command, "--python-version", python, "--dest", directory]
+
+
+def _torch_in(directory: Path) -> Path:
+    return next(directory.glob(f"torch-{PYTORCH}*.whl"))
+
+
+def _key(python: str) -> str:
+    return hashlib.sha256(f"{python} {PYTORCH} {REQUIREMENTS}".encode()).hexdigest()[:12]
+
+
+def _page(links: object) -> str:
+    return "<!DOCTYPE html>\n<html><body>\n" + "<br>\n".join(links) + "\n</body></html>\n"  # type: ignore[arg-type]
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -1,0 +1,85 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""The kind of device a process computes on: ``hpu`` (Gaudi), ``cuda`` or ``cpu``."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+
+import torch
+
+from gaudi3_scale.core.errors import GaudiError
+
+KINDS = ("hpu", "cuda", "cpu")
+BACKENDS = {"hpu": "hccl", "cuda": "nccl", "cpu": "gloo"}
+
+
+def choose_device(name: str) -> str:
+    """The kind meant by ``name``: one of :data:`KINDS`, or ``auto`` for the first of them that this node has.
+
+    Raises GaudiError when the kind that was asked for cannot be used here.
+    """
+    if name == "auto":
+        return next(kind for kind in KINDS if _missing(kind) is None)
+    if name not in KINDS:
+        raise GaudiError(f"--device {name}: there is no such device; choose one of auto, {', '.join(KINDS)}.")
+    reason = _missing(name)
+    if reason:
+        raise GaudiError(f"--device {name}: {reason}")
+    return name
+
+
+def local_device(kind: str, local_rank: int) -> torch.device:
+    """The device of the process with this rank on its node, made the current one.
+
+    On Gaudi the bridge gives each process its own card from torchrun's environment, so that every process calls
+    its card ``hpu`` (docs.habana.ai, Distributed Backend Initialization, "Device Mapping").
+    """
+    if kind == "cuda":
+        count = torch.cuda.device_count()
+        if local_rank >= count:
+            raise GaudiError(
+                f"--device cuda: local rank {local_rank} has no card, since this node shows {count}; "
+                "start no more processes than cards."
+            )
+        torch.cuda.set_device(local_rank)
+        return torch.device("cuda", local_rank)
+    return torch.device(kind)
+
+
+def synchronize(device: torch.device) -> None:
+    """Wait until everything queued on ``device`` is done."""
+    if device.type == "hpu":
+        hpu_module().synchronize()
+    elif device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+def load_collectives(kind: str) -> str:
+    """The name of the process group backend for ``kind``, ready to be used."""
+    if kind == "hpu":
+        _habana("distributed.hccl")
+    return BACKENDS[kind]
+
+
+def hpu_module():
+    """``habana_frameworks.torch.hpu``, what ``torch.cuda`` is for CUDA; imported only where a Gaudi is used."""
+    return _habana("hpu")
+
+
+def _missing(kind: str) -> str | None:
+    """Why ``kind`` cannot be used here, as the rest of a sentence, or None if it can."""
+    if kind == "hpu":
+        if importlib.util.find_spec("habana_frameworks") is None:
+            return "habana_frameworks is not in this Python; install the release's PyTorch bundle, or use --device cpu."
+        _habana("core")
+        if not hpu_module().is_available():
+            return "habana_frameworks sees no card; look at hl-smi and at the habanalabs driver."
+    if kind == "cuda" and not torch.cuda.is_available():
+        return "this PyTorch sees no CUDA device; use --device cpu, or a PyTorch built for the cards."
+    return None
+
+
+def _habana(part: str):
+    return importlib.import_module(f"habana_frameworks.torch.{part}")

@@ -1,0 +1,40 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""One JSON object a line, appended to a file that another process reads while it grows."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Callable
+
+from gaudi3_scale.core.errors import GaudiError
+
+WriteLine = Callable[..., None]
+
+
+def line_writer(path: str | None) -> WriteLine:
+    """A function ``write(kind, **fields)`` that appends one line with the time to ``path``, or to standard output.
+
+    Raises GaudiError when the file cannot be written, before anything else is done.
+    """
+    if path:
+        try:
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            stream = Path(path).open("a", encoding="utf-8", buffering=1)  # noqa: SIM115
+        except OSError as error:
+            raise GaudiError(f"--metrics {path}: {error.strerror}; name a file that this user can write.") from error
+    else:
+        stream = sys.stdout
+
+    def write(kind: str, **fields: object) -> None:
+        stream.write(json.dumps({"kind": kind, "time": round(time.time(), 3), **fields}) + "\n")
+        stream.flush()
+
+    return write
+
+
+def no_line(kind: str, **fields: object) -> None:
+    """What every rank but the first writes."""

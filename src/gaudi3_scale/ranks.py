@@ -1,0 +1,98 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""Which process this is among all processes of a job, and the process group that joins them."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import sys
+import traceback
+from dataclasses import dataclass
+from typing import Callable, Mapping, NoReturn, Sequence
+
+import torch
+import torch.distributed
+from torch.distributed.elastic.multiprocessing.errors import record
+
+from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.devices import load_collectives
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """``rank`` of ``world_size`` processes; ``local_rank`` of the ``local_world_size`` on this node."""
+
+    rank: int = 0
+    world_size: int = 1
+    local_rank: int = 0
+    local_world_size: int = 1
+    launched: bool = False
+
+    @property
+    def nodes(self) -> int:
+        return self.world_size // self.local_world_size
+
+
+def ranks_from(environment: Mapping[str, str]) -> Ranks:
+    """What torchrun says in the environment of each process it starts; a process started alone is rank 0 of 1."""
+    if "RANK" not in environment:
+        return Ranks()
+    names = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")
+    missing = [name for name in names if name not in environment]
+    if missing:
+        raise GaudiError(f"RANK is set but {', '.join(missing)} is not; start the processes with torchrun.")
+    return Ranks(*(int(environment[name]) for name in names), launched=True)
+
+
+def join(ranks: Ranks, device: torch.device, timeout: datetime.timedelta | None = None) -> None:
+    """Join the process group of all ranks, which :func:`run_rank` leaves again.
+
+    Only NCCL is told the device: it then connects at once, and ``hpu`` has no index that could be told.
+    """
+    backend = load_collectives(device.type)
+    bound = device if device.type == "cuda" else None
+    if ranks.launched:
+        torch.distributed.init_process_group(backend, timeout=timeout, device_id=bound)
+    else:
+        store = torch.distributed.HashStore()
+        torch.distributed.init_process_group(backend, store=store, rank=0, world_size=1, device_id=bound)
+
+
+def gather_numbers(numbers: Sequence[int], most: int, device: torch.device) -> list[list[int]]:
+    """The numbers of each rank, in the order of the ranks: at most ``most`` a rank, each from 0 to 2^31 - 1.
+
+    As int32: lightning-habana's broadcast notes that Gaudi's collectives took no int64 (source of 2024).
+    """
+    mine = torch.full((most,), -1, dtype=torch.int32)
+    mine[: len(numbers)] = torch.tensor(numbers, dtype=torch.int32)
+    gathered = [torch.empty_like(mine, device=device) for _ in range(torch.distributed.get_world_size())]
+    torch.distributed.all_gather(gathered, mine.to(device))
+    return [[number for number in rank.tolist() if number >= 0] for rank in gathered]
+
+
+def run_rank(name: str, body: Callable[[Sequence[str]], None], arguments: Sequence[str]) -> None:
+    """Run ``body`` as the whole life of one rank.
+
+    An exception is written to torchrun's error file (TORCHELASTIC_ERROR_FILE) with its message; a GaudiError is shown
+    as one sentence, anything else with its traceback.
+    """
+    try:
+        record(body)(arguments)
+    except Exception as error:
+        _fail(name, error)
+    # A process that ends without this can abort while it exits: torchrun's agents on the other nodes then wait
+    # 300 s in their exit barrier (seen with torch 2.13).
+    if torch.distributed.is_initialized():
+        torch.distributed.destroy_process_group()
+
+
+def _fail(name: str, error: Exception) -> NoReturn:
+    if isinstance(error, GaudiError):
+        sys.stderr.write(f"{name}: {error}\n")
+    else:
+        traceback.print_exception(error)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Without the exit handlers: those of a process group wait for ranks that may never answer again.
+    os._exit(1)

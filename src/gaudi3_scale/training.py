@@ -1,0 +1,132 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""One run of a training job: data, model, Lightning's trainer and the checkpoint to go on from, put together."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import warnings
+import zlib
+from pathlib import Path
+
+import lightning.pytorch as lightning
+import torch
+from lightning.fabric.utilities.warnings import PossibleUserWarning
+
+from gaudi3_scale.checkpoints import NodeCheckpoints
+from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.devices import choose_device, local_device
+from gaudi3_scale.json_lines import WriteLine, line_writer, no_line
+from gaudi3_scale.language_model import ModelShape
+from gaudi3_scale.language_model_task import LanguageModelTask, Schedule
+from gaudi3_scale.metrics import MetricLines
+from gaudi3_scale.ranks import Ranks, gather_numbers, join, ranks_from
+from gaudi3_scale.resume import resume_from
+from gaudi3_scale.stop_at_once import StopAtOnce
+from gaudi3_scale.strategies import trainer_parts
+from gaudi3_scale.text_dataset import VALIDATION_EVERY, TextWindows, read_text
+
+
+def run(options: argparse.Namespace) -> None:
+    """Train from the newest checkpoint, or from step 0, to ``max_steps``. Collective: every rank calls it."""
+    ranks = ranks_from(os.environ)
+    kind = choose_device(options.device)
+    text = read_text(options.text)
+    windows = TextWindows(text, options.sequence_length)
+    if len(windows) < VALIDATION_EVERY:
+        raise GaudiError(
+            f"--text: {len(text)} bytes give {len(windows)} windows of --sequence-length {options.sequence_length} and "
+            f"{VALIDATION_EVERY} are needed; give more text or shorter windows."
+        )
+    write = line_writer(options.metrics) if ranks.rank == 0 else no_line
+    device = local_device(kind, ranks.local_rank)
+    join(ranks, device)
+    _require_same_text(text, device)
+    checkpoint, start = resume_from(options.resume, options.job_dir / "checkpoints", device)
+    write(
+        "start",
+        step=start,
+        max_steps=options.max_steps,
+        resumed_from=start or None,
+        world_size=ranks.world_size,
+        nodes=ranks.nodes,
+        device=kind,
+    )
+    if start >= options.max_steps:
+        write("end", step=start, max_steps=options.max_steps, message="already at --max-steps: nothing to train")
+        return
+    _train(options, ranks, device, windows, checkpoint, start, write)
+
+
+def _train(
+    options: argparse.Namespace,
+    ranks: Ranks,
+    device: torch.device,
+    windows: TextWindows,
+    checkpoint: Path | None,
+    start: int,
+    write: WriteLine,
+) -> None:
+    _quieten_lightning()
+    torch.manual_seed(options.seed)
+    task = LanguageModelTask(
+        ModelShape(options.layers, options.width, options.heads, options.sequence_length),
+        Schedule(options.learning_rate, options.warmup_steps, options.max_steps),
+        windows,
+        options.batch_size,
+        options.seed,
+        ranks,
+    )
+    tokens_per_step = options.batch_size * options.sequence_length * options.accumulate * ranks.world_size
+    metrics = MetricLines(options.metrics_every, options.max_steps, tokens_per_step, write)
+    checkpoints = NodeCheckpoints(
+        options.job_dir / "checkpoints", options.checkpoint_every, options.checkpoints_kept, ranks.local_rank, write
+    )
+    trainer = lightning.Trainer(
+        **trainer_parts(device, options.precision or ("fp32" if device.type == "cpu" else "bf16"), ranks),
+        max_epochs=-1,
+        max_steps=min(options.max_steps, start + (options.stop_after_steps or options.max_steps)),
+        accumulate_grad_batches=options.accumulate,
+        gradient_clip_val=options.clip or None,
+        callbacks=[StopAtOnce(), metrics, checkpoints],
+        default_root_dir=options.job_dir,
+        limit_val_batches=options.validation_batches,
+        num_sanity_val_steps=0,
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+    )
+    trainer.fit(task, ckpt_path=checkpoint, weights_only=True)
+    step = trainer.global_step
+    validation = trainer.validate(task, verbose=False)
+    write(
+        "end",
+        step=step,
+        max_steps=options.max_steps,
+        first_loss=metrics.first_loss,
+        last_loss=metrics.last_loss,
+        validation_loss=validation[0].get("validation_loss") if validation else None,
+        tokens_per_second=metrics.rate(),
+    )
+
+
+def _require_same_text(text: torch.Tensor, device: torch.device) -> None:
+    """Each node reads its own files: ranks that read different ones would train on a mixture without a word."""
+    checksum = zlib.crc32(memoryview(text.numpy())) & 0x7FFFFFFF
+    found = gather_numbers([checksum], 1, device)
+    other = [rank for rank, numbers in enumerate(found) if numbers != found[0]]
+    if other:
+        raise GaudiError(
+            f"--text: rank {', '.join(map(str, other))} read other bytes than rank 0; copy the same files everywhere."
+        )
+
+
+def _quieten_lightning() -> None:
+    """Its banners, its advice on data loader workers, which slicing a tensor in memory does not need, and what newer
+    releases of PyTorch tell its authors."""
+    logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
+    warnings.filterwarnings("ignore", category=PossibleUserWarning)
+    warnings.filterwarnings("ignore", category=FutureWarning, module=r"lightning\.")

@@ -1,0 +1,98 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""What ``ansible-galaxy`` builds and installs is the whole collection, and nothing but the collection."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tarfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+AT_RUN_TIME = ("meta", "playbooks", "plugins", "roles")
+# Beside those four: what a reader of the installed collection, a certification or AWX looks for.
+BESIDE = {
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "FILES.json",
+    "LICENSE",
+    "LICENSES",
+    "MANIFEST.json",
+    "README.md",
+    "ansible.cfg",
+    "changelogs",
+    "docs",
+    "inventories",
+    "requirements.yml",
+}
+
+
+def galaxy(*arguments: str, cwd: Path = ROOT) -> None:
+    command = ["ansible-galaxy", "collection", *arguments]
+    # Neither the checkout nor what this user has installed may take part.
+    environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": "/nonexistent", "ANSIBLE_NOCOLOR": "1"}
+    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def tarball(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    target = tmp_path_factory.mktemp("dist")
+    galaxy("build", "--output-path", str(target))
+    (built,) = target.glob("gaudi3-scale-*.tar.gz")
+    return built
+
+
+@pytest.fixture(scope="module")
+def installed(tarball: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    target = tmp_path_factory.mktemp("collections")
+    galaxy("install", "--offline", "--collections-path", str(target), str(tarball))
+    return target / "ansible_collections" / "gaudi3" / "scale"
+
+
+def tracked(*directories: str) -> set[str]:
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *directories]
+    listing = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    return {name for name in listing.splitlines() if (ROOT / name).is_file()}
+
+
+def test_everything_that_runs_is_in_it(tarball: Path) -> None:
+    with tarfile.open(tarball) as archive:
+        files = {member.name for member in archive.getmembers() if member.isfile()}
+    assert tracked(*AT_RUN_TIME) <= files
+
+
+def test_nothing_else_is_in_it(tarball: Path) -> None:
+    with tarfile.open(tarball) as archive:
+        top = {member.name.split("/")[0] for member in archive.getmembers()}
+    assert top <= BESIDE | set(AT_RUN_TIME)
+
+
+def test_nothing_generated_is_in_it(tarball: Path) -> None:
+    with tarfile.open(tarball) as archive:
+        names = [member.name for member in archive.getmembers()]
+    assert [name for name in names if "__pycache__" in name or name.endswith(".pyc")] == []
+
+
+def test_it_installs_into_an_empty_path(installed: Path) -> None:
+    for name in (*AT_RUN_TIME, "README.md", "LICENSE", "CHANGELOG.md"):
+        assert (installed / name).exists(), name
+
+
+def test_an_installed_playbook_is_found_by_its_name(installed: Path) -> None:
+    command = ["ansible-playbook", "gaudi3.scale.site", "--list-tasks", "-i", str(ROOT / "inventories" / "bare_metal")]
+    environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(installed.parents[2]), "ANSIBLE_NOCOLOR": "1"}
+    environment.pop("ANSIBLE_CONFIG", None)
+    done = subprocess.run(command, cwd=installed, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for role in sorted((installed / "roles").iterdir()):
+        assert role.name in done.stdout, f"site.yml runs nothing of {role.name}"
+
+
+def test_a_project_checkout_installs_itself(tmp_path: Path) -> None:
+    """AWX installs ``requirements.yml`` from the root of a project it has checked out."""
+    galaxy("install", "--offline", "--collections-path", str(tmp_path), "--requirements-file", "requirements.yml")
+    assert (tmp_path / "ansible_collections" / "gaudi3" / "scale" / "MANIFEST.json").is_file()

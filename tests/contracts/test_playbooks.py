@@ -1,0 +1,73 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""What every playbook promises: extra variables only, the operator's own hosts, nothing asked on the terminal."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from .checkout import PLAYBOOKS, ROLES, ROOT, name_of, read_yaml, tasks_in
+
+SITE = ROOT / "playbooks" / "site.yml"
+IMPORT = "ansible.builtin.import_playbook"
+TASK_LISTS = ("pre_tasks", "tasks", "post_tasks", "handlers")
+INTERACTIVE = ("ansible.builtin.pause", "pause")
+
+each_playbook = pytest.mark.parametrize("path", PLAYBOOKS, ids=name_of)
+
+
+@each_playbook
+def test_name_can_follow_the_collections_name(path: Path) -> None:
+    """``ansible-playbook gaudi3.scale.NAME`` finds only names that are Python identifiers."""
+    assert re.fullmatch(r"[a-z][a-z0-9_]*", path.stem)
+
+
+@each_playbook
+def test_asks_nothing(path: Path) -> None:
+    for play in read_yaml(path):
+        assert "vars_prompt" not in play
+        for tasks in TASK_LISTS:
+            for task in tasks_in(play.get(tasks)):
+                assert not set(INTERACTIVE) & set(task), task.get("name")
+
+
+@each_playbook
+def test_lets_the_operator_choose_the_hosts(path: Path) -> None:
+    for play in read_yaml(path):
+        if IMPORT not in play:
+            assert "{{" in play["hosts"] or play["hosts"] == "localhost", play["name"]
+
+
+@each_playbook
+def test_a_play_has_roles_or_tasks(path: Path) -> None:
+    for play in read_yaml(path):
+        assert not ("roles" in play and "tasks" in play), play["name"]
+
+
+def test_site_is_a_table_of_contents() -> None:
+    for entry in read_yaml(SITE):
+        assert set(entry) == {"name", IMPORT}
+
+
+def test_site_never_takes_an_action() -> None:
+    """Nouns are states and live in site.yml; a verb_noun playbook starts or stops something."""
+    for entry in read_yaml(SITE):
+        stem = Path(entry[IMPORT]).stem
+        assert stem.split("_")[0] not in ("launch", "stop", "probe", "follow", "run"), stem
+
+
+def test_every_role_is_reached_from_site() -> None:
+    layers = [ROOT / "playbooks" / entry[IMPORT] for entry in read_yaml(SITE)]
+    text = "\n".join(layer.read_text(encoding="utf-8") for layer in layers)
+    missing = [role.name for role in ROLES if not re.search(rf"gaudi3\.scale\.{role.name}\b", text)]
+    assert missing == []
+
+
+@pytest.mark.parametrize("entry", read_yaml(SITE), ids=lambda entry: entry[IMPORT])
+def test_a_layer_has_the_tag_of_its_file(entry: dict[str, str]) -> None:
+    layer = ROOT / "playbooks" / entry[IMPORT]
+    for play in read_yaml(layer):
+        assert layer.stem in play["tags"], play["name"]

@@ -1,0 +1,105 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""Modules are thin shells; the core knows neither Ansible nor anything outside the standard library."""
+
+from __future__ import annotations
+
+import ast
+import io
+import sys
+import tokenize
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from .checkout import CORE, MODULES, ROOT, name_of, read_yaml
+
+MOST_CODE_LINES = 60
+DOCUMENTS = ("DOCUMENTATION", "EXAMPLES", "RETURN")
+MEANINGLESS = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
+
+each_module = pytest.mark.parametrize("path", MODULES, ids=name_of)
+each_core_file = pytest.mark.parametrize("path", CORE, ids=name_of)
+
+
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def documents(path: Path) -> dict[str, Any]:
+    """The module's documentation strings, parsed."""
+    found = {}
+    for statement in tree_of(path).body:
+        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+            name = statement.targets[0].id
+            if name in DOCUMENTS:
+                found[name] = yaml.safe_load(ast.literal_eval(statement.value))
+    return found
+
+
+def lines_of(statement: ast.stmt) -> set[int]:
+    return set(range(statement.lineno, (statement.end_lineno or statement.lineno) + 1))
+
+
+def code_lines(path: Path) -> int:
+    """Lines that hold code: no documentation, comments, docstrings or blank lines."""
+    tree = tree_of(path)
+    prose: set[int] = set()
+    for node in ast.walk(tree):
+        for statement in getattr(node, "body", []) if isinstance(node, (ast.Module, ast.FunctionDef)) else []:
+            document = isinstance(statement, ast.Assign) and getattr(statement.targets[0], "id", "") in DOCUMENTS
+            docstring = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+            if document or docstring:
+                prose |= lines_of(statement)
+    tokens = tokenize.generate_tokens(io.StringIO(path.read_text(encoding="utf-8")).readline)
+    return len({token.start[0] for token in tokens if token.type not in MEANINGLESS} - prose)
+
+
+def imported(path: Path) -> set[str]:
+    """Top-level names of everything that the file imports absolutely, also inside functions."""
+    names: set[str] = set()
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            names.add((node.module or "").split(".")[0])
+    return names
+
+
+@each_module
+def test_module_is_a_thin_shell(path: Path) -> None:
+    assert code_lines(path) <= MOST_CODE_LINES
+
+
+@each_module
+def test_module_documents_itself(path: Path) -> None:
+    assert set(documents(path)) == set(DOCUMENTS)
+    documentation = documents(path)["DOCUMENTATION"]
+    assert documentation["module"] == path.stem
+    assert {"check_mode", "diff_mode"} <= set(documentation["attributes"])
+    assert documents(path)["RETURN"], "a module that returns nothing cannot be built on"
+
+
+@each_module
+def test_module_can_be_named_in_module_defaults(path: Path) -> None:
+    assert path.stem in read_yaml(ROOT / "meta" / "runtime.yml")["action_groups"]["all"]
+
+
+@each_core_file
+def test_core_needs_the_standard_library_only(path: Path) -> None:
+    assert imported(path) <= set(sys.stdlib_module_names)
+
+
+@each_core_file
+def test_core_imports_its_neighbours_relatively(path: Path) -> None:
+    """The wheel carries the same files under another package name."""
+    assert not imported(path) & {"ansible_collections", "gaudi3_scale"}
+
+
+def test_core_is_flat() -> None:
+    assert [path.name for path in (ROOT / "plugins" / "module_utils").iterdir() if path.is_dir()] in (
+        [],
+        ["__pycache__"],
+    )

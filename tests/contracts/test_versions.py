@@ -1,0 +1,70 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""One version of the collection and one newest release of the vendor, said the same everywhere."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from ansible_collections.gaudi3.scale.plugins.module_utils.releases import NEWEST
+
+from .checkout import ROLES, ROOT, is_templated, read_yaml
+
+VERSION = read_yaml(ROOT / "galaxy.yml")["version"]
+RELEASE_DEFAULT = re.compile(r"gaudi_release\s*\|\s*default\(\s*['\"]([^'\"]+)['\"]\s*\)")
+
+
+def text_of(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def test_the_python_distribution_has_the_collections_version() -> None:
+    assert re.search(r'^version = "(.+)"$', text_of("pyproject.toml"), re.MULTILINE).group(1) == VERSION
+
+
+def test_the_python_package_has_the_collections_version() -> None:
+    source = text_of("src/gaudi3_scale/__init__.py")
+    assert re.search(r'^__version__ = "(.+)"$', source, re.MULTILINE).group(1) == VERSION
+
+
+def test_the_changelog_ends_with_the_collections_version() -> None:
+    releases = read_yaml(ROOT / "changelogs" / "changelog.yaml")["releases"]
+    newest = max(releases, key=lambda version: tuple(map(int, version.split("."))))
+    assert newest == VERSION
+    assert f"## v{VERSION}" in text_of("CHANGELOG.md")
+
+
+def release_defaults() -> list[Any]:
+    found = []
+    for path in sorted([*(ROOT / "roles").glob("*/defaults/main.yml"), *(ROOT / "playbooks").glob("*.yml")]):
+        for release in RELEASE_DEFAULT.findall(path.read_text(encoding="utf-8")):
+            found.append(pytest.param(release, id=path.relative_to(ROOT).as_posix()))
+    return found
+
+
+@pytest.mark.parametrize("release", release_defaults())
+def test_the_default_release_is_the_newest_known(release: str) -> None:
+    assert release == NEWEST
+
+
+def test_a_role_that_has_a_release_follows_the_inventorys() -> None:
+    for role in ROLES:
+        for name, value in (read_yaml(role / "defaults" / "main.yml") or {}).items():
+            if name.endswith("_release"):
+                assert is_templated(value), name
+                assert RELEASE_DEFAULT.search(value), name
+
+
+def test_the_node_library_that_roles_install_is_this_one() -> None:
+    """A role names the node library with the collection's own version, wherever it names one."""
+    pins = [
+        pin
+        for role in ROLES
+        for pin in re.findall(
+            r"gaudi3-scale\s*==\s*([\w.]+)", (role / "defaults" / "main.yml").read_text(encoding="utf-8")
+        )
+    ]
+    assert pins
+    assert set(pins) == {VERSION}

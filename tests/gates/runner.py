@@ -1,0 +1,137 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""Runs gates one after another, shows each as it ends, and says the sum at the end."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Sequence
+
+from .counting import Counts, count
+
+ROOT = Path(__file__).resolve().parents[2]
+LOGS = ROOT / "build" / "test-logs"
+TAIL_LINES = 60
+# Ansible looks for collections on Python's own path too: what a caller put there would be tested in the checkout's place.
+INTRUDERS = ("PYTHONPATH", "PYTHONHOME")
+
+
+@dataclass(frozen=True)
+class Gate:
+    """A command that must exit 0. ``needs`` names gates without whose success it cannot say anything."""
+
+    name: str
+    checks: str
+    commands: tuple[tuple[str, ...], ...]
+    needs: tuple[str, ...] = ()
+    limit: float = 900
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How one gate ended; ``verdict`` is ``ok``, ``FAILED`` or ``not run``."""
+
+    gate: Gate
+    verdict: str
+    counts: Counts
+    seconds: float = 0.0
+
+
+def run(gates: Sequence[Gate]) -> bool:
+    """Run ``gates`` in order, keep going after a failure, and return whether all of them held."""
+    LOGS.mkdir(parents=True, exist_ok=True)
+    outcomes: list[Outcome] = []
+    for gate in gates:
+        broken = [o.gate.name for o in outcomes if o.verdict != "ok" and o.gate.name in gate.needs]
+        if broken:
+            outcome = Outcome(gate, "not run", Counts(failed=1))
+            _say(f"{gate.name:<16} not run: {', '.join(broken)} did not pass")
+        else:
+            outcome = _run(gate)
+        outcomes.append(outcome)
+    for outcome in outcomes:
+        if outcome.verdict == "FAILED":
+            _show_tail(outcome.gate)
+    _write_summary(_summary(outcomes))
+    return all(outcome.verdict == "ok" for outcome in outcomes)
+
+
+def log_of(gate: Gate) -> Path:
+    """Where everything that the gate printed is kept."""
+    return LOGS / f"{gate.name}.log"
+
+
+def _run(gate: Gate) -> Outcome:
+    _say(f"{gate.name:<16} {gate.checks} ...")
+    started = time.monotonic()
+    with log_of(gate).open("wb") as log:
+        succeeded = all(_succeeds(command, log.fileno(), gate.limit) for command in gate.commands)
+    seconds = time.monotonic() - started
+    counts = count(log_of(gate).read_text(errors="replace"), succeeded)
+    verdict = "ok" if succeeded else "FAILED"
+    _say(f"{gate.name:<16} {verdict}, {counts} in {seconds:.0f} s")
+    return Outcome(gate, verdict, counts, seconds)
+
+
+def _succeeds(command: Sequence[str], log: int, limit: float) -> bool:
+    os.write(log, f"$ {' '.join(command)}\n".encode())
+    try:
+        done = subprocess.run(
+            command,
+            cwd=ROOT,
+            env=_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            timeout=limit,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        os.write(log, f"\nStopped: no end after {limit:.0f} s.\n".encode())
+        return False
+    except FileNotFoundError as error:
+        os.write(log, f"\n{error}\n".encode())
+        return False
+    return done.returncode == 0
+
+
+def _environment() -> dict[str, str]:
+    """The caller's environment with this checkout's tools and its collection path in front."""
+    return {
+        **{name: value for name, value in os.environ.items() if name not in INTRUDERS},
+        "PATH": f"{ROOT / '.venv' / 'bin'}:{os.environ['PATH']}",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
+        "ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".collections"),
+        "ANSIBLE_NOCOLOR": "1",
+        "NO_COLOR": "1",
+    }
+
+
+def _show_tail(gate: Gate) -> None:
+    lines = log_of(gate).read_text(errors="replace").splitlines()
+    _say(f"\n----- {gate.name}: the end of {log_of(gate).relative_to(ROOT)}")
+    _say("\n".join(lines[-TAIL_LINES:]))
+
+
+def _summary(outcomes: Sequence[Outcome]) -> str:
+    rows = [
+        f"{outcome.gate.name:<16} {outcome.verdict:<8} {outcome.seconds:>6.0f} s  {outcome.counts}"
+        for outcome in outcomes
+    ]
+    total = sum((outcome.counts for outcome in outcomes), Counts())
+    minutes = sum(outcome.seconds for outcome in outcomes) / 60
+    return "\n".join(["", *rows, f"{len(outcomes)} gates in {minutes:.1f} min", "", str(total)])
+
+
+def _write_summary(summary: str) -> None:
+    (LOGS / "summary.txt").write_text(summary + "\n")
+    _say(summary)
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)

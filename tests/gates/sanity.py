@@ -1,0 +1,74 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""``ansible-test sanity`` on the collection as it is shipped, without a container and without this user's home."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from .runner import ROOT
+
+STAGE = ROOT / "build" / "sanity"
+HOME = STAGE / "home"
+# ansible-test fetches this script from a server of its own; Python's ensurepip does the same job without a network.
+# The name is the one that ansible_test/_util/target/setup/requirements.py looks for (pip 24.2 in ansible-core 2.19).
+PIP_SCRIPT = HOME / ".ansible" / "test" / "cache" / "get_pip_24_2.py"
+PIP_SCRIPT_TEXT = "import ensurepip\n\nensurepip.bootstrap(default_pip=True)\n"
+# pip's settings of this user: ansible-test installs each test's own requirements.
+PIP_SETTINGS = (".config/pip", ".pip")
+
+
+def main(arguments: list[str]) -> int:
+    collection = STAGE / "ansible_collections" / "gaudi3" / "scale"
+    stage(collection)
+    prepare_home()
+    python = f"{sys.version_info.major}.{sys.version_info.minor}"
+    command = [
+        program("ansible-test"),
+        "sanity",
+        "--python",
+        python,
+        "--color",
+        "no",
+        *arguments,
+    ]
+    environment = {**os.environ, "HOME": str(HOME)}
+    environment.pop("ANSIBLE_CONFIG", None)
+    return subprocess.run(command, cwd=collection, env=environment, check=False).returncode
+
+
+def stage(target: Path) -> None:
+    """Exactly what is shipped, unpacked at the path that ansible-test demands."""
+    shutil.rmtree(target, ignore_errors=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        build = [program("ansible-galaxy"), "collection", "build", "--output-path", scratch]
+        subprocess.run(build, cwd=ROOT, check=True)
+        (tarball,) = Path(scratch).glob("*.tar.gz")
+        target.mkdir(parents=True)
+        subprocess.run(["tar", "--extract", "--file", tarball, "--directory", target], check=True)
+    # It lies in a directory that git ignores: without a repository of its own ansible-test sees no file in it.
+    subprocess.run(["git", "init", "--quiet"], cwd=target, check=True)
+
+
+def program(name: str) -> str:
+    """A program of the Python that runs this."""
+    return str(Path(sys.executable).with_name(name))
+
+
+def prepare_home() -> None:
+    PIP_SCRIPT.parent.mkdir(parents=True, exist_ok=True)
+    PIP_SCRIPT.write_text(PIP_SCRIPT_TEXT)
+    for name in PIP_SETTINGS:
+        settings, link = Path.home() / name, HOME / name
+        if settings.is_dir() and not link.exists():
+            link.parent.mkdir(parents=True, exist_ok=True)
+            link.symlink_to(settings)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,60 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""Every gate of ``make test``, in the order in which they run: what fails fast comes first."""
+
+from __future__ import annotations
+
+from .runner import Gate
+
+PYTEST = ("python", "-m", "pytest", "-q", "-p", "no:cacheprovider")
+# One scenario a role, in the order of the layers: each finds the nodes as the one before left them.
+LAYERS = (
+    "gaudi_preflight",
+    "gaudi_host",
+    "gaudi_driver",
+    "gaudi_container_runtime",
+    "gaudi_fabric",
+    "gaudi_training_stack",
+    "gaudi_tuning",
+    "gaudi_verify",
+)
+TEST_SANDBOX = "gaudi3-test"
+
+
+def molecule(scenario: str) -> tuple[str, ...]:
+    return ("molecule", "test", "--scenario-name", scenario, "--destroy", "never")
+
+
+GATES = (
+    Gate("ruff", "lint and format of the Python files", (("ruff", "check", "."), ("ruff", "format", "--check", "."))),
+    Gate("mypy", "strict types of the core", (("mypy",),)),
+    Gate("contracts", "defaults, documents, versions and sources agree", ((*PYTEST, "tests/contracts"),)),
+    Gate("unit", "the core, the modules and the node library", ((*PYTEST, "tests/unit"),)),
+    Gate("changelog", "fragments and releases", (("antsibull-changelog", "lint"),)),
+    Gate("shellcheck", "the shell scripts", (("shellcheck", "scripts/setup", ".ci/run"),)),
+    Gate("ansible-lint", "profile production, nothing skipped", (("ansible-lint", "-c", ".config/ansible-lint.yml"),)),
+    Gate("artifact", "the tarball holds what it must, and installs", ((*PYTEST, "tests/artifact"),)),
+    Gate("sanity", "ansible-test sanity on what is shipped", (("python", "-m", "tests.gates.sanity"),)),
+    Gate(
+        "sandbox",
+        "two fresh nodes, simulated cards, the vault",
+        (
+            ("python", "-m", "sandbox", "down", "--name", TEST_SANDBOX),
+            ("python", "-m", "sandbox", "up", "--name", TEST_SANDBOX),
+        ),
+        limit=1800,
+    ),
+    *(
+        Gate(f"molecule-{layer}", "check, converge, idempotence, verify", (molecule(layer),), needs=("sandbox",))
+        for layer in LAYERS
+    ),
+    Gate(
+        "site",
+        "the installed collection through ansible-runner, twice",
+        (molecule("site"),),
+        needs=("sandbox", "artifact"),
+        limit=1800,
+    ),
+    Gate("faults", "bad input: one sentence, nothing touched", (molecule("faults"),), needs=("sandbox",), limit=1800),
+    Gate("sandbox-down", "nothing is left", (("python", "-m", "sandbox", "down", "--name", TEST_SANDBOX),)),
+)

@@ -1,0 +1,54 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""The node library needs PyTorch and Lightning: where they are missing, these tests are left out."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from job_runs import SMALL_MODEL, read_lines
+
+MISSING = [name for name in ("torch", "lightning") if importlib.util.find_spec(name) is None]
+collect_ignore_glob = ["test_*.py"] if MISSING else []
+
+
+def pytest_terminal_summary(terminalreporter):
+    if MISSING:
+        terminalreporter.write_line(f"SKIPPED tests/unit/node_library: {', '.join(MISSING)} is not installed")
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    """Real English: this repository's own licence, which every checkout has."""
+    licence = Path(__file__).parents[3] / "LICENSE"
+    copy = tmp_path / "text" / "licence.txt"
+    copy.parent.mkdir()
+    copy.write_bytes(licence.read_bytes())
+    return copy
+
+
+@pytest.fixture
+def train_here(text, tmp_path, monkeypatch):
+    """``train_here(*options)`` runs the trainer as the only rank in this process; returns its metric lines."""
+    import torch
+
+    from gaudi3_scale.train import train
+
+    for name in ("GAUDI3_SCALE_JOB_DIR", "GAUDI3_SCALE_METRICS", "RANK"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run(*options: object, job: str = "job") -> list[dict]:
+        metrics = tmp_path / job / "metrics.jsonl"
+        before = len(read_lines(metrics))
+        files = ["--text", text, "--job-dir", tmp_path / job, "--metrics", metrics, "--metrics-every", 1]
+        try:
+            train([str(option) for option in [*files, "--device", "cpu", *SMALL_MODEL, *options]])
+        finally:
+            if torch.distributed.is_initialized():
+                torch.distributed.destroy_process_group()
+        return read_lines(metrics)[before:]
+
+    return run

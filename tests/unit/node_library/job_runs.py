@@ -1,0 +1,46 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""Runs of the node library for the tests, and what they leave behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+SMALL_MODEL = ["--layers", "1", "--width", "32", "--heads", "2", "--sequence-length", "32", "--batch-size", "8"]
+
+
+def read_lines(path: Path) -> list[dict]:
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def losses(lines: list[dict]) -> dict[int, float]:
+    return {line["step"]: line["loss"] for line in lines if line["kind"] == "step"}
+
+
+def torchrun(directory: Path, *command: object, ranks: int = 2, node: int = 0, nodes: int = 1, port: int = 0):
+    """Start one node's torchrun; its ranks' logs and error files lie under ``directory``/ranks."""
+    where = ["--master-addr", "127.0.0.1", "--master-port", port, "--node-rank", node]
+    rendezvous = ["--rdzv-backend", "static", *where] if nodes > 1 else ["--standalone"]
+    logs = ["--log-dir", directory / "ranks", "--redirects", 3]
+    options = ["--nnodes", nodes, "--nproc-per-node", ranks, *rendezvous, *logs]
+    files = {"GAUDI3_SCALE_JOB_DIR": str(directory), "GAUDI3_SCALE_METRICS": str(directory / "metrics.jsonl")}
+    return subprocess.Popen(
+        [sys.executable, "-m", "torch.distributed.run", *map(str, [*options, *command])],
+        env={**os.environ, **files, "OMP_NUM_THREADS": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def end_of(process: subprocess.Popen, timeout: float = 120) -> tuple[int, str]:
+    """Exit status and output; the process is ended if it takes longer."""
+    try:
+        output, _ = process.communicate(timeout=timeout)
+    finally:
+        process.kill()
+    return process.returncode, output

@@ -1,0 +1,89 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the vault is built from: packages, pip pages, the simulated plugin."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from sandbox.simulator.releases import RELEASES
+from sandbox.vault import packages, wheels
+from sandbox.vault.pytorch_bundle import plugin_wheel
+
+NAMES = {
+    "habanalabs-dkms", "habanalabs-firmware", "habanalabs-firmware-tools", "habanalabs-firmware-odm",
+    "habanalabs-thunk", "habanalabs-rdma-core", "habanalabs-graph", "habanalabs-qual", "habanalabs-qual-workloads",
+    "habanalabs-container-runtime",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("version", ["1.23.0-695", "1.24.1-482"])
+def test_a_release_has_all_packages_at_one_version(version: str) -> None:
+    made = packages.all_packages(RELEASES[version])
+    assert {package.name for package in made} == NAMES
+    assert {package.version for package in made} == {version}
+    inside = [needed for package in made for needed in package.depends if needed.startswith("habanalabs")]
+    assert inside
+    assert all(needed.endswith(f"(= {version})") for needed in inside)
+
+
+def test_every_package_says_that_it_is_simulated() -> None:
+    for package in packages.all_packages(RELEASES["1.24.1-482"]):
+        assert "(simulated)" in package.control()
+
+
+def test_control_has_no_empty_field() -> None:
+    control = packages.firmware(RELEASES["1.24.1-482"]).control()
+    assert "Depends" not in control
+    assert control.startswith("Package: habanalabs-firmware\nVersion: 1.24.1-482\nArchitecture: amd64\n")
+
+
+def test_the_driver_s_source_carries_its_release() -> None:
+    files = packages.dkms(RELEASES["1.23.0-695"]).files
+    source = "/usr/src/habanalabs-1.23.0-695"
+    assert 'PACKAGE_VERSION="1.23.0-695"' in files[f"{source}/dkms.conf"].content
+    assert 'AUTOINSTALL="yes"' in files[f"{source}/dkms.conf"].content
+    assert '"1.23.0-2eae87a"' in files[f"{source}/habanalabs.c"].content
+    assert not [path for path, packaged in files.items() if "@PACKAGE@" in packaged.content]
+
+
+def test_qualification_tools_exist_for_both_generations() -> None:
+    files = packages.qual(RELEASES["1.24.1-482"]).files
+    for generation in ("gaudi2", "gaudi3"):
+        assert files[f"/opt/habanalabs/qual/{generation}/bin/hl_qual"].mode == 0o755
+        assert files[f"/opt/habanalabs/qual/{generation}/bin/manage_network_ifs.sh"].mode == 0o755
+
+
+def test_pip_pages_link_every_wheel_with_its_hash(tmp_path: Path) -> None:
+    files = tmp_path / "packages"
+    files.mkdir()
+    (files / "Some_Name-1.0+cpu-py3-none-any.whl").write_bytes(b"wheel")
+    wheels.write_simple_pages(tmp_path / "simple", files)
+    assert '<a href="some-name/">some-name</a>' in (tmp_path / "simple" / "index.html").read_text()
+    page = (tmp_path / "simple" / "some-name" / "index.html").read_text()
+    assert 'href="../../packages/Some_Name-1.0%2Bcpu-py3-none-any.whl#sha256=' in page
+
+
+def test_the_plugin_s_wheel_says_that_it_is_simulated() -> None:
+    name, content = plugin_wheel("1.24.1-482")
+    assert name == "habana_torch_plugin-1.24.1.482+simulated-py3-none-any.whl"
+    with zipfile.ZipFile(io.BytesIO(content)) as wheel:
+        assert "habana_frameworks/torch/hpu.py" in wheel.namelist()
+        metadata = wheel.read("habana_torch_plugin-1.24.1.482+simulated.dist-info/METADATA").decode()
+    assert "Version: 1.24.1.482+simulated\n" in metadata
+    assert "Summary: Simulated" in metadata
+
+
+def test_the_plugin_s_wheel_is_the_same_every_time() -> None:
+    assert plugin_wheel("1.24.1-482") == plugin_wheel("1.24.1-482")
+
+
+def test_the_index_offers_a_torch_that_must_not_be_taken() -> None:
+    name, content = wheels.decoy_wheel()
+    assert name == "torch-2.99.0-py3-none-any.whl"
+    with zipfile.ZipFile(io.BytesIO(content)) as wheel:
+        assert b"raise ImportError" in wheel.read("torch/__init__.py")
