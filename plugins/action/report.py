@@ -6,13 +6,12 @@
 from __future__ import annotations
 
 import json
-import os
 import time
+from pathlib import Path
 from typing import Any
 
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
-
 from ansible_collections.gaudi3.scale.plugins.module_utils.rendered_files import WantedFile, pending, write
 from ansible_collections.gaudi3.scale.plugins.module_utils.report_page import report_page
 from ansible_collections.gaudi3.scale.plugins.module_utils.text_table import text_table
@@ -55,7 +54,7 @@ class ActionModule(ActionBase):
 
 def _keep(options: dict[str, Any]) -> list[str]:
     """Write the page and the JSON beside each other; returns their paths."""
-    base = os.path.abspath(os.path.expanduser(options["path"]))
+    base = Path(options["path"]).expanduser().absolute()
     page = report_page(
         options["title"],
         subtitle=time.strftime("%Y-%m-%d %H:%M:%S %Z"),

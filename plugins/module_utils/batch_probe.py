@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Callable, Mapping
@@ -18,6 +19,8 @@ from .errors import GaudiError
 from .rendered_files import WantedFile, pending, read_text, write
 
 STATE_DIRECTORY = "/var/lib/gaudi3_scale"
+SIZE = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>|KiB|MiB|GiB)")
+UNITS = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 # The packages whose version changes what a step needs.
 PACKAGES = ("torch", "habana_torch_plugin", "gaudi3_scale")
 
@@ -51,14 +54,22 @@ def probe(
     path = f"{wanted.state_directory}/probe/{key(wanted, environment)}.json"
     remembered = None if refresh else _remembered(path)
     if remembered is not None:
-        return {"changed": False, "cached": True, "path": path, **remembered}
+        return {"changed": False, "cached": True, "cache_file": path, **remembered}
     if check_mode:
-        return {"changed": True, "cached": False, "path": path, "batch_size": None, "trials": []}
+        return {"changed": True, "cached": False, "cache_file": path, "batch_size": None, "trials": []}
     if not os.access(wanted.python, os.X_OK):
         raise GaudiError(f"{wanted.python} is missing; install the training stack first, or name its venv.")
     answer = as_dict(_search(wanted, environment, on_trial))
     write(pending([WantedFile(path, json.dumps({**answer, "probe": _described(wanted)}, indent=2) + "\n")])[0])
-    return {"changed": True, "cached": False, "path": path, **answer}
+    return {"changed": True, "cached": False, "cache_file": path, **answer}
+
+
+def parse_size(text: str) -> int:
+    """Bytes meant by ``2GiB``, ``512 MiB`` or ``1073741824``."""
+    match = SIZE.fullmatch(text.strip())
+    if match is None:
+        raise GaudiError(f"memory_limit is {text!r}; give bytes, or a number with KiB, MiB or GiB.")
+    return int(float(match["number"]) * UNITS[match["unit"]])
 
 
 def _check(wanted: Probe) -> None:

@@ -95,7 +95,7 @@ def build_error(version: str, kernel: str, log: str) -> GaudiError:
         f"DKMS cannot build {DRIVER} {version} for kernel {kernel} ({first}): boot a kernel that this release "
         f"supports, or choose a release that supports this one; the end of {log} is:"
     )
-    return GaudiError("\n".join([sentence, *end]), kernel=kernel, build_log=log, build_log_end=end)
+    return GaudiError("\n".join([sentence, *end]), kernel=kernel, build_log=log)
 
 
 def _refused(version: str, kernel: str, output: str) -> GaudiError:
@@ -104,8 +104,7 @@ def _refused(version: str, kernel: str, output: str) -> GaudiError:
     return GaudiError(
         f"DKMS cannot install {DRIVER} {version} for kernel {kernel}: {said}; see `dkms status` on the node.",
         kernel=kernel,
-        build_log=None,
-        build_log_end=lines[-LOG_LINES:],
+        dkms=lines[-LOG_LINES:],
     )
 
 

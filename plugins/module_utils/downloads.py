@@ -15,8 +15,9 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
+from email.message import Message
 from pathlib import Path
-from typing import IO, Callable
+from typing import Callable, Protocol
 
 from .errors import GaudiError
 
@@ -26,10 +27,22 @@ _BLOCK = 1 << 20
 _SMALL = 1 << 20
 
 
+class Answer(Protocol):
+    """What urllib opens, for every scheme."""
+
+    headers: Message
+
+    def read(self, amount: int) -> bytes: ...
+
+
 def fetch(url: str, what: str, option: str) -> bytes:
     """The body of a small document (at most 1 MiB). ``what`` and ``option`` are words for the error sentence."""
-    body: list[bytes] = []
-    _transfer(url, what, option, lambda stream: body.append(stream.read(_SMALL + 1)))
+    body = [b""]
+
+    def into_memory(answer: Answer) -> None:
+        body.append(answer.read(_SMALL + 1))
+
+    _transfer(url, what, option, into_memory)
     if len(body[-1]) > _SMALL:
         raise GaudiError(f"{what} cannot be what {url} answers, which is larger than 1 MiB; correct {option}.", url=url)
     return body[-1]
@@ -40,12 +53,16 @@ def download(url: str, path: str, what: str, option: str, checksum: str = "") ->
     expected = _expected(checksum)
     digests: list[str] = []
 
-    def into_file(stream: IO[bytes]) -> None:
+    def into_file(answer: Answer) -> None:
         digest = hashlib.new(expected[0] if expected else "sha256")
         with Path(path).open("wb") as target:
-            for block in iter(lambda: stream.read(_BLOCK), b""):
+            for block in iter(lambda: answer.read(_BLOCK), b""):
                 digest.update(block)
                 target.write(block)
+            # http.client itself notices a body that is cut short only where it is read as a whole.
+            missing = int(answer.headers.get("Content-Length") or target.tell()) - target.tell()
+            if missing > 0:
+                raise http.client.IncompleteRead(b"", missing)
         digests.append(digest.hexdigest())
 
     _transfer(url, what, option, into_file)
@@ -67,8 +84,8 @@ def _expected(checksum: str) -> tuple[str, str] | None:
     return algorithm, digits
 
 
-def _transfer(url: str, what: str, option: str, receive: Callable[[IO[bytes]], None]) -> None:
-    """Give the answer's body to ``receive``; an overloaded or briefly absent server is asked again."""
+def _transfer(url: str, what: str, option: str, receive: Callable[[Answer], None]) -> None:
+    """Give the answer to ``receive``; a server in trouble, or a connection that breaks, is tried again."""
     for attempt in range(1, ATTEMPTS + 1):
         try:
             with urllib.request.urlopen(url, timeout=TIMEOUT_S) as answer:
@@ -97,7 +114,7 @@ def _reason(error: Exception, url: str, option: str) -> tuple[str, str]:
     cause = getattr(error, "reason", error)
     host = urllib.parse.urlsplit(url).hostname or "its host"
     if isinstance(cause, ssl.SSLError):
-        return f"the certificate of {host} is not trusted ({cause.reason or cause})", (
+        return f"the certificate of {host} is not trusted ({cause})", (
             "install the site's CA certificate (and ca-certificates) on this node"
         )
     if isinstance(error, (urllib.error.URLError, socket.timeout, ConnectionError, http.client.HTTPException)):
@@ -120,6 +137,8 @@ def _http_remedy(code: int, option: str) -> str:
 
 
 def _network_words(cause: object) -> str:
+    if isinstance(cause, http.client.IncompleteRead):
+        return f"the connection ended {cause.expected} bytes before the end"
     if isinstance(cause, socket.timeout):
         return f"no answer within {TIMEOUT_S:.0f} s"
     if isinstance(cause, socket.gaierror):

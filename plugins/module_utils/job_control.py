@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import os
 import pwd
+import shutil
 import time
 from pathlib import Path
 from typing import Sequence
@@ -22,6 +23,7 @@ from .rendered_files import WantedFile, differences, pending, write
 KEEP = "keep"
 START = "start"
 RESTART = "restart"
+EARLIER_KEPT = 5
 CGROUP_MOUNTS = ("/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/systemd")
 
 
@@ -143,13 +145,15 @@ def _interface(job: Job, run: Run) -> str | None:
 
 
 def _put_away_logs(paths: JobPaths) -> None:
-    """Give the new run empty logs, and keep those of the run before."""
+    """Give the new run empty logs, and keep those of a few runs before."""
     old = [path for path in map(Path, (paths.agent_log, paths.metrics, paths.ranks)) if path.exists()]
     if old:
         target = Path(paths.earlier, f"{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}")
         target.mkdir(parents=True, exist_ok=True)
         for path in old:
             path.rename(target / path.name)
+        for path in sorted(Path(paths.earlier).iterdir())[:-EARLIER_KEPT]:
+            shutil.rmtree(path)
     for marker in (paths.started, paths.ended, paths.stop_requested):
         Path(marker).unlink(missing_ok=True)
 

@@ -21,18 +21,22 @@ def line_chart(points: Sequence[Point], *, x_label: str, y_label: str) -> str:
     xs, ys = [x for x, _ in points], [y for _, y in points]
     x_range, y_range = _range(xs), _range(ys)
     path = " ".join(f"{_across(x, x_range):.1f},{_up(y, y_range):.1f}" for x, y in points)
+    middle_x, middle_y = (WIDTH + LEFT) // 2, (HEIGHT - BOTTOM + TOP) // 2
     return "\n".join(
         [
             f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(y_label)} over {escape(x_label)}">',
             *(_horizontal_grid(value, y_range) for value in _ticks(y_range)),
             *(_vertical_mark(value, x_range) for value in _ticks(x_range)),
             f'<polyline class="line" points="{path}"/>',
-            f'<text class="label" x="{(WIDTH + LEFT) / 2:.0f}" y="{HEIGHT - 6}" text-anchor="middle">{escape(x_label)}</text>',
-            f'<text class="label" transform="translate(14 {(HEIGHT - BOTTOM + TOP) / 2:.0f}) rotate(-90)"'
-            f' text-anchor="middle">{escape(y_label)}</text>',
+            _label(f'x="{middle_x}" y="{HEIGHT - 6}"', x_label),
+            _label(f'transform="translate(14 {middle_y}) rotate(-90)"', y_label),
             "</svg>",
         ]
     )
+
+
+def _label(place: str, text: str) -> str:
+    return f'<text {place} text-anchor="middle">{escape(text)}</text>'
 
 
 def _range(values: Sequence[float]) -> Point:

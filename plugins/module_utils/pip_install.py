@@ -55,7 +55,7 @@ def failure(program: str, options: VenvOptions, done: CommandResult) -> GaudiErr
     said = (errors or [line.strip() for line in lines[-1:]] or ["no message"])[0].rstrip(".")
     end = lines[-LAST_LINES:]
     sentence = f"{program} cannot fill the training environment {options.path}: {said}; {_remedy(lines, options)}."
-    return GaudiError("\n".join([sentence, "The last lines are:", *end]), rc=done.rc, last_lines=end)
+    return GaudiError("\n".join([sentence, "The last lines are:", *end]), rc=done.rc)
 
 
 def _remedy(lines: Sequence[str], options: VenvOptions) -> str:

@@ -12,8 +12,9 @@ import os
 import stat
 import tempfile
 import time
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Iterable
+from pathlib import Path
 
 from .errors import GaudiError
 
@@ -40,12 +41,12 @@ class FileChange:
 def read_text(path: str) -> str | None:
     """The file's text, or None where there is no such file."""
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as stream:
-            return stream.read()
+        return Path(path).read_text(encoding="utf-8", errors="surrogateescape")
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise GaudiError(f"{path} cannot be read: {error.strerror}; check its type and permissions.", path=path) from error
+        sentence = f"{path} cannot be read: {error.strerror}; check its type and permissions."
+        raise GaudiError(sentence, file=path) from error
 
 
 def pending(wanted: Iterable[WantedFile]) -> list[FileChange]:
@@ -57,73 +58,77 @@ def _compare(wanted: WantedFile) -> FileChange | None:
     before = read_text(wanted.path)
     if before is None:
         return None if wanted.content is None else FileChange(wanted, None, None)
-    mode = stat.S_IMODE(os.stat(wanted.path).st_mode)
+    mode = _mode(Path(wanted.path))
     if before == wanted.content and mode == wanted.mode:
         return None
     return FileChange(wanted, before, mode)
 
 
+def _mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
 def differences(changes: Iterable[FileChange]) -> list[dict[str, str]]:
     """Ansible's ``diff`` for these changes: the text of each file before and after."""
-    return [
-        {
-            "before_header": f"{change.wanted.path}{_mode_note(change.before_mode)}",
-            "after_header": f"{change.wanted.path}{_mode_note(None if change.wanted.content is None else change.wanted.mode)}",
-            "before": change.before or "",
-            "after": change.wanted.content or "",
-        }
-        for change in changes
-    ]
+    return [_difference(change.wanted, change) for change in changes]
+
+
+def _difference(wanted: WantedFile, change: FileChange) -> dict[str, str]:
+    after_mode = None if wanted.content is None else wanted.mode
+    return {
+        "before_header": f"{wanted.path} ({_mode_note(change.before_mode)})",
+        "after_header": f"{wanted.path} ({_mode_note(after_mode)})",
+        "before": change.before or "",
+        "after": wanted.content or "",
+    }
 
 
 def _mode_note(mode: int | None) -> str:
-    return " (absent)" if mode is None else f" (mode {mode:04o})"
+    return "absent" if mode is None else f"mode {mode:04o}"
 
 
 def write(change: FileChange) -> str | None:
     """Bring one file to its wanted state, atomically; returns the backup's path where one was made."""
     wanted = change.wanted
-    backup = _keep(wanted.path) if wanted.backup and change.before is not None else None
+    path = Path(wanted.path)
+    backup = _keep(path) if wanted.backup and change.before is not None else None
     if wanted.content is None:
-        os.unlink(wanted.path)
+        path.unlink()
     else:
-        _replace(wanted.path, wanted.content, wanted.mode)
+        _replace(path, wanted.content, wanted.mode)
     return backup
 
 
-def _keep(path: str) -> str:
+def _keep(path: Path) -> str:
     """Copy ``path`` beside itself under the time of day, with its mode; never over an older backup."""
-    text = read_text(path) or ""
-    mode = stat.S_IMODE(os.stat(path).st_mode)
+    copy = next(name for name in _backup_names(path) if not name.exists())
+    _replace(copy, read_text(str(path)) or "", _mode(path))
+    return str(copy)
+
+
+def _backup_names(path: Path) -> Iterator[Path]:
     stamp = time.strftime("%Y%m%dT%H%M%S")
-    copy = next(name for name in _backup_names(path, stamp) if not os.path.exists(name))
-    _replace(copy, text, mode)
-    return copy
-
-
-def _backup_names(path: str, stamp: str) -> Iterable[str]:
-    yield f"{path}.{stamp}.bak"
+    yield path.with_name(f"{path.name}.{stamp}.bak")
     for number in range(1, 1000):
-        yield f"{path}.{stamp}.{number}.bak"
+        yield path.with_name(f"{path.name}.{stamp}.{number}.bak")
 
 
-def _replace(path: str, content: str, mode: int) -> None:
-    # A rename over a link would turn the user's link into a file.
-    path = os.path.realpath(path)
-    directory = os.path.dirname(path) or "."
-    os.makedirs(directory, exist_ok=True)
+def _replace(path: Path, content: str, mode: int) -> None:
+    path = path.resolve()  # a rename over a link would turn the user's link into a file
+    path.parent.mkdir(parents=True, exist_ok=True)
     # A rename is atomic only inside one directory; a reader sees the old file or the new one, never half of it.
-    handle, temporary = tempfile.mkstemp(dir=directory, prefix=f".{os.path.basename(path)}.")
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = Path(name)
     try:
         with os.fdopen(handle, "w", encoding="utf-8", errors="surrogateescape") as stream:
             stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
-        os.chmod(temporary, mode)
-        if os.path.lexists(path):
-            owner = os.stat(path)
+        temporary.chmod(mode)
+        if path.exists():
+            owner = path.stat()
             os.chown(temporary, owner.st_uid, owner.st_gid)
-        os.replace(temporary, path)
+        temporary.replace(path)
     except BaseException:
-        os.unlink(temporary)
+        temporary.unlink()
         raise

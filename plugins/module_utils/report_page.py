@@ -11,11 +11,20 @@ from .line_chart import line_chart
 from .text_table import cell_text
 
 STYLE = """
-:root { color-scheme: light dark; --ink: #1b2430; --soft: #5c6b7a; --paper: #fff; --rule: #dde3e9; --line: #0068b5; --bad: #b3261e; --good: #1b7f4b }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e6ebf0; --soft: #9fb0c0; --paper: #12181f; --rule: #2c3742; --line: #5cb3f0; --bad: #ff8a80; --good: #6fd39f }
+:root {
+  color-scheme: light dark; --ink: #1b2430; --soft: #5c6b7a; --paper: #fff; --rule: #dde3e9;
+  --line: #0068b5; --bad: #b3261e; --good: #1b7f4b
 }
-body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 72rem; margin: 2.5rem auto; padding: 0 1.5rem }
+@media (prefers-color-scheme: dark) {
+  :root {
+    --ink: #e6ebf0; --soft: #9fb0c0; --paper: #12181f; --rule: #2c3742;
+    --line: #5cb3f0; --bad: #ff8a80; --good: #6fd39f
+  }
+}
+body {
+  font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper);
+  max-width: 72rem; margin: 2.5rem auto; padding: 0 1.5rem
+}
 h1 { font-size: 1.5rem; margin-bottom: .2rem } h2 { font-size: 1.1rem; margin-top: 2.2rem } p, li { color: var(--soft) }
 .wide { overflow-x: auto } table { border-collapse: collapse; width: 100% }
 th, td { text-align: left; padding: .45rem .8rem .45rem 0; border-bottom: 1px solid var(--rule); vertical-align: top }
@@ -56,9 +65,7 @@ def report_page(
 
 def _table(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> str:
     head = "".join(f"<th>{escape(column)}</th>" for column in columns)
-    body = "".join(
-        "<tr>" + "".join(_cell(cell_text(row.get(column))) for column in columns) + "</tr>" for row in rows
-    )
+    body = "".join("<tr>" + "".join(_cell(cell_text(row.get(column))) for column in columns) + "</tr>" for row in rows)
     return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 

@@ -25,10 +25,11 @@ _REQUIREMENT = re.compile(r"^\s*([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)\s*(
 
 @dataclass(frozen=True)
 class VenvOptions:
-    """What the operator asks for. Empty ``pytorch`` is the release's, empty ``os_directory`` the node's own, and an empty
-    ``bundle_url`` is derived from both and the vault.
+    """What the operator asks for. Empty ``pytorch`` is the release's, empty ``os_directory`` the node's own.
 
-    ``bundle_wheels`` are patterns of file names; ``min_free_mib`` is about the file system of ``path``, ``timeout``
+    An empty ``bundle_url`` is derived from both and the vault.
+
+    ``bundle_wheels`` are patterns of file names. ``min_free_mib`` is about the file system of ``path``, ``timeout``
     (seconds) about each program that is started.
     """
 
@@ -73,7 +74,7 @@ class Stamp:
 
 
 def asked_for(options: VenvOptions, release: Release, interpreter: str, system: str) -> Asked:
-    """Check the options, and derive from them and the node's ``system`` (``ubuntu-22.04``) what has to be installed."""
+    """Check the options, and derive what has to be installed; ``system`` is the node's, as in ``ubuntu-22.04``."""
     if not options.path.startswith("/") or options.path.rstrip("/").count("/") < 2:
         raise GaudiError(
             f"path must be an absolute path of a directory of its own, not '{options.path}'.", option="path"
@@ -91,7 +92,7 @@ def asked_for(options: VenvOptions, release: Release, interpreter: str, system: 
 
 
 def bundle_url(options: VenvOptions, release: Release, system: str) -> str:
-    """Where the bundle of the release for this system is; the shape is the vault's own, as in ``.../ubuntu2204/...``."""
+    """Where the bundle of the release for this system is; its shape is the vault's own (``.../ubuntu2204/...``)."""
     if options.bundle_url:
         return options.bundle_url
     directory = options.os_directory or system.replace("-", "").replace(".", "")

@@ -51,11 +51,13 @@ def _verdict(results: Mapping[str, Mapping[str, Any]], summary: Mapping[str, Any
         if result.get("unreachable"):
             return f"FAILED in {layer}", f"unreachable: {result.get('msg', '')}"
     if not summary:
-        last = next(reversed(results), None)
-        after = f"after {last}" if last else "before preflight"
+        after = f"after {list(results)[-1]}" if results else "before preflight"
         return f"FAILED {after}", "it got no further; see the task that failed above."
     if not summary.get("ok"):
         return f"not ok: {summary.get('problems')} checks", None
+    state = results.get("verify_all_reduce", {}).get("state", "succeeded")
+    if state != "succeeded":
+        return "FAILED in all-reduce", f"its ranks are {state}; see the task that failed above."
     return "ok", None
 
 

@@ -153,11 +153,6 @@ build_log:
   description: Path of the build log.
   type: str
   returned: when a build failed
-build_log_end:
-  description: Last lines of the build log.
-  type: list
-  elements: str
-  returned: when a build failed
 """
 
 from ansible.module_utils.basic import AnsibleModule

@@ -10,7 +10,8 @@ short_description: Print a table at the end of a play, and keep it as a page
 version_added: "0.1.0"
 description:
   - Prints O(rows) as an aligned table on the controller's screen, which is also an AWX job's output.
-  - Writes the same table, with charts, as one HTML file that needs nothing beside it, and as JSON, where O(path) is given.
+  - Where O(path) is given, writes the same table, with charts, as one HTML file that needs nothing beside it,
+    and as JSON.
   - Runs on the controller; nothing is sent to the node.
 options:
   title:

@@ -143,10 +143,9 @@ requirements:
   description: Versions of what O(requirements) name. Empty in check mode before the first run.
   type: dict
   returned: success
-last_lines:
-  description: The last lines of the program that failed.
-  type: list
-  elements: str
+rc:
+  description: What the program that failed ended with.
+  type: int
   returned: when pip or venv failed
 """
 

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import os
 import re
+import time
+import uuid
 from collections.abc import Iterable
 from pathlib import Path
 
 from .boot_loader import next_command_line
 from .kernel_modules.modprobe import load
-from .kernel_tree import COMMAND_LINE, HUGEPAGES, KERNEL, refresh
+from .kernel_tree import BOOT_ID, BOOT_TIME, COMMAND_LINE, HUGEPAGES, KERNEL, refresh
 from .node_state import ROOT, Node, hostname, locked, new_node, read, replace, write
 
 KERNEL_RELEASE = Path("/etc/gaudi_simulator_kernel")
@@ -30,6 +32,8 @@ def main(arguments: list[str]) -> int:
         node = _after_power_on()
         hugepages = wanted_hugepages(_lines(*SYSCTL_LISTS))
         _put(ROOT / COMMAND_LINE, next_command_line(node.kernel_release))
+        _put(ROOT / BOOT_ID, str(uuid.uuid4()))
+        _put(ROOT / BOOT_TIME, str(int(time.time())))
         _put(ROOT / KERNEL / HUGEPAGES, str(hugepages))
         write(node)
         refresh(node)

@@ -19,6 +19,8 @@ from .releases import RELEASES
 
 KERNEL = "kernel"
 COMMAND_LINE = "boot/cmdline"
+BOOT_ID = "boot/boot_id"
+BOOT_TIME = "boot/time"
 HUGEPAGES = "proc/sys/vm/nr_hugepages"
 # Files that a program of the node may write, as into a real /proc; rendering keeps what it wrote.
 WRITABLE = frozenset({HUGEPAGES})
@@ -29,12 +31,14 @@ BUILD_ERROR_FLAG = "faults/dkms_build_error"
 
 @dataclass(frozen=True)
 class Machine:
-    """What the simulation takes from the real machine: its memory, its processors, the command line of its boot."""
+    """What the simulation takes from the real machine and from its last boot."""
 
     meminfo: str
     cpuinfo: str
     cpus: int
     command_line: str
+    boot_id: str
+    boot_time: str
     hugepages: int
 
 
@@ -57,7 +61,9 @@ def _machine_files(node: Node, machine: Machine) -> dict[str, str]:
         "proc/cpuinfo": machine.cpuinfo,
         "proc/meminfo": _meminfo(machine),
         "proc/modules": proc_modules(node),
+        "proc/stat": f"btime {machine.boot_time}\n",
         "proc/sys/kernel/osrelease": node.kernel_release + "\n",
+        "proc/sys/kernel/random/boot_id": machine.boot_id + "\n",
         HUGEPAGES: f"{machine.hugepages}\n",
         "sys/class/dmi/id/product_name": "gaudi3.scale sandbox (simulated)\n",
         "sys/class/dmi/id/sys_vendor": "gaudi3.scale\n",
@@ -199,7 +205,8 @@ def _network_files(node: Node) -> dict[str, str]:
             up = port in reading.ports_up
             files[f"{interface}/operstate"] = "up\n" if up else "down\n"
             files[f"{interface}/carrier"] = "1\n" if up else "0\n"
-            files[f"{interface}/flags"] = "0x1003\n" if up else "0x1002\n"  # IFF_UP of linux/if.h is bit 0
+            # Bit 0 is IFF_UP of linux/if.h: switched on, whether or not there is a link.
+            files[f"{interface}/flags"] = "0x1003\n" if node.external_ports_up else "0x1002\n"
             files[f"{interface}/dev_port"] = f"{port}\n"
             files[f"{interface}/address"] = reading.macs[port] + "\n"
             files[f"{interface}/mtu"] = "1500\n"
@@ -225,14 +232,19 @@ def refresh(node: Node, root: Path = ROOT) -> None:
 def this_machine(root: Path) -> Machine:
     """The machine below the simulation, with what was written into the simulated /proc."""
     hugepages = root / KERNEL / HUGEPAGES
-    command_line = root / COMMAND_LINE
     return Machine(
         meminfo=Path("/proc/meminfo").read_text(encoding="utf-8"),
         cpuinfo=Path("/proc/cpuinfo").read_text(encoding="utf-8"),
         cpus=os.cpu_count() or 1,
-        command_line=command_line.read_text(encoding="utf-8").strip() if command_line.exists() else "",
+        command_line=_line(root / COMMAND_LINE),
+        boot_id=_line(root / BOOT_ID),
+        boot_time=_line(root / BOOT_TIME),
         hugepages=int(hugepages.read_text(encoding="utf-8") or 0) if hugepages.exists() else 0,
     )
+
+
+def _line(path: Path) -> str:
+    return path.read_text(encoding="utf-8").strip() if path.exists() else ""
 
 
 def _write(path: Path, content: str, *, keep: bool = False) -> None:

@@ -45,14 +45,18 @@ def test_the_sources_file_is_deb822_and_remembers_where_the_key_is_from() -> Non
     ("complaint", "cause", "remedy"),
     [
         (
-            "W: Failed to fetch https://vault.example.com/debian/dists/jammy/InRelease  "
-            "Could not resolve 'vault.example.com'",
+            (
+                "W: Failed to fetch https://vault.example.com/debian/dists/jammy/InRelease  "
+                "Could not resolve 'vault.example.com'"
+            ),
             "cannot be reached",
             "DNS",
         ),
         (
-            "W: Failed to fetch http://v/debian/dists/jammy/InRelease  Could not connect to v:80 (10.0.0.9). "
-            "- connect (111: Connection refused)",
+            (
+                "W: Failed to fetch http://v/debian/dists/jammy/InRelease  Could not connect to v:80 (10.0.0.9). "
+                "- connect (111: Connection refused)"
+            ),
             "cannot be reached",
             "proxy",
         ),
@@ -62,21 +66,27 @@ def test_the_sources_file_is_deb822_and_remembers_where_the_key_is_from() -> Non
             "correct vault_url, repository_url or suite",
         ),
         (
-            "W: GPG error: https://vault.example.com/debian jammy InRelease: The following signatures couldn't be "
-            "verified because the public key is not available: NO_PUBKEY 9D7C1D3A85EB2859",
+            (
+                "W: GPG error: https://vault.example.com/debian jammy InRelease: The following signatures couldn't be "
+                "verified because the public key is not available: NO_PUBKEY 9D7C1D3A85EB2859"
+            ),
             "not signed by the key in /etc/apt/keyrings/vault.asc (from https://vault.example.com/key)",
             "remove /etc/apt/keyrings/vault.asc",
         ),
         ("E: The repository 'http://v/debian jammy Release' is not signed.", "not signed by the key", "key_url"),
         (
-            "E: Release file for http://v/dists/jammy/InRelease is not valid yet (invalid for another 2h 3min 1s). "
-            "Updates for this repository will not be applied.",
+            (
+                "E: Release file for http://v/dists/jammy/InRelease is not valid yet (invalid for another 2h 3min 1s). "
+                "Updates for this repository will not be applied."
+            ),
             "not valid at this node's time of day",
             "clock",
         ),
         (
-            "W: Failed to fetch https://v/debian/dists/jammy/InRelease  Certificate verification failed: The "
-            "certificate is NOT trusted. The certificate issuer is unknown.",
+            (
+                "W: Failed to fetch https://v/debian/dists/jammy/InRelease  Certificate verification failed: The "
+                "certificate is NOT trusted. The certificate issuer is unknown."
+            ),
             "certificate that this node does not trust",
             "ca-certificates",
         ),
@@ -87,8 +97,10 @@ def test_the_sources_file_is_deb822_and_remembers_where_the_key_is_from() -> Non
             "later",
         ),
         (
-            "E: Failed to fetch http://v/dists/jammy/InRelease  Clearsigned file isn't valid, got 'NOSPLIT' "
-            "(does the network require authentication?)",
+            (
+                "E: Failed to fetch http://v/dists/jammy/InRelease  Clearsigned file isn't valid, got 'NOSPLIT' "
+                "(does the network require authentication?)"
+            ),
             "no package repository",
             "login page",
         ),

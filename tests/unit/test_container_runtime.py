@@ -1,11 +1,10 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""The runtime in the files of Docker, podman and containerd: merged, refused, backed up, and left alone the second time."""
+"""The runtime in the files of Docker, podman and containerd: merged, refused, backed up, left alone the second time."""
 
 from __future__ import annotations
 
 import json
-import os
 import stat
 from collections.abc import Sequence
 from pathlib import Path
@@ -291,8 +290,7 @@ def test_one_bad_file_stops_all_before_anything_is_written(tmp_path: Path) -> No
     node.write("docker/daemon.json", "not json")
     with pytest.raises(GaudiError, match="is not JSON"):
         node.converge(engines=("auto", "docker"))
-    assert sorted(os.listdir(node.etc)) == ["docker"]
-    assert os.listdir(node.etc / "docker") == ["daemon.json"]
+    assert [path.name for path in node.etc.rglob("*")] == ["docker", "daemon.json"]
 
 
 def test_a_runtime_that_is_not_installed_is_refused_but_shown_in_check_mode(tmp_path: Path) -> None:

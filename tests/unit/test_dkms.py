@@ -145,7 +145,7 @@ def test_the_log_of_an_older_build_explains_nothing(tmp_path: Path) -> None:
     output = (
         "\nError! Your kernel headers for kernel 6.8.0-45-generic cannot be found at /lib/modules/...\nPlease install\n"
     )
-    with pytest.raises(GaudiError, match="cannot install .*: Error! Your kernel headers .* cannot be found"):
+    with pytest.raises(GaudiError, match=r"cannot install .*: Error! Your kernel headers .* cannot be found"):
         install(VERSION, KERNEL, fails_writing(None, "", output), 60, str(tmp_path))
 
 

@@ -182,7 +182,7 @@ def test_before_the_driver_the_provider_is_what_the_cards_will_have(tmp_path: Pa
     assert result["changed"]
     assert result["fabric"]["provider"] == "gaudi_ethernet"
     with pytest.raises(
-        GaudiError, match="manage_network_ifs.sh is not on this node; install the package habanalabs-qual"
+        GaudiError, match=r"manage_network_ifs\.sh is not on this node; install the package habanalabs-qual"
     ):
         node.converge()
     assert node.files() == set()
@@ -296,7 +296,7 @@ def test_a_tool_that_leaves_a_port_off_is_an_error(tmp_path: Path) -> None:
     node = Node(tmp_path)
     node.load()
     node.tool.write_text("#!/bin/sh\nexit 0\n", encoding="utf-8")
-    with pytest.raises(GaudiError, match="ran and left ens0d17, .* off"):
+    with pytest.raises(GaudiError, match=r"ran and left ens0d17, .* off"):
         node.converge(link_timeout=0)
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""One node's settings on a file system of its own: first run, second run, check mode, refusals, and what is put back."""
+"""One node's settings on a file system of its own: first run, second run, check mode, refusals, what is put back."""
 
 from __future__ import annotations
 
@@ -206,10 +206,11 @@ def test_a_node_without_grub_is_a_warning_only_while_arguments_are_missing(machi
     result = machine.converge()
     assert not (machine.etc / "default").exists()
     assert not result["reboot_required"]
-    assert [warning.partition(": ")[2] for warning in result["warnings"]] == [
+    (warning,) = result["warnings"]
+    assert warning.partition(": ")[2] == (
         "kernel_arguments: iommu=pt intel_iommu=on is not in force and this node has no grub.cfg; add it where its "
         "kernel's command line is set (host of the container, PXE, systemd-boot)."
-    ]
+    )
     machine.write("kernel/proc/cmdline", ARGUMENTS)
     assert machine.converge()["warnings"] == []
 
@@ -296,7 +297,7 @@ def test_a_machine_without_cpufreq_gets_no_unit(machine: Machine) -> None:
 
 def test_a_governor_that_is_not_offered_is_refused(machine: Machine) -> None:
     before = machine.files()
-    with pytest.raises(GaudiError, match="cpu_governor=ondemand is not offered .* performance, powersave"):
+    with pytest.raises(GaudiError, match=r"cpu_governor=ondemand is not offered .* performance, powersave"):
         machine.converge(cpu_governor="ondemand")
     assert machine.files() == before
 

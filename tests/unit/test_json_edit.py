@@ -22,12 +22,17 @@ PATH = ("runtimes", "habana", "path")
         ('{"debug": true}', '{"debug": true, "runtimes": {"habana": {"path": "P"}}}'),
         (
             '{\n    "debug": true\n}\n',
-            '{\n    "debug": true,\n    "runtimes": {\n        "habana": {\n            "path": "P"\n        }\n    }\n}\n',
+            (
+                '{\n    "debug": true,\n    "runtimes": {\n'
+                '        "habana": {\n            "path": "P"\n        }\n    }\n}\n'
+            ),
         ),
         (
             '{\n\t"runtimes": {\n\t\t"kata": {"path": "/k"}\n\t},\n\t"dns": ["1.1.1.1",   "8.8.8.8"]\n}\n',
-            '{\n\t"runtimes": {\n\t\t"kata": {"path": "/k"},\n\t\t"habana": {\n\t\t\t"path": "P"\n\t\t}\n\t},\n'
-            '\t"dns": ["1.1.1.1",   "8.8.8.8"]\n}\n',
+            (
+                '{\n\t"runtimes": {\n\t\t"kata": {"path": "/k"},\n\t\t"habana": {\n\t\t\t"path": "P"\n\t\t}\n\t},\n'
+                '\t"dns": ["1.1.1.1",   "8.8.8.8"]\n}\n'
+            ),
         ),
         (
             '{\n  "runtimes": {\n    "habana": { "runtimeArgs": [], "path" : "old" }\n  }\n}\n',

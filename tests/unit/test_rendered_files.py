@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
-import os
 import stat
+from pathlib import Path
 
 import pytest
-
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils.rendered_files import (
     WantedFile,
@@ -22,7 +21,7 @@ def apply(*wanted: WantedFile) -> list[str | None]:
 
 
 def mode_of(path) -> int:
-    return stat.S_IMODE(os.stat(path).st_mode)
+    return stat.S_IMODE(Path(path).stat().st_mode)
 
 
 def test_a_new_file_is_written_once(tmp_path):
@@ -57,8 +56,8 @@ def test_a_backup_keeps_the_users_text_and_never_overwrites_an_older_one(tmp_pat
     first = apply(WantedFile(str(path), "two", backup=True))[0]
     second = apply(WantedFile(str(path), "three", backup=True))[0]
     assert first != second
-    assert open(first).read() == "one"
-    assert open(second).read() == "two"
+    assert Path(first).read_text() == "one"
+    assert Path(second).read_text() == "two"
     assert path.read_text() == "three"
 
 
@@ -78,10 +77,10 @@ def test_a_failed_write_leaves_the_old_file_and_no_litter(tmp_path, monkeypatch)
     def full_disk(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(os, "replace", full_disk)
+    monkeypatch.setattr(Path, "replace", full_disk)
     with pytest.raises(OSError):
         apply(WantedFile(str(path), "new"))
-    assert os.listdir(tmp_path) == ["a"]
+    assert list(tmp_path.iterdir()) == [path]
     assert path.read_text() == "old"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from ansible_collections.gaudi3.scale.plugins.module_utils.text_table import cell_text, text_table
 
 

@@ -115,6 +115,8 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     for name in [name for name in os.environ if name.startswith("PIP_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("no_proxy", "*")
+    # Without compiled files each start of pip takes seconds.
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
     # Whatever indexes this machine's own pip asks, they are not part of these tests; the environment's pip.conf is.
     monkeypatch.setenv("PIP_EXTRA_INDEX_URL", "")
     monkeypatch.setenv("PIP_FIND_LINKS", "")

@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""The vault as a repository: against a real apt below a directory of its own, a real signed repository and HTTP server."""
+"""The vault as a repository: a real apt below a directory of its own, a real signed repository, a real HTTP server."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_one_transaction_holds_the_distributions_packages_and_the_pinned_ones() 
 
 
 class Vault:
-    """A signed repository with one package of two releases, behind a real HTTP server, and an apt that is ours alone."""
+    """A signed repository with a package of two releases, behind a real HTTP server, and an apt that is ours alone."""
 
     def __init__(self, base: Path) -> None:
         self.base, self.www, self.etc = base, base / "www", base / "apt/etc"
@@ -196,7 +196,8 @@ def test_check_mode_shows_the_files_and_touches_nothing(vault: Vault) -> None:
     assert result["changed"]
     assert not result["available"]
     assert result["packages"] == ["habanalabs-dkms=1.24.1-482"]
-    assert [difference["after_header"].split()[0] for difference in result["diff"]] == result["files"]
+    assert [difference["after_header"].split()[0] for difference in result["diff"]] == [*result["files"], "packages"]
+    assert result["diff"][-1]["after"] == "habanalabs-dkms=1.24.1-482\n"
     assert vault.files == {}
 
 
@@ -301,4 +302,4 @@ def test_an_unknown_release_is_refused_before_anything_is_touched(tmp_path: Path
 
     with pytest.raises(GaudiError, match=r"9\.9\.9"):
         converge(options(release="9.9.9"), never, check_mode=False, etc=str(tmp_path))
-    assert os.listdir(tmp_path) == []
+    assert list(tmp_path.iterdir()) == []

@@ -77,3 +77,8 @@ def test_a_node_that_nobody_reached_has_a_line():
 def test_check_mode_tells_what_is_missing_without_calling_it_a_failure():
     row = verdict_row(node(verify={"summary": {**SUMMARY, "ok": False, "problems": 3}}))
     assert row["verdict"] == "not ok: 3 checks"
+
+
+def test_an_all_reduce_that_did_not_succeed_is_a_failure():
+    row = verdict_row(node(verify={"summary": SUMMARY}, verify_all_reduce={"state": "failed"}))
+    assert (row["verdict"], row["all-reduce"]) == ("FAILED in all-reduce", "failed")

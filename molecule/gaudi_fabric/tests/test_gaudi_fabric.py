@@ -8,8 +8,11 @@ from testinfra.host import Host
 
 UNIT = "gaudi3-scale-ports.service"
 EXTERNAL_PORTS = 8 * 3
-# The loopback interface has no device; the cards' ports do, below the simulated kernel's root.
-PORT_STATES = "for port in {kernel}/sys/class/net/*/device; do cat ${{port%/device}}/operstate; done"
+# The cards' ports are the network devices of this PCI vendor, below the simulated kernel's root.
+PORT_STATES = (
+    "for vendor in $(grep -lx 0x1da3 {kernel}/sys/class/net/*/device/vendor); do"
+    " cat ${{vendor%device/*}}operstate; done"
+)
 
 
 def test_every_external_port_is_up(host: Host, kernel: str) -> None:

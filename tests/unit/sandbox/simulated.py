@@ -17,6 +17,8 @@ MACHINE = Machine(
     cpuinfo="processor\t: 0\n",
     cpus=4,
     command_line="BOOT_IMAGE=/boot/vmlinuz-6.1.0-56-amd64 ro quiet",
+    boot_id="5a4d0b0e-0000-4000-8000-000000000002",
+    boot_time="1795000000",
     hugepages=221,
 )
 
