@@ -45,7 +45,7 @@ format: setup-test ## Format the Python files
 	@ruff format . && ruff check --fix .
 
 changelog: setup-test ## Write CHANGELOG.md from changelogs/fragments
-	@antsibull-changelog release --update-existing --reload-plugins
+	@antsibull-changelog release --update-existing --refresh --reload-plugins
 
 build: setup-test ## The collection's tarball, in dist/
 	@ansible-galaxy collection build --force --output-path dist

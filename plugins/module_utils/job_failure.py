@@ -12,6 +12,7 @@ from __future__ import annotations
 import datetime
 import json
 import re
+import signal
 from dataclasses import asdict, dataclass
 from typing import Iterable, Mapping, Sequence
 
@@ -113,7 +114,7 @@ def rank_failure(entry: AgentEntry, error_file: str | None, stderr: str, path: s
     text = recorded or (lines[-1].strip() if lines else "")
     exception, message = _split(text)
     if entry.exit_code < 0 and recorded is None:
-        exception, message = "", f"killed by signal {-entry.exit_code}"
+        exception, message = "", f"killed by {_signal_name(-entry.exit_code)}"
     return RankFailure(
         rank=entry.rank,
         local_rank=entry.local_rank,
@@ -128,8 +129,20 @@ def rank_failure(entry: AgentEntry, error_file: str | None, stderr: str, path: s
 
 def agent_failure(exit_code: int, time: float, agent_log: str, path: str) -> RankFailure:
     """A node whose agent failed without a rank: torchrun is missing, refused its arguments, or found no other node."""
-    entry = AgentEntry(AGENT, AGENT, exit_code, time, None)
-    return rank_failure(entry, None, agent_log, path)
+    return rank_failure(AgentEntry(AGENT, AGENT, exit_code, time, None), None, agent_log, path)
+
+
+def lost_node(started: float, path: str) -> RankFailure:
+    """A share that neither runs nor recorded its end."""
+    message = "the node went down while the job ran, or the job never started; launch it again to go on"
+    return RankFailure(AGENT, AGENT, 0, started, "", message, (), path)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def _recorded(error_file: str) -> str | None:

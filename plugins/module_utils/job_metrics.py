@@ -62,7 +62,7 @@ def metric_line(metric: Mapping[str, object]) -> str:
     """One metric as a line for people; a kind or key that is not known here is shown as it is."""
     if metric.get("kind") == "step":
         return "  ".join(filter(None, (_step(metric), _loss(metric), _speed(metric), _left(metric))))
-    rest = {key: value for key, value in metric.items() if key not in ("kind", "time")}
+    rest = {key: value for key, value in metric.items() if key not in ("kind", "time") and value is not None}
     return f"{metric.get('kind', '?')}: " + ", ".join(f"{key} {_plain(value)}" for key, value in rest.items())
 
 

@@ -6,14 +6,15 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Callable, Mapping
 
 from .commands import Run
 from .errors import GaudiError
-from .job_failure import RankFailure, agent_entries, agent_failure, first_failure, rank_failure
+from .job_failure import RankFailure, agent_entries, agent_failure, first_failure, lost_node, rank_failure
 from .job_metrics import read_last, read_metrics, step_losses
 from .job_plan import JobPaths
 
@@ -24,21 +25,23 @@ FAILED = "failed"
 STOPPED = "stopped"
 # What systemd calls states in which processes of the unit are there.
 ACTIVE = ("active", "activating", "deactivating", "reloading", "refreshing")
-INTERRUPTED = "the node went down while the job ran, or the job never started; start it again to go on"
 TAIL_BYTES = 1 << 16
 POLL_S = 0.5
 
 
 @dataclass(frozen=True)
 class Share:
-    """``description`` None: no such job here. ``result`` and ``exit_status`` are systemd's; times are Unix time."""
+    """``description`` None: no such job here. Times are Unix time; ``result`` is systemd's word for the end.
+
+    ``exit_code`` is torchrun's, negative for a signal; None where nothing was recorded.
+    """
 
     state: str
     description: Mapping[str, object] | None = None
     started: float | None = None
     ended: float | None = None
     result: str | None = None
-    exit_status: str | None = None
+    exit_code: int | None = None
 
 
 def read_share(paths: JobPaths, run: Run) -> Share:
@@ -58,7 +61,7 @@ def read_share(paths: JobPaths, run: Run) -> Share:
         started=started,
         ended=_time(ended),
         result=str(ended.get("result")),
-        exit_status=str(ended.get("status")),
+        exit_code=_exit_code(ended),
     )
 
 
@@ -67,6 +70,15 @@ def ended_state(ended: Mapping[str, object], stop_requested: bool) -> str:
     if ended.get("result") == "success" and ended.get("code") == "exited" and ended.get("status") == "0":
         return SUCCEEDED
     return STOPPED if stop_requested else FAILED
+
+
+def _exit_code(ended: Mapping[str, object]) -> int | None:
+    """systemd tells a number for a process that exited, and the signal's name without SIG for one that was killed."""
+    status = str(ended.get("status"))
+    if status.isdigit():
+        return int(status)
+    number = getattr(signal, f"SIG{status}", None)
+    return None if number is None else -int(number)
 
 
 def unit_is_active(unit: str, run: Run) -> bool:
@@ -131,16 +143,21 @@ def rank_failures(paths: JobPaths) -> list[RankFailure]:
 def failure_of(paths: JobPaths, share: Share) -> RankFailure | None:
     """Why this node's share did not end well; None where it did, runs, or was only told to stop."""
     failures = rank_failures(paths) if share.state in (FAILED, STOPPED) else []
-    if failures:
-        told_to_stop = share.state == STOPPED and failures[0].echo > 0
-        return None if told_to_stop else failures[0]
-    if share.state != FAILED:
-        return None
-    log = tail(paths.agent_log) or ""
-    reason = log if share.result else INTERRUPTED
-    status = share.exit_status or ""
-    code = int(status) if status.isdigit() else -1
-    return agent_failure(code, share.ended or share.started or 0.0, reason, paths.agent_log)
+    if failures and (share.state == FAILED or failures[0].echo == 0):
+        return _with_cause(failures[0], share)
+    return _with_cause(_agent_failure(paths, share), share) if share.state == FAILED else None
+
+
+def _agent_failure(paths: JobPaths, share: Share) -> RankFailure:
+    if share.result is None:
+        return lost_node(share.started or 0.0, paths.agent_log)
+    return agent_failure(share.exit_code or 0, share.ended or 0.0, tail(paths.agent_log) or "", paths.agent_log)
+
+
+def _with_cause(failure: RankFailure, share: Share) -> RankFailure:
+    if share.result != "oom-kill":
+        return failure
+    return replace(failure, message=f"{failure.message}; the kernel ended a process since the node has no memory left")
 
 
 def exit_codes(paths: JobPaths, share: Share) -> dict[str, int]:

@@ -8,7 +8,6 @@ lists on the node say whether the wanted version is among them.
 
 from __future__ import annotations
 
-import base64
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Mapping, Sequence
@@ -19,11 +18,11 @@ from .debian_packages import query_packages
 from .downloads import fetch
 from .errors import GaudiError
 from .kernel_modules import running_kernel
+from .openpgp import ARMOUR, armoured
 from .releases import Release, find_release
 from .rendered_files import FileChange, WantedFile, differences, pending, read_text, write
 
 NAME = "gaudi3_scale-vault"
-_ARMOUR = "-----BEGIN PGP PUBLIC KEY BLOCK-----"
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,7 @@ def converge(options: VaultOptions, run: Run, check_mode: bool, etc: str = "/etc
     wanted = transaction(options, release, kernels)
     installed = _installed(wanted, run)
     sources = pending([WantedFile(repository.sources_path, render_sources(repository))])
-    key_missing = not (read_text(repository.key_path) or "").startswith(_ARMOUR)
+    key_missing = not (read_text(repository.key_path) or "").startswith(ARMOUR)
     registered = not sources and not key_missing
     offered = offered_versions(repository, run) if registered else {}
     missing = _not_offered(options, release, offered)
@@ -131,35 +130,12 @@ def _not_offered(options: VaultOptions, release: Release, offered: Mapping[str, 
 def _fetch_key(repository: AptRepository) -> str:
     answer = fetch(repository.key_url, "The vault's public key", "vault_url or key_url")
     try:
-        return _armoured(answer)
+        return armoured(answer)
     except ValueError as error:
         raise GaudiError(
             f"{repository.key_url} does not answer an OpenPGP public key but {error}; correct vault_url or key_url.",
             url=repository.key_url,
         ) from error
-
-
-def _armoured(key: bytes) -> str:
-    """The key as ASCII armour, as apt reads it from a ``.asc`` file; mirrors often carry the binary form."""
-    if key.lstrip().startswith(_ARMOUR.encode()):
-        return key.decode("ascii").strip().replace("\r\n", "\n") + "\n"
-    # RFC 9580 section 4.2: bit 7 marks a packet; type 6 is a public key, in the old header format or the new one.
-    if not key or not (key[0] & 0xFC == 0x98 or key[0] == 0xC6):
-        raise ValueError(repr(key[:40].decode("ascii", "replace").split("\n")[0]))
-    body = base64.b64encode(key).decode("ascii")
-    lines = [body[start : start + 64] for start in range(0, len(body), 64)]
-    check = base64.b64encode(_crc24(key).to_bytes(3, "big")).decode("ascii")
-    return "\n".join([_ARMOUR, "", *lines, f"={check}", _ARMOUR.replace("BEGIN", "END"), ""])
-
-
-def _crc24(data: bytes) -> int:
-    """The checksum of OpenPGP's armour (RFC 9580 section 6.1.1); gpgv of older systems insists on it."""
-    crc = 0xB704CE
-    for byte in data:
-        crc ^= byte << 16
-        for _bit in range(8):
-            crc = (crc << 1) ^ (0x1864CFB if crc & 0x800000 else 0)
-    return crc & 0xFFFFFF
 
 
 def _key_placeholder(repository: AptRepository) -> str:

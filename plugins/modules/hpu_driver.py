@@ -159,6 +159,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils import driver_state
 from ..module_utils.commands import run_process
+from ..module_utils.driver_plan import DriverOptions
 from ..module_utils.errors import GaudiError
 
 
@@ -180,7 +181,7 @@ def main() -> None:
         supports_check_mode=True,
     )
     failed_install = module.params.pop("failed_install")
-    options = driver_state.DriverOptions(**module.params)
+    options = DriverOptions(**module.params)
     try:
         if failed_install:
             raise driver_state.explain_failed_install(options, failed_install, run_process)

@@ -4,3 +4,7 @@
 
 ``gaudi3_scale.core`` is the standard-library core that the Ansible modules use as well.
 """
+
+from __future__ import annotations
+
+__version__ = "0.1.0"

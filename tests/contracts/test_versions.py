@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils.releases import NEWEST
 
-from .checkout import ROLES, ROOT, is_templated, read_yaml
+from .checkout import MODULES, ROLES, ROOT, is_templated, read_yaml
 
 VERSION = read_yaml(ROOT / "galaxy.yml")["version"]
 RELEASE_DEFAULT = re.compile(r"gaudi_release\s*\|\s*default\(\s*['\"]([^'\"]+)['\"]\s*\)")
@@ -29,11 +29,21 @@ def test_the_python_package_has_the_collections_version() -> None:
     assert re.search(r'^__version__ = "(.+)"$', source, re.MULTILINE).group(1) == VERSION
 
 
+def releases() -> dict[str, Any]:
+    return read_yaml(ROOT / "changelogs" / "changelog.yaml")["releases"]
+
+
 def test_the_changelog_ends_with_the_collections_version() -> None:
-    releases = read_yaml(ROOT / "changelogs" / "changelog.yaml")["releases"]
-    newest = max(releases, key=lambda version: tuple(map(int, version.split("."))))
+    newest = max(releases(), key=lambda version: tuple(map(int, version.split("."))))
     assert newest == VERSION
-    assert f"## v{VERSION}" in text_of("CHANGELOG.md")
+    # The generator escapes every dot.
+    assert f"## v{VERSION}" in text_of("CHANGELOG.md").replace("\\", "")
+
+
+def test_every_module_was_announced() -> None:
+    """`make changelog` writes what was added since the release before."""
+    announced = {module["name"] for release in releases().values() for module in release.get("modules", [])}
+    assert announced == {path.stem for path in MODULES}
 
 
 def release_defaults() -> list[Any]:

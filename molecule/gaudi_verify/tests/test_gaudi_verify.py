@@ -17,7 +17,7 @@ def test_the_sum_is_that_of_both_nodes(host: Host) -> None:
         assert not host.file(METRICS).exists
         return
     (line,) = map(json.loads, host.check_output(f"cat {METRICS}").splitlines())
-    assert line["world_size"] == 2
+    assert line["nodes"] == 2
     assert line["sum"] == line["expected"]
     assert line["seconds"] > 0
 

@@ -1,0 +1,35 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""One node's line in the table at the end of a training job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def training_row(host: Mapping[str, Any], first: Mapping[str, Any]) -> dict[str, object]:
+    """The row of a node with the variables ``host``; ``first`` is what rank 0's node knows of the job."""
+    info = host.get("training_info") or {}
+    steps = [line for line in first.get("metrics") or [] if line.get("kind") == "step"]
+    return {
+        "node": host["inventory_hostname"],
+        "share": info.get("state"),
+        "ranks": (info.get("description") or {}).get("processes_per_node"),
+        "loss": _loss(steps),
+        "tokens/s": _median([line["tokens_per_second"] for line in steps if line.get("tokens_per_second")]),
+        "checkpoints": info.get("job_directory") and f"{info['job_directory']}/checkpoints",
+        "logs": info.get("log_directory"),
+    }
+
+
+def _loss(steps: list[Mapping[str, Any]]) -> str | None:
+    """First and last loss with their steps; a job that resumed begins where it went on."""
+    if not steps:
+        return None
+    first, last = steps[0], steps[-1]
+    return f"{first['loss']:.3f} (step {first['step']}) to {last['loss']:.3f} (step {last['step']})"
+
+
+def _median(rates: list[float]) -> int | None:
+    return round(sorted(rates)[len(rates) // 2]) if rates else None
