@@ -9,7 +9,7 @@ import json
 import sys
 from collections.abc import Callable
 
-from . import cluster
+from . import cluster, demo
 from .distribution import host_distribution
 from .errors import SandboxError
 from .nodes import in_node
@@ -64,6 +64,8 @@ def _parser() -> argparse.ArgumentParser:
     reboot = add("reboot", _reboot, "boot nodes again, keeping what is on their disks")
     reboot.add_argument("nodes", nargs="*", metavar="NODE")
     add("prerequisites", _prerequisites, "say what this host lacks")
+    add("demo", _demo, "make the sandbox and play the demo on it")
+    add("demo-clean", _demo_clean, "remove everything that the demo made, and only that")
     return parser
 
 
@@ -77,6 +79,17 @@ def _up(options: argparse.Namespace) -> int:
         print(f"{node.name} {node.address}")
     if not options.no_vault:
         print(f"vault {made.vault_address}")
+    return 0
+
+
+def _demo(options: argparse.Namespace) -> int:
+    cluster.up(cluster.Wanted(options.name))
+    return demo.play(options.name)
+
+
+def _demo_clean(options: argparse.Namespace) -> int:
+    cluster.down(options.name, image=True, caches=True)
+    demo.remove_what_it_made_here()
     return 0
 
 

@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from ansible.plugins.action import ActionBase
@@ -17,11 +19,15 @@ from ansible_collections.gaudi3.scale.plugins.module_utils.job_state import ACTI
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_watch import job_state, verdict_sentence
 from ansible_collections.gaudi3.scale.plugins.plugin_utils.node_action import NodeAction, UnreachableError
 
+# Bytes before the end of the metrics at which the first look begins: a job that has run for days shows its last lines.
+RECENT = -4096
+
 ARGUMENTS = {
     "name": {"type": "str", "required": True},
     "hosts": {"type": "list", "elements": "str", "required": True},
     "interval": {"type": "float", "default": 5.0},
     "timeout": {"type": "int"},
+    "answer_timeout": {"type": "int", "default": 30},
     "unreachable_timeout": {"type": "int", "default": 120},
     "settle_time": {"type": "int", "default": 10},
     "state_directory": {"type": "path", "default": "/var/lib/gaudi3_scale"},
@@ -63,115 +69,121 @@ class Watch:
         self._options = options
         self._nodes = nodes
         self._first = next(iter(nodes))
-        self._offset = 0
+        self._offset = RECENT
         self._infos: dict[str, dict[str, Any]] = {}
         self._states = dict.fromkeys(nodes, RUNNING)
         self._answered = dict.fromkeys(nodes, time.monotonic())
 
     def follow(self) -> dict[str, Any]:
         """Poll until the job is over, or until it may not be waited for any longer."""
-        name, count = self._paths.name, len(self._nodes)
-        _show(f"Following job {name} on {count} node(s). It goes on if this play is interrupted.")
-        end = None if self._options["timeout"] is None else time.monotonic() + self._options["timeout"]
+        name, patience = self._paths.name, self._options["timeout"]
+        _show(f"Following job {name} on {len(self._nodes)} node(s). It goes on if this play is interrupted.")
+        end = None if patience is None else time.monotonic() + patience
         while True:
-            self._poll()
+            self._poll(self._running())
             state = job_state(self._states)
             if state == SUCCEEDED:
                 return {**_result(state, self._states, self._infos[self._first]), "followed": True}
-            lost = [host for host in self._nodes if self._silence(host) > self._options["unreachable_timeout"]]
+            lost = [host for host in self._running() if self._silence(host) > self._options["unreachable_timeout"]]
             if state != RUNNING or lost:
                 return self._give_up(lost)
             if end is not None and time.monotonic() >= end:
-                waited = duration(self._options["timeout"])
-                return self._failed(f"Job {name} still runs after {waited}. It goes on; launch it again to follow it.")
+                return self._failed(
+                    f"Job {name} still runs after {duration(patience)}. It goes on; launch it again to follow it."
+                )
             time.sleep(self._options["interval"])
 
-    def _poll(self) -> None:
-        for host in self._nodes:
-            if self._states[host] != RUNNING:
-                continue
+    def _running(self) -> list[str]:
+        return [host for host, state in self._states.items() if state == RUNNING]
+
+    def _poll(self, hosts: list[str]) -> None:
+        for host in hosts:
             try:
-                self._ask(host)
+                if host == self._first or not self._is_active(host):
+                    self._inform(host)
                 self._answered[host] = time.monotonic()
             except UnreachableError as reason:
                 _show(f"{host} does not answer for {duration(self._silence(host))}: {reason}")
 
-    def _ask(self, host: str) -> None:
-        if host != self._first and self._is_active(host):
-            return
-        self._inform(host)
-        if host == self._first:
-            self._print_metrics(self._infos[host])
-
     def _is_active(self, host: str) -> bool:
-        shown = self._nodes[host].command(
-            f"systemctl show --property ActiveState {self._paths.unit}", as_become_user=False
-        )
-        return shown.strip().rpartition("=")[2] in ACTIVE
+        question = f"systemctl show --property ActiveState {self._paths.unit}"
+        answer = self._nodes[host].command(question, self._options["answer_timeout"], as_become_user=False)
+        return answer.strip().rpartition("=")[2] in ACTIVE
 
     def _inform(self, host: str) -> None:
+        """Ask a node for everything; the metrics that are new on rank 0's are shown."""
         places = {key: self._options[key] for key in ("state_directory", "log_directory")}
-        arguments = {"name": self._paths.name, **places}
-        if host == self._first:
-            arguments["metrics_after"] = self._offset
-        info = self._nodes[host].module("gaudi3.scale.training_job_info", arguments)
+        offset = {"metrics_after": self._offset} if host == self._first else {}
+        arguments = {"name": self._paths.name, **places, **offset}
+        info = self._nodes[host].module("gaudi3.scale.training_job_info", arguments, self._options["answer_timeout"])
         if info.get("failed"):
             raise UnreachableError(str(info.get("msg")))
         self._infos[host] = info
         self._states[host] = info["state"]
-
-    def _print_metrics(self, info: dict[str, Any]) -> None:
-        for metric in info["metrics"]:
-            _show(metric_line(metric))
-        self._offset = info["metrics_offset"]
+        if host == self._first:
+            self._offset = info["metrics_offset"]
+            for metric in info["metrics"]:
+                _show(metric_line(metric))
 
     def _silence(self, host: str) -> float:
         return time.monotonic() - self._answered[host]
 
     def _give_up(self, lost: list[str]) -> dict[str, Any]:
-        """End the job on all nodes and say why it failed.
-
-        The other nodes get a moment to fail by themselves, since only then they tell which of their ranks did and why.
-        torchrun would leave an agent in its exit barrier for 300 s (torch 2.13, elastic/agent/server/api.py).
-        """
-        _show(f"Job {self._paths.name} does not run on all its nodes any more; ending it on the others.")
-        deadline = time.monotonic() + self._options["settle_time"]
-        while time.monotonic() < deadline and RUNNING in [
-            self._states[host] for host in self._nodes if host not in lost
-        ]:
-            time.sleep(min(1.0, self._options["interval"]))
-            self._poll()
-        remaining = [host for host, state in self._states.items() if state == RUNNING]
-        for host in remaining:
-            self._attempt(
-                host, lambda node: node.command(f"systemctl stop --no-block {self._paths.unit}", as_become_user=True)
-            )
-        for host in remaining:
-            self._attempt(host, self._stop)
-            self._attempt(host, lambda _node, host=host: self._inform(host))
+        """End the job on all nodes that answer, and say why it failed."""
+        name = self._paths.name
+        _show(f"Job {name} does not run on all its nodes any more; ending it on the others.")
+        self._settle(lost)
+        self._stop([host for host in self._running() if host not in lost])
         if lost:
             silence = duration(self._options["unreachable_timeout"])
             return self._failed(
-                f"{', '.join(lost)} did not answer for {silence}; job {self._paths.name} was ended on the other nodes. "
-                "Look at the node, and make sure that the job has ended there too before you launch it again."
+                f"{', '.join(lost)} did not answer for {silence}; job {name} was ended on the other nodes. Look at "
+                "what 
+                "does not answer, and make sure that the job has ended there too before you launch it again."
             )
         failures = {host: info["failure"] for host, info in self._infos.items() if info["failure"]}
-        return self._failed(verdict_sentence(self._paths.name, self._states, failures))
+        return self._failed(verdict_sentence(name, self._states, failures))
 
-    def _stop(self, node: NodeAction) -> None:
-        result = node.module("gaudi3.scale.training_job", {"name": self._paths.name, "state": "stopped"})
-        if result.get("failed"):
-            _show(str(result.get("msg")))
+    def _settle(self, lost: list[str]) -> None:
+        """Give the other nodes a moment to fail by themselves, since only then they tell which rank did, and why."""
+        deadline = time.monotonic() + self._options["settle_time"]
+        while time.monotonic() < deadline:
+            waiting = [host for host in self._running() if host not in lost]
+            if not waiting:
+                return
+            time.sleep(min(1.0, self._options["interval"]))
+            self._poll(waiting)
 
-    def _attempt(self, host: str, work: Any) -> None:
-        try:
-            work(self._nodes[host])
-        except UnreachableError as reason:
-            _show(f"{host} could not be told to end the job: {reason}")
+    def _stop(self, hosts: list[str]) -> None:
+        """End what is left, telling all of them before waiting for the first.
+
+        torchrun alone would keep an agent in its exit barrier for 300 s (torch 2.13, elastic/agent/server/api.py).
+        """
+        patience = self._options["answer_timeout"], self._options["unreachable_timeout"]
+        for host in hosts:
+            with _tolerating(host):
+                self._nodes[host].command(
+                    f"systemctl stop --no-block {self._paths.unit}", patience[0], as_become_user=True
+                )
+        for host in hosts:
+            with _tolerating(host):
+                arguments = {"name": self._paths.name, "state": "stopped"}
+                result = self._nodes[host].module("gaudi3.scale.training_job", arguments, patience[1])
+                if result.get("failed"):
+                    _show(str(result.get("msg")))
+                self._inform(host)
 
     def _failed(self, message: str) -> dict[str, Any]:
         result = _result(job_state(self._states), self._states, self._infos.get(self._first, {}))
         return {**result, "followed": True, "failed": True, "msg": message}
+
+
+@contextmanager
+def _tolerating(host: str) -> Iterator[None]:
+    try:
+        yield
+    except UnreachableError as reason:
+        _show(f"{host} could not be told to end the job: {reason}")
 
 
 def _result(state: str, states: dict[str, str], info: dict[str, Any]) -> dict[str, Any]:

@@ -73,7 +73,7 @@ def parse_size(text: str) -> int:
 
 
 def _check(wanted: Probe) -> None:
-    module, _, function = wanted.workload.function.partition(":")
+    module, _colon, function = wanted.workload.function.partition(":")
     if not module or not function:
         raise GaudiError(f"workload is {wanted.workload.function!r}; give module:function.")
     for option, value in (("steps", wanted.workload.steps), ("timeout", wanted.timeout)):

@@ -88,7 +88,7 @@ def _transfer(url: str, what: str, option: str, receive: Callable[[Answer], None
     """Give the answer to ``receive``; a server in trouble, or a connection that breaks, is tried again."""
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            with urllib.request.urlopen(url, timeout=TIMEOUT_S) as answer:
+            with urllib.request.build_opener().open(url, timeout=TIMEOUT_S) as answer:
                 receive(answer)
             return
         except Exception as error:  # everything urllib and http.client can raise; _reason() names what it knows

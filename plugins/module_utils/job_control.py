@@ -130,7 +130,7 @@ def processes_in(control_group: str) -> list[int]:
     """The processes of a control group and of those below it, whichever layout of cgroups the node has."""
     found: set[int] = set()
     for mount in CGROUP_MOUNTS if control_group else ():
-        for directory, _, files in os.walk(mount + control_group):
+        for directory, _directories, files in os.walk(mount + control_group):
             if "cgroup.procs" in files:
                 found.update(map(int, (tail(f"{directory}/cgroup.procs") or "").split()))
     return sorted(found)

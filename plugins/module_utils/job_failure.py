@@ -87,7 +87,7 @@ class AgentEntry:
 
 def agent_entries(agent_log: str) -> list[AgentEntry]:
     """The ranks in the last table of the agent's output, in no order of time."""
-    _, _, table = agent_log.rpartition(" FAILED\n")
+    _before, _marker, table = agent_log.rpartition(" FAILED\n")
     fractions = {
         (notice["local"], notice["clock"]): float(f"0.{notice['fraction']}") for notice in NOTICE.finditer(agent_log)
     }

@@ -23,26 +23,21 @@ class Metrics:
 
 
 def read_metrics(path: str, after: int = 0) -> Metrics:
-    """The whole lines of ``path`` from byte ``after`` on. A file shorter than that is a new one: from its start."""
+    """The whole lines of ``path`` from byte ``after`` on; a negative one counts from the end, as in a slice.
+
+    A file shorter than ``after`` is a new one: it is read from its start.
+    """
     try:
         with Path(path).open("rb") as stream:
-            start = after if 0 <= after <= os.fstat(stream.fileno()).st_size else 0
+            size = os.fstat(stream.fileno()).st_size
+            start = max(0, size + after) if after < 0 else after if after <= size else 0
             stream.seek(start)
             data = stream.read(CHUNK_BYTES)
     except OSError:
         return Metrics((), 0)
-    # The writer may be in the middle of its last line.
+    # The writer may be in the middle of its last line, and a start counted from the end in that of any other.
     whole = data[: data.rfind(b"\n") + 1]
     return Metrics(tuple(filter(None, map(_object, whole.splitlines()))), start + len(whole))
-
-
-def read_last(path: str) -> tuple[Mapping[str, object], ...]:
-    """The lines in the last part of ``path``."""
-    try:
-        start = max(0, Path(path).stat().st_size - (1 << 16))
-    except OSError:
-        return ()
-    return read_metrics(path, start).lines
 
 
 def _object(line: bytes) -> Mapping[str, object] | None:

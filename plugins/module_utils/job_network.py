@@ -14,7 +14,7 @@ from .errors import GaudiError
 def address_towards(rendezvous_address: str, port: int) -> str:
     """This node's own address on the way to ``rendezvous_address``; raises GaudiError where that does not resolve."""
     try:
-        family, kind, protocol, _, target = socket.getaddrinfo(rendezvous_address, port, type=socket.SOCK_DGRAM)[0]
+        family, kind, protocol, _name, target = socket.getaddrinfo(rendezvous_address, port, type=socket.SOCK_DGRAM)[0]
         # Connecting a datagram socket sends nothing; it asks the kernel for the route.
         with socket.socket(family, kind, protocol) as probe:
             probe.connect(target)

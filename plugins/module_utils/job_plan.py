@@ -254,8 +254,12 @@ def describe(job: Job) -> dict[str, object]:
 def description_differences(running: Mapping[str, object], asked: Mapping[str, object]) -> list[str]:
     """One phrase for each part in which the two descriptions differ, in the order of ``asked``."""
     keys = [*asked, *(key for key in running if key not in asked)]
-    return [
-        f"{key} is {running.get(key)!r}, asked for {asked.get(key)!r}"
-        for key in keys
-        if running.get(key) != asked.get(key)
-    ]
+    return [_difference(key, running.get(key), asked.get(key)) for key in keys if running.get(key) != asked.get(key)]
+
+
+def _difference(key: str, running: object, asked: object) -> str:
+    """Of two lists of the same length only the items that differ: a command can be long."""
+    if isinstance(running, list) and isinstance(asked, list) and len(running) == len(asked):
+        pairs = [(old, new) for old, new in zip(running, asked) if old != new]
+        return f"{key} has {', '.join(f'{old!r} where {new!r} is asked for' for old, new in pairs)}"
+    return f"{key} is {running!r}, asked for {asked!r}"

@@ -15,7 +15,7 @@ from typing import Callable, Mapping
 from .commands import Run
 from .errors import GaudiError
 from .job_failure import RankFailure, agent_entries, agent_failure, first_failure, lost_node, rank_failure
-from .job_metrics import read_last, read_metrics, step_losses
+from .job_metrics import read_metrics, step_losses
 from .job_plan import JobPaths
 
 ABSENT = "absent"
@@ -176,7 +176,7 @@ def report(paths: JobPaths, run: Run, *, metrics_after: int = 0, log_lines: int 
     share = read_share(paths, run)
     present = share.state != ABSENT
     metrics = read_metrics(paths.metrics, metrics_after) if present else read_metrics("")
-    latest = read_last(paths.metrics) if present else ()
+    latest = read_metrics(paths.metrics, -TAIL_BYTES).lines if present else ()
     failure = failure_of(paths, share)
     return {
         "state": share.state,

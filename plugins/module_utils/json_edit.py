@@ -58,7 +58,7 @@ def _members(text: str, start: int) -> list[_Member]:
         key_start = at
         key, at = decoder.raw_decode(text, at)
         value_start = _skip_blank(text, _skip_blank(text, at) + 1)
-        _, value_end = decoder.raw_decode(text, value_start)
+        _value, value_end = decoder.raw_decode(text, value_start)
         members.append(_Member(key, key_start, value_start, value_end))
         at = _skip_blank(text, value_end)
         if text[at] == ",":

@@ -18,7 +18,7 @@ def line_chart(points: Sequence[Point], *, x_label: str, y_label: str) -> str:
     """An SVG of one line through ``points`` (x ascending), with axes from the data's own range."""
     if len(points) < 2:
         return ""
-    xs, ys = [x for x, _ in points], [y for _, y in points]
+    xs, ys = [point[0] for point in points], [point[1] for point in points]
     x_range, y_range = _range(xs), _range(ys)
     path = " ".join(f"{_across(x, x_range):.1f},{_up(y, y_range):.1f}" for x, y in points)
     middle_x, middle_y = (WIDTH + LEFT) // 2, (HEIGHT - BOTTOM + TOP) // 2

@@ -75,7 +75,8 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 attributes:
   check_mode:
     support: partial
-    description: Returns a known answer. An unknown one is not probed for; RV(batch_size) is then V(null).
+    description: Makes no trial.
+    details: Returns a known answer. An unknown one is not probed for; RV(batch_size) is then V(null).
   diff_mode:
     support: none
     description: The answer is in the return values.

@@ -34,6 +34,10 @@ options:
   timeout:
     description: Seconds to follow. Past them the task fails and the job goes on. Without it there is no limit.
     type: int
+  answer_timeout:
+    description: Seconds after which one look at a node that does not answer is given up.
+    type: int
+    default: 30
   unreachable_timeout:
     description: Seconds for which a node may not answer before the job is ended on the others.
     type: int

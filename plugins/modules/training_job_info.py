@@ -20,7 +20,9 @@ options:
     type: str
     required: true
   metrics_after:
-    description: Return metrics from this byte of their file on; RV(metrics_offset) of the call before.
+    description:
+      - Return metrics from this byte of their file on; RV(metrics_offset) of the call before.
+      - A negative number counts from the end.
     type: int
     default: 0
   log_lines:

@@ -7,6 +7,10 @@ from __future__ import annotations
 
 import copy
 import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from ansible.errors import AnsibleConnectionFailure
@@ -33,24 +37,40 @@ class NodeAction:
         )
         self._action._connection = _connection(self._action, self._variables)
 
-    def module(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    def module(self, name: str, arguments: dict[str, Any], timeout: float) -> dict[str, Any]:
         """The result of a module; raises UnreachableError."""
-        try:
+        with _answer_within(timeout):
             result = self._action._execute_module(
                 module_name=name, module_args=arguments, task_vars=self._variables, wrap_async=False
             )
-        except AnsibleConnectionFailure as error:
-            raise UnreachableError(str(error)) from error
         if result.get("unreachable"):
             raise UnreachableError(str(result.get("msg", "")))
         return result
 
-    def command(self, command: str, *, as_become_user: bool) -> str:
+    def command(self, command: str, timeout: float, *, as_become_user: bool) -> str:
         """The standard output of a shell command, a tenth of a module's cost; raises UnreachableError."""
-        try:
+        with _answer_within(timeout):
             return str(self._action._low_level_execute_command(command, sudoable=as_become_user)["stdout"])
-        except AnsibleConnectionFailure as error:
-            raise UnreachableError(str(error)) from error
+
+
+@contextmanager
+def _answer_within(seconds: float) -> Iterator[None]:
+    """Ends what takes longer: a node that lost its power leaves an open SSH connection waiting for ever."""
+
+    def expire(*_: object) -> None:
+        raise UnreachableError(f"no answer within {seconds:g} s")
+
+    before = signal.signal(signal.SIGALRM, expire)
+    # Again and again, since a connection plugin may take the first one for a reason to try once more. Whatever timer
+    # the task's own `timeout` has set goes on afterwards.
+    start, (left, _interval) = time.monotonic(), signal.setitimer(signal.ITIMER_REAL, seconds, seconds)
+    try:
+        yield
+    except AnsibleConnectionFailure as error:
+        raise UnreachableError(str(error)) from error
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, max(0.001, left - (time.monotonic() - start)) if left else 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def _connection(action: ActionBase, variables: dict[str, Any]) -> Any:

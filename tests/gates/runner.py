@@ -16,7 +16,7 @@ from .counting import Counts, count
 ROOT = Path(__file__).resolve().parents[2]
 LOGS = ROOT / "build" / "test-logs"
 TAIL_LINES = 60
-# Ansible looks for collections on Python's own path too: what a caller put there would be tested in the checkout's place.
+# Ansible looks for collections on Python's own path too: what a caller put there would be tested instead of this.
 INTRUDERS = ("PYTHONPATH", "PYTHONHOME")
 
 

@@ -128,7 +128,7 @@ def test_other_causes_are_named(monkeypatch: pytest.MonkeyPatch, error: Exceptio
         raise error
 
     monkeypatch.setattr(downloads.time, "sleep", lambda _seconds: None)
-    monkeypatch.setattr(downloads.urllib.request, "urlopen", refuse)
+    monkeypatch.setattr(downloads.urllib.request.OpenerDirector, "open", refuse)
     with pytest.raises(GaudiError, match=sentence):
         fetch("https://v.example.com/key", "The key", "key_url")
 
