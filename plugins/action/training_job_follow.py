@@ -137,9 +137,8 @@ class Watch:
         if lost:
             silence = duration(self._options["unreachable_timeout"])
             return self._failed(
-                f"{', '.join(lost)} did not answer for {silence}; job {name} was ended on the other nodes. Look at "
-                "what 
-                "does not answer, and make sure that the job has ended there too before you launch it again."
+                f"{', '.join(lost)} did not answer for {silence}; job {name} was ended on the other nodes. Look at the "
+                "network and the node, and make sure that the job has ended there too before you launch it again."
             )
         failures = {host: info["failure"] for host, info in self._infos.items() if info["failure"]}
         return self._failed(verdict_sentence(name, self._states, failures))

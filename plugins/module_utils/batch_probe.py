@@ -10,7 +10,7 @@ import os
 import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Callable, Mapping
+from typing import Mapping
 
 from .batch_search import Search, Trial, largest_batch
 from .batch_trial import Workload, run_trial
@@ -42,9 +42,7 @@ class Probe:
         return f"{self.venv}/bin/python"
 
 
-def probe(
-    wanted: Probe, *, refresh: bool = False, check_mode: bool = False, on_trial: Callable[[Trial], None] | None = None
-) -> dict[str, object]:
+def probe(wanted: Probe, *, refresh: bool = False, check_mode: bool = False) -> dict[str, object]:
     """The answer with its trials. In check mode an answer that is not remembered stays None.
 
     Raises GaudiError for bounds that hold no size, a missing venv, and whatever ends the search.
@@ -59,8 +57,9 @@ def probe(
         return {"changed": True, "cached": False, "cache_file": path, "batch_size": None, "trials": []}
     if not os.access(wanted.python, os.X_OK):
         raise GaudiError(f"{wanted.python} is missing; install the training stack first, or name its venv.")
-    answer = as_dict(_search(wanted, environment, on_trial))
-    write(pending([WantedFile(path, json.dumps({**answer, "probe": _described(wanted)}, indent=2) + "\n")])[0])
+    answer = as_dict(_search(wanted, environment))
+    for change in pending([WantedFile(path, json.dumps({**answer, "probe": _described(wanted)}, indent=2) + "\n")]):
+        write(change)
     return {"changed": True, "cached": False, "cache_file": path, **answer}
 
 
@@ -81,18 +80,15 @@ def _check(wanted: Probe) -> None:
             raise GaudiError(f"{option} is {value}; give at least 1.")
 
 
-def _search(wanted: Probe, environment: Mapping[str, str], on_trial: Callable[[Trial], None] | None) -> Search:
+def _search(wanted: Probe, environment: Mapping[str, str]) -> Search:
     def attempt(batch_size: int) -> Trial:
-        trial = run_trial(
+        return run_trial(
             wanted.workload,
             batch_size,
             python=wanted.python,
             timeout=wanted.timeout,
             environment={**os.environ, **environment},
         )
-        if on_trial is not None:
-            on_trial(trial)
-        return trial
 
     return largest_batch(attempt, maximum=wanted.maximum, multiple_of=wanted.multiple_of)
 

@@ -173,7 +173,8 @@ def _account(user: str) -> pwd.struct_passwd:
 
 
 def _start_unit(paths: JobPaths, run: Run) -> None:
-    write(pending([WantedFile(paths.started, json.dumps({"time": time.time()}) + "\n")])[0])
+    for change in pending([WantedFile(paths.started, json.dumps({"time": time.time()}) + "\n")]):
+        write(change)
     _systemctl(run, "daemon-reload")
     # A unit that failed before keeps its state, and its limit on starts, until it is told to forget them.
     run(["systemctl", "reset-failed", paths.unit])
