@@ -29,16 +29,16 @@ lint: setup-test ## Linters and types
 	@$(GATES) ruff mypy shellcheck ansible-lint changelog
 
 unit: setup-test ## Unit and contract tests
-	@$(GATES) unit node-library contracts
+	@$(GATES) contracts unit
 
 sanity: setup-test ## ansible-test sanity
 	@$(GATES) sanity
 
 molecule: setup-test ## One scenario a role, on the shared two-node sandbox
-	@$(GATES) molecule
+	@$(GATES) sandbox molecule
 
 integration: setup-test ## What needs the sandbox beside Molecule: the installed collection, bad input
-	@$(GATES) site faults
+	@$(GATES) artifact sandbox site faults teardown
 
 .PHONY: format changelog build clean
 format: setup-test ## Format the Python files

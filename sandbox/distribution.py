@@ -61,7 +61,7 @@ def own_sources(etc: Path, codename: str) -> str:
             return text
     raise SandboxError(
         f"No apt source for {codename} in {', '.join(candidates)} of {etc};"
-        " name a mirror: GAUDI_SANDBOX_MIRROR=http://deb.debian.org/debian"
+        " name a mirror: GAUDI_SANDBOX_MIRROR=http://MIRROR/debian"
     )
 
 

@@ -15,7 +15,7 @@ import os
 import signal
 import subprocess
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Mapping
 
@@ -66,7 +66,26 @@ def request(workload: Workload, batch_size: int, result_path: str) -> dict[str, 
 def run_trial(
     workload: Workload, batch_size: int, *, python: str, timeout: float, environment: Mapping[str, str]
 ) -> Trial:
-    """Run one trial with the interpreter ``python`` for at most ``timeout`` seconds; leaves no process behind."""
+    """Run one trial with the interpreter ``python`` for at most ``timeout`` seconds; leaves no process behind.
+
+    Where a ``memory_limit`` stands for a card, whatever asks for memory beyond it fails, and not all of it says so: the
+    interpreter may die of a signal, and oneDNN "could not create a primitive". What fails so, yet runs without the
+    limit, has run out of memory.
+    """
+    trial = _run_once(workload, batch_size, python, timeout, environment)
+    if workload.memory_limit is None or trial.outcome not in (CRASH, WORKLOAD_ERROR):
+        return trial
+    unlimited = _run_once(replace(workload, memory_limit=None), batch_size, python, timeout, environment)
+    if unlimited.outcome != OK:
+        return trial
+    return replace(
+        trial, outcome=OUT_OF_MEMORY, message=f"runs only without the memory limit; with it: {trial.message}"
+    )
+
+
+def _run_once(
+    workload: Workload, batch_size: int, python: str, timeout: float, environment: Mapping[str, str]
+) -> Trial:
     with tempfile.TemporaryDirectory(prefix="gaudi3-scale-trial-") as directory:
         result_path, log_path = f"{directory}/result.json", f"{directory}/log"
         argv = [python, "-m", "gaudi3_scale.trial", json.dumps(request(workload, batch_size, result_path))]

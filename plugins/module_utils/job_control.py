@@ -148,7 +148,7 @@ def _put_away_logs(paths: JobPaths) -> None:
     """Give the new run empty logs, and keep those of a few runs before."""
     old = [path for path in map(Path, (paths.agent_log, paths.metrics, paths.ranks)) if path.exists()]
     if old:
-        target = Path(paths.earlier, f"{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}")
+        target = Path(paths.earlier, f"{time.strftime('%Y%m%dT%H%M%S')}.{time.time_ns() % 10**9:09}")
         target.mkdir(parents=True, exist_ok=True)
         for path in old:
             path.rename(target / path.name)

@@ -12,6 +12,7 @@ from .environment_file import assignment
 from .errors import GaudiError
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]*\$?")
 OWN_VARIABLES = ("GAUDI3_SCALE_JOB", "GAUDI3_SCALE_JOB_DIR", "GAUDI3_SCALE_METRICS")
 STATE_DIRECTORY = "/var/lib/gaudi3_scale"
 LOG_DIRECTORY = "/var/log/gaudi3_scale"
@@ -143,6 +144,10 @@ def check(job: Job, cards: int | None) -> Job:
         raise GaudiError(f"rendezvous_port is {job.rendezvous_port}; give a port from 1 to 65535.")
     if not job.rendezvous_address.strip():
         raise GaudiError("rendezvous_address is empty; give the address by which all nodes reach the first host.")
+    if not USER.fullmatch(job.user):
+        raise GaudiError(f"user {job.user!r} cannot be an account's name; name one that exists on every node.")
+    if job.stop_timeout < 1:
+        raise GaudiError(f"stop_timeout is {job.stop_timeout}; give at least 1.")
     for option in ("venv", "working_directory"):
         value = getattr(job, option)
         if not value.startswith("/") or "\n" in value:

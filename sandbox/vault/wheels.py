@@ -14,7 +14,6 @@ import tempfile
 from pathlib import Path
 
 from ..commands import run, step
-from ..errors import SandboxError
 from ..paths import CACHE, CHECKOUT, make_directory
 from .layout import ARTIFACTORY, is_current, replacing
 from .pure_wheel import pure_wheel
@@ -22,7 +21,6 @@ from .pure_wheel import pure_wheel
 PYTORCH = "2.13.0"
 # pip takes torch only from the bundle; setuptools because torch asks for it on Python 3.12.
 REQUIREMENTS = ("lightning==2.6.*", "numpy", "setuptools")
-PYTORCH_CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 INDEX = ARTIFACTORY / "api" / "pypi" / "gaudi-python"
 WHEELHOUSE = CACHE / "wheels"
 PROJECT_FILES = ("pyproject.toml", "README.md", "LICENSE", "LICENSES", "src", "plugins/module_utils")
@@ -123,15 +121,16 @@ def _build_project(target: Path) -> None:
 
 
 def _download_torch(directory: Path, python: str) -> Path:
-    """The CPU build, from where this host's pip looks, or else from PyTorch's own index.
+    """The CPU build, from where this host's pip looks, and from the index that ``GAUDI_SANDBOX_PYTORCH_INDEX`` names.
 
-    PyPI has only the build for another vendor's cards, with gigabytes of libraries.
+    The plain build is for another vendor's cards, with gigabytes of libraries.
     """
-    wanted = [*_pip_download(directory, python), "--no-deps", f"torch=={PYTORCH}+cpu"]
-    try:
-        run(wanted)
-    except SandboxError:
-        run([*wanted, "--extra-index-url", PYTORCH_CPU_INDEX], remedy=f"It needs PyPI or {PYTORCH_CPU_INDEX}.")
+    index = os.environ.get("GAUDI_SANDBOX_PYTORCH_INDEX")
+    more = ["--extra-index-url", index] if index else []
+    run(
+        [*_pip_download(directory, python), *more, "--no-deps", f"torch=={PYTORCH}+cpu"],
+        remedy="Where pip finds no CPU build, name PyTorch's index of them in GAUDI_SANDBOX_PYTORCH_INDEX.",
+    )
     return _torch_in(directory)
 
 

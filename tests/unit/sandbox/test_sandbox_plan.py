@@ -59,8 +59,8 @@ def test_apt_sources_are_the_distribution_s_own(tmp_path: Path) -> None:
     sources.mkdir(parents=True)
     (sources / "other.sources").write_text("URIs: https://example.org\nSuites: bookworm\n")
     (sources / "debian.sources.disabled").write_text("URIs: https://example.org\nSuites: bookworm\n")
-    (sources / "debian.sources").write_text("URIs: http://deb.debian.org/debian\nSuites: bookworm\n")
-    assert "deb.debian.org" in distribution.own_sources(tmp_path, "bookworm")
+    (sources / "debian.sources").write_text("URIs: http://mirror.example.org/debian\nSuites: bookworm\n")
+    assert "mirror.example.org" in distribution.own_sources(tmp_path, "bookworm")
 
 
 def test_without_apt_sources_the_remedy_is_a_mirror(tmp_path: Path) -> None:

@@ -1,0 +1,251 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import getpass
+import json
+import socket
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from ansible_collections.gaudi3.scale.plugins.module_utils import job_control
+from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_control import processes_in, remove, start, stop
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_plan import Job, JobPaths
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_state import read_share
+from ansible_collections.gaudi3.scale.tests.unit.systemd_fake import JobUnit
+
+
+@pytest.fixture
+def paths(tmp_path):
+    return JobPaths("demo", str(tmp_path / "state"), str(tmp_path / "log"), str(tmp_path / "units"))
+
+
+@pytest.fixture
+def unit(paths):
+    return JobUnit(paths)
+
+
+@pytest.fixture
+def job(tmp_path):
+    """The share of the second of two nodes, on a node that has all it needs."""
+    for name in ("torchrun", "python"):
+        program = tmp_path / "venv/bin" / name
+        program.parent.mkdir(parents=True, exist_ok=True)
+        program.write_text("#!/bin/sh\n")
+        program.chmod(0o755)
+    (tmp_path / "x.py").touch()
+    return Job(
+        name="demo",
+        hosts=("n1", "n2"),
+        host="n2",
+        processes_per_node=2,
+        rendezvous_address="127.0.0.1",
+        rendezvous_port=free_port(),
+        command=("x.py",),
+        venv=str(tmp_path / "venv"),
+        working_directory=str(tmp_path),
+        user=getpass.getuser(),
+        device="cpu",
+    )
+
+
+def free_port():
+    with socket.socket() as server:
+        server.bind(("", 0))
+        return server.getsockname()[1]
+
+
+def launch(job, paths, unit, *, restart=False, check_mode=False):
+    return start(job, paths, unit, restart=restart, check_mode=check_mode)
+
+
+def test_a_first_start(job, paths, unit):
+    result = launch(job, paths, unit)
+    assert (result["changed"], result["state"]) == (True, "running")
+    assert unit.calls == ["daemon-reload", "reset-failed", "start"]
+    assert json.loads(Path(paths.description).read_text())["command"] == ["x.py"]
+    modes = [Path(path).stat().st_mode & 0o777 for path in (paths.unit_file, paths.environment, paths.description)]
+    assert modes == [0o644, 0o600, 0o600]
+    assert [change["after_header"].partition(" ")[0] for change in result["diff"]] == [
+        paths.unit_file,
+        paths.environment,
+        paths.description,
+    ]
+
+
+def test_check_mode_shows_it_all_and_touches_nothing(job, paths, unit, tmp_path):
+    before = sorted(tmp_path.rglob("*"))
+    result = launch(replace(job, venv="/not/there/yet"), paths, unit, check_mode=True)
+    assert (result["changed"], result["state"]) == (True, "running")
+    assert result["argv"][0] == "/not/there/yet/bin/torchrun"
+    assert 'ExecStart="/not/there/yet/bin/torchrun"' in result["diff"][0]["after"]
+    assert unit.calls == []
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_job_that_runs_is_left_alone(job, paths, unit):
+    launch(job, paths, unit)
+    result = launch(job, paths, unit)
+    assert (result["changed"], result["state"], result["diff"]) == (False, "running", [])
+    assert unit.calls.count("start") == 1
+
+
+def test_a_job_that_ended_well_is_left_alone_unless_told(job, paths, unit):
+    launch(job, paths, unit)
+    unit.end()
+    assert launch(job, paths, unit) | {"argv": []} == {
+        "changed": False,
+        "state": "succeeded",
+        "unit": paths.unit,
+        "argv": [],
+        "diff": [],
+        "job_directory": paths.directory,
+        "log_directory": paths.logs,
+    }
+    assert launch(job, paths, unit, restart=True)["changed"]
+    assert read_share(paths, unit).state == "running"
+
+
+@pytest.mark.parametrize("record", [("exit-code", "exited", "1"), ("signal", "killed", "KILL")])
+def test_a_job_that_failed_is_started_again_and_its_past_does_not_count(job, paths, unit, record):
+    launch(job, paths, unit)
+    unit.end(*record)
+    assert read_share(paths, unit).state == "failed"
+    assert launch(job, paths, unit)["changed"]
+    assert read_share(paths, unit).state == "running"
+
+
+def test_a_stopped_job_is_started_again(job, paths, unit):
+    launch(job, paths, unit)
+    stop(paths, unit, check_mode=False)
+    assert launch(job, paths, unit)["changed"]
+    unit.end()
+    assert read_share(paths, unit).state == "succeeded"
+
+
+def test_another_description_is_refused_while_it_runs_and_starts_anew_afterwards(job, paths, unit):
+    launch(job, paths, unit)
+    other = replace(job, processes_per_node=4)
+    with pytest.raises(
+        GaudiError, match="job demo is running on n2 with another description: processes_per_node is 2,"
+    ):
+        launch(other, paths, unit, restart=True)
+    assert unit.calls.count("start") == 1
+    unit.end()
+    assert launch(other, paths, unit)["changed"]
+    assert json.loads(Path(paths.description).read_text())["processes_per_node"] == 4
+
+
+def test_restart_ends_what_runs_first(job, paths, unit):
+    launch(job, paths, unit)
+    assert launch(job, paths, unit, restart=True)["changed"]
+    assert unit.calls == ["daemon-reload", "reset-failed", "start", "stop", "daemon-reload", "reset-failed", "start"]
+
+
+def test_logs_of_the_last_runs_are_kept(job, paths, unit):
+    for number in range(8):
+        launch(job, paths, unit)
+        Path(paths.metrics).write_text(str(number))
+        Path(paths.directory, "checkpoints").mkdir(exist_ok=True)
+        unit.end("exit-code", "exited", "1")
+    launch(job, paths, unit)
+    assert not Path(paths.metrics).exists()
+    kept = sorted(path.read_text() for path in Path(paths.earlier).glob("*/metrics.jsonl"))
+    assert kept == ["3", "4", "5", "6", "7"]
+    assert Path(paths.directory, "checkpoints").is_dir()
+
+
+def test_a_start_that_fails_brings_the_journal(job, paths):
+    unit = JobUnit(paths, start_fails="Main process exited, status=203/EXEC")
+    with pytest.raises(GaudiError, match="job demo did not start: Main process exited, status=203/EXEC"):
+        launch(job, paths, unit)
+    assert read_share(paths, unit).state == "failed"
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"venv": "/nowhere"}, "/nowhere/bin/torchrun cannot be executed; install the training stack first"),
+        ({"working_directory": "/nowhere"}, "working_directory /nowhere is no directory on this node"),
+        ({"command": ("/nowhere/y.py",)}, "command: there is no script /nowhere/y.py on this node"),
+        ({"environment_files": ("/nowhere/flags",)}, "environment_files: there is no /nowhere/flags on this node"),
+        ({"user": "no-such-account"}, "user no-such-account does not exist on this node"),
+        ({"rendezvous_address": "no-such-host.invalid"}, "rendezvous_address no-such-host.invalid cannot be reached"),
+    ],
+)
+def test_what_the_node_lacks_is_told_before_anything_is_touched(job, paths, unit, tmp_path, changes, said):
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(GaudiError, match=said):
+        launch(replace(job, **changes), paths, unit)
+    assert unit.calls == []
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_an_optional_environment_file_may_be_missing(job, paths, unit):
+    assert launch(replace(job, environment_files=("-/nowhere/flags",)), paths, unit)["changed"]
+
+
+def test_a_port_in_use_is_refused_on_the_first_node_only(job, paths, unit):
+    with socket.socket() as server:
+        server.bind(("", 0))
+        server.listen()
+        busy = replace(job, rendezvous_port=server.getsockname()[1])
+        with pytest.raises(GaudiError, match=f"rendezvous_port {busy.rendezvous_port} is in use on n1"):
+            launch(replace(busy, host="n1"), paths, unit)
+        assert launch(busy, paths, unit)["changed"]
+
+
+def test_stopping(job, paths, unit):
+    launch(job, paths, unit)
+    assert stop(paths, unit, check_mode=True)["changed"]
+    assert unit.active
+    result = stop(paths, unit, check_mode=False)
+    assert (result["changed"], result["state"]) == (True, "stopped")
+    again = stop(paths, unit, check_mode=False)
+    assert (again["changed"], again["state"]) == (False, "stopped")
+
+
+def test_stopping_what_is_not_there(paths, unit):
+    assert stop(paths, unit, check_mode=False)["changed"] is False
+    assert unit.calls == []
+
+
+def test_a_stop_that_fails_is_told(job, paths):
+    unit = JobUnit(paths, stop_fails="Failed to stop: connection timed out")
+    launch(job, paths, unit)
+    with pytest.raises(GaudiError, match="job demo could not be stopped: Failed to stop: connection timed out"):
+        stop(paths, unit, check_mode=False)
+
+
+def test_a_stop_that_leaves_a_process_is_told(job, paths, unit, monkeypatch):
+    launch(job, paths, unit)
+    monkeypatch.setattr(job_control, "processes_in", lambda _group: [41, 42])
+    with pytest.raises(GaudiError, match=r"processes are left .process ids 41, 42.") as caught:
+        stop(paths, unit, check_mode=False)
+    assert caught.value.facts == {"processes": [41, 42]}
+
+
+def test_processes_of_a_group_and_those_below_it_are_found_in_any_layout(tmp_path, monkeypatch):
+    monkeypatch.setattr(job_control, "CGROUP_MOUNTS", (str(tmp_path / "v2"), str(tmp_path / "v1")))
+    for place, text in (("v1/system.slice/u", "7\n9\n"), ("v1/system.slice/u/sub", "8\n"), ("v1/system.slice", "1\n")):
+        (tmp_path / place).mkdir(parents=True, exist_ok=True)
+        (tmp_path / place / "cgroup.procs").write_text(text)
+    assert processes_in("/system.slice/u") == [7, 8, 9]
+    assert processes_in("/system.slice/gone") == []
+    assert processes_in("") == []
+
+
+def test_forgetting_keeps_checkpoints_and_logs(job, paths, unit):
+    launch(job, paths, unit)
+    Path(paths.directory, "checkpoints").mkdir()
+    Path(paths.metrics).touch()
+    assert remove(paths, unit, check_mode=True)["changed"]
+    assert Path(paths.unit_file).exists()
+    result = remove(paths, unit, check_mode=False)
+    assert (result["changed"], result["state"]) == (True, "absent")
+    assert sorted(path.name for path in Path(paths.directory).iterdir()) == ["checkpoints"]
+    assert Path(paths.metrics).exists()
+    assert not Path(paths.unit_file).exists()
+    assert remove(paths, unit, check_mode=False)["changed"] is False

@@ -1,0 +1,145 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import pytest
+from ansible_collections.gaudi3.scale.plugins.action import training_job_follow
+from ansible_collections.gaudi3.scale.plugins.action.training_job_follow import Watch
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_plan import JobPaths
+from ansible_collections.gaudi3.scale.plugins.plugin_utils.node_action import UnreachableError
+
+PEER = {"rank": 0, "echo": 1, "time": 1.0, "exception": "", "message": "lost a peer", "lines": [], "path": "/log/0"}
+CAUSE = {
+    "rank": 1,
+    "echo": 0,
+    "time": 2.0,
+    "exception": "ValueError",
+    "message": "bad",
+    "lines": ["x"],
+    "path": "/log/1",
+}
+
+
+class Node:
+    """A node whose share goes through ``story``, one word at each look; the last one stays."""
+
+    def __init__(self, *story, failure=None, metrics=()):
+        self.story = list(story)
+        self.failure = failure
+        self.metrics = list(metrics)
+        self.told = []
+
+    def command(self, command, _timeout, *, as_become_user):
+        if "stop" in command:
+            assert as_become_user
+            self.told.append("stop")
+            return ""
+        return f"ActiveState={'active' if self._state(look=True) == 'running' else 'inactive'}\n"
+
+    def module(self, name, arguments, _timeout):
+        if name.endswith("training_job"):
+            self.told.append(arguments["state"])
+            self.story = ["stopped"]
+            return {"changed": True}
+        state = self._state(look="metrics_after" in arguments)
+        offset = max(0, arguments.get("metrics_after", 0))
+        return {
+            "state": state,
+            "failure": self.failure if state == "failed" else None,
+            "metrics": self.metrics[offset : offset + 1],
+            "metrics_offset": offset + len(self.metrics[offset : offset + 1]),
+            "last_metrics": {"step": 9},
+            "first_loss": 5.5,
+            "last_loss": 1.0,
+        }
+
+    def _state(self, look):
+        state = self.story[0]
+        if look and len(self.story) > 1:
+            self.story.pop(0)
+        if state == "silent":
+            raise UnreachableError("no route")
+        return state
+
+
+@pytest.fixture
+def follow(monkeypatch):
+    """Follows a job on the given nodes; returns the result and the lines on the screen."""
+    lines = []
+    monkeypatch.setattr(training_job_follow, "_show", lines.append)
+
+    def run(nodes, **changes):
+        options = {
+            "interval": 0.001,
+            "timeout": None,
+            "answer_timeout": 1,
+            "unreachable_timeout": 5,
+            "settle_time": 0.05,
+            "state_directory": "/state",
+            "log_directory": "/log",
+            **changes,
+        }
+        return Watch(JobPaths("llama"), options, nodes).follow(), lines
+
+    return run
+
+
+def test_a_job_is_shown_until_it_has_ended_on_all_nodes(follow):
+    steps = [{"kind": "step", "step": step} for step in (1, 2)]
+    nodes = {"n1": Node(*["running"] * 3, "succeeded", metrics=steps), "n2": Node(*["running"] * 6, "succeeded")}
+    result, lines = follow(nodes)
+    assert (result["state"], result["last_loss"]) == ("succeeded", 1.0)
+    assert "failed" not in result
+    assert result["nodes"] == {"n1": "succeeded", "n2": "succeeded"}
+    assert lines[1:] == ["step 1", "step 2"]
+    assert nodes["n2"].told == []
+
+
+def test_a_failure_on_one_node_ends_the_job_on_all_and_names_the_cause(follow):
+    nodes = {
+        "n1": Node("running", "running", "running", "failed", failure=PEER),
+        "n2": Node("running", "failed", failure=CAUSE),
+        "n3": Node("running"),
+    }
+    result, _ = follow(nodes)
+    assert result["failed"]
+    assert result["msg"] == (
+        "Job llama failed: rank 1 on n2 failed first: ValueError: bad\n  x\nThe whole log is /log/1 on n2."
+    )
+    assert result["nodes"] == {"n1": "failed", "n2": "failed", "n3": "stopped"}
+    assert [nodes[host].told for host in nodes] == [[], [], ["stop", "stopped"]]
+
+
+def test_a_share_that_never_started_ends_the_others(follow):
+    nodes = {"n1": Node("running"), "n2": Node("absent")}
+    result, _ = follow(nodes)
+    assert "Job llama is not on n2" in result["msg"]
+    assert nodes["n1"].told == ["stop", "stopped"]
+
+
+def test_a_node_may_be_away_for_a_while(follow):
+    nodes = {"n1": Node("running", "succeeded"), "n2": Node("running", "silent", "silent", "running", "succeeded")}
+    result, lines = follow(nodes)
+    assert result["state"] == "succeeded"
+    assert sum("n2 does not answer for" in line for line in lines) == 2
+
+
+def test_a_node_that_stays_away_ends_the_job_on_the_others(follow):
+    nodes = {"n1": Node("running"), "n2": Node("running", "silent"), "n3": Node("succeeded")}
+    result, _ = follow(nodes, unreachable_timeout=0.05)
+    assert result["failed"]
+    assert result["msg"].startswith("n2 did not answer for 0 s; job llama was ended on the other nodes.")
+    assert [nodes[host].told for host in nodes] == [["stop", "stopped"], [], []]
+
+
+def test_a_node_that_has_ended_is_not_asked_and_not_missed(follow):
+    nodes = {"n1": Node(*["running"] * 40, "succeeded"), "n2": Node("succeeded", "succeeded", "silent")}
+    assert follow(nodes, unreachable_timeout=0.02)[0]["state"] == "succeeded"
+
+
+def test_the_job_goes_on_when_the_time_to_follow_is_over(follow):
+    nodes = {"n1": Node("running"), "n2": Node("running")}
+    result, _ = follow(nodes, timeout=0.02)
+    assert result["failed"]
+    assert "It goes on; launch it again to follow it." in result["msg"]
+    assert nodes["n1"].told == nodes["n2"].told == []
