@@ -59,12 +59,17 @@ def run_site() -> tuple[str, list[PlayCount]]:
             project_dir=str(ROOT),
             playbook="playbooks/site.yml",
             inventory=str(ROOT / "inventories" / "sandbox"),
-            envvars={"GAUDI_SANDBOX": SANDBOX, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "PATH": os.environ["PATH"]},
+            envvars={"GAUDI_SANDBOX": SANDBOX, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "PATH": search_path()},
             quiet=True,
         )
         if run.rc:
             print(run.stdout.read()[-4000:], file=sys.stderr)
         return run.status, count_plays(run.events)
+
+
+def search_path() -> str:
+    """The programs of this Python's own environment first, also where nobody activated it."""
+    return f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
 
 def show(nodes: int, label: str, status: str, plays: list[PlayCount]) -> dict[str, object]:
