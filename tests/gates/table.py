@@ -37,6 +37,9 @@ def molecule(scenario: str) -> tuple[str, ...]:
 GATES = (
     Gate("ruff", "lint and format of the Python files", (("ruff", "check", "."), ("ruff", "format", "--check", "."))),
     Gate("mypy", "strict types of the core", (("mypy",),)),
+    Gate(
+        "oldest-python", "what runs on a node runs on Python 3.9", (("vermin", "-t=3.9-", "--violations", "plugins"),)
+    ),
     Gate("contracts", "defaults, documents, versions and sources agree", ((*PYTEST, "tests/contracts"),)),
     Gate("unit", "the core, the modules and the node library", ((*PYTEST, "tests/unit"),)),
     Gate("changelog", "fragments and releases", (("antsibull-changelog", "lint"),)),
