@@ -4,27 +4,10 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils.node_system import read_kernel, read_system
 from ansible_collections.gaudi3.scale.tests.unit.healthy_node import ADDRESSES, write_kernel
-
-
-def call(name, check_mode=False, **options):
-    arguments = {"ANSIBLE_MODULE_ARGS": {**options, "_ansible_check_mode": check_mode, "_ansible_remote_tmp": "/tmp"}}
-    done = subprocess.run(
-        [sys.executable, "-m", f"ansible_collections.gaudi3.scale.plugins.modules.{name}"],
-        input=json.dumps(arguments),
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )
-    return json.loads(done.stdout), done.returncode
+from ansible_collections.gaudi3.scale.tests.unit.module_call import call
 
 
 @pytest.fixture

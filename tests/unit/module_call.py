@@ -1,0 +1,30 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""Run a module as Ansible runs it on a node: a process of its own, JSON in, JSON out.
+
+A module that runs inside the test process would be judged by ansible-core to be part of a controller as soon as any
+other test has imported an action plugin, and its warnings would then go to the screen instead of into the result
+(ansible.module_utils.common.warnings).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+
+def call(name: str, check_mode: bool = False, **options: Any) -> tuple[dict[str, Any], int]:
+    """The module's result and its exit status."""
+    arguments = {"ANSIBLE_MODULE_ARGS": {**options, "_ansible_check_mode": check_mode, "_ansible_remote_tmp": "/tmp"}}
+    done = subprocess.run(
+        [sys.executable, "-m", f"ansible_collections.gaudi3.scale.plugins.modules.{name}"],
+        input=json.dumps(arguments),
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    return json.loads(done.stdout), done.returncode
