@@ -16,8 +16,10 @@ from .nodes import in_node
 from .paths import CACHE
 from .plan import DEFAULT_NAME, DEFAULT_NODES, GENERATIONS
 from .prerequisites import problems
+from .rhel import make_stand_in
 from .simulator.faults import FaultError, parse
-from .vault.build import ensure_vault
+from .slurm import ensure_slurm
+from .vault.build import ensure_rhel_vault, ensure_vault
 
 Command = Callable[[argparse.Namespace], int]
 
@@ -55,7 +57,8 @@ def _parser() -> argparse.ArgumentParser:
     down.add_argument("--caches", action="store_true", help="what was downloaded and built too")
     status = add("status", _status, "show the nodes, their cards, drivers and faults")
     status.add_argument("--json", action="store_true", help="as JSON")
-    add("vault", _vault, "bring the vault's packages up to date with the checkout")
+    vault = add("vault", _vault, "bring the vault's packages up to date with the checkout")
+    vault.add_argument("--rhel", action="store_true", help="the dnf repository too; needs rpm and createrepo-c here")
     fault = add("fault", _fault, "inject faults into a node, or clear them; `status` shows them")
     fault.add_argument("node")
     fault.add_argument("faults", nargs="+", metavar="KEY=VALUE|clear")
@@ -63,6 +66,9 @@ def _parser() -> argparse.ArgumentParser:
     reset.add_argument("nodes", nargs="*", metavar="NODE")
     reboot = add("reboot", _reboot, "boot nodes again, keeping what is on their disks")
     reboot.add_argument("nodes", nargs="*", metavar="NODE")
+    add("slurm", _slurm, "install a real Slurm on the nodes; does nothing where it is")
+    rhel = add("rhel", _rhel, "make a node stand in for RHEL 9, with real dnf and rpm; `reset` undoes it")
+    rhel.add_argument("node")
     add("prerequisites", _prerequisites, "say what this host lacks")
     add("demo", _demo, "make the sandbox and play the demo on it")
     add("demo-clean", _demo_clean, "remove everything that the demo made, and only that")
@@ -113,8 +119,9 @@ def _status(options: argparse.Namespace) -> int:
 
 
 def _vault(options: argparse.Namespace) -> int:
-    del options
     ensure_vault(host_distribution())
+    if options.rhel:
+        ensure_rhel_vault()
     return 0
 
 
@@ -135,6 +142,16 @@ def _reset(options: argparse.Namespace) -> int:
 
 def _reboot(options: argparse.Namespace) -> int:
     cluster.reboot(options.name, options.nodes)
+    return 0
+
+
+def _slurm(options: argparse.Namespace) -> int:
+    print(ensure_slurm(cluster.load(options.name)), end="")
+    return 0
+
+
+def _rhel(options: argparse.Namespace) -> int:
+    make_stand_in(cluster.find_node(cluster.load(options.name), options.node))
     return 0
 
 

@@ -7,12 +7,16 @@ from __future__ import annotations
 import importlib
 import sys
 
+from . import losses
+
 # Program -> module with a ``main(arguments) -> exit code``; imported when called, so that each starts fast.
 PROGRAMS = {
     "boot": "boot",
     "render": "kernel_tree",
     "faults": "faults",
+    "loss": "losses",
     "update-grub": "boot_loader",
+    "kernel": "kernel_images",
     "modprobe": "kernel_modules.modprobe",
     "rmmod": "kernel_modules.rmmod",
     "lsmod": "kernel_modules.lsmod",
@@ -20,9 +24,12 @@ PROGRAMS = {
     "lspci": "lspci",
     "hl-smi": "hl_smi.command",
     "hl-fw-loader": "hl_fw_loader",
+    "bmc-write-protection": "write_protection",
     "hl_qual": "hl_qual",
     "manage_network_ifs.sh": "network_interfaces",
 }
+# What the sandbox itself calls: no fault can wait for it.
+OWN = ("boot", "render", "faults", "loss", "kernel")
 
 
 def main() -> int:
@@ -30,7 +37,10 @@ def main() -> int:
     if len(sys.argv) < 2 or sys.argv[1] not in PROGRAMS:
         print(f"usage: gaudi-simulator {'|'.join(PROGRAMS)} ...", file=sys.stderr)
         return 2
-    module = importlib.import_module(f"{__package__}.{PROGRAMS[sys.argv[1]]}")
+    program = sys.argv[1]
+    if program not in OWN:
+        losses.called(program)
+    module = importlib.import_module(f"{__package__}.{PROGRAMS[program]}")
     return int(module.main(sys.argv[2:]))
 
 

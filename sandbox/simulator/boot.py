@@ -15,10 +15,12 @@ import uuid
 from collections.abc import Iterable
 from pathlib import Path
 
-from .boot_loader import next_command_line
+from .boot_loader import next_boot
 from .kernel_modules.modprobe import load
 from .kernel_tree import BOOT_ID, BOOT_TIME, COMMAND_LINE, HUGEPAGES, KERNEL, refresh
+from .losses import prepare
 from .node_state import ROOT, Node, hostname, locked, new_node, read, replace, write
+from .readings import started
 
 KERNEL_RELEASE = Path("/etc/gaudi_simulator_kernel")
 MODULE_LISTS = ("/run/modules-load.d", "/etc/modules-load.d", "/usr/lib/modules-load.d")
@@ -31,12 +33,15 @@ def main(arguments: list[str]) -> int:
     with locked():
         node = _after_power_on()
         hugepages = wanted_hugepages(_lines(*SYSCTL_LISTS))
-        _put(ROOT / COMMAND_LINE, next_command_line(node.kernel_release))
+        release, command_line = next_boot(node.kernel_release)
+        node = replace(node, kernel_release=release)
+        _put(ROOT / COMMAND_LINE, command_line)
         _put(ROOT / BOOT_ID, str(uuid.uuid4()))
         _put(ROOT / BOOT_TIME, str(int(time.time())))
         _put(ROOT / KERNEL / HUGEPAGES, str(hugepages))
         write(node)
         refresh(node)
+        prepare(node.faults)
     for module in wanted_modules(_lines(*MODULE_LISTS)):
         load(module, {}, quiet=False)
     return 0
@@ -49,6 +54,8 @@ def _after_power_on() -> Node:
         release = KERNEL_RELEASE.read_text(encoding="utf-8").strip()
         generation = os.environ.get("GAUDI_SIMULATED_GENERATION", "gaudi3")
         node = new_node(generation, int(os.environ.get("GAUDI_SIMULATED_CARDS", "8")), release, hostname())
+    # A container has one kind of boot: it stands for a power cycle.
+    node = started(node, power_cycled=True)
     return replace(node, modules={}, module_parameters={}, external_ports_up=False)
 
 

@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from .boards import PORTS
@@ -14,6 +15,12 @@ from .node_state import locked, read, write
 NODE = "true"
 CARD = "MODULE_ID[,MODULE_ID...]"
 PORT = "MODULE_ID:PORT[,MODULE_ID:PORT...]"
+BUILD = "true or RELEASE-BUILD[,RELEASE-BUILD...]"
+LOAD = "RELEASE-BUILD[:MODULE_ID]"
+CALL = "PROGRAM[:N]"
+CALL_OR_NODE = "true or PROGRAM[:N]"
+# The card that a fault takes where none is named.
+ANY_MODULE_ID = 7
 
 # Name -> (what its value is, what it does).
 FAULTS = {
@@ -24,10 +31,19 @@ FAULTS = {
     "hot_card": (CARD, "the card is far over its temperature limit"),
     "uncorrectable_ecc": (CARD, "the card counts uncorrectable memory errors"),
     "wrong_firmware": (CARD, "the card's firmware is older than its neighbours'"),
+    "unreadable_firmware": (CARD, "the card tells a firmware version that is none"),
+    "flash_fails": (CARD, "hl-fw-loader cannot write the card"),
+    "power_cycle_needed": (CARD, "the card starts from newly written firmware only after a power cycle"),
+    "write_protected": (NODE, "the BMC protects the cards' flash"),
     "not_operational": (CARD, "the driver could not bring the card up"),
     "port_down": (PORT, "the link of one port is down"),
     "busy_device": (CARD, "a process holds the card: the driver cannot be unloaded"),
-    "dkms_build_error": (NODE, "the driver's source does not compile"),
+    "dkms_build_error": (BUILD, "the driver's source does not compile: every release's, or that of the named ones"),
+    "card_lost_at_load": (LOAD, "the card is gone while the driver of that release is loaded"),
+    # These strike once, when PROGRAM is called for the N-th time from now (see losses.py).
+    "power_loss": (CALL, "the power is cut: all processes end at once, and the node boots"),
+    "ssh_loss": (CALL, "the operator's SSH sessions are cut; what they started goes on"),
+    "vault_loss": (CALL_OR_NODE, "no route to the vault, now or from that call on"),
 }
 
 
@@ -46,15 +62,15 @@ def _parse_one(word: str) -> tuple[str, object]:
         raise FaultError(f"unknown fault {name!r}; there are {', '.join(FAULTS)}")
     kind = FAULTS[name][0]
     try:
-        if kind == NODE:
-            if value not in ("", "true"):
-                raise ValueError
-            return name, True
-        if kind == CARD:
-            return name, [int(part) for part in value.split(",")]
-        return name, [_port(part) for part in value.split(",")]
+        return name, _PARSERS[kind](value)
     except ValueError as error:
         raise FaultError(f"{name}={value}: it takes {kind}") from error
+
+
+def _node(text: str) -> bool:
+    if text not in ("", "true"):
+        raise ValueError
+    return True
 
 
 def _port(text: str) -> str:
@@ -62,6 +78,43 @@ def _port(text: str) -> str:
     if not 0 <= port < PORTS:
         raise ValueError
     return f"{module_id}:{port}"
+
+
+def _package(text: str) -> str:
+    if not re.fullmatch(r"\d+(\.\d+)+-\d+", text):
+        raise ValueError
+    return text
+
+
+def _load(text: str) -> str:
+    package, _, module_id = text.partition(":")
+    return f"{_package(package)}:{int(module_id or ANY_MODULE_ID)}"
+
+
+def _call(text: str) -> str:
+    program, _, number = text.partition(":")
+    if not re.fullmatch(r"[\w.-]+", program) or program.isdigit() or int(number or 1) < 1:
+        raise ValueError
+    return f"{program}:{int(number or 1)}"
+
+
+def _each(parse_part: Callable[[str], object]) -> Callable[[str], object]:
+    return lambda text: [parse_part(part) for part in text.split(",")]
+
+
+def _true_or(parse_rest: Callable[[str], object]) -> Callable[[str], object]:
+    return lambda text: True if text in ("", "true") else parse_rest(text)
+
+
+_PARSERS: Mapping[str, Callable[[str], object]] = {
+    NODE: _node,
+    CARD: _each(int),
+    PORT: _each(_port),
+    BUILD: _true_or(_each(_package)),
+    LOAD: _load,
+    CALL: _call,
+    CALL_OR_NODE: _true_or(_call),
+}
 
 
 def hits(faults: Mapping[str, object], name: str, module_id: int) -> bool:
@@ -76,9 +129,15 @@ def port_is_down(faults: Mapping[str, object], module_id: int, port: int) -> boo
     return isinstance(listed, list) and f"{module_id}:{port}" in listed
 
 
+def is_lost(faults: Mapping[str, object], driver: str | None, module_id: int) -> bool:
+    """Whether this card is gone while ``driver`` is loaded."""
+    return faults.get("card_lost_at_load") == f"{driver}:{module_id}"
+
+
 def main(arguments: list[str]) -> int:
     """``faults`` lists them, ``faults clear`` removes all, ``faults KEY=VALUE ...`` adds some."""
-    from .kernel_tree import refresh  # the tree reads this module
+    from . import losses  # these two read this module
+    from .kernel_tree import refresh
 
     try:
         added = {} if arguments in ([], ["clear"]) else parse(arguments)
@@ -91,6 +150,7 @@ def main(arguments: list[str]) -> int:
             node = replace(node, faults={} if arguments == ["clear"] else {**node.faults, **added})
             write(node)
             refresh(node)
+            losses.prepare(node.faults)
     for name, value in node.faults.items():
         print(f"{name}={_as_text(value)}")
     return 0

@@ -1,6 +1,11 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""``hl-fw-loader``: shows (-s) and writes (-y) the firmware in the cards' flash. Its real output is not public."""
+"""``hl-fw-loader``: shows (-s) and writes (-y) the firmware in the cards' flash.
+
+Of the real one's output two lines are public: "Current SPI version: ..." (docs.habana.ai Firmware_Upgrade) and
+"Finished sending firmware: OK" (intel/intel-technology-enabling-for-openshift). As there, -s tells what a card has
+started from: what was written shows after the card's next reset, which is when the driver is loaded.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +18,11 @@ from pathlib import Path
 
 from .faults import hits
 from .kernel_tree import refresh
-from .node_state import Node, locked, read, write
-from .readings import OLD_FIRMWARE, cards_on_bus
+from .node_state import Card, Node, locked, read, write
+from .readings import OLD_FIRMWARE, cards_on_bus, shown_firmware
 
 IMAGES = Path("/lib/firmware/habanalabs")
+BUILD_DATE = "Jul 01 2025 - 10:00:00"
 
 
 def main(arguments: list[str]) -> int:
@@ -31,23 +37,28 @@ def main(arguments: list[str]) -> int:
     if options.version:
         print(f"hl-fw-loader {os.environ['HABANALABS_PACKAGE']} (simulated)")
         return 0
+    node = read()
+    cards = [card for card in cards_on_bus(node) if options.device in (None, card.pci_address, card.pci_address[5:])]
+    if not cards:
+        print(f"hl-fw-loader (simulated): no card {options.device or 'at all'}", file=sys.stderr)
+        return 1
     if options.show:
-        return _show(read())
+        return _show(node, cards)
     if not options.yes:
         print("hl-fw-loader (simulated): give -s to show or -y to write", file=sys.stderr)
         return 1
-    with locked():
-        return _flash(read(), options.device, options.file)
+    return _flash(node, cards, options.file)
 
 
-def _show(node: Node) -> int:
-    for card in cards_on_bus(node):
-        held = OLD_FIRMWARE if hits(node.faults, "wrong_firmware", card.module_id) else card.firmware
-        print(f"{card.pci_address}: SPI version hl-{node.board.firmware_name}-{held} (simulated)")
+def _show(node: Node, cards: list[Card]) -> int:
+    for card in cards:
+        version = f"hl-{node.board.firmware_name}-{shown_firmware(node, card)}"
+        print(f"{card.pci_address} (simulated)", file=sys.stderr)
+        print(f"Current SPI version: Preboot version {version} ({BUILD_DATE})")
     return 0
 
 
-def _flash(node: Node, device: str | None, file: Path | None) -> int:
+def _flash(node: Node, cards: list[Card], file: Path | None) -> int:
     if node.modules:
         print(f"hl-fw-loader: unload {', '.join(reversed(list(node.modules)))} first", file=sys.stderr)
         return 1
@@ -57,12 +68,26 @@ def _flash(node: Node, device: str | None, file: Path | None) -> int:
     if found is None:
         print(f"hl-fw-loader: {image} is no firmware image for {name}", file=sys.stderr)
         return 1
-    chosen = {card.pci_address for card in cards_on_bus(node) if device in (None, card.pci_address)}
-    cards = tuple(replace(card, firmware=found[1]) if card.pci_address in chosen else card for card in node.cards)
-    faults = {fault: value for fault, value in node.faults.items() if fault != "wrong_firmware" or device}
-    node = replace(node, cards=cards, faults=faults)
-    write(node)
-    refresh(node)
-    for address in sorted(chosen):
-        print(f"{address}: Finished sending firmware: OK (simulated)")
-    return 0 if chosen else 1
+    for card in cards:
+        print(f"Sending firmware to {card.pci_address} (simulated)", flush=True)
+        if "write_protected" in node.faults or hits(node.faults, "flash_fails", card.module_id):
+            print("Finished sending firmware: FAILED")
+            return 1
+        with locked():
+            node = written(read(), card, found[1])
+            write(node)
+            refresh(node)
+        print("Finished sending firmware: OK", flush=True)
+    return 0
+
+
+def written(node: Node, card: Card, version: str) -> Node:
+    """The node with ``version`` in the flash of ``card``; it still shows what it has started from."""
+    old = hits(node.faults, "wrong_firmware", card.module_id)
+    after = replace(card, firmware=OLD_FIRMWARE if old else card.firmware, written=version)
+    cards = tuple(after if one.pci_address == card.pci_address else one for one in node.cards)
+    faults = dict(node.faults)
+    if old:
+        others = [number for number in faults.pop("wrong_firmware") if number != card.module_id]  # type: ignore[union-attr]
+        faults = {**faults, **({"wrong_firmware": others} if others else {})}
+    return replace(node, cards=cards, faults=faults)

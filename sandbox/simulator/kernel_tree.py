@@ -14,6 +14,7 @@ from pathlib import Path
 
 from .boards import CLASS, VENDOR
 from .node_state import ROOT, Node, locked, read
+from .open_devices import count_open
 from .readings import CardReading, cards_on_bus, readings
 from .releases import RELEASES
 
@@ -25,7 +26,7 @@ HUGEPAGES = "proc/sys/vm/nr_hugepages"
 # Files that a program of the node may write, as into a real /proc; rendering keeps what it wrote.
 WRITABLE = frozenset({HUGEPAGES})
 HUGEPAGE_KB = 2048
-# Where the source of the driver looks whether it shall fail to compile.
+# Where the source of the driver looks whether it shall fail to compile; with "-RELEASE-BUILD" only that release's does.
 BUILD_ERROR_FLAG = "faults/dkms_build_error"
 
 
@@ -40,6 +41,7 @@ class Machine:
     boot_id: str
     boot_time: str
     hugepages: int
+    open_devices: int = 0
 
 
 def render(node: Node, machine: Machine) -> dict[str, str]:
@@ -47,7 +49,7 @@ def render(node: Node, machine: Machine) -> dict[str, str]:
     return {
         **_machine_files(node, machine),
         **_pci_files(node),
-        **_module_files(node),
+        **_module_files(node, machine),
         **_card_files(node),
         **_network_files(node),
     }
@@ -60,7 +62,7 @@ def _machine_files(node: Node, machine: Machine) -> dict[str, str]:
         "proc/cmdline": machine.command_line + "\n",
         "proc/cpuinfo": machine.cpuinfo,
         "proc/meminfo": _meminfo(machine),
-        "proc/modules": proc_modules(node),
+        "proc/modules": proc_modules(node, machine.open_devices),
         "proc/stat": f"btime {machine.boot_time}\n",
         "proc/sys/kernel/osrelease": node.kernel_release + "\n",
         "proc/sys/kernel/random/boot_id": machine.boot_id + "\n",
@@ -104,15 +106,18 @@ def _pci_files(node: Node) -> dict[str, str]:
     return files
 
 
-def use_counts(node: Node) -> dict[str, tuple[int, tuple[str, ...]]]:
-    """Loaded module -> (use count, modules that use it), as lsmod shows on a machine with these cards."""
+def use_counts(node: Node, open_devices: int = 0) -> dict[str, tuple[int, tuple[str, ...]]]:
+    """Loaded module -> (use count, modules that use it), as lsmod shows on a machine with these cards.
+
+    ``open_devices`` is how many times real processes have a card open.
+    """
     cards = len(readings(node))
     users = {
         "habanalabs_compat": ("habanalabs",),
         "habanalabs": ("habanalabs_cn",),
         "habanalabs_cn": ("habanalabs_en", "habanalabs_ib"),
     }
-    busy = sum(reading.busy for reading in readings(node))
+    busy = open_devices + sum(reading.busy for reading in readings(node))
     counts = {}
     for module in node.modules:
         loaded = tuple(user for user in users.get(module, ()) if user in node.modules)
@@ -121,18 +126,18 @@ def use_counts(node: Node) -> dict[str, tuple[int, tuple[str, ...]]]:
     return counts
 
 
-def proc_modules(node: Node) -> str:
+def proc_modules(node: Node, open_devices: int = 0) -> str:
     """The text of /proc/modules: the newest module first."""
     lines = []
-    for module, (count, users) in reversed(use_counts(node).items()):
+    for module, (count, users) in reversed(use_counts(node, open_devices).items()):
         names = "".join(f"{user}," for user in users) or "-"
         lines.append(f"{module} 1048576 {count} {names} Live 0x0000000000000000 (OE)\n")
     return "".join(lines)
 
 
-def _module_files(node: Node) -> dict[str, str]:
+def _module_files(node: Node, machine: Machine) -> dict[str, str]:
     files = {}
-    for module, (count, _users) in use_counts(node).items():
+    for module, (count, _users) in use_counts(node, machine.open_devices).items():
         release = RELEASES[node.modules[module]]
         nic = module in ("habanalabs_cn", "habanalabs_en", "habanalabs_ib")
         files[f"sys/module/{module}/version"] = f"{release.nic_driver if nic else release.driver}\n"
@@ -222,11 +227,20 @@ def refresh(node: Node, root: Path = ROOT) -> None:
     for path, content in files.items():
         _write(kernel / path, content, keep=path in WRITABLE)
     _remove_others(kernel, files)
-    flag = root / BUILD_ERROR_FLAG
-    if "dkms_build_error" in node.faults:
-        _write(flag, "")
-    else:
-        flag.unlink(missing_ok=True)
+    flags = build_error_flags(node)
+    for flag in (root / BUILD_ERROR_FLAG).parent.glob("*"):
+        if str(flag.relative_to(root)) not in flags:
+            flag.unlink(missing_ok=True)
+    for name in flags:
+        _write(root / name, "")
+
+
+def build_error_flags(node: Node) -> set[str]:
+    """The files below the simulator's root that make sources fail to compile."""
+    named = node.faults.get("dkms_build_error")
+    if isinstance(named, list):
+        return {f"{BUILD_ERROR_FLAG}-{package}" for package in named}
+    return {BUILD_ERROR_FLAG} if named else set()
 
 
 def this_machine(root: Path) -> Machine:
@@ -240,6 +254,7 @@ def this_machine(root: Path) -> Machine:
         boot_id=_line(root / BOOT_ID),
         boot_time=_line(root / BOOT_TIME),
         hugepages=int(hugepages.read_text(encoding="utf-8") or 0) if hugepages.exists() else 0,
+        open_devices=count_open(root / KERNEL),
     )
 
 

@@ -21,7 +21,11 @@ STATE_FILE = "node.json"
 
 @dataclass(frozen=True)
 class Card:
-    """One card in its slot. ``firmware`` is what its flash holds, for example ``1.22.0-fw-61.3.2-sec-3``."""
+    """One card in its slot.
+
+    ``firmware`` is what it has started from, for example ``1.22.0-fw-61.3.2-sec-3``; ``written`` is what hl-fw-loader
+    has put into its flash since, empty where nothing waits.
+    """
 
     pci_address: str
     module_id: int
@@ -29,6 +33,7 @@ class Card:
     uuid: str
     numa_node: int
     firmware: str
+    written: str = ""
 
 
 @dataclass(frozen=True)

@@ -5,16 +5,18 @@
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .boards import PORTS, Board
-from .faults import hits, port_is_down
+from .faults import hits, is_lost, port_is_down
 from .node_state import Card, Node
 
 HOT_CELSIUS = 98
 ECC_ERRORS = 3
 BUSY_MIB = 91136
 OLD_FIRMWARE = "1.20.0-fw-58.0.0-sec-2"
+# One digit group too many, as in a target of the vendor's recipe for 1.22.1.
+UNREADABLE_FIRMWARE = "1.1.22.0-fw-61.3.2-sec-3"
 FIRST_MAC = 0x02_5A_00_00_00_00  # locally administered: no vendor's prefix
 
 
@@ -45,7 +47,12 @@ def cards_on_bus(node: Node) -> tuple[Card, ...]:
     """The cards that PCI enumeration finds."""
     if "no_cards" in node.faults:
         return ()
-    return tuple(card for card in node.cards if not hits(node.faults, "missing_card", card.module_id))
+    return tuple(
+        card
+        for card in node.cards
+        if not hits(node.faults, "missing_card", card.module_id)
+        and not is_lost(node.faults, node.driver, card.module_id)
+    )
 
 
 def readings(node: Node) -> tuple[CardReading, ...]:
@@ -75,9 +82,27 @@ def _reading(node: Node, index: int, card: Card) -> CardReading:
         used_mib=BUSY_MIB if busy else board.idle_mib,
         busy=busy,
         uncorrectable_ecc=ECC_ERRORS if hits(node.faults, "uncorrectable_ecc", card.module_id) else 0,
-        firmware=OLD_FIRMWARE if hits(node.faults, "wrong_firmware", card.module_id) else card.firmware,
+        firmware=shown_firmware(node, card),
         ports_up=_ports_up(node, card),
     )
+
+
+def shown_firmware(node: Node, card: Card) -> str:
+    """The SPI version that the card tells, by whichever program."""
+    if hits(node.faults, "unreadable_firmware", card.module_id):
+        return UNREADABLE_FIRMWARE
+    return OLD_FIRMWARE if hits(node.faults, "wrong_firmware", card.module_id) else card.firmware
+
+
+def started(node: Node, *, power_cycled: bool = False) -> Node:
+    """The node after its cards were reset: they start from what was written, or only after a power cycle."""
+    cards = tuple(
+        replace(card, firmware=card.written, written="")
+        if card.written and (power_cycled or not hits(node.faults, "power_cycle_needed", card.module_id))
+        else card
+        for card in node.cards
+    )
+    return replace(node, cards=cards)
 
 
 def _temperature(node: Node, card: Card, idle: int) -> int:

@@ -4,12 +4,14 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import shutil
 from pathlib import Path
 
-from ..commands import run, step
+from plugins.module_utils import apt_index
+from plugins.module_utils.commands import run_process
+
+from ..commands import step
 from ..simulator import releases
 from . import deb, packages, signing
 from .layout import ARTIFACTORY, WWW, is_current, replacing
@@ -44,11 +46,9 @@ def _build(root: Path, suite: str) -> None:
     for release in releases.RELEASES.values():
         for package in packages.all_packages(release):
             deb.write(package, pool)
-    binary = root / "dists" / suite / "main" / "binary-amd64"
-    binary.mkdir(parents=True)
-    index = run(["apt-ftparchive", "packages", f"{suite}/{POOL}"], cwd=root)
-    (binary / "Packages").write_text(index, encoding="utf-8")
-    (binary / "Packages.gz").write_bytes(gzip.compress(index.encode()))
+    # The very code that indexes the distribution's packages in an air-gapped site's bundle.
+    index = apt_index.packages_text(str(root), f"{suite}/{POOL}", run_process)
+    apt_index.write_packages(str(root / "dists" / suite / "main" / "binary-amd64"), index)
     described = {
         "Origin": "gaudi3.scale sandbox",
         "Label": "Simulated Gaudi packages",
@@ -57,10 +57,8 @@ def _build(root: Path, suite: str) -> None:
         "Architectures": "amd64",
         "Components": "main",
     }
-    options = [f"-oAPT::FTPArchive::Release::{name}={value}" for name, value in described.items()]
-    release_file = root / "dists" / suite / "Release"
-    text = run(["apt-ftparchive", *options, "release", f"dists/{suite}"], cwd=root)
-    release_file.write_text(text, encoding="utf-8")
+    directory = root / "dists" / suite
+    (directory / "Release").write_text(apt_index.release_text(str(directory), described), encoding="utf-8")
 
 
 def _publish_key(home: Path, directory: Path) -> None:
@@ -78,7 +76,7 @@ def _tamper(root: Path, suite: str) -> None:
 
 def _digest(suite: str) -> str:
     digest = hashlib.sha256(suite.encode())
-    sources = [Path(module.__file__ or "") for module in (releases, packages, deb)] + [Path(__file__)]
+    sources = [Path(module.__file__ or "") for module in (releases, packages, deb, apt_index)] + [Path(__file__)]
     for path in (*sources, *sorted(packages.DKMS_SOURCES.iterdir())):
         digest.update(path.read_bytes())
     return digest.hexdigest()

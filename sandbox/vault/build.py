@@ -9,6 +9,7 @@ from ..paths import locked, make_directory
 from .apt_repository import ensure_apt_repository
 from .layout import VAULT, WWW
 from .pytorch_bundle import ensure_bundles
+from .rpm_repository import ensure_rpm_repository
 from .wheels import ensure_index, ensure_wheelhouse
 
 
@@ -20,3 +21,10 @@ def ensure_vault(distribution: Distribution) -> None:
         torch_wheel = ensure_wheelhouse(distribution.python)
         ensure_bundles(torch_wheel, distribution.bundle_directory)
         ensure_index(distribution.python)
+
+
+def ensure_rhel_vault() -> None:
+    """The dnf repository beside it, for those who ask: no node of the sandbox runs RHEL."""
+    make_directory(WWW)
+    with locked(VAULT):
+        ensure_rpm_repository()

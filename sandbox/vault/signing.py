@@ -1,13 +1,16 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""The vault's signing key: made once, kept with the caches, used through a short-lived GnuPG home."""
+"""The vault's signing keys: made once, kept with the caches, used through a short-lived GnuPG home."""
 
 from __future__ import annotations
 
-import tempfile
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from plugins.module_utils import gnupg
+from plugins.module_utils.commands import run_process
 
 from ..commands import run
 from ..paths import make_directory
@@ -19,41 +22,46 @@ OWNER = "gaudi3.scale sandbox vault <gaudi3-scale@localhost>"
 
 @contextmanager
 def gnupg_home() -> Iterator[Path]:
-    """An empty GnuPG home. Its path is short: the agent's socket in it may have 108 characters at most."""
-    with tempfile.TemporaryDirectory(prefix="gpg") as home:
-        try:
-            yield Path(home)
-        finally:
-            run(["gpgconf", "--homedir", home, "--kill", "all"])
+    """An empty GnuPG home."""
+    with gnupg.home(run_process) as home:
+        yield Path(home)
 
 
-def gpg(home: Path, *arguments: str, text_in: str | None = None) -> str:
+def gpg(home: Path, *arguments: str) -> str:
     """Run gpg in that home, without questions."""
-    return run(["gpg", "--homedir", home, "--batch", "--yes", "--quiet", *arguments], text_in=text_in)
+    return gnupg.gpg(str(home), run_process, *arguments)
 
 
 def make_key(home: Path) -> None:
     """A new signing key without a passphrase."""
-    gpg(home, "--passphrase", "", "--quick-generate-key", OWNER, "rsa3072", "sign", "never")
+    gnupg.make_key(str(home), OWNER, run_process)
 
 
-def ensure_key(home: Path) -> None:
-    """Put the vault's key into that home; makes the key when there is none yet."""
-    if SECRET_KEY.exists():
-        gpg(home, "--import", text_in=SECRET_KEY.read_text(encoding="ascii"))
-        return
-    make_key(home)
+def ensure_key(home: Path, secret: Path = SECRET_KEY) -> None:
+    """Put the key that is kept in ``secret`` into that home; makes the key when there is none yet."""
     make_directory(VAULT)
-    SECRET_KEY.touch(mode=0o600)
-    SECRET_KEY.write_text(gpg(home, "--armor", "--export-secret-keys"), encoding="ascii")
+    gnupg.ensure_key(str(home), str(secret), OWNER, run_process)
 
 
 def public_key(home: Path) -> str:
     """The armoured public key of that home."""
-    return gpg(home, "--armor", "--export")
+    return gnupg.public_key(str(home), run_process)
 
 
 def sign_release(home: Path, suite: Path) -> None:
     """Sign ``Release`` in the suite's directory, inline and detached."""
-    gpg(home, "--clearsign", "--output", str(suite / "InRelease"), str(suite / "Release"))
-    gpg(home, "--armor", "--detach-sign", "--output", str(suite / "Release.gpg"), str(suite / "Release"))
+    gnupg.sign_release(str(home), str(suite), run_process)
+
+
+def sign_metadata(home: Path, repodata: Path) -> None:
+    """Sign the index of a dnf repository."""
+    index = repodata / "repomd.xml"
+    gpg(home, "--armor", "--detach-sign", "--output", f"{index}.asc", str(index))
+
+
+def sign_packages(home: Path, directory: Path) -> None:
+    """Sign every RPM file in ``directory``; a signature that a file has is replaced."""
+    # Debian's rpm looks for the program under the name that it had before version 2 was the only one.
+    macros = {"_gpg_path": str(home), "_gpg_name": OWNER, "__gpg": shutil.which("gpg") or "gpg"}
+    key = [part for name, value in macros.items() for part in ("--define", f"{name} {value}")]
+    run(["rpmsign", *key, "--resign", *sorted(directory.glob("*.rpm"))])

@@ -5,13 +5,13 @@
 from __future__ import annotations
 
 import hashlib
-import html
 import os
-import re
 import shutil
 import sys
 import tempfile
 from pathlib import Path
+
+from plugins.module_utils import pip_index
 
 from ..commands import run, step
 from ..paths import CACHE, CHECKOUT, make_directory
@@ -61,7 +61,8 @@ def ensure_index(python: str) -> None:
         _build_project(packages)
         decoy, content = decoy_wheel()
         (packages / decoy).write_bytes(content)
-        write_simple_pages(root / "simple", packages)
+        # The very code that writes the index of an air-gapped site's bundle.
+        pip_index.write_simple_pages(str(root / "simple"), str(packages))
 
 
 def decoy_wheel() -> tuple[str, bytes]:
@@ -72,28 +73,6 @@ def decoy_wheel() -> tuple[str, bytes]:
     text = 'raise ImportError("This is the decoy of the sandbox: the torch of the bundle was replaced.")\n'
     summary = "Decoy: stands for the torch of a public index"
     return pure_wheel("torch", "2.99.0", summary, {"torch/__init__.py": text.encode()})
-
-
-def write_simple_pages(simple: Path, packages: Path) -> None:
-    """The pages of PEP 503: one per project with links to its files, and one with all projects."""
-    projects: dict[str, list[Path]] = {}
-    for wheel in sorted(packages.glob("*.whl")):
-        projects.setdefault(normalized(wheel.name.split("-")[0]), []).append(wheel)
-    simple.mkdir()
-    (simple / "index.html").write_text(_page(f'<a href="{name}/">{name}</a>' for name in projects), encoding="utf-8")
-    for name, wheels in projects.items():
-        (simple / name).mkdir()
-        links = (
-            f'<a href="../../packages/{html.escape(wheel.name.replace("+", "%2B"))}#sha256={_sha256(wheel)}">'
-            f"{html.escape(wheel.name)}</a>"
-            for wheel in wheels
-        )
-        (simple / name / "index.html").write_text(_page(links), encoding="utf-8")
-
-
-def normalized(name: str) -> str:
-    """A project's name as the index's URLs have it (PEP 503)."""
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def project_digest() -> str:
@@ -145,12 +124,3 @@ def _torch_in(directory: Path) -> Path:
 
 def _key(python: str) -> str:
     return hashlib.sha256(f"{python} {PYTORCH} {REQUIREMENTS}".encode()).hexdigest()[:12]
-
-
-def _page(links: object) -> str:
-    return "<!DOCTYPE html>\n<html><body>\n" + "<br>\n".join(links) + "\n</body></html>\n"  # type: ignore[arg-type]
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -7,8 +7,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 
-from ..kernel_tree import refresh, use_counts
-from ..node_state import Node, locked, read, replace, write
+from ..kernel_tree import KERNEL, refresh, use_counts
+from ..node_state import ROOT, Node, locked, read, replace, write
+from ..open_devices import count_open
+from ..readings import started
 from .files import canonical, installed, package_version
 
 IN_USE = "modprobe: FATAL: Module {} is in use."
@@ -67,7 +69,9 @@ def load(name: str, parameters: Mapping[str, str], *, quiet: bool, dry: bool = F
 def with_modules(node: Node, modules: tuple[str, ...], release: str) -> Node:
     """The node with these modules loaded, in this order. A driver that comes up finds its cards anew."""
     added = {module: release for module in modules if module not in node.modules}
-    return replace(node, modules={**node.modules, **added}, loads=node.loads + ("habanalabs" in added))
+    if "habanalabs" in added:
+        node = started(replace(node, loads=node.loads + 1))  # the driver resets the cards when it comes up
+    return replace(node, modules={**node.modules, **added})
 
 
 def without_module(node: Node, module: str) -> Node:
@@ -80,9 +84,9 @@ def without_module(node: Node, module: str) -> Node:
     )
 
 
-def holders(node: Node, module: str) -> tuple[str, ...]:
-    """What keeps the module from being unloaded: other modules, or processes on a card."""
-    count, users = use_counts(node)[module]
+def holders(node: Node, module: str, open_devices: int = 0) -> tuple[str, ...]:
+    """What keeps the module from being unloaded: other modules, or processes on a card (``open_devices`` times)."""
+    count, users = use_counts(node, open_devices)[module]
     busy = count - len(users) if module == "habanalabs" else 0
     return (*users, *(("a process",) if busy else ()))
 
@@ -94,12 +98,13 @@ def unload(name: str, *, quiet: bool, dry: bool = False) -> int:
         node = read()
         if module not in node.modules:
             return 0
-        if holders(node, module):
+        opened = count_open(ROOT / KERNEL)
+        if holders(node, module, opened):
             if not quiet:
                 print(IN_USE.format(name), file=sys.stderr)
             return 1
         for candidate in (module, *installed(node.kernel_release).get(module, ("", ()))[1]):
-            if candidate in node.modules and not holders(node, candidate):
+            if candidate in node.modules and not holders(node, candidate, opened):
                 node = without_module(node, candidate)
         if not dry:
             write(node)

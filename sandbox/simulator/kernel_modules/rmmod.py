@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import sys
 
-from ..kernel_tree import refresh
-from ..node_state import locked, read, write
+from ..kernel_tree import KERNEL, refresh
+from ..node_state import ROOT, locked, read, write
+from ..open_devices import count_open
 from .files import canonical
 from .modprobe import holders, without_module
 
@@ -22,8 +23,8 @@ def main(arguments: list[str]) -> int:
             if module not in node.modules:
                 print(f"rmmod: ERROR: Module {module} is not currently loaded", file=sys.stderr)
                 code = 1
-            elif holders(node, module):
-                by = " ".join(holder for holder in holders(node, module) if holder != "a process")
+            elif found := holders(node, module, count_open(ROOT / KERNEL)):
+                by = " ".join(holder for holder in found if holder != "a process")
                 print(f"rmmod: ERROR: Module {module} is in use{f' by: {by}' if by else ''}", file=sys.stderr)
                 code = 1
             else:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from plugins.module_utils import pip_index
 from sandbox.simulator.releases import RELEASES
 from sandbox.vault import packages, wheels
 from sandbox.vault.pytorch_bundle import plugin_wheel
@@ -62,7 +63,7 @@ def test_pip_pages_link_every_wheel_with_its_hash(tmp_path: Path) -> None:
     files = tmp_path / "packages"
     files.mkdir()
     (files / "Some_Name-1.0+cpu-py3-none-any.whl").write_bytes(b"wheel")
-    wheels.write_simple_pages(tmp_path / "simple", files)
+    pip_index.write_simple_pages(str(tmp_path / "simple"), str(files))
     assert '<a href="some-name/">some-name</a>' in (tmp_path / "simple" / "index.html").read_text()
     page = (tmp_path / "simple" / "some-name" / "index.html").read_text()
     assert 'href="../../packages/Some_Name-1.0%2Bcpu-py3-none-any.whl#sha256=' in page
