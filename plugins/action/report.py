@@ -32,8 +32,23 @@ ARGUMENTS = {
             "points": {"type": "list", "elements": "list", "required": True},
         },
     },
+    "sections": {
+        "type": "list",
+        "elements": "dict",
+        "default": [],
+        "options": {
+            "title": {"type": "str", "required": True},
+            "rows": {"type": "list", "elements": "dict", "required": True},
+            "columns": {"type": "list", "elements": "str", "required": True},
+            "notes": {"type": "list", "elements": "str", "default": []},
+        },
+    },
+    "data": {"type": "raw"},
     "path": {"type": "path"},
 }
+
+# What the JSON has; its rows have all their values, also those that are in no column.
+KEPT = ("title", "rows", "notes", "charts", "sections", "data")
 
 
 class ActionModule(ActionBase):
@@ -46,10 +61,16 @@ class ActionModule(ActionBase):
         """Print, write, and return the table."""
         super().run(tmp, task_vars)
         options = self.validate_argument_spec(argument_spec=ARGUMENTS)[1]
-        table = text_table(options["rows"], options["columns"])
-        Display().display("\n".join(["", options["title"], table, *(f"  {note}" for note in options["notes"]), ""]))
+        text = "\n".join(_lines(part) for part in (options, *options["sections"]))
+        Display().display(f"\n{text}")
         files = [] if options["path"] is None or self._task.check_mode else _keep(options)
-        return {"changed": False, "text": table, "files": files}
+        return {"changed": False, "text": text, "files": files}
+
+
+def _lines(part: dict[str, Any]) -> str:
+    """A table under its heading with the notes below it, and an empty line."""
+    table = text_table(part["rows"], part["columns"])
+    return "\n".join([part["title"], table, *(f"  {note}" for note in part["notes"]), ""])
 
 
 def _keep(options: dict[str, Any]) -> list[str]:
@@ -62,8 +83,9 @@ def _keep(options: dict[str, Any]) -> list[str]:
         columns=options["columns"],
         notes=options["notes"],
         charts=options["charts"],
+        sections=options["sections"],
     )
-    data = json.dumps({name: options[name] for name in ("title", "rows", "notes", "charts")}, indent=2) + "\n"
+    data = json.dumps({name: options[name] for name in KEPT if options[name] is not None}, indent=2) + "\n"
     wanted = [WantedFile(f"{base}.html", page), WantedFile(f"{base}.json", data)]
     for change in pending(wanted):
         write(change)

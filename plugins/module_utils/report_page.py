@@ -35,7 +35,25 @@ svg { width: 100%; height: auto } svg text { font-size: 12px; fill: var(--soft) 
 """
 
 # Words that open a cell of a verdict; anything else is left in plain ink.
-_TONES = {"ok": "good", "succeeded": "good", "failed": "bad", "not": "bad"}
+_TONES = {
+    "ok": "good",
+    "succeeded": "good",
+    "compatible": "good",
+    "upgraded": "good",
+    "downgraded": "good",
+    "installed": "good",
+    "unchanged": "good",
+    "written": "good",
+    "rolled_back": "bad",
+    "refused": "bad",
+    "drained": "bad",
+    "failed": "bad",
+    "not": "bad",
+    "incompatible": "bad",
+    "unreachable": "bad",
+    "unreadable": "bad",
+    "power": "bad",  # power cycle needed
+}
 
 
 def report_page(
@@ -46,8 +64,12 @@ def report_page(
     columns: Sequence[str],
     notes: Sequence[str] = (),
     charts: Sequence[Mapping[str, Any]] = (),
+    sections: Sequence[Mapping[str, Any]] = (),
 ) -> str:
-    """HTML of a table of ``rows``, the ``charts`` ({title, x_label, y_label, points}) and the ``notes`` below it."""
+    """HTML of a table of ``rows``, the ``charts`` ({title, x_label, y_label, points}) and the ``notes`` below it.
+
+    ``sections`` ({title, columns, rows, notes}) are further tables with a heading each.
+    """
     return "\n".join(
         [
             '<!doctype html><html lang="en"><head><meta charset="utf-8">',
@@ -57,6 +79,7 @@ def report_page(
             _table(rows, columns),
             *(_chart(chart) for chart in charts),
             _notes(notes),
+            *(_section(section) for section in sections),
             "</body></html>",
             "",
         ]
@@ -78,6 +101,11 @@ def _cell(text: str) -> str:
 def _chart(chart: Mapping[str, Any]) -> str:
     points = [(float(x), float(y)) for x, y in chart["points"]]
     return f"<h2>{escape(chart['title'])}</h2>" + line_chart(points, x_label=chart["x_label"], y_label=chart["y_label"])
+
+
+def _section(section: Mapping[str, Any]) -> str:
+    table = _table(section["rows"], section["columns"])
+    return f"<section><h2>{escape(section['title'])}</h2>{table}{_notes(section['notes'])}</section>"
 
 
 def _notes(notes: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ def text_table(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> 
     """``rows`` as aligned text under a heading of ``columns``; numbers to the right, a missing value as ``-``."""
     cells = [[cell_text(row.get(column)) for column in columns] for row in rows]
     widths = [max(len(line[i]) for line in [list(columns), *cells]) for i in range(len(columns))]
-    right = [bool(rows) and all(_is_number(row.get(column)) for row in rows) for column in columns]
+    right = [_is_numeric([row.get(column) for row in rows]) for column in columns]
     rule = "  ".join("-" * width for width in widths)
     return "\n".join([_line(columns, widths, right), rule, *(_line(line, widths, right) for line in cells)])
 
@@ -25,12 +25,14 @@ def cell_text(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, (list, tuple)):
-        return ", ".join(cell_text(item) for item in value)
+        return ", ".join(cell_text(item) for item in value) or "-"
     return str(value)
 
 
-def _is_number(value: object) -> bool:
-    return value is None or (isinstance(value, (int, float)) and not isinstance(value, bool))
+def _is_numeric(values: Sequence[object]) -> bool:
+    """Whether a column has numbers and missing values only."""
+    there = [value for value in values if value is not None]
+    return bool(there) and all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in there)
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:

@@ -56,6 +56,34 @@ options:
         type: list
         elements: list
         required: true
+  sections:
+    description: Further tables, each under its own heading, on the screen, on the page and in the JSON.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      title:
+        description: The heading.
+        type: str
+        required: true
+      rows:
+        description: The lines of the table.
+        type: list
+        elements: dict
+        required: true
+      columns:
+        description: The columns to show, in order.
+        type: list
+        elements: str
+        required: true
+      notes:
+        description: Sentences below the table.
+        type: list
+        elements: str
+        default: []
+  data:
+    description: Anything that the JSON shall have besides, for programs to read.
+    type: raw
   path:
     description:
       - Where to write the page and the JSON on the controller, without a suffix. V(.html) and V(.json) are added.
@@ -86,7 +114,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 text:
-  description: The table as printed.
+  description: The tables with their headings and notes, as printed.
   type: str
   returned: always
 files:

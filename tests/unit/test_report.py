@@ -19,6 +19,12 @@ PLAYBOOK = """
         columns: [node, driver]
         rows: [{node: gaudi-01, driver: 1.24.1}]
         notes: [a note]
+        sections:
+          - title: Group 1
+            columns: [what]
+            rows: [{what: kernel}]
+            notes: [a second note]
+        data: {anything: [1]}
         path: PATH
 """
 
@@ -45,10 +51,13 @@ def test_the_table_is_printed_and_kept_as_page_and_json(play, tmp_path):
     lines = run.stdout.splitlines()
     assert "node      driver" in lines
     assert "gaudi-01  1.24.1" in lines
+    assert lines.index("Group 1") < lines.index("kernel") < lines.index("  a second note")
     assert "changed=0" in lines[-1] or "changed=0" in lines[-2]
     assert "gaudi-01" in (tmp_path / "reports" / "drivers.html").read_text()
     kept = json.loads((tmp_path / "reports" / "drivers.json").read_text())
     assert kept["rows"] == [{"node": "gaudi-01", "driver": "1.24.1"}]
+    assert kept["data"] == {"anything": [1]}
+    assert [section["title"] for section in kept["sections"]] == ["Group 1"]
 
 
 def test_check_mode_prints_and_writes_nothing(play, tmp_path):

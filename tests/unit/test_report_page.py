@@ -46,3 +46,10 @@ def test_a_failed_node_is_seen():
     assert '<td class="bad">FAILED: 7 cards</td>' in text
     assert '<td class="good">ok</td>' in text
     assert "<td>8</td>" in text
+
+
+def test_sections_are_tables_under_their_own_heading():
+    section = {"title": "Group <1>", "columns": ["what"], "rows": [{"what": "kernel"}], "notes": ["seen"]}
+    page = read(sections=[section], rows=[{"node": "n1"}], columns=["node"])
+    assert page.tags.count("table") == 2
+    assert {"Group <1>", "kernel", "seen"} <= set(page.text)

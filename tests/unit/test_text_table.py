@@ -20,13 +20,17 @@ def test_missing_column_is_a_dash_and_order_is_the_callers():
     assert text_table([{"a": "x"}], ["b", "a"]).splitlines()[-1] == "-  x"
 
 
+def test_a_column_without_any_value_is_text():
+    assert text_table([{"much": None}], ["much"]).splitlines()[-1] == "-"
+
+
 def test_no_rows_is_a_heading():
     assert text_table([], ["node"]).splitlines() == ["node", "----"]
 
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(None, "-"), ("", "-"), (True, "yes"), (False, "no"), (0, "0"), (1.23456, "1.235"), (["a", 1], "a, 1")],
+    [(None, "-"), ("", "-"), (True, "yes"), (False, "no"), (0, "0"), (1.23456, "1.235"), (["a", 1], "a, 1"), ([], "-")],
 )
 def test_cell_text(value, text):
     assert cell_text(value) == text

@@ -1,0 +1,241 @@
+#!/usr/bin/python
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: hpu_upgrade_plan
+short_description: Tell what a release would change on a Gaudi node, and what stands in the way
+version_added: "0.1.0"
+description:
+  - Looks at the cards, their firmware, the kernels, the vendor's packages, the driver's builds, container engines and
+    PyTorch, and compares them with a row of the compatibility table.
+  - Changes nothing, and works on a node on which nothing is installed yet.
+  - The verdict is V(compatible), V(incompatible) or V(unknown). What no source tells is V(unknown) with the reason;
+    nothing is guessed.
+options:
+  release:
+    description: Release of the Gaudi software, with or without its build, for example V(1.24.1) or V(1.24.1-482).
+    type: str
+    required: true
+  release_overrides:
+    description: Rows that replace or add releases, from a version to the fields of a release such as C(build).
+    type: dict
+    default: {}
+  packages:
+    description: The vendor's packages that the node has to have, besides those of it that are there already.
+    type: list
+    elements: str
+    default: []
+  cards:
+    description: Number of cards that the node has to have. V(0) is any.
+    type: int
+    default: 0
+  allow_unsupported_os:
+    description:
+      - Whether a system or kernel outside the release's matrix is accepted. The verdict is then V(unknown), since
+        nobody vouches for it, and no longer V(incompatible).
+    type: bool
+    default: false
+  venv:
+    description: The training environment whose PyTorch is looked at.
+    type: path
+    default: /opt/gaudi3_scale/venv
+  kernel_root:
+    description: Directory that holds the C(sys), C(proc) and C(dev) of the kernel to look at.
+    type: path
+    default: /
+attributes:
+  check_mode:
+    support: full
+    description: Only reads.
+  diff_mode:
+    support: none
+    description: Changes nothing, so there is nothing to show.
+notes:
+  - C(hl-smi) and the processes of other users can be seen by root only, so run this with C(become).
+seealso:
+  - module: gaudi3.scale.hpu_driver
+  - module: gaudi3.scale.hpu_info
+author: The gaudi3.scale authors (@gaudi3-scale)
+"""
+
+EXAMPLES = r"""
+- name: What would release 1.24.1 change here?
+  gaudi3.scale.hpu_upgrade_plan:
+    release: 1.24.1
+    cards: 8
+  register: plan
+  become: true
+
+- name: Show what stands in the way
+  ansible.builtin.debug:
+    var: plan.obstacles
+"""
+
+RETURN = r"""
+facts:
+  description: What the node has. Keys with nothing to tell are V(null) or empty.
+  type: dict
+  returned: success
+  contains:
+    generations:
+      description: Every generation that is there.
+      type: list
+      elements: str
+      sample: [gaudi3]
+    cards:
+      description: Number of cards on the PCI bus.
+      type: int
+    boards:
+      description: Every kind of card that is there.
+      type: list
+      elements: str
+    os:
+      description: Distribution and version.
+      type: str
+      sample: ubuntu-24.04
+    architecture:
+      description: Machine type.
+      type: str
+    kernel:
+      description: The running kernel.
+      type: str
+    next_kernel:
+      description: The kernel that boots next.
+      type: str
+    headers:
+      description: Those of the two kernels whose headers are there.
+      type: list
+      elements: str
+    driver:
+      description: What the loaded driver calls itself.
+      type: str
+      sample: 1.23.0-2eae87a
+    packages:
+      description: The vendor's installed packages with their versions.
+      type: dict
+      sample: {habanalabs-dkms: 1.23.0-695}
+    half_way:
+      description: Those of them that an interrupted transaction left half way.
+      type: list
+      elements: str
+    held:
+      description: Those of them that are held at their version.
+      type: list
+      elements: str
+    built:
+      description: Kernel to the driver that DKMS installed for it.
+      type: dict
+    spi:
+      description: SPI firmware of each card, by PCI address.
+      type: dict
+    fit:
+      description: Boot firmware of each card, by PCI address.
+      type: dict
+    cpld:
+      description: CPLD version of each card, by PCI address.
+      type: dict
+    programs:
+      description: Versions of Docker, Podman, containerd, Kubernetes, Open MPI and libfabric, where they are there.
+      type: dict
+    pytorch:
+      description: Version of PyTorch in O(venv).
+      type: str
+    pytorch_release:
+      description: Release of the vendor's PyTorch plugin in O(venv).
+      type: str
+    holders:
+      description: Who has a card open.
+      type: list
+      elements: str
+    fault:
+      description: A sentence about what could not be looked at.
+      type: str
+wanted:
+  description: The row of the release, as far as it concerns this node. Empty is not published.
+  type: dict
+  returned: success
+  sample: {release: 1.24.1, package_version: 1.24.1-482, kernels: ["6.8"]}
+changes:
+  description: What would become another version. Firmware is never among it, since it is flashed only when asked for.
+  type: list
+  elements: dict
+  returned: success
+  contains:
+    what:
+      description: The package or part.
+      type: str
+    from:
+      description: What is there. V(null) is nothing.
+      type: str
+    to:
+      description: What would be there.
+      type: str
+  sample:
+    - what: habanalabs-dkms
+      from: 1.23.0-695
+      to: 1.24.1-482
+obstacles:
+  description: What somebody has to do before the change can succeed, one sentence each.
+  type: list
+  elements: str
+  returned: success
+verdict:
+  description: Whether the release belongs on this node.
+  type: dict
+  returned: success
+  contains:
+    state:
+      description: V(compatible), V(incompatible) or V(unknown).
+      type: str
+    reasons:
+      description: Why it is not V(compatible), one sentence each.
+      type: list
+      elements: str
+    remarks:
+      description: What is worth knowing and changes nothing of the verdict.
+      type: list
+      elements: str
+fingerprint:
+  description: Equal for nodes on which everything is equal that should be. Serial numbers and names are not in it.
+  type: str
+  returned: success
+  sample: 3f9a1c0b77de
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils import node_inventory
+from ..module_utils.commands import run_process
+from ..module_utils.errors import GaudiError
+from ..module_utils.releases import find_release
+from ..module_utils.upgrade_plan import PlanOptions, upgrade_plan
+
+
+def main() -> None:
+    module = AnsibleModule(
+        argument_spec={
+            "release": {"type": "str", "required": True},
+            "release_overrides": {"type": "dict", "default": {}},
+            "packages": {"type": "list", "elements": "str", "default": []},
+            "cards": {"type": "int", "default": 0},
+            "allow_unsupported_os": {"type": "bool", "default": False},
+            "venv": {"type": "path", "default": "/opt/gaudi3_scale/venv"},
+            "kernel_root": {"type": "path", "default": "/"},
+        },
+        supports_check_mode=True,
+    )
+    kernel_root, venv = module.params.pop("kernel_root"), module.params.pop("venv")
+    options = PlanOptions(**module.params)
+    try:
+        release = find_release(options.release, options.release_overrides)
+        plan = upgrade_plan(options, node_inventory.read(run_process, kernel_root, venv), release)
+    except GaudiError as error:
+        module.fail_json(msg=str(error), **error.facts)
+    module.exit_json(changed=False, **plan)
+
+
+if __name__ == "__main__":
+    main()
