@@ -7,11 +7,13 @@ from __future__ import annotations
 import re
 import time
 from dataclasses import dataclass
-from typing import Callable, Iterable, Iterator
+from typing import Callable, Iterable, Iterator, Mapping
 
 from .commands import Run
+from .debian_packages import query_packages
 from .errors import GaudiError
 from .rendered_files import read_text
+from .repository_keys import RepositoryKey
 
 _LOCKED = re.compile(r"Could not get lock|Unable to lock")
 _LOCK_POLL_S = 2.0
@@ -31,6 +33,31 @@ class AptRepository:
 
     def __str__(self) -> str:
         return f"{self.uri} {self.suite} {' '.join(self.components)}"
+
+    def render(self) -> str:
+        """The text of :attr:`sources_path`."""
+        return render_sources(self)
+
+    def signing_keys(self) -> list[RepositoryKey]:
+        """The one key, which signs the lists; the lists vouch for the packages."""
+        return [RepositoryKey(self.key_url, self.key_path, "vault_url or key_url")]
+
+    def refresh(self, run: Run, lock_timeout_s: float) -> None:
+        """See :func:`refresh`."""
+        refresh(self, run, lock_timeout_s)
+
+    def offered_versions(self, run: Run) -> dict[str, set[str]]:
+        """See :func:`offered_versions`."""
+        return offered_versions(self, run)
+
+    def pinned(self, name: str, version: str) -> str:
+        """The package at this version in apt's words."""
+        return f"{name}={version}"
+
+    def installed(self, pins: Mapping[str, str], run: Run) -> bool:
+        """Whether dpkg has all of these packages, configured, and those with a version at this version."""
+        found = query_packages(list(pins), run)
+        return all(name in found and found[name].installed and pins[name] in ("", found[name].version) for name in pins)
 
 
 def render_sources(repository: AptRepository) -> str:

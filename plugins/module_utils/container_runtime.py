@@ -18,10 +18,13 @@ from .container_runtime_docker import CONFIGURATION as DOCKER_CONFIGURATION
 from .container_runtime_docker import daemon_json
 from .container_runtime_podman import CONFIGURATION as PODMAN_CONFIGURATION
 from .container_runtime_podman import containers_conf
-from .debian_packages import mark, query_packages
+from .debian_packages import Apt
 from .errors import GaudiError
+from .os_release import DNF, package_manager
+from .package_system import PackageSystem
 from .programs import Installed, is_installed
 from .rendered_files import FileChange, WantedFile, differences, pending, read_text, write
+from .rpm_packages import Dnf
 
 # The name that `docker run --runtime` and a Kubernetes RuntimeClass ask for in all of the vendor's documents.
 RUNTIME = "habana"
@@ -68,12 +71,13 @@ def converge(options: RuntimeOptions, place: Place, *, run: Run, check_mode: boo
     """
     engines = chosen_engines(options.engines, place)
     changes = pending([wanted_file(engine, options, place) for engine in engines])
-    to_hold = _not_held(options.hold, run)
+    packages: PackageSystem = Dnf(run) if package_manager(place.etc) == DNF else Apt(run)
+    to_hold = _not_held(options.hold, packages)
     _refuse_missing_program(options, engines, check_mode)
     backups: list[str] = []
     if not check_mode:
         if to_hold:
-            mark("hold", to_hold, run)
+            packages.hold(to_hold)
         backups = [backup for backup in map(write, changes) if backup]
     return {
         "changed": bool(changes or to_hold),
@@ -120,13 +124,13 @@ def _configuration(engine: str, place: Place) -> str:
     return str(Path(place.etc, _CONFIGURATIONS[engine]))
 
 
-def _not_held(names: Sequence[str], run: Run) -> list[str]:
-    """Packages that are installed and that apt may still replace by another release."""
-    return [package.name for package in query_packages(names, run).values() if package.installed and not package.held]
+def _not_held(names: Sequence[str], packages: PackageSystem) -> list[str]:
+    """Packages that are installed and that the package manager may still replace by another release."""
+    return [package.name for package in packages.query(names).values() if package.installed and not package.held]
 
 
 def _hold_difference(name: str) -> Mapping[str, str]:
-    header = f"apt-mark {name}"
+    header = f"hold on {name}"
     return {"before_header": header, "after_header": header, "before": "not held\n", "after": "held\n"}
 
 

@@ -75,6 +75,71 @@ def download(url: str, path: str, what: str, option: str, checksum: str = "") ->
         )
 
 
+def resume(url: str, path: str, what: str, option: str, checksum: str = "", size: int = 0) -> None:
+    """As :func:`download`, but what an interrupted call left in ``path`` is kept where the server can go on from it.
+
+    ``size`` (bytes, 0: not known) tells a file that is complete but was not checked yet from one that is not.
+    """
+    expected = _expected(checksum)
+    part = Path(path)
+    kept = part.stat().st_size if part.exists() else 0
+    if size and kept > size:
+        part.unlink()
+    if not size or kept != size:
+        _append(url, part, what, option)
+    if expected and _digest(part, expected[0]) != expected[1]:
+        part.unlink()
+        if kept:  # The server's file may have changed since the part that was kept.
+            return resume(url, path, what, option, checksum, size)
+        raise GaudiError(
+            f"{what} from {url} does not have the {expected[0]} {expected[1]}: the file was changed or cut short, or "
+            "its index is out of date; try again later.",
+            url=url,
+        )
+    return None
+
+
+def _append(url: str, part: Path, what: str, option: str) -> None:
+    def request() -> urllib.request.Request:
+        kept = part.stat().st_size if part.exists() else 0
+        return urllib.request.Request(url, headers={"Range": f"bytes={kept}-"} if kept else {})
+
+    def into_file(answer: Answer) -> None:
+        goes_on = getattr(answer, "status", None) == 206
+        with part.open("ab" if goes_on else "wb") as target:
+            start = target.tell()
+            for block in iter(lambda: answer.read(_BLOCK), b""):
+                target.write(block)
+            missing = int(answer.headers.get("Content-Length") or target.tell() - start) - (target.tell() - start)
+            if missing > 0:
+                raise http.client.IncompleteRead(b"", missing)
+
+    try:
+        _transfer(url, what, option, into_file, request)
+    except GaudiError as error:
+        # 416: there is nothing after what was kept, so that was another file, or it was complete all along.
+        cause = error.__cause__
+        if not (isinstance(cause, urllib.error.HTTPError) and cause.code == 416):
+            raise
+        part.unlink()
+        _transfer(url, what, option, into_file, request)
+
+
+def length(url: str, what: str, option: str) -> int:
+    """Size of what ``url`` answers in bytes, 0 where the server does not say; the body is left there."""
+    found: list[int] = []
+    _transfer(url, what, option, lambda answer: found.append(int(answer.headers.get("Content-Length") or 0)))
+    return found[-1]
+
+
+def _digest(path: Path, algorithm: str) -> str:
+    digest = hashlib.new(algorithm)
+    with path.open("rb") as stream:
+        for block in iter(lambda: stream.read(_BLOCK), b""):
+            digest.update(block)
+    return digest.hexdigest()
+
+
 def _expected(checksum: str) -> tuple[str, str] | None:
     if not checksum:
         return None
@@ -84,11 +149,17 @@ def _expected(checksum: str) -> tuple[str, str] | None:
     return algorithm, digits
 
 
-def _transfer(url: str, what: str, option: str, receive: Callable[[Answer], None]) -> None:
+def _transfer(
+    url: str,
+    what: str,
+    option: str,
+    receive: Callable[[Answer], None],
+    request: Callable[[], urllib.request.Request | str] | None = None,
+) -> None:
     """Give the answer to ``receive``; a server in trouble, or a connection that breaks, is tried again."""
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            with urllib.request.build_opener().open(url, timeout=TIMEOUT_S) as answer:
+            with urllib.request.build_opener().open(request() if request else url, timeout=TIMEOUT_S) as answer:
                 receive(answer)
             return
         except Exception as error:  # everything urllib and http.client can raise; _reason() names what it knows

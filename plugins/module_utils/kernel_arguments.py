@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments of the kernel's command line: into GRUB's menu, and whether the running kernel has them."""
+"""Arguments of the kernel's command line: into GRUB's menu or RHEL's boot entries, and whether the kernel has them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from . import grub_settings
+from . import boot_entries, grub_settings
 from .commands import Run
 from .errors import GaudiError
 from .host_node import Node, Setting
@@ -17,13 +17,13 @@ from .rendered_files import FileChange, WantedFile, pending, read_text, write
 
 
 def plan_kernel_arguments(arguments: Sequence[str], node: Node) -> Setting:
-    """The GRUB drop-in, on nodes that boot through GRUB as the Debian family sets it up."""
+    """The GRUB drop-in, on nodes that boot through GRUB as the Debian family sets it up; RHEL needs none."""
     missing = _missing(arguments, node)
     facts: dict[str, object] = {"wanted": list(arguments), "missing": missing}
     if _has_grub(node):
         content = grub_settings.drop_in(arguments) if arguments else None
         return Setting([WantedFile(_drop_in(node), content)], facts, [])
-    if not missing:
+    if not missing or _has_entries(node):
         return Setting([], facts, [])
     words = " ".join(missing)
     if node.installed("grubby"):
@@ -36,7 +36,9 @@ def plan_kernel_arguments(arguments: Sequence[str], node: Node) -> Setting:
 def update_menu(
     arguments: Sequence[str], node: Node, run: Run, changes: Sequence[FileChange], check_mode: bool
 ) -> dict[str, str] | None:
-    """Run update-grub where the drop-in changed, or where an earlier run was cut short before it."""
+    """Run update-grub where the drop-in changed, or where an earlier run was cut short before it; on RHEL grubby."""
+    if _has_entries(node):
+        return _update_entries(arguments, node, run, check_mode)
     change = _change(changes, node)
     before = _menu_lacks(arguments, node)
     if change is None and not (before and _is_newer(_drop_in(node), _menu(node))):
@@ -54,11 +56,37 @@ def update_menu(
     return None if before == after else value_difference(_menu(node), _menu_says(before), _menu_says(after))
 
 
+def _update_entries(arguments: Sequence[str], node: Node, run: Run, check_mode: bool) -> dict[str, str] | None:
+    record = node.in_etc(boot_entries.RECORD)
+    ours = (read_text(record) or "").split()
+    if not arguments and not ours:
+        return None
+    change = boot_entries.entry_change(arguments, boot_entries.read_entries(run), ours)
+    files = pending([WantedFile(record, f"{' '.join(change.ours)}\n" if change.ours else None)])
+    if not check_mode:
+        # The record comes first: a run that is cut short must not leave arguments that nobody takes away again.
+        for file in files:
+            write(file)
+        if change.add or change.remove:
+            boot_entries.apply(change, run)
+    if not (change.add or change.remove):
+        return None
+    before, after = _entries_say(change.remove, change.add), _entries_say(change.add, change.remove)
+    return value_difference(node.in_boot(boot_entries.ENTRIES), before, after)
+
+
+def _entries_say(having: Sequence[str], lacking: Sequence[str]) -> str:
+    words = [*(["with", *having] if having else []), *(["without", *lacking] if lacking else [])]
+    return " ".join(words)
+
+
 def reboot_reasons(
     arguments: Sequence[str], node: Node, changes: Sequence[FileChange], check_mode: bool
 ) -> tuple[list[str], list[str]]:
     """Why the node has to be started again, and warnings where that would not help."""
     missing = _missing(arguments, node)
+    if missing and _has_entries(node):
+        return _entry_reasons(" ".join(missing), node)
     if not missing or not _has_grub(node):
         return [], []
     words = " ".join(missing)
@@ -80,6 +108,17 @@ def reboot_reasons(
     return [reason], []
 
 
+def _entry_reasons(words: str, node: Node) -> tuple[list[str], list[str]]:
+    record = Path(node.in_etc(boot_entries.RECORD))
+    if record.exists() and _boot_time(node) > record.stat().st_mtime:
+        elsewhere = (
+            f"kernel_arguments: this node was started after its boot entries had {words}, and still lacks it; "
+            "something else starts its kernel (PXE, kexec), so add it there."
+        )
+        return [], [elsewhere]
+    return [f"the running kernel was started without {words}, which its boot entry has from the next start on"], []
+
+
 def _drop_in(node: Node) -> str:
     return node.in_etc(grub_settings.DROP_IN)
 
@@ -91,6 +130,12 @@ def _menu(node: Node) -> str:
 def _has_grub(node: Node) -> bool:
     """Without a menu nothing boots through GRUB here, whatever packages are installed (containers)."""
     return node.installed("update-grub") and Path(_menu(node)).exists()
+
+
+def _has_entries(node: Node) -> bool:
+    """RHEL and its relatives: a file for each kernel, which grubby changes."""
+    entries = Path(node.in_boot(boot_entries.ENTRIES))
+    return not _has_grub(node) and node.installed("grubby") and any(entries.glob("*.conf"))
 
 
 def _missing(arguments: Sequence[str], node: Node) -> list[str]:

@@ -7,11 +7,11 @@ from __future__ import annotations
 import os
 import shutil
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Iterable, Iterator, Mapping, Sequence
 
-from . import pip_install, venv_plan
+from . import bundle_site, pip_install, venv_plan
 from .commands import Run
 from .downloads import download
 from .errors import GaudiError
@@ -46,9 +46,10 @@ def read(options: VenvOptions) -> VenvState:
     )
 
 
-def converge(options: VenvOptions, run: Run, check_mode: bool) -> dict[str, object]:
+def converge(options: VenvOptions, run: Run, check_mode: bool, record: str = bundle_site.RECORD) -> dict[str, object]:
     """Bring the environment to what is wanted; the result's keys are always the same."""
     release = find_release(options.release, options.release_overrides)
+    options = _at_site(options, release, record)
     asked = venv_plan.asked_for(options, release, os.path.realpath(options.python), read_system().os)
     state = read(options)
     reasons = venv_plan.faults(asked, state.stamp, state.installed)
@@ -78,6 +79,19 @@ def converge(options: VenvOptions, run: Run, check_mode: bool) -> dict[str, obje
         "wheels": dict(stamp.wheels) if stamp else {},
         "requirements": dict(stamp.requirements) if stamp else {},
     }
+
+
+def _at_site(options: VenvOptions, release: Release, record: str) -> VenvOptions:
+    """Where the vault is a bundle, its pip index and its checksum stand in for what the operator left empty."""
+    site = bundle_site.recorded(options.vault_url, record)
+    if site is None or not site.is_bundle:
+        return options
+    url = venv_plan.bundle_url(options, release, read_system().os)
+    return replace(
+        options,
+        index_url=options.index_url or site.index_url,
+        bundle_checksum=options.bundle_checksum or site.checksum(url),
+    )
 
 
 def _settings(options: VenvOptions, release: Release, wheels: Mapping[str, str]) -> list[WantedFile]:

@@ -10,34 +10,55 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Mapping, Sequence
+from typing import Mapping, Protocol, Sequence
 
-from .apt_repository import AptRepository, offered_versions, refresh, render_sources
+from .apt_repository import AptRepository
 from .commands import Run
-from .debian_packages import query_packages
-from .downloads import fetch
+from .dnf_repository import DnfRepository
 from .errors import GaudiError
 from .kernel_modules import running_kernel
-from .openpgp import ARMOUR, armoured
+from .os_release import APT, DNF, os_release, package_manager
 from .releases import Release, find_release
-from .rendered_files import FileChange, WantedFile, differences, pending, read_text, write
+from .rendered_files import FileChange, WantedFile, differences, pending, write
+from .repository_keys import RepositoryKey, import_into_rpm, unknown_to_rpm
+from .rpm_database import rpm_name
 
 NAME = "gaudi3_scale-vault"
+AUTO = "auto"
+PACKAGE_MANAGERS = (AUTO, APT, DNF)
+
+
+class Repository(Protocol):
+    """What apt's repository and dnf's have in common."""
+
+    @property
+    def key_url(self) -> str: ...
+    @property
+    def sources_path(self) -> str: ...
+    def render(self) -> str: ...
+    def signing_keys(self) -> list[RepositoryKey]: ...
+    def refresh(self, run: Run, lock_timeout_s: float) -> None: ...
+    def offered_versions(self, run: Run) -> dict[str, set[str]]: ...
+    def pinned(self, name: str, version: str) -> str: ...
+    def installed(self, pins: Mapping[str, str], run: Run) -> bool: ...
 
 
 @dataclass(frozen=True)
 class VaultOptions:
     """What the operator asks for. Empty URLs are derived from ``vault_url``, empty ``kernels`` is the running kernel.
 
+    ``suite`` is apt's, or for dnf the directory of the distribution's minor release; empty: this node's own.
     ``packages`` come from the vault, all at the release's version; ``os_packages`` from the distribution, and
     ``{kernel}`` in such a name stands for each of ``kernels``.
     """
 
     vault_url: str
     release: str
-    suite: str
+    suite: str = ""
     release_overrides: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    package_manager: str = AUTO
     key_url: str = ""
+    package_key_url: str = ""
     repository_url: str = ""
     components: Sequence[str] = ("main",)
     architectures: Sequence[str] = ("amd64",)
@@ -48,20 +69,64 @@ class VaultOptions:
     lock_timeout: float = 300.0
 
 
+def kind(options: VaultOptions, etc: str = "/etc") -> str:
+    """``apt`` or ``dnf``: as asked for, or the distribution's own."""
+    return package_manager(etc) if options.package_manager == AUTO else options.package_manager
+
+
+def repository_of(options: VaultOptions, etc: str = "/etc") -> Repository:
+    """The repository that the options describe, for the package manager of the node."""
+    return plan_dnf(options, etc) if kind(options, etc) == DNF else plan(options, etc)
+
+
 def plan(options: VaultOptions, etc: str = "/etc") -> AptRepository:
-    """The repository that the options describe; URL shapes as on vault.habana.ai."""
+    """The apt repository that the options describe; URL shapes as on vault.habana.ai."""
     vault = _url("vault_url", options.vault_url)
-    if not options.suite or not options.components:
+    suite = options.suite or os_release(etc).get("VERSION_CODENAME", "")
+    if not suite or not options.components:
         raise GaudiError("suite and components must name a part of the package repository, for example jammy and main.")
     return AptRepository(
         uri=_url("repository_url", options.repository_url or f"{vault}/debian"),
-        suite=options.suite,
+        suite=suite,
         components=tuple(options.components),
         architectures=tuple(options.architectures),
         key_url=_url("key_url", options.key_url or f"{vault}/api/gpg/key/public"),
         key_path=f"{etc}/apt/keyrings/{NAME}.asc",
         sources_path=f"{etc}/apt/sources.list.d/{NAME}.sources",
     )
+
+
+def plan_dnf(options: VaultOptions, etc: str = "/etc") -> DnfRepository:
+    """The dnf repository that the options describe; URL shapes as on vault.habana.ai."""
+    vault = _url("vault_url", options.vault_url)
+    base = _url("repository_url", options.repository_url or f"{vault}/{_directory(options, etc)}")
+    package_key = options.package_key_url or f"{vault}/gaudi-general/keyPairs/primary/public"
+    return DnfRepository(
+        identifier=NAME,
+        uri=base,
+        key_url=_url("key_url", options.key_url or f"{base}/repodata/repomd.xml.key"),
+        key_path=f"{etc}/pki/rpm-gpg/RPM-GPG-KEY-{NAME}-metadata",
+        package_key_url=_url("package_key_url", package_key),
+        package_key_path=f"{etc}/pki/rpm-gpg/RPM-GPG-KEY-{NAME}-packages",
+        sources_path=f"{etc}/yum.repos.d/{NAME}.repo",
+    )
+
+
+def _directory(options: VaultOptions, etc: str) -> str:
+    """``rhel/9/9.6``: the vendor has a directory for each minor release that it supports.
+
+    The rebuilds of RHEL take RHEL's packages.
+    """
+    if options.suite or options.repository_url:
+        return options.suite.strip("/")
+    version = os_release(etc).get("VERSION_ID", "")
+    major, dot, _minor = version.partition(".")
+    if not dot:
+        raise GaudiError(
+            f"{etc}/os-release names no minor release of RHEL (VERSION_ID is '{version}'); set suite to the vault's "
+            "directory for this node, for example rhel/9/9.6."
+        )
+    return f"rhel/{major}/{version}"
 
 
 def _url(option: str, url: str) -> str:
@@ -71,40 +136,51 @@ def _url(option: str, url: str) -> str:
     return url.rstrip("/")
 
 
-def transaction(options: VaultOptions, release: Release, kernels: Sequence[str]) -> list[str]:
+def transaction(
+    options: VaultOptions, release: Release, kernels: Sequence[str], repository: Repository | None = None
+) -> list[str]:
     """Everything for the package manager's one transaction: the distribution's packages, then ours, each pinned."""
+    words = repository or plan(options)
     named = [name.replace("{kernel}", kernel) for name in options.os_packages for kernel in kernels]
-    return [*dict.fromkeys(named), *(f"{name}={release.package_version}" for name in options.packages)]
+    return [*dict.fromkeys(named), *(words.pinned(name, release.package_version) for name in options.packages)]
+
+
+def _pins(options: VaultOptions, release: Release, kernels: Sequence[str]) -> dict[str, str]:
+    """The same as names with their version, empty for any."""
+    named = {name.replace("{kernel}", kernel): "" for name in options.os_packages for kernel in kernels}
+    return {**named, **dict.fromkeys(options.packages, release.package_version)}
 
 
 def converge(options: VaultOptions, run: Run, check_mode: bool, etc: str = "/etc") -> dict[str, object]:
     """Register the repository where it is not, and read its lists where they do not offer the wanted packages."""
     release = find_release(options.release, options.release_overrides)
-    repository = plan(options, etc)
+    repository = repository_of(options, etc)
     kernels = options.kernels or [running_kernel(options.kernel_root)]
-    wanted = transaction(options, release, kernels)
-    installed = _installed(wanted, run)
-    sources = pending([WantedFile(repository.sources_path, render_sources(repository))])
-    key_missing = not (read_text(repository.key_path) or "").startswith(ARMOUR)
-    registered = not sources and not key_missing
-    offered = offered_versions(repository, run) if registered else {}
+    wanted = transaction(options, release, kernels, repository)
+    installed = repository.installed(_pins(options, release, kernels), run)
+    sources = pending([WantedFile(repository.sources_path, repository.render())])
+    # With another repository every key is another one; on its own a key that is lost is fetched again.
+    stale = [key for key in repository.signing_keys() if sources or not key.is_there()]
+    unknown = unknown_to_rpm([key for key in repository.signing_keys() if key not in stale], run)
+    registered = not (sources or stale or unknown)
+    offered = repository.offered_versions(run) if registered else {}
     missing = _not_offered(options, release, offered)
     changes, refreshed = sources, False
-    if not registered:
-        key = _key_placeholder(repository) if check_mode else _fetch_key(repository)
-        changes = pending([WantedFile(repository.key_path, key)]) + sources
+    if stale:
+        texts = {key.path: key.placeholder() if check_mode else key.text() for key in stale}
+        changes = pending([WantedFile(path, text) for path, text in texts.items()]) + sources
     if not check_mode and (not registered or (missing and not installed)):
         missing = _apply(options, release, repository, changes, run)
         refreshed = True
     expected = [_transaction_difference(wanted)] if check_mode and missing and not installed else []
     return {
-        "changed": bool(changes),
-        "diff": differences(changes) + expected,
+        "changed": bool(changes or unknown),
+        "diff": differences(changes) + [_import_difference(key) for key in unknown] + expected,
         "release": release.version,
         "package_version": release.package_version,
         "repository": str(repository),
         "key_url": repository.key_url,
-        "files": [repository.key_path, repository.sources_path],
+        "files": [*(key.path for key in repository.signing_keys()), repository.sources_path],
         "kernels": list(kernels),
         "packages": wanted,
         "installed": installed,
@@ -113,34 +189,14 @@ def converge(options: VaultOptions, run: Run, check_mode: bool, etc: str = "/etc
     }
 
 
-def _installed(wanted: Sequence[str], run: Run) -> bool:
-    """Whether dpkg has every package, configured, and the pinned ones at their version."""
-    pins = {name: version for name, _equals, version in (entry.partition("=") for entry in wanted)}
-    found = query_packages(list(pins), run)
-    return all(
-        name in found and found[name].installed and version in ("", found[name].version)
-        for name, version in pins.items()
-    )
-
-
 def _not_offered(options: VaultOptions, release: Release, offered: Mapping[str, set[str]]) -> list[str]:
-    return [name for name in options.packages if release.package_version not in offered.get(name, ())]
-
-
-def _fetch_key(repository: AptRepository) -> str:
-    answer = fetch(repository.key_url, "The vault's public key", "vault_url or key_url")
-    try:
-        return armoured(answer)
-    except ValueError as error:
-        raise GaudiError(
-            f"{repository.key_url} does not answer an OpenPGP public key but {error}; correct vault_url or key_url.",
-            url=repository.key_url,
-        ) from error
-
-
-def _key_placeholder(repository: AptRepository) -> str:
-    """What check mode shows for the key: it promises not to touch the network."""
-    return f"(the public key that {repository.key_url} answers)\n"
+    """Those of the wanted packages that are not offered; dnf lists the driver under the name that RHEL gives it."""
+    version = release.package_version
+    return [
+        name
+        for name in options.packages
+        if version not in offered.get(name, ()) and version not in offered.get(rpm_name(name), ())
+    ]
 
 
 def _transaction_difference(wanted: Sequence[str]) -> dict[str, str]:
@@ -149,8 +205,13 @@ def _transaction_difference(wanted: Sequence[str]) -> dict[str, str]:
     return {"before_header": "packages", "after_header": "packages of the transaction", "before": "", "after": text}
 
 
+def _import_difference(key: RepositoryKey) -> dict[str, str]:
+    header = "keys that rpm takes packages from"
+    return {"before_header": header, "after_header": header, "before": "", "after": f"{key.path}\n"}
+
+
 def _apply(
-    options: VaultOptions, release: Release, repository: AptRepository, changes: Sequence[FileChange], run: Run
+    options: VaultOptions, release: Release, repository: Repository, changes: Sequence[FileChange], run: Run
 ) -> list[str]:
     """Write the files and read the lists; on any failure put the files back as they were."""
     done: list[FileChange] = []
@@ -158,11 +219,13 @@ def _apply(
         for change in changes:
             done.append(change)
             write(change)
-        refresh(repository, run, options.lock_timeout)
-        offered = offered_versions(repository, run)
+        repository.refresh(run, options.lock_timeout)
+        offered = repository.offered_versions(run)
         missing = _not_offered(options, release, offered)
         if missing:
             raise GaudiError(_absent(repository, release, missing[0], offered), packages=missing)
+        for key in unknown_to_rpm(repository.signing_keys(), run):
+            import_into_rpm(key, run)
         return missing
     except BaseException:
         for change in done:
@@ -170,8 +233,8 @@ def _apply(
         raise
 
 
-def _absent(repository: AptRepository, release: Release, name: str, offered: Mapping[str, set[str]]) -> str:
-    versions = ", ".join(sorted(offered.get(name, ()))) or "no version of it"
+def _absent(repository: Repository, release: Release, name: str, offered: Mapping[str, set[str]]) -> str:
+    versions = ", ".join(sorted(offered.get(name) or offered.get(rpm_name(name)) or ())) or "no version of it"
     return (
         f"The package repository {repository} does not offer {name} {release.package_version} (it has {versions}); "
         "correct release or vault_url, or have the mirror synchronised."

@@ -37,7 +37,7 @@ options:
     type: path
     default: /usr/bin/habana-container-runtime
   hold:
-    description: Packages that C(apt-mark) holds where they are installed, so that they stay at their release.
+    description: Packages that apt or dnf holds where they are installed, so that they stay at their release.
     type: list
     elements: str
     default: []

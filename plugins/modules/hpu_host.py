@@ -34,7 +34,8 @@ options:
     description:
       - Arguments that the kernel is started with. They are appended to C(GRUB_CMDLINE_LINUX_DEFAULT) by a drop-in in
         C(/etc/default/grub.d), and C(update-grub) runs when that changes.
-      - On a node that does not boot through a GRUB of the Debian family, arguments that are not in force are a warning.
+      - On RHEL C(grubby) adds them to every boot entry, and takes away only what it added.
+      - On a node that boots in another way, arguments that are not in force are a warning.
       - Without C(iommu=pt) wrong results and panics have been seen; the vendor's installation guide asks for both.
     type: list
     elements: str

@@ -52,7 +52,9 @@ options:
     type: str
     default: ""
   bundle_checksum:
-    description: Checksum of the bundle, for example V(sha256:9f86d0...). Not checked when empty.
+    description:
+      - Checksum of the bundle, for example V(sha256:9f86d0...).
+      - When empty, the one that a site's vault tells (M(gaudi3.scale.vault_bundle)), and not checked elsewhere.
     type: str
     default: ""
   bundle_wheels:
@@ -67,7 +69,8 @@ options:
     default: []
   index_url:
     description:
-      - Package index for O(requirements) and for later use of pip in the environment. pip's own when empty.
+      - Package index for O(requirements) and for later use of pip in the environment.
+      - When empty, that of the vault where it is a bundle (M(gaudi3.scale.vault_bundle)), and pip's own elsewhere.
       - The host of an index without TLS is trusted.
     type: str
     default: ""

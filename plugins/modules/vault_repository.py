@@ -9,12 +9,16 @@ module: vault_repository
 short_description: Register the Gaudi package vault on a node
 version_added: "0.1.0"
 description:
-  - Makes the vendor's package vault, or a site's mirror of it, a package repository of the node, with its signing key.
+  - Makes the vendor's package vault, or a site's mirror of it, a package repository of the node, with its signing keys.
+  - Works with apt, and with dnf on RHEL 9. There the metadata and the packages are signed by different keys.
   - Reads the package lists of this repository only; other repositories of the node are neither read nor changed.
   - Uses no network when the files are as wanted and the lists on the node already offer the release.
   - When the vault cannot be used (unreachable, not found, wrong signature, release not there) the files are put back as
     they were and the error says what to correct.
   - Works out what the package manager has to install in one transaction, every vendor package at the same version.
+  - Where the vault is a bundle that M(gaudi3.scale.vault_bundle) built, the distribution's packages in it become a
+    repository of the node, too, and M(gaudi3.scale.training_venv) takes its pip index from it. The vault is asked for
+    that when its lists are read, and the node keeps the answer. Where it is a bundle no more, what is left is removed.
   - Proxies are taken from the environment of the task (C(http_proxy), C(https_proxy), C(no_proxy)).
 options:
   vault_url:
@@ -29,30 +33,49 @@ options:
     description: Rows that replace or add releases, from a version to the fields of a release such as C(build).
     type: dict
     default: {}
+  package_manager:
+    description: Whose repository it is. V(auto) is the one that the node's distribution lives on.
+    type: str
+    choices: [auto, apt, dnf]
+    default: auto
   key_url:
-    description: URL of the key that signs the package lists. Derived from O(vault_url) when empty.
+    description:
+      - URL of the key that signs the package lists. Derived from O(vault_url) when empty; for dnf it is
+        C(repodata/repomd.xml.key) of the repository.
+    type: str
+    default: ""
+  package_key_url:
+    description: URL of the key that signs the packages themselves, for dnf. Derived from O(vault_url) when empty.
     type: str
     default: ""
   repository_url:
-    description: URL of the apt repository, the directory that has C(dists). Derived from O(vault_url) when empty.
+    description:
+      - URL of the repository, the directory that has C(dists), or C(repodata) for dnf. Derived from O(vault_url) and
+        O(suite) when empty.
     type: str
     default: ""
   suite:
-    description: Suite of the repository. The vendor names it after the distribution's code name, for example V(jammy).
+    description:
+      - Suite of the repository. The vendor names it after the distribution's code name, for example V(jammy).
+      - For dnf the directory below O(vault_url), which the vendor names after the minor release, for example
+        V(rhel/9/9.6).
+      - Taken from the node's C(os-release) when empty.
     type: str
-    required: true
+    default: ""
   components:
-    description: Components of the suite.
+    description: Components of the suite. Not used for dnf.
     type: list
     elements: str
     default: [main]
   architectures:
-    description: Architectures to read lists for. The vendor has packages for one only.
+    description: Architectures to read lists for. The vendor has packages for one only. Not used for dnf.
     type: list
     elements: str
     default: [amd64]
   packages:
-    description: The vendor's packages that the vault has to offer at O(release), in the order to install.
+    description:
+      - The vendor's packages that the vault has to offer at O(release), in the order to install.
+      - Always by the vendor's names for Debian; C(habanalabs-dkms) is C(habanalabs) on RHEL, which the module knows.
     type: list
     elements: str
     default: []
@@ -72,6 +95,12 @@ options:
     description: Root of C(/proc) and C(/sys), where the running kernel is read.
     type: path
     default: /
+  bundle_fingerprint:
+    description:
+      - Fingerprint of the key of the site's bundle, as C(build_bundle.yml) shows it. Any key of a bundle is taken when
+        empty.
+    type: str
+    default: ""
   lock_timeout:
     description: Seconds to wait for another package manager.
     type: int
@@ -82,9 +111,10 @@ attributes:
     description: Shows the files that would be written. Uses no network, so of the key only its URL is shown.
   diff_mode:
     support: full
-    description: Shows the repository's file and the key.
+    description: Shows the repository's file and the keys.
 seealso:
   - module: gaudi3.scale.hpu_driver
+  - module: gaudi3.scale.vault_bundle
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
@@ -92,7 +122,6 @@ EXAMPLES = r"""
 - name: The vendor's vault
   gaudi3.scale.vault_repository:
     release: 1.24.1
-    suite: "{{ ansible_facts.distribution_release }}"
     packages: [habanalabs-dkms, habanalabs-firmware-tools]
     os_packages: [dkms, "linux-headers-{kernel}"]
   register: vault
@@ -108,6 +137,11 @@ EXAMPLES = r"""
     vault_url: https://mirror.example.com/gaudi
     release: 1.24.1
     suite: jammy
+
+- name: RHEL 9.5 with the packages for 9.6, which the site has tried
+  gaudi3.scale.vault_repository:
+    release: 1.24.1
+    suite: rhel/9/9.6
 """
 
 RETURN = r"""
@@ -122,12 +156,12 @@ package_version:
   returned: success
   sample: 1.24.1-482
 repository:
-  description: URL, suite and components of the repository.
+  description: URL of the repository; for apt with suite and components.
   type: str
   returned: success
   sample: https://vault.habana.ai/artifactory/debian jammy main
 key_url:
-  description: Where the key is from.
+  description: Where the key is from that signs the package lists.
   type: str
   returned: success
   sample: https://vault.habana.ai/artifactory/api/gpg/key/public
@@ -142,7 +176,9 @@ kernels:
   elements: str
   returned: success
 packages:
-  description: What the package manager has to install in one transaction, the vendor's packages pinned.
+  description:
+    - What the package manager has to install in one transaction, the vendor's packages pinned in its own words.
+    - For dnf such as C(habanalabs-1.24.1-482.*).
   type: list
   elements: str
   returned: success
@@ -159,11 +195,19 @@ refreshed:
   description: Whether the repository's lists were read from the network.
   type: bool
   returned: success
+bundle:
+  description: Whether the vault is a bundle. False in check mode before the first run.
+  type: bool
+  returned: success
+index_url:
+  description: The bundle's pip index. Empty where there is none.
+  type: str
+  returned: success
 """
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils import vault_repository
+from ..module_utils import bundle_repository, vault_repository
 from ..module_utils.commands import run_process
 from ..module_utils.errors import GaudiError
 
@@ -175,22 +219,27 @@ def main() -> None:
             "vault_url": {"type": "str", "default": "https://vault.habana.ai/artifactory"},
             "release": {"type": "str", "required": True},
             "release_overrides": {"type": "dict", "default": {}},
+            "package_manager": {"type": "str", "choices": [*vault_repository.PACKAGE_MANAGERS], "default": "auto"},
             "key_url": {"type": "str", "default": "", "no_log": False},
+            "package_key_url": {"type": "str", "default": "", "no_log": False},
             "repository_url": {"type": "str", "default": ""},
-            "suite": {"type": "str", "required": True},
+            "suite": {"type": "str", "default": ""},
             "components": {**strings, "default": ["main"]},
             "architectures": {**strings, "default": ["amd64"]},
             "packages": {**strings, "default": []},
             "os_packages": {**strings, "default": []},
             "kernels": {**strings, "default": []},
             "kernel_root": {"type": "path", "default": "/"},
+            "bundle_fingerprint": {"type": "str", "default": "", "no_log": False},
             "lock_timeout": {"type": "int", "default": 300},
         },
         supports_check_mode=True,
     )
+    fingerprint = module.params.pop("bundle_fingerprint")
     options = vault_repository.VaultOptions(**module.params)
     try:
-        result = vault_repository.converge(options, run_process, module.check_mode)
+        registered = vault_repository.converge(options, run_process, module.check_mode)
+        result = bundle_repository.with_bundle(options, fingerprint, registered, run_process, module.check_mode)
     except GaudiError as error:
         module.fail_json(msg=str(error), **error.facts)
     module.exit_json(**result)

@@ -15,7 +15,7 @@ from typing import Any, Iterator
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils import downloads
-from ansible_collections.gaudi3.scale.plugins.module_utils.downloads import download, fetch
+from ansible_collections.gaudi3.scale.plugins.module_utils.downloads import download, fetch, length, resume
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
 
 KEY = b"key" * 1000
@@ -27,6 +27,10 @@ class Server(http.server.ThreadingHTTPServer):
 
     failures = 1_000_000
     asked = 0
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.starts: list[int] = []
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -42,7 +46,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.end_headers()
             self.wfile.write(BODY)
             return
-        body = BODY if self.path.endswith("bundle") else KEY
+        body = BODY if self.path.endswith(("bundle", "ranges")) else KEY
+        if self.path.endswith("ranges") and "Range" in self.headers:
+            start = int(self.headers["Range"].removeprefix("bytes=").rstrip("-"))
+            self.server.starts.append(start)
+            body, status, failing = body[start:], 206 if start < len(body) else 416, True
         self.send_response(status if failing else 200)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -163,3 +171,52 @@ def test_a_checksum_of_no_known_form_is_refused_before_anything_is_asked(server:
 def test_a_transfer_that_is_cut_short_is_an_error(server: Server, tmp_path: Path) -> None:
     with pytest.raises(GaudiError, match=r"bundle cannot be fetched .*: the connection ended 1 bytes before the end"):
         download(url_of(server, "/200/cut"), str(tmp_path / "b"), "The bundle", "bundle_url")
+
+
+DIGEST = f"sha256:{hashlib.sha256(BODY).hexdigest()}"
+
+
+@pytest.mark.parametrize(
+    ("kept", "path", "starts"), [(1000, "ranges", [1000]), (1000, "bundle", []), (0, "ranges", [])]
+)
+def test_what_an_interruption_left_is_gone_on_with_where_the_server_can(
+    server: Server, tmp_path: Path, kept: int, path: str, starts: list[int]
+) -> None:
+    part = tmp_path / "part"
+    if kept:
+        part.write_bytes(BODY[:kept])
+    resume(url_of(server, f"/200/{path}"), str(part), "The file", "vault_url", DIGEST, len(BODY))
+    assert part.read_bytes() == BODY
+    assert server.starts == starts
+
+
+def test_a_part_of_another_file_is_thrown_away(server: Server, tmp_path: Path) -> None:
+    part = tmp_path / "part"
+    part.write_bytes(b"x" * 1000)
+    resume(url_of(server, "/200/ranges"), str(part), "The file", "vault_url", DIGEST, len(BODY))
+    assert part.read_bytes() == BODY
+
+
+def test_a_part_longer_than_the_servers_file_is_thrown_away(server: Server, tmp_path: Path) -> None:
+    part = tmp_path / "part"
+    part.write_bytes(BODY + b"more")
+    resume(url_of(server, "/200/ranges"), str(part), "The file", "vault_url", DIGEST)
+    assert part.read_bytes() == BODY
+
+
+def test_a_complete_part_is_only_checked(server: Server, tmp_path: Path) -> None:
+    part = tmp_path / "part"
+    part.write_bytes(BODY)
+    resume(url_of(server, "/404/gone"), str(part), "The file", "vault_url", DIGEST, len(BODY))
+    assert server.asked == 0
+
+
+def test_a_file_that_its_index_does_not_describe_is_not_kept(server: Server, tmp_path: Path) -> None:
+    part = tmp_path / "part"
+    with pytest.raises(GaudiError, match=r"does not have the sha256 .*its index is out of date"):
+        resume(url_of(server, "/200/key"), str(part), "The file", "vault_url", DIGEST, len(BODY))
+    assert not part.exists()
+
+
+def test_the_length_is_told_before_anything_is_fetched(server: Server) -> None:
+    assert length(url_of(server, "/200/bundle"), "The file", "vault_url") == len(BODY)

@@ -5,10 +5,13 @@
 from __future__ import annotations
 
 import base64
+import shutil
 import textwrap
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.module_utils.openpgp import armoured
+from ansible_collections.gaudi3.scale.plugins.module_utils import gnupg
+from ansible_collections.gaudi3.scale.plugins.module_utils.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils.openpgp import armoured, binary, fingerprints
 
 KEY = bytes.fromhex("9833046500")
 
@@ -38,3 +41,25 @@ def test_lines_are_as_long_as_the_standard_allows() -> None:
 def test_what_is_no_public_key_is_refused(answer: bytes) -> None:
     with pytest.raises(ValueError, match=r"^'"):
         armoured(answer)
+
+
+def test_the_binary_form_is_what_was_wrapped() -> None:
+    assert binary(armoured(KEY * 30)) == KEY * 30
+    assert binary(armoured(KEY) + armoured(KEY * 2)) == KEY * 3
+
+
+@pytest.mark.skipif(not shutil.which("gpg"), reason="needs gpg")
+@pytest.mark.parametrize("algorithm", ["rsa3072", "ed25519"])
+def test_the_fingerprint_is_the_one_that_gpg_prints(algorithm: str) -> None:
+    with gnupg.home(run_process) as home:
+        generate = ("--passphrase", "", "--quick-generate-key", "t <t@localhost>", algorithm, "sign", "never")
+        gnupg.gpg(home, run_process, *generate)
+        listed = gnupg.gpg(home, run_process, "--with-colons", "--list-keys")
+        key = gnupg.public_key(home, run_process)
+    expected = [line.split(":")[9] for line in listed.splitlines() if line.startswith("fpr:")]
+    assert expected and fingerprints(binary(key)) == expected
+
+
+@pytest.mark.parametrize("damaged", [b"", b"\x00", b"\x99", b"\x99\xff\xff\x04", b"\xc6\xff"])
+def test_what_is_no_whole_key_does_not_break_anything(damaged: bytes) -> None:
+    assert isinstance(fingerprints(damaged), list)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import http.server
+import json
 import os
 import subprocess
 import sys
@@ -267,3 +268,18 @@ def test_a_checksum_that_is_right_and_a_bundle_from_a_medium(site: Site) -> None
     result = site.converge(bundle_url=bundle.as_uri(), bundle_checksum=f"sha256:{digest}", requirements=[])
     assert result["wheels"]["torch"] == BUILD
     assert (site.venv / "bin/python").stat().st_mode & 0o005 == 0o005
+
+
+def test_a_site_s_bundle_brings_its_own_index_and_checksum(site: Site, tmp_path: Path) -> None:
+    """One variable, the vault's URL, is enough where the vault is a bundle."""
+    digest = hashlib.sha256(b"another file").hexdigest()
+    path = "gaudi-pt-modules/1.24.1/482/pytorch/debian12/pytorch_modules-v2.11.0_1.24.1_482.tgz"
+    document = {"format": 1, "index": "api/pypi/gaudi-python/simple", "pytorch": {path: digest}}
+    record = tmp_path / "vault.json"
+    record.write_text(json.dumps({"vault_url": site.url, "bundle": document}))
+    options = site.options(index_url="", os_directory="debian12")
+    shown = converge(options, run_process, True, str(record))["diff"]
+    assert f"index-url = {site.url}/api/pypi/gaudi-python/simple" in str(shown)
+    with pytest.raises(GaudiError, match=f"not {digest}"):
+        converge(options, run_process, False, str(record))
+    assert not Path(options.path, STAMP).exists()
