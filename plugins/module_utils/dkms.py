@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,8 @@ from .errors import GaudiError
 # Both the PACKAGE_NAME in the vendor's dkms.conf and the directory under /var/lib/dkms.
 DRIVER = "habanalabs"
 LOG_LINES = 20
+# Where the logs of failed builds are kept: taking the version out of DKMS removes its own.
+KEPT_LOGS = "var/log/gaudi3_scale"
 
 # dkms 3:  habanalabs/1.24.1-482, 6.8.0-45-generic, x86_64: installed (Original modules exist)
 # dkms 2:  habanalabs, 1.24.1-482, 5.15.0-91-generic, x86_64: installed
@@ -73,8 +76,9 @@ def has_headers(kernel: str, root: str = "/") -> bool:
 def install(version: str, kernel: str, run: Run, timeout_s: float, root: str = "/") -> None:
     """Build where needed, and install for ``kernel``; the error carries the end of the build log."""
     started = time.time()
-    # The form with -m and -v is the one that dkms 2 and 3 share.
-    done = run(["dkms", "install", "-m", DRIVER, "-v", version, "-k", kernel], timeout=timeout_s)
+    # The form with -m and -v is the one that dkms 2 and 3 share. Without --force dkms puts nothing in the place of a
+    # module that is newer or the same (the release before a rollback, an in-tree habanalabs), and ends with 0.
+    done = run(["dkms", "install", "--force", "-m", DRIVER, "-v", version, "-k", kernel], timeout=timeout_s)
     if done.rc == 124:
         raise GaudiError(
             f"The build of {DRIVER} {version} for kernel {kernel} did not end within {timeout_s:.0f} s; "
@@ -83,19 +87,37 @@ def install(version: str, kernel: str, run: Run, timeout_s: float, root: str = "
     if done.rc != 0:
         # Some file systems keep the time of a change to the second only.
         log = newest_log(version, kernel, root, since=int(started))
-        raise build_error(version, kernel, log) if log else _refused(version, kernel, done.stdout + done.stderr)
+        raise build_error(version, kernel, log, root) if log else _refused(version, kernel, done.stdout + done.stderr)
 
 
-def build_error(version: str, kernel: str, log: str) -> GaudiError:
-    """What an operator needs of a failed build: the first error, where the log is, and its last lines."""
+def discard(version: str, kernel: str, run: Run) -> None:
+    """Take one kernel's build out, so that :func:`install` builds it anew (another signing key, say)."""
+    done = run(["dkms", "remove", "-m", DRIVER, "-v", version, "-k", kernel])
+    if done.rc != 0:
+        raise _refused(version, kernel, done.stdout + done.stderr)
+
+
+def build_error(version: str, kernel: str, log: str, root: str = "/") -> GaudiError:
+    """What an operator needs of a failed build: the first error, where a copy of the log is, and its last lines."""
     lines = _lines(log)
+    kept = _keep(log, Path(root, KEPT_LOGS, f"dkms-{version}-{kernel}.log"))
     first = next((line.strip() for line in lines if _COMPILER_ERROR.search(line)), "the log has no compiler error")
     end = lines[-LOG_LINES:]
     sentence = (
         f"DKMS cannot build {DRIVER} {version} for kernel {kernel} ({first}): boot a kernel that this release "
-        f"supports, or choose a release that supports this one; the end of {log} is:"
+        f"supports, or choose a release that supports this one; its log is {kept}."
     )
-    return GaudiError("\n".join([sentence, *end]), kernel=kernel, build_log=log)
+    return GaudiError("\n".join([sentence, "The log ends in:", *end]), kernel=kernel, build_log=kept)
+
+
+def _keep(log: str, copy: Path) -> str:
+    """A copy of the log; where there is no room for it the log itself has to do."""
+    try:
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(log, copy)
+    except OSError:
+        return log
+    return str(copy)
 
 
 def _refused(version: str, kernel: str, output: str) -> GaudiError:

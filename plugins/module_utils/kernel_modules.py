@@ -136,7 +136,9 @@ def _open_files(directory: Path, prefix: str) -> Iterable[str]:
 def _holder(directory: Path, devices: list[str]) -> Holder:
     command = _process_text(directory / "comm").strip()
     units = re.findall(r"[^/\s]+\.(?:service|scope)", _process_text(directory / "cgroup"))
-    return Holder(int(directory.name), command or "unknown", units[-1] if units else "", tuple(devices))
+    # A person's own services are named by their manager (user@1000.service), which the system's systemctl knows.
+    unit = next((unit for unit in units if unit.startswith("user@")), units[-1] if units else "")
+    return Holder(int(directory.name), command or "unknown", unit, tuple(devices))
 
 
 def _process_text(path: Path) -> str:

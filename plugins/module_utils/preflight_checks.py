@@ -13,6 +13,8 @@ from .hardware import generation_named
 from .hpu_facts import Card, HpuFacts
 from .node_system import Disk
 from .releases import RELEASES, Release, find_release, kernel_fits, release_part, version_key
+from .secure_boot import SecureBoot
+from .secure_boot import advice as secure_boot_advice
 
 # The vendor's binary packages exist for this architecture only.
 ARCHITECTURE = "x86_64"
@@ -30,15 +32,20 @@ class Wanted:
     group_releases: Sequence[str] = ()
     allow_mixed_releases: bool = False
     allow_unsupported_os: bool = False
+    # A later layer asks the firmware to enrol the key, so that a key that is not trusted yet only has to be told.
+    prepares_enrolment: bool = False
 
 
-def preflight_checks(facts: HpuFacts, disks: Sequence[Disk], wanted: Wanted) -> list[Check]:
+def preflight_checks(
+    facts: HpuFacts, disks: Sequence[Disk], wanted: Wanted, secure_boot: SecureBoot | None = None
+) -> list[Check]:
     """Every check, failed or not. Checks that need the release's data are left out where the release is unknown."""
     known, release_check = _release(wanted)
     checks = [release_check, _one_release(wanted), *_cards(facts, wanted)]
     if known is not None:
         checks += [_generation(facts, known), *_operating_system(facts, known, wanted)]
-    return [*checks, _architecture(facts), _systemd(facts), _python(facts), *_space(disks), _iommu(facts)]
+    checks += [_architecture(facts), _systemd(facts), _python(facts), *_space(disks), _iommu(facts)]
+    return [*checks, *([_secure_boot(secure_boot, wanted)] if secure_boot else [])]
 
 
 def _release(wanted: Wanted) -> tuple[Release | None, Check]:
@@ -170,6 +177,23 @@ def _iommu(facts: HpuFacts) -> Check:
         "none",
         "the host layer sets it (role gaudi_host) and the next reboot brings it into force",
         advice=True,
+    )
+
+
+def _secure_boot(state: SecureBoot, wanted: Wanted) -> Check:
+    """A kernel that Secure Boot started rejects the driver unless the firmware trusts the key that signed it."""
+    reason = secure_boot_advice(state)
+    words = {True: "on", False: "off", None: "unknown"}
+    found = f"{words[state.enabled]}, the key {'trusted' if state.enrolled else 'not trusted'}"
+    return Check(
+        "Secure Boot",
+        reason is None,
+        "off, or on with a trusted key that signs the driver",
+        found if state.enabled else words[state.enabled],
+        "",
+        # A key that may well be trusted is no reason to refuse.
+        advice=wanted.prepares_enrolment or (state.certificate is not None and state.enrolled is None),
+        message=reason or "",
     )
 
 

@@ -62,6 +62,18 @@ options:
       unless_exists:
         description: Nothing is needed where this path exists, because what takes the space is there already.
         type: path
+  signing_key:
+    description: Private key that DKMS will sign the driver with, where it is not to be the one that DKMS is set to use.
+    type: path
+  signing_certificate:
+    description: Certificate of O(signing_key), in DER.
+    type: path
+  prepares_enrolment:
+    description:
+      - Whether a later task asks the firmware to enrol the certificate.
+      - A certificate that Secure Boot does not trust is then told and not refused.
+    type: bool
+    default: false
   kernel_root:
     description: Directory that holds the C(sys), C(proc) and C(dev) of the kernel to look at.
     type: path
@@ -142,7 +154,7 @@ hpu:
 import platform
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.gaudi3.scale.plugins.module_utils import hpu_facts
+from ansible_collections.gaudi3.scale.plugins.module_utils import hpu_facts, secure_boot
 from ansible_collections.gaudi3.scale.plugins.module_utils.checks import advice, as_results, failed, refusal
 from ansible_collections.gaudi3.scale.plugins.module_utils.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils.node_system import read_disks
@@ -165,8 +177,12 @@ def main() -> None:
             "cards": {"type": "int", "required": True},
             "allow_unsupported_os": {"type": "bool", "default": False},
             "disk_paths": {"type": "list", "elements": "dict", "default": [], "options": DISK_PATH},
+            "signing_key": {"type": "path"},
+            "signing_certificate": {"type": "path"},
+            "prepares_enrolment": {"type": "bool", "default": False},
             "kernel_root": {"type": "path", "default": "/"},
         },
+        required_together=[("signing_key", "signing_certificate")],
         supports_check_mode=True,
     )
     options = module.params
@@ -178,8 +194,11 @@ def main() -> None:
         group_releases=options["group_releases"],
         allow_mixed_releases=options["allow_mixed_releases"],
         allow_unsupported_os=options["allow_unsupported_os"],
+        prepares_enrolment=options["prepares_enrolment"],
     )
-    checks = preflight_checks(facts, read_disks(options["disk_paths"]), wanted)
+    own = options["signing_key"] or "", options["signing_certificate"] or ""
+    boot = secure_boot.read(run_process, "/", options["kernel_root"], *own)
+    checks = preflight_checks(facts, read_disks(options["disk_paths"]), wanted, boot)
     for sentence in advice(checks):
         module.warn(f"{platform.node()}: {sentence}")
     problems = failed(checks)

@@ -110,7 +110,7 @@ def log_path(root: Path, finished: bool = False) -> Path:
 
 def fails_writing(path: Path | None, text: str, output: str = "") -> Any:
     def run(argv: Any, **_more: Any) -> CommandResult:
-        assert list(argv) == ["dkms", "install", "-m", "habanalabs", "-v", VERSION, "-k", KERNEL]
+        assert list(argv) == ["dkms", "install", "--force", "-m", "habanalabs", "-v", VERSION, "-k", KERNEL]
         if path is not None:
             path.write_text(text)
         return CommandResult(10, output, "")
@@ -125,16 +125,18 @@ def test_a_failed_build_ends_in_the_first_error_and_the_end_of_the_log(tmp_path:
     first, *end = str(caught.value).splitlines()
     assert first.startswith(f"DKMS cannot build habanalabs {VERSION} for kernel {KERNEL} (")
     assert "device.c:17:10: fatal error: linux/aer.h: No such file or directory)" in first
-    assert first.endswith(f"the end of {log} is:")
+    kept = tmp_path / f"var/log/gaudi3_scale/dkms-{VERSION}-{KERNEL}.log"
+    assert first.endswith(f"its log is {kept}.")
+    assert kept.read_text() == log.read_text()
     assert end[-1] == "make: *** [Makefile:240: __sub-make] Error 2"
-    assert caught.value.facts["build_log"] == str(log)
+    assert caught.value.facts["build_log"] == str(kept)
 
 
 def test_only_the_last_lines_of_a_long_log_are_shown(tmp_path: Path) -> None:
     text = COMPILER + "".join(f"line {number}\n" for number in range(1000))
     with pytest.raises(GaudiError) as caught:
         install(VERSION, KERNEL, fails_writing(log_path(tmp_path), text), 60, str(tmp_path))
-    assert str(caught.value).splitlines()[1:] == [f"line {number}" for number in range(980, 1000)]
+    assert str(caught.value).splitlines()[2:] == [f"line {number}" for number in range(980, 1000)]
     assert "linux/aer.h" in str(caught.value)
 
 

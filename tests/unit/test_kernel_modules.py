@@ -134,14 +134,21 @@ def test_a_real_process_with_a_card_open_is_found(tmp_path: Path) -> None:
     assert find_holders(str(tmp_path)) == []
 
 
-def test_the_unit_of_a_holder_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("group", "unit"),
+    [
+        ("/system.slice/gaudi3-scale-job-demo.service", "gaudi3-scale-job-demo.service"),
+        ("/user.slice/user-1000.slice/session-3.scope", "session-3.scope"),
+        # systemctl of the system knows no such service: only its owner can stop it.
+        ("/user.slice/user-1000.slice/user@1000.service/app.slice/jupyter.service", "user@1000.service"),
+    ],
+)
+def test_the_unit_of_a_holder_is_named(tmp_path: Path, group: str, unit: str) -> None:
     process = tmp_path / "proc/4711"
     (process / "fd").mkdir(parents=True)
     (process / "fd/5").symlink_to(f"{os.path.realpath(tmp_path)}/dev/accel/accel0")
     (process / "fd/6").symlink_to(f"{os.path.realpath(tmp_path)}/dev/accelerator")
     write(process / "comm", "python3\n")
-    write(process / "cgroup", "0::/system.slice/gaudi3-scale-job-demo.service\n")
+    write(process / "cgroup", f"0::{group}\n")
     (tmp_path / "proc/self").mkdir()
-    assert find_holders(str(tmp_path), str(tmp_path / "proc")) == [
-        Holder(4711, "python3", "gaudi3-scale-job-demo.service", ("accel0",))
-    ]
+    assert find_holders(str(tmp_path), str(tmp_path / "proc")) == [Holder(4711, "python3", unit, ("accel0",))]

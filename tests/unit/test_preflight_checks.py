@@ -9,6 +9,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils.checks import advice,
 from ansible_collections.gaudi3.scale.plugins.module_utils.hpu_facts import gather
 from ansible_collections.gaudi3.scale.plugins.module_utils.node_system import Disk, System
 from ansible_collections.gaudi3.scale.plugins.module_utils.preflight_checks import Wanted, preflight_checks
+from ansible_collections.gaudi3.scale.plugins.module_utils.secure_boot import SecureBoot
 from ansible_collections.gaudi3.scale.tests.unit.healthy_node import ADDRESSES, HlSmi, write_kernel
 
 UBUNTU = System("ubuntu-24.04", "x86_64", "3.12.3", True)
@@ -174,3 +175,33 @@ def test_missing_pass_through_is_told_and_not_refused(node):
     checks = preflight_checks(node(command_line="quiet"), (), WANTED)
     assert failed(checks) == []
     assert "gaudi_host" in advice(checks)[0]
+
+
+KEYS = ("/mok.key", "/mok.der")
+
+
+@pytest.mark.parametrize(
+    ("state", "refused", "told"),
+    [
+        (SecureBoot(False), False, False),
+        (SecureBoot(None), False, False),
+        (SecureBoot(True, *KEYS, True, False), False, False),
+        (SecureBoot(True), True, False),
+        (SecureBoot(True, *KEYS, False, False), True, False),
+        (SecureBoot(True, *KEYS, False, True), True, False),
+        (SecureBoot(True, *KEYS), False, True),
+    ],
+)
+def test_secure_boot_without_a_trusted_key_is_refused_with_the_steps(node, state, refused, told):
+    checks = preflight_checks(node(), (), WANTED, state)
+    assert [check.name for check in failed(checks)] == ["Secure Boot"] * refused
+    assert len(advice(checks)) == told
+    if refused:
+        assert "Enroll MOK" in failed(checks)[0].sentence
+
+
+def test_a_key_that_a_later_layer_gets_enrolled_is_only_told(node):
+    wanted = replace(WANTED, prepares_enrolment=True)
+    checks = preflight_checks(node(), (), wanted, SecureBoot(True, *KEYS, False, False))
+    assert failed(checks) == []
+    assert "mokutil --import /mok.der" in advice(checks)[0]
