@@ -6,14 +6,22 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hpu_driver
-short_description: Build, hold and load the Gaudi kernel driver of one release
+short_description: Bring a node's Gaudi driver to one release, and back when that fails
 version_added: "0.1.0"
 description:
-  - Takes over where the package manager ends. The driver is built and installed by DKMS for the wanted kernels, its
-    packages are held at their version, and its modules are loaded now and at every boot, in the release's order.
-  - Never unloads a driver that is in use. When another release is loaded, this is reported together with what holds the
-    cards; see O(reload).
-  - A failed build is told with the first error and the last lines of the build log.
+  - Installs the vendor's packages at one release in one transaction and holds them, has DKMS build the driver for the
+    running kernel and for the one that boots next, and loads its modules now and at every boot, in the release's order.
+  - From another release it goes through these steps, each only where the node needs it. Finish what an interrupted
+    package manager left; install what is missing of the distribution; fetch the new packages, and those of the way
+    back; stop what holds the cards; unload the modules in the order of the loaded release; install; build; load; bring
+    the external ports up; verify that all cards came up; start what was stopped.
+  - What a killed build left in DKMS's tree is mended first; what belongs to no package is told and left alone. Where
+    Secure Boot would reject the modules, they are built and not loaded.
+  - When one of these steps fails after the first one that a job would notice, the node goes back to the release it had,
+    is verified, and the module fails with RV(state=rolled_back). When that fails too, it is RV(state=failed).
+  - C(/var/lib/gaudi3_scale/driver.json) tells how far a change came. A run after a power cut goes on from there. The
+    module goes on when the connection to the node is cut; a second run waits for its end.
+  - Needs the package repository to be registered, see M(gaudi3.scale.vault_repository).
 options:
   release:
     description: Release of the Gaudi software, with or without its build, for example V(1.24.1) or V(1.24.1-482).
@@ -24,29 +32,76 @@ options:
     type: dict
     default: {}
   packages:
-    description: The vendor's packages that have to be installed at the release's version, and that O(hold) is about.
+    description:
+      - The vendor's packages to install at the release. What else of the vendor is installed is brought to the same
+        release.
+    type: list
+    elements: str
+    default: []
+  os_packages:
+    description:
+      - Packages of the distribution that the driver is built with. V({kernel}) in a name stands for each of O(kernels).
     type: list
     elements: str
     default: []
   kernels:
-    description: Kernel releases to build for, for example V(6.8.0-45-generic). The running kernel when empty.
+    description:
+      - Kernel releases to build for, for example V(6.8.0-45-generic). When empty, the running one and the one that
+        boots next.
     type: list
     elements: str
     default: []
   hold:
     description:
-      - Whether C(apt-mark) holds O(packages), so that an upgrade of the whole system leaves them at their release.
+      - Whether the packages are held, so that an upgrade of the whole system leaves them at their release.
       - V(false) takes the hold of these packages away.
     type: bool
     default: true
+  hold_kernel:
+    description:
+      - Whether the packages that bring new kernels are held too, so that no unattended update boots into a kernel that
+        the driver was not built for. A held kernel gets no security fixes.
+      - V(false) leaves them as they are.
+    type: bool
+    default: false
+  signing_key:
+    description: Private key on the node that DKMS signs the modules with. DKMS's own where empty.
+    type: str
+    default: ""
+  signing_certificate:
+    description: Certificate of O(signing_key), in DER.
+    type: str
+    default: ""
+  enrolment_hash_file:
+    description:
+      - File on the node with what C(mokutil --generate-hash) printed. With it the firmware is asked to enrol the
+        certificate where Secure Boot does not trust it yet. A person confirms that on the console at the next start.
+    type: str
+    default: ""
   load_modules:
     description: Whether the modules have to be loaded now. They are loaded at the next boot in any case.
     type: bool
     default: true
   reload:
-    description: Whether the modules of another release may be unloaded for the wanted one, when nothing holds a card.
+    description:
+      - Whether a loaded driver of another release may be replaced, which takes the cards from whatever runs.
+      - V(false) refuses that before anything is changed.
     type: bool
     default: false
+  stop_holders:
+    description:
+      - Whether services and containers that hold a card are stopped before O(reload), and started again after it.
+      - Other processes are never ended; they are named, and nothing is changed.
+    type: bool
+    default: false
+  way_back:
+    description: Whether the packages of the release that a node has are fetched too, before anything is changed.
+    type: bool
+    default: true
+  cards:
+    description: Cards that have to come up after a change of release. As many as were there before when V(0).
+    type: int
+    default: 0
   kernel_root:
     description: Root of C(/proc), C(/sys) and C(/dev/accel), where the kernel and the cards are read.
     type: path
@@ -55,34 +110,41 @@ options:
     description: Seconds that the build for one kernel may take.
     type: int
     default: 1800
-  failed_install:
-    description:
-      - The package manager's message, when its transaction failed.
-      - The module then changes nothing and fails with the reason. This is the end of the build log when a package's
-        script could not build the driver, and otherwise this message.
-    type: str
-    default: ""
+  lock_timeout:
+    description: Seconds to wait for another package manager, or for another run of this module.
+    type: int
+    default: 300
+  settle_timeout:
+    description: Seconds that the cards may take to come up after the driver was loaded.
+    type: int
+    default: 120
 attributes:
   check_mode:
     support: full
-    description:
-      - Nothing is built, marked or loaded. Packages that are not installed yet are taken as installed, so that a first
-        run can be shown in whole.
+    description: Shows the steps. Nothing is fetched, so it does not see that a package is not to be had.
   diff_mode:
     support: full
-    description: Shows the list of modules for the boot, and the driver's builds, holds and loaded modules.
+    description: Shows packages, holds, DKMS builds, the list of modules for the boot, and the loaded modules.
 seealso:
   - module: gaudi3.scale.vault_repository
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: The driver of one release, for the running kernel
+- name: The driver of one release
   gaudi3.scale.hpu_driver:
     release: 1.24.1
     packages: [habanalabs-dkms, habanalabs-firmware]
+    os_packages: [dkms, "linux-headers-{kernel}"]
 
-- name: Also for the kernel of the next boot, without loading anything now
+- name: Another release on a node that is drained
+  gaudi3.scale.hpu_driver:
+    release: 1.23.0
+    reload: true
+    stop_holders: true
+    cards: 8
+
+- name: Into an image, where no card is
   gaudi3.scale.hpu_driver:
     release: 1.24.1
     kernels: [6.8.0-45-generic, 6.8.0-48-generic]
@@ -90,6 +152,14 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+state:
+  description:
+    - What was done, or would be in check mode. V(unchanged), V(installed), V(upgraded) or V(downgraded).
+    - With a failure V(refused) (no package and no module was changed), V(rolled_back) or V(failed). Absent when a step
+      failed that no job would notice, such as a package that cannot be fetched.
+  type: str
+  returned: always
+  sample: upgraded
 release:
   description: The release without its build.
   type: str
@@ -100,6 +170,15 @@ package_version:
   type: str
   returned: success
   sample: 1.24.1-482
+previous_release:
+  description: Version of the packages that the node had before, also before an interrupted run. Null on a new node.
+  type: str
+  returned: success, or when the node went back to it
+  sample: 1.23.0-695
+reason:
+  description: Why the node did not reach the release, without what followed.
+  type: str
+  returned: when the node went back, or could not
 kernels:
   description: The kernels that the driver is built for.
   type: list
@@ -112,7 +191,7 @@ steps:
   returned: success
   sample: [build 6.8.0-45-generic, load habanalabs_compat habanalabs]
 loaded:
-  description: The release's modules that are loaded, in load order.
+  description: The driver's modules that are loaded.
   type: list
   elements: str
   returned: success
@@ -126,7 +205,7 @@ reload_required:
   type: bool
   returned: success
 holders:
-  description: The processes that hold cards, where RV(reload_required).
+  description: The processes that held cards, where another release was loaded.
   type: list
   elements: dict
   returned: success
@@ -144,16 +223,23 @@ holders:
       description: Names below C(/dev/accel).
       type: list
       elements: str
+not_started:
+  description: A sentence for each service or container that was stopped and did not start again.
+  type: list
+  elements: str
+  returned: success
 held:
-  description: Those of O(packages) that are held.
+  description: The packages that are held.
   type: list
   elements: str
   returned: success
 build_log:
-  description: Path of the build log.
+  description: Path of a copy of the build log on the node.
   type: str
   returned: when a build failed
 """
+
+import signal
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -161,6 +247,8 @@ from ..module_utils import driver_state
 from ..module_utils.commands import run_process
 from ..module_utils.driver_plan import DriverOptions
 from ..module_utils.errors import GaudiError
+
+SIGNING = ("signing_key", "signing_certificate", "enrolment_hash_file")
 
 
 def main() -> None:
@@ -170,22 +258,27 @@ def main() -> None:
             "release": {"type": "str", "required": True},
             "release_overrides": {"type": "dict", "default": {}},
             "packages": strings,
+            "os_packages": strings,
             "kernels": strings,
             "hold": {"type": "bool", "default": True},
+            "hold_kernel": {"type": "bool", "default": False},
+            **{name: {"type": "str", "default": "", "no_log": False} for name in SIGNING},
             "load_modules": {"type": "bool", "default": True},
             "reload": {"type": "bool", "default": False},
+            "stop_holders": {"type": "bool", "default": False},
+            "way_back": {"type": "bool", "default": True},
+            "cards": {"type": "int", "default": 0},
             "kernel_root": {"type": "path", "default": "/"},
             "build_timeout": {"type": "int", "default": 1800},
-            "failed_install": {"type": "str", "default": ""},
+            "lock_timeout": {"type": "int", "default": 300},
+            "settle_timeout": {"type": "int", "default": 120},
         },
         supports_check_mode=True,
     )
-    failed_install = module.params.pop("failed_install")
-    options = DriverOptions(**module.params)
+    # A connection that is cut must not leave the node between two releases.
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        if failed_install:
-            raise driver_state.explain_failed_install(options, failed_install, run_process)
-        result = driver_state.converge(options, run_process, module.check_mode)
+        result = driver_state.converge(DriverOptions(**module.params), run_process, module.check_mode)
     except GaudiError as error:
         module.fail_json(msg=str(error), **error.facts)
     for warning in result.pop("warnings"):

@@ -1,0 +1,45 @@
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The filter gaudi3.scale.upgrade_row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ansible_collections.gaudi3.scale.plugins.module_utils.upgrade_row import upgrade_row
+
+DOCUMENTATION = r"""
+name: upgrade_row
+short_description: One node's line in the table at the end of the playbook upgrade_driver
+version_added: "0.1.0"
+description:
+  - Reads what the playbook C(gaudi3.scale.upgrade_driver) kept of a node in C(upgrade_result).
+  - A node that the playbook did not come to has a line too.
+options:
+  _input:
+    description: The node's variables, as C(hostvars) has them.
+    type: dict
+    required: true
+author: The gaudi3.scale authors (@gaudi3-scale)
+"""
+
+EXAMPLES = r"""
+- name: Rows of all nodes
+  ansible.builtin.debug:
+    msg: "{{ groups.gaudi | map('extract', hostvars) | map('gaudi3.scale.upgrade_row') }}"
+"""
+
+RETURN = r"""
+_value:
+  description: The row, a value for each column; V(reason) is a sentence where something is wrong.
+  type: dict
+"""
+
+
+class FilterModule:
+    """What Ansible finds here."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        return {"upgrade_row": upgrade_row}
