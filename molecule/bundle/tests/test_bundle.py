@@ -1,0 +1,258 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""A bundle from the connected host node2, and node1, which can reach that host and nothing else.
+
+The tests run in file order: the node is installed by the last ones, from a bundle that was damaged and mended before.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import ansible_runner
+import pytest
+import testinfra
+from testinfra.host import Host
+
+ROOT = Path(__file__).resolve().parents[3]
+INVENTORY = ROOT / "inventories" / "sandbox"
+BUNDLE = "/srv/molecule_bundle"
+PORT = 8090
+VERSION = "1.24.1-482"
+PACKAGES = "dpkg-query -W -f '${Package} ${Version} ${Status}\\n'"
+# A package of the vendor's, and one of the distribution's that it depends on.
+VENDOR = f"debian/bookworm/pool/main/h/habanalabs-dkms_{VERSION}_all.deb"
+pytestmark = pytest.mark.usefixtures("built")
+LAYERS = ("driver", "container_runtime", "training_stack")
+
+
+@dataclass(frozen=True)
+class Play:
+    """How a run ended. ``said`` is what the first failing task said, ``items`` the results of a loop by its item."""
+
+    ok: bool
+    said: str
+    changed: int
+    items: Mapping[str, dict[str, Any]]
+    output: str
+
+
+@pytest.fixture(scope="module")
+def hosts() -> dict[str, Host]:
+    ssh_config = str(ROOT / ".config" / "molecule" / "ssh_config")
+    found = testinfra.get_hosts(["ansible://gaudi"], ansible_inventory=str(INVENTORY), ssh_config=ssh_config, sudo=True)
+    return {host.backend.hostname: host for host in found}
+
+
+@pytest.fixture(scope="module")
+def connected(hosts: dict[str, Host]) -> Host:
+    return hosts["node2"]
+
+
+@pytest.fixture(scope="module")
+def node(hosts: dict[str, Host]) -> Host:
+    """node1, without a way to the vault, to the distribution's mirrors, or to any other place outside."""
+    host = hosts["node1"]
+    vault = host.check_output("getent hosts vault.sandbox.internal").split()[0]
+    host.check_output(f"ip route del default; ip route replace unreachable {vault}")
+    assert host.run(f"python3 -c 'import socket; socket.create_connection((\"{vault}\", 80), 3)'").rc != 0
+    return host
+
+
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("runner")
+
+
+def play(scratch: Path, *playbooks: str, **variables: object) -> Play:
+    """Run playbooks of the collection, one after the other."""
+    result = ansible_runner.run(
+        private_data_dir=str(scratch),
+        playbook=[{"import_playbook": f"gaudi3.scale.{name}"} for name in playbooks],
+        inventory=str(INVENTORY),
+        extravars={"bundle_host": "node2", "bundle_path": BUNDLE, "bundle_port": PORT, **variables},
+        envvars={
+            "ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".collections"),
+            "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
+            "GAUDI_SANDBOX": os.environ["GAUDI_SANDBOX"],
+            "PATH": os.environ["PATH"],
+        },
+        quiet=True,
+    )
+    failed = [event["event_data"]["res"] for event in result.events if event["event"] == "runner_on_failed"]
+    items = [event["event_data"]["res"] for event in result.events if event["event"] == "runner_item_on_ok"]
+    return Play(
+        result.rc == 0,
+        str(failed[0].get("msg", "")) if failed else "",
+        sum(result.stats.get("changed", {}).values()),
+        {str(item["item"]): item for item in items if isinstance(item.get("item"), str)},
+        result.stdout.read()[-6000:],
+    )
+
+
+def fetched(build: Play) -> dict[str, int]:
+    """How many files each part fetched, those that fetched any; ``files`` has the checkout, which somebody may edit."""
+    return {part: item["new_files"] for part, item in build.items.items() if item.get("new_files") and part != "files"}
+
+
+@contextmanager
+def kept(host: Host, *paths: str) -> Iterator[None]:
+    """Whatever happens to these files of the bundle, they are back afterwards, with their times."""
+    names = " ".join(f"'{path}'" for path in paths)
+    host.check_output(f"cd {BUNDLE} && tar -cf /root/kept.tar {names}")
+    try:
+        yield
+    finally:
+        host.check_output(f"cd {BUNDLE} && tar -xf /root/kept.tar")
+
+
+def flip(host: Host, path: str) -> None:
+    """Another byte in the middle: neither the size nor the name tells."""
+    host.check_output(f"printf x | dd of={BUNDLE}/{path} bs=1 seek=500 conv=notrunc status=none")
+
+
+def dkms(host: Host) -> str:
+    """The distribution's dkms below the bundle."""
+    path: str = host.check_output(f"cd {BUNDLE} && ls gaudi3_scale/distribution/pool/bookworm/dkms_*.deb")
+    return path
+
+
+def site(**more: object) -> dict[str, object]:
+    """One variable makes a node of the site install from the bundle; the sandbox names an index, a site need not."""
+    address = {"gaudi_vault_url": f"http://node2:{PORT}", "gaudi_training_stack_index_url": ""}
+    return {**address, "gaudi_hosts": "node1", **more}
+
+
+@pytest.fixture(scope="module")
+def built(scratch: Path) -> Play:
+    result = play(scratch, "build_bundle")
+    assert result.ok, result.output
+    return result
+
+
+def test_a_bundle_is_gathered_and_sound(built: Play, scratch: Path, connected: Host) -> None:
+    assert min(built.items[part]["files"] for part in ("keys", "packages", "pytorch", "wheels", "files")) >= 1
+    assert built.items["distribution"]["files"] > 100
+    verified = play(scratch, "verify_bundle")
+    assert verified.ok and verified.changed == 0, verified.output
+    # As somebody checks it who has nothing of ours.
+    assert connected.run(f"cd {BUNDLE} && sha256sum --check --quiet gaudi3_scale/SHA256SUMS").rc == 0
+
+
+def test_the_collection_in_it_can_be_installed(connected: Host, tmp_path: Path) -> None:
+    archive = tmp_path / "collection.tar.gz"
+    path = connected.check_output(f"ls {BUNDLE}/gaudi3_scale/collections/gaudi3-scale-*.tar.gz")
+    archive.write_bytes(connected.file(path).content)
+    command = [
+        "ansible-galaxy",
+        "collection",
+        "install",
+        "--offline",
+        "--force",
+        str(archive),
+        "-p",
+        str(tmp_path / "here"),
+    ]
+    subprocess.run(command, check=True, capture_output=True)
+    assert (tmp_path / "here/ansible_collections/gaudi3/scale/playbooks/site.yml").is_file()
+
+
+def test_a_wrong_checksum_is_one_sentence(scratch: Path, connected: Host) -> None:
+    path = dkms(connected)
+    with kept(connected, path):
+        flip(connected, path)
+        result = play(scratch, "verify_bundle")
+    assert not result.ok and result.changed == 0
+    assert result.said == (
+        f"The bundle {BUNDLE} is not as its manifest says: {path} is changed or cut short; copy it again, or run "
+        "build_bundle again."
+    )
+
+
+def test_a_missing_file_is_one_sentence(scratch: Path, connected: Host) -> None:
+    with kept(connected, VENDOR):
+        connected.check_output(f"rm {BUNDLE}/{VENDOR}")
+        result = play(scratch, "verify_bundle")
+    assert not result.ok and f"{VENDOR} is missing; copy it again" in result.said
+
+
+def test_a_manifest_that_nobody_signed_is_one_sentence(scratch: Path, connected: Host) -> None:
+    manifest = "gaudi3_scale/bundle.json"
+    with kept(connected, manifest):
+        connected.check_output(f"sed -i 's/debian12/debian11/' {BUNDLE}/{manifest}")
+        result = play(scratch, "verify_bundle")
+    assert not result.ok
+    assert result.said == (f"{BUNDLE}/{manifest} does not fit its signature; somebody changed it, or copy it again.")
+
+
+def test_a_manifest_of_another_key_is_refused_by_its_fingerprint(scratch: Path, connected: Host) -> None:
+    trusted = connected.check_output(f"gpg --show-keys --with-colons {BUNDLE}/gaudi3_scale/key.asc | grep ^fpr")
+    fingerprint = trusted.split(":")[9]
+    assert play(scratch, "verify_bundle", bundle_fingerprint=fingerprint).ok
+    manifest, key = "gaudi3_scale/bundle.json", "gaudi3_scale/key.asc"
+    with kept(connected, manifest, f"{manifest}.asc", key):
+        connected.check_output(
+            "export GNUPGHOME=$(mktemp -d) && "
+            "gpg -q --batch --passphrase '' --quick-generate-key stranger ed25519 sign && "
+            f"cd {BUNDLE} && gpg -q --yes --armor --detach-sign -o {manifest}.asc {manifest} && "
+            f"gpg --armor --export > {key} && gpgconf --kill all && rm -r $GNUPGHOME"
+        )
+        result = play(scratch, "verify_bundle", bundle_fingerprint=fingerprint)
+    assert not result.ok
+    assert f"not by {fingerprint}; it is not the one you mean, or somebody changed it." in result.said
+
+
+def test_only_what_is_damaged_is_fetched_again(scratch: Path, connected: Host) -> None:
+    flip(connected, dkms(connected))
+    connected.check_output(f"rm {BUNDLE}/{VENDOR}")
+    mended = play(scratch, "build_bundle")
+    assert mended.ok, mended.output
+    assert fetched(mended) == {"packages": 1, "distribution": 1}
+
+
+def test_a_node_refuses_a_damaged_package(scratch: Path, connected: Host, node: Host) -> None:
+    served = play(scratch, "serve_bundle")
+    assert served.ok, served.output
+    before = node.check_output(PACKAGES)
+    path = dkms(connected)
+    with kept(connected, path):
+        flip(connected, path)
+        result = play(scratch, "driver", **site())
+    assert not result.ok and "Hash Sum mismatch" in result.said and "\n" not in result.said, result.said
+    assert node.check_output(PACKAGES) == before
+    with kept(connected, VENDOR):
+        flip(connected, VENDOR)
+        result = play(scratch, "driver", **site())
+    assert not result.ok and "habanalabs-dkms" in result.said and "\n" not in result.said, result.said
+    assert node.check_output(PACKAGES) == before
+
+
+def test_a_node_that_reaches_nothing_else_is_installed(scratch: Path, node: Host) -> None:
+    result = play(scratch, *LAYERS, **site())
+    assert result.ok and result.changed, result.output
+    packages = node.check_output(PACKAGES)
+    for name in ("habanalabs-dkms", "habanalabs-graph", "habanalabs-container-runtime"):
+        assert f"{name} {VERSION} hold ok installed" in packages
+    assert f"habanalabs/{VERSION}" in node.check_output("dkms status")
+    assert "habanalabs" in node.check_output("lsmod")
+    python = "/opt/gaudi3_scale/venv/bin/python"
+    assert node.check_output(f"{python} -c 'import torch, lightning; print(torch.__version__)'").startswith("2.13")
+    conf = node.file("/opt/gaudi3_scale/venv/pip.conf").content_string
+    assert f"index-url = http://node2:{PORT}/api/pypi/gaudi-python/simple\n" in conf
+
+
+@pytest.mark.usefixtures("node")
+def test_a_second_run_changes_nothing(scratch: Path) -> None:
+    result = play(scratch, *LAYERS, **site())
+    assert result.ok and result.changed == 0, result.output
+
+
+def test_the_server_is_taken_away(scratch: Path, connected: Host) -> None:
+    assert play(scratch, "serve_bundle", bundle_serve=False).ok
+    assert connected.run("systemctl cat gaudi3-scale-bundle.service").rc != 0

@@ -1,0 +1,72 @@
+#!/usr/bin/python
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: collection_archive
+short_description: Make the archive of an installed collection
+version_added: "0.1.0"
+description:
+  - Writes a collection, as it is installed or as a checkout, to the archive that C(ansible-galaxy collection install)
+    takes. So what runs here can be installed where there is no internet.
+  - The archive has the same bytes each time.
+options:
+  source:
+    description: Directory of the collection.
+    type: path
+    required: true
+  path:
+    description: Directory for the archive.
+    type: path
+    required: true
+attributes:
+  check_mode:
+    support: full
+    description: Writes nothing.
+  diff_mode:
+    support: none
+    description: The archive is binary.
+author: The gaudi3.scale authors (@gaudi3-scale)
+"""
+
+EXAMPLES = r"""
+- name: This collection, for another controller
+  gaudi3.scale.collection_archive:
+    source: "{{ playbook_dir }}/.."
+    path: /tmp
+  delegate_to: localhost
+"""
+
+RETURN = r"""
+archive:
+  description: Path of the archive. Empty in check mode.
+  type: str
+  returned: success
+  sample: /tmp/gaudi3-scale-0.1.0.tar.gz
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils.collection_archive import archive
+from ..module_utils.commands import run_process
+from ..module_utils.errors import GaudiError
+
+
+def main() -> None:
+    module = AnsibleModule(
+        argument_spec={"source": {"type": "path", "required": True}, "path": {"type": "path", "required": True}},
+        supports_check_mode=True,
+    )
+    if module.check_mode:
+        module.exit_json(changed=True, archive="")
+    try:
+        result = archive(module.params["source"], module.params["path"], run_process)
+    except GaudiError as error:
+        module.fail_json(msg=str(error), **error.facts)
+    module.exit_json(changed=True, archive=result)
+
+
+if __name__ == "__main__":
+    main()
