@@ -12,18 +12,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
-import ansible_runner
-
-from benchmarks.playbook_events import PlayCount, count_plays
-
-ROOT = Path(__file__).resolve().parent.parent
-SANDBOX = "gaudi3-bench"
+from benchmarks.playbook_run import run, sandbox, show
 
 
 def main() -> int:
@@ -40,52 +32,11 @@ def main() -> int:
 
 def measure(nodes: int) -> list[dict[str, object]]:
     """First and second run on ``nodes`` virgin nodes."""
-    sandbox("up", "--name", SANDBOX, "--nodes", str(nodes))
+    sandbox("up", "--nodes", str(nodes))
     try:
-        return [show(nodes, label, *run_site()) for label in ("first", "second")]
+        return [show(nodes, label, *run("site")) for label in ("first run", "second run")]
     finally:
-        sandbox("down", "--name", SANDBOX)
-
-
-def sandbox(*arguments: str) -> None:
-    subprocess.run([sys.executable, "-m", "sandbox", *arguments], cwd=ROOT, check=True)
-
-
-def run_site() -> tuple[str, list[PlayCount]]:
-    """One run of the playbook: ansible-runner's status, and the counts per play."""
-    with tempfile.TemporaryDirectory() as private:
-        run = ansible_runner.run(
-            private_data_dir=private,
-            project_dir=str(ROOT),
-            playbook="playbooks/site.yml",
-            inventory=str(ROOT / "inventories" / "sandbox"),
-            envvars={"GAUDI_SANDBOX": SANDBOX, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "PATH": search_path()},
-            quiet=True,
-        )
-        if run.rc:
-            print(run.stdout.read()[-4000:], file=sys.stderr)
-        return run.status, count_plays(run.events)
-
-
-def search_path() -> str:
-    """The programs of this Python's own environment first, also where nobody activated it."""
-    return f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-
-
-def show(nodes: int, label: str, status: str, plays: list[PlayCount]) -> dict[str, object]:
-    """Print one table; returns the same figures."""
-    print(f"\n{nodes} node(s), {label} run: {status}")
-    print(f"{'layer':28} {'tasks':>6} {'on a node':>10} {'changed':>8} {'seconds':>8}")
-    total = PlayCount(
-        "total",
-        sum(play.tasks for play in plays),
-        sum(play.remote_per_host for play in plays),
-        sum(play.changed for play in plays),
-        sum(play.seconds for play in plays),
-    )
-    for play in [*plays, total]:
-        print(f"{play.name:28} {play.tasks:6} {play.remote_per_host:10} {play.changed:8} {play.seconds:8.1f}")
-    return {"nodes": nodes, "run": label, "status": status, "plays": [vars(play) for play in [*plays, total]]}
+        sandbox("down")
 
 
 if __name__ == "__main__":
