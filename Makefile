@@ -37,8 +37,8 @@ sanity: setup-test ## ansible-test sanity
 molecule: setup-test ## One scenario a role, on the shared two-node sandbox
 	@$(GATES) sandbox molecule
 
-integration: setup-test ## What needs the sandbox beside Molecule: the installed collection, bad input
-	@$(GATES) artifact sandbox site faults teardown
+integration: setup-test ## What needs the sandbox beside Molecule's roles: the installed collection, bad input, upgrades
+	@$(GATES) artifact sandbox site firmware faults slurm-drain teardown upgrade bundle rhel
 
 .PHONY: format changelog build clean
 format: setup-test ## Format the Python files

@@ -48,7 +48,7 @@ def test_every_module_was_announced() -> None:
 
 def release_defaults() -> list[Any]:
     found = []
-    for path in sorted([*(ROOT / "roles").glob("*/defaults/main.yml"), *(ROOT / "playbooks").glob("*.yml")]):
+    for path in sorted([*(ROOT / "roles").glob("*/defaults/main.yml"), *(ROOT / "playbooks").rglob("*.yml")]):
         for release in RELEASE_DEFAULT.findall(path.read_text(encoding="utf-8")):
             found.append(pytest.param(release, id=path.relative_to(ROOT).as_posix()))
     return found

@@ -25,13 +25,13 @@ LAYERS = (
 TEST_SANDBOX = os.environ.get("GAUDI_TEST_SANDBOX", f"gaudi3-test-{sha256(str(ROOT).encode()).hexdigest()[:4]}")
 
 
-def molecule(scenario: str) -> tuple[str, ...]:
-    """One scenario on the shared nodes, with Molecule's own state kept below build/."""
+def molecule(scenario: str, destroy: str = "never") -> tuple[str, ...]:
+    """One scenario, on the shared nodes where it makes none, with Molecule's own state kept below build/."""
     settings = (
         f"GAUDI_TEST_SANDBOX={TEST_SANDBOX}",
         f"MOLECULE_EPHEMERAL_DIRECTORY={ROOT / 'build' / 'molecule' / scenario}",
     )
-    return ("env", *settings, "molecule", "test", "--scenario-name", scenario, "--destroy", "never")
+    return ("env", *settings, "molecule", "test", "--scenario-name", scenario, "--destroy", destroy)
 
 
 GATES = (
@@ -74,6 +74,40 @@ GATES = (
         needs=("site",),
         limit=1800,
     ),
+    Gate(
+        "firmware",
+        "cards' firmware shown, refused, written, cut off and taken up again",
+        (molecule("firmware"),),
+        needs=("site",),
+        limit=1200,
+    ),
     Gate("faults", "bad input: one sentence, nothing touched", (molecule("faults"),), needs=("sandbox",), limit=1800),
+    Gate(
+        "slurm-drain",
+        "a real Slurm: our drains are lifted, somebody else's stays",
+        (molecule("slurm_drain"),),
+        needs=("sandbox",),
+        limit=1200,
+    ),
     Gate("teardown", "the tests' nodes are removed", (("python", "-m", "sandbox", "down", "--name", TEST_SANDBOX),)),
+    Gate(
+        "upgrade",
+        "three nodes up and down with faults injected: back, resumed, named",
+        (("env", f"GAUDI_UPGRADE_SANDBOX={TEST_SANDBOX}-upgrade", *molecule("upgrade", destroy="always")),),
+        needs=("artifact",),
+        limit=2400,
+    ),
+    Gate(
+        "bundle",
+        "a bundle built, damaged, mended, served, and installed from without any other network",
+        (("env", f"GAUDI_BUNDLE_SANDBOX={TEST_SANDBOX}-bundle", *molecule("bundle", destroy="always")),),
+        needs=("artifact",),
+        limit=1800,
+    ),
+    Gate(
+        "rhel",
+        "real dnf, rpm and DKMS on a node that stands in for RHEL 9",
+        (("env", f"GAUDI_RHEL_SANDBOX={TEST_SANDBOX}-rhel", *PYTEST, "tests/rhel"),),
+        limit=1200,
+    ),
 )
