@@ -148,7 +148,7 @@ def _put_away_logs(paths: JobPaths) -> None:
     """Give the new run empty logs, and keep those of a few runs before."""
     old = [path for path in map(Path, (paths.agent_log, paths.metrics, paths.ranks)) if path.exists()]
     if old:
-        target = Path(paths.earlier, f"{time.strftime('%Y%m%dT%H%M%S')}.{time.time_ns() % 10**9:09}")
+        target = Path(paths.earlier, _sortable(time.time_ns()))
         target.mkdir(parents=True, exist_ok=True)
         for path in old:
             path.rename(target / path.name)
@@ -156,6 +156,12 @@ def _put_away_logs(paths: JobPaths) -> None:
             shutil.rmtree(path)
     for marker in (paths.started, paths.ended, paths.stop_requested):
         Path(marker).unlink(missing_ok=True)
+
+
+def _sortable(nanoseconds: int) -> str:
+    """A time in UTC whose names sort as the times do: 20261121T172311.042000000Z."""
+    seconds, rest = divmod(nanoseconds, 10**9)
+    return f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime(seconds))}.{rest:09}Z"
 
 
 def _make_directories(job: Job, paths: JobPaths) -> None:

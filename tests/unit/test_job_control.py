@@ -249,3 +249,17 @@ def test_forgetting_keeps_checkpoints_and_logs(job, paths, unit):
     assert Path(paths.metrics).exists()
     assert not Path(paths.unit_file).exists()
     assert remove(paths, unit, check_mode=False)["changed"] is False
+
+
+def test_logs_set_aside_within_two_seconds_keep_their_order(job, paths, unit, monkeypatch):
+    """The end of one second and the beginning of the next: the name comes from one look at the clock."""
+    ticks = iter(range(1_700_000_000_900_000_000, 1_700_000_002_000_000_000, 100_000_000))
+    monkeypatch.setattr(job_control.time, "time_ns", lambda: next(ticks))
+    for number in range(4):
+        launch(job, paths, unit)
+        Path(paths.metrics).write_text(str(number))
+        unit.end("exit-code", "exited", "1")
+    launch(job, paths, unit)
+    kept = sorted(Path(paths.earlier).iterdir())
+    assert [(path / "metrics.jsonl").read_text() for path in kept] == ["0", "1", "2", "3"]
+    assert kept[0].name == "20231114T221320.900000000Z"
