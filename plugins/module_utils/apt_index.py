@@ -12,7 +12,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Iterator, Mapping, NamedTuple, Sequence
 
-from .commands import Run
+from .commands import Run, last_line
 from .errors import GaudiError
 
 
@@ -72,7 +72,7 @@ def packages_text(root: str, pool: str, run: Run) -> str:
     for path in sorted(Path(root, pool).rglob("*.deb")):
         done = run(["dpkg-deb", "--field", str(path)])
         if done.rc != 0:
-            said = (done.stderr.strip().splitlines() or ["no message"])[-1]
+            said = last_line(done.stderr)
             raise GaudiError(f"{path} is not a usable Debian package ({said}); remove it and build again.")
         described = {
             "Filename": path.relative_to(root).as_posix(),

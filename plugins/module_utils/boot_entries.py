@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from .commands import Run
+from .commands import Run, last_line
 from .errors import GaudiError
 
 RECORD = "gaudi3_scale/kernel_arguments"
@@ -54,7 +54,7 @@ def read_entries(run: Run) -> dict[str, list[str]]:
     done = run(["grubby", "--info=ALL"])
     entries = parse_entries(done.stdout)
     if done.rc != 0 or not entries:
-        reason = (done.stderr.strip().splitlines() or ["it names no boot entry"])[-1]
+        reason = last_line(done.stderr, "it names no boot entry")
         raise GaudiError(f"grubby --info=ALL fails: {reason}; repair the node's boot entries and run again.")
     return entries
 
@@ -65,5 +65,5 @@ def apply(change: EntryChange, run: Run) -> None:
     words += [f"--remove-args={' '.join(change.remove)}"] if change.remove else []
     done = run(["grubby", "--update-kernel=ALL", *words])
     if done.rc != 0:
-        reason = ((done.stderr + done.stdout).strip().splitlines() or ["no message"])[-1]
+        reason = last_line(done.stderr + done.stdout)
         raise GaudiError(f"grubby {' '.join(words)} failed: {reason}; repair the node's boot entries and run again.")

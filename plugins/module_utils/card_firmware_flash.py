@@ -19,7 +19,7 @@ from .card_firmware import FAILED, WRITING, WRITTEN, FlashCard, Spi, Unreadable,
 from .card_firmware_node import FLASH_UNIT, TOOL, read_cards, spi_of_tool
 from .card_firmware_plan import FirmwareNode, FirmwareOptions, Step
 from .card_firmware_record import Note, Record, says_done
-from .commands import Run
+from .commands import Run, last_line
 from .errors import GaudiError
 from .fabric_ports import UNIT as PORTS_UNIT
 from .rendered_files import read_text
@@ -141,9 +141,9 @@ def _flash_one(card: FlashCard, bench: Bench, record: Record) -> Record:
     if done.rc == 0 and (says_done(said) or parse_spi(spi_of_tool(card.pci_address, bench.run)) == bench.target):
         return noted(WRITTEN)
     noted(FAILED)
-    lines = (said or done.stderr or done.stdout).strip().splitlines() or ["no message"]
+    reason = last_line(said or done.stderr or done.stdout)
     raise GaudiError(
-        f"{TOOL} did not finish with {card} (exit {done.rc}: {lines[-1]}); no other card was touched after it, and the "
+        f"{TOOL} did not finish with {card} (exit {done.rc}: {reason}); no other card was touched after it, and the "
         "modules stay unloaded: keep the node powered and unbooted, see the log, then run again.",
         log=str(log),
         exit=done.rc,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Iterable, Sequence
 
-from .commands import Run
+from .commands import Run, last_line
 from .errors import GaudiError
 from .kernel_modules import Holder
 
@@ -59,5 +59,5 @@ def _tell(verb: str, unit: str, run: Run) -> None:
     command = [_ENGINES[container["prefix"]], verb, container["id"]] if container else ["systemctl", verb, unit]
     done = run(command)
     if done.rc != 0:
-        said = ((done.stderr or done.stdout).strip().splitlines() or ["no reason given"])[-1].rstrip(".")
+        said = last_line(done.stderr or done.stdout, "no reason given").rstrip(".")
         raise GaudiError(f"{' '.join(command)} failed: {said}; {verb} it by hand, then run again.", unit=unit)

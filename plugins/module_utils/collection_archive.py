@@ -12,7 +12,7 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-from .commands import Run
+from .commands import Run, last_line
 from .errors import GaudiError
 
 # Beside the Python that runs this, wherever the search path leads.
@@ -34,7 +34,7 @@ def archive(source: str, directory: str, run: Run) -> str:
         done = run(build, env={"LC_ALL": "C.UTF-8"})
         built = sorted(Path(scratch).glob("*.tar.gz"))
         if done.rc != 0 or not built:
-            said = (done.stderr.strip().splitlines() or ["no message"])[-1]
+            said = last_line(done.stderr)
             raise GaudiError(f"ansible-galaxy cannot build the collection in {source}: {said}.", rc=done.rc)
         with tarfile.open(built[0]) as made:
             _extract(made, Path(scratch, "content"))

@@ -17,6 +17,11 @@ class CommandResult(NamedTuple):
     stderr: str
 
 
+def last_line(text: str, otherwise: str = "no message") -> str:
+    """The last line of what a program said, which is nearly always its reason; ``otherwise`` where it said nothing."""
+    return (text.strip().splitlines() or [otherwise])[-1]
+
+
 class Run(Protocol):
     """Run ``argv`` and return its result; never raises for a failing, missing or slow program."""
 

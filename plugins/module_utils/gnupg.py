@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Iterator
 
-from .commands import CommandResult, Run
+from .commands import CommandResult, Run, last_line
 from .errors import GaudiError
 from .openpgp import armoured, binary
 
@@ -55,7 +55,7 @@ def gpg(directory: str, run: Run, *arguments: str) -> str:
     if done.rc == 127:
         raise GaudiError("gpg is not installed, and the repository has to be signed; install the package gnupg.")
     if done.rc != 0:
-        said = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        said = last_line(done.stderr)
         raise GaudiError(f"gpg cannot {' '.join(arguments[:1]).lstrip('-') or 'run'}: {said}.", rc=done.rc)
     return done.stdout
 

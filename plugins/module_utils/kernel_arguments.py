@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from . import boot_entries, grub_settings
-from .commands import Run
+from .commands import Run, last_line
 from .errors import GaudiError
 from .host_node import Node, Setting
 from .kernel_values import value_difference
@@ -47,7 +47,7 @@ def update_menu(
         done = run(["update-grub"])
         if done.rc != 0:
             _put_back(change)
-            last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+            last = last_line(done.stderr)
             raise GaudiError(
                 f"update-grub failed and {_drop_in(node)} is as it was: {last}; repair GRUB's files and run again.",
                 stderr=done.stderr,

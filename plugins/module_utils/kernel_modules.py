@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Iterable, Mapping, Sequence
 
-from .commands import Run
+from .commands import Run, last_line
 from .errors import GaudiError
 from .rendered_files import read_text
 
@@ -66,7 +66,7 @@ def load(name: str, run: Run) -> None:
     """``modprobe`` one module."""
     done = run(["modprobe", name])
     if done.rc != 0:
-        said = _last_line(done.stderr or done.stdout)
+        said = last_line(done.stderr or done.stdout)
         raise GaudiError(f"The module {name} cannot be loaded ({said}); {_remedy(said)}.", module=name)
 
 
@@ -74,7 +74,7 @@ def unload(name: str, run: Run) -> None:
     """``rmmod`` one module, and not what depends on it: the release's order is the caller's."""
     done = run(["rmmod", name])
     if done.rc != 0:
-        said = _last_line(done.stderr or done.stdout)
+        said = last_line(done.stderr or done.stdout)
         message = f"The module {name} cannot be unloaded ({said}); end what uses the cards, then run again."
         raise GaudiError(message, module=name)
 
@@ -85,10 +85,6 @@ def _remedy(said: str) -> str:
     if "not found" in said:
         return "build it for the running kernel: see `dkms status`"
     return "the kernel's own reason is in `dmesg`"
-
-
-def _last_line(text: str) -> str:
-    return (text.strip().splitlines() or ["no message"])[-1]
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Mapping
 
-from .commands import Run
+from .commands import Run, last_line
 from .dkms_tree import module_files
 from .errors import GaudiError
 from .kernel_modules import foreign_files
@@ -46,7 +46,7 @@ def run_depmod(kernel: str, run: Run) -> None:
     """Read the module files of ``kernel`` anew."""
     done = run(["depmod", kernel])
     if done.rc != 0:
-        said = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        said = last_line(done.stderr)
         raise GaudiError(f"depmod {kernel} failed ({said}); mend what it names and run again.", kernel=kernel)
 
 

@@ -8,10 +8,10 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from .commands import Run
+from .commands import Run, last_line
 from .errors import GaudiError
 from .rendered_files import WantedFile
-from .secure_boot import UBUNTU_CERTIFICATE, UBUNTU_KEY, SecureBoot, certificate_bytes
+from .secure_boot import UBUNTU_CERTIFICATE, UBUNTU_KEY, SecureBoot, below, certificate_bytes
 
 # Read by dkms 3 after framework.conf, in the order of the names.
 DROP_IN = "etc/dkms/framework.conf.d/gaudi3_scale.conf"
@@ -47,15 +47,15 @@ def check_options(options: SigningOptions, root: str = "/") -> None:
     for name, path in vars(options).items():
         if path and not _PLAIN_PATH.fullmatch(path):
             raise GaudiError(f"signing {name}: {path!r} is not a plain absolute path, which DKMS's shell could read.")
-        if path and not _file(path, root).is_file():
+        if path and not below(root, path).is_file():
             raise GaudiError(f"signing {name}: {path} is not on the node; put it there or correct the path.", file=path)
-    if options.key and _file(options.key, root).stat().st_mode & 0o077:
+    if options.key and below(root, options.key).stat().st_mode & 0o077:
         raise GaudiError(
             f"The signing key {options.key} is open to other users than root, who could sign modules with it; run "
             f"`chmod 600 {options.key}`.",
             file=options.key,
         )
-    if options.certificate and not _file(options.certificate, root).read_bytes().startswith(b"\x30\x82"):
+    if options.certificate and not below(root, options.certificate).read_bytes().startswith(b"\x30\x82"):
         raise GaudiError(
             f"The certificate {options.certificate} is not in DER, which mokutil needs; convert it with `openssl x509 "
             f"-in {options.certificate} -outform DER -out FILE`.",
@@ -117,9 +117,8 @@ def enrol(certificate: str, hash_file: str, run: Run) -> None:
     done = run(["mokutil", "--import", certificate, "--hash-file", hash_file])
     said = (done.stdout + done.stderr).strip()
     if done.rc != 0 and "already" not in said:
-        last = (said.splitlines() or ["no message"])[-1]
         raise GaudiError(
-            f"mokutil cannot ask for {certificate} to be enrolled ({last}); make {hash_file} with `mokutil "
+            f"mokutil cannot ask for {certificate} to be enrolled ({last_line(said)}); make {hash_file} with `mokutil "
             "--generate-hash` and see whether the node was started with UEFI.",
             file=certificate,
         )
@@ -150,7 +149,7 @@ def module_signed(file: str, run: Run) -> bool:
 def signed_with(file: str, certificate: str, run: Run, root: str = "/") -> bool:
     """Whether a module file carries a signature of this certificate, told by the serial number."""
     signature = module_signature(file, run)
-    serial = certificate_serial(_file(certificate, root).read_bytes())
+    serial = certificate_serial(below(root, certificate).read_bytes())
     return signature is not None and signature.serial.replace(":", "").lstrip("0") == serial.lstrip("0")
 
 
@@ -182,7 +181,3 @@ def _header(encoded: bytes) -> tuple[int, int]:
         return 2, encoded[1]
     count = encoded[1] & 0x7F
     return 2 + count, int.from_bytes(encoded[2 : 2 + count], "big")
-
-
-def _file(path: str, root: str) -> Path:
-    return Path(root, path.lstrip("/"))

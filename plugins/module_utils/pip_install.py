@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from typing import Sequence
 
-from .commands import CommandResult, Run
+from .commands import CommandResult, Run, last_line
 from .errors import GaudiError
 from .venv_plan import VenvOptions
 
@@ -19,7 +19,7 @@ def python_version(options: VenvOptions, run: Run) -> tuple[int, int]:
     """Major and minor version of ``options.python``, if it can make a virtual environment at all."""
     done = run([options.python, "-c", _PYTHON_REPORT], timeout=60)
     if done.rc != 0:
-        said = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        said = last_line(done.stderr)
         raise GaudiError(
             f"python '{options.python}' cannot make a virtual environment ({said}); install its venv package, or set "
             "python to another one.",

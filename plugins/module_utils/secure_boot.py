@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .commands import Run
+from .os_release import os_release
 from .rendered_files import read_text
 
 _VARIABLES = "sys/firmware/efi/efivars"
@@ -49,13 +50,13 @@ def read(run: Run, root: str = "/", kernel_root: str = "/", key: str = "", certi
     enabled = _enabled(run, kernel_root)
     configured = signing_files(root)
     key, certificate = (key, certificate) if certificate else configured
-    known = [path if _below(root, path).is_file() else None for path in (key, certificate)]
+    known = [path if below(root, path).is_file() else None for path in (key, certificate)]
     if enabled is False or known[1] is None:
         return SecureBoot(enabled, known[0], known[1])
-    der = certificate_bytes(_below(root, certificate).read_bytes())
+    der = certificate_bytes(below(root, certificate).read_bytes())
     enrolled, pending = _enrolment(der, kernel_root)
     if enrolled is None:
-        enrolled, pending = _asked(str(_below(root, certificate)), run)
+        enrolled, pending = _asked(str(below(root, certificate)), run)
     return SecureBoot(enabled, known[0], known[1], enrolled, pending)
 
 
@@ -68,7 +69,7 @@ def signing_files(root: str = "/") -> tuple[str, str]:
             match = re.match(r"\s*(mok_signing_key|mok_certificate)=[\"']?([^\"'#]*)", line)
             if match:
                 found[match[1]] = match[2].strip()
-    ubuntu = re.search(r"^ID=[\"']?ubuntu", read_text(str(Path(root, "etc/os-release"))) or "", re.MULTILINE)
+    ubuntu = os_release(str(Path(root, "etc"))).get("ID", "").startswith("ubuntu")
     # Ubuntu's files are taken as a pair, and only where no key is named.
     if ubuntu and not found.get("mok_signing_key"):
         return UBUNTU_KEY, UBUNTU_CERTIFICATE
@@ -144,5 +145,6 @@ def _asked(certificate: str, run: Run) -> tuple[bool | None, bool | None]:
     return (False, False) if "is not enrolled" in said else (None, None)
 
 
-def _below(root: str, path: str) -> Path:
+def below(root: str, path: str) -> Path:
+    """The file of a node whose root directory is ``root``."""
     return Path(root, path.lstrip("/"))

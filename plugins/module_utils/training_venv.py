@@ -18,6 +18,7 @@ from .errors import GaudiError
 from .node_system import read_system
 from .releases import Release, find_release
 from .rendered_files import FileChange, WantedFile, differences, pending, read_text, write
+from .umask import readable_by_all
 from .venv_plan import Asked, Stamp, VenvOptions
 from .wheel_bundle import choose, unpack, versions
 
@@ -143,7 +144,8 @@ def _install(
     keeps_content = state.runnable and venv_plan.keeps_content(asked, state.stamp)
     keeps_bundle = keeps_content and venv_plan.keeps_bundle(asked, state.stamp, state.installed)
     files: list[str] = []
-    with _own_directory(Path(f"{options.path}.bundle")) as scratch, _readable_by_all():
+    # Jobs run as other users.
+    with _own_directory(Path(f"{options.path}.bundle")) as scratch, readable_by_all():
         if keeps_bundle and state.stamp:
             wheels = dict(state.stamp.wheels)
         else:
@@ -221,13 +223,3 @@ def _own_directory(path: Path) -> Iterator[Path]:
         yield path
     finally:
         shutil.rmtree(path, ignore_errors=True)
-
-
-@contextmanager
-def _readable_by_all() -> Iterator[None]:
-    """Jobs run as other users: root's own umask must not lock them out of the environment."""
-    before = os.umask(0o022)
-    try:
-        yield
-    finally:
-        os.umask(before)

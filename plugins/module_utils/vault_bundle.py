@@ -9,12 +9,10 @@ that is built again removes what it does not need any more.
 from __future__ import annotations
 
 import json
-import os
 import shutil
-from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Callable, Iterable, Iterator
+from typing import Callable, Iterable
 
 from . import bundle_distribution, bundle_finish, bundle_manifest, bundle_vendor, bundle_wheels
 from .bundle_fetch import MIB, is_there, local_entry, require_space
@@ -24,6 +22,7 @@ from .commands import Run
 from .errors import GaudiError
 from .node_system import read_system
 from .rendered_files import read_text
+from .umask import readable_by_all
 
 
 def converge(options: BundleOptions, run: Run, check_mode: bool) -> dict[str, object]:
@@ -42,7 +41,8 @@ def converge(options: BundleOptions, run: Run, check_mode: bool) -> dict[str, ob
         after = before
         changed = not before or any(not is_there(options, entry) for entry in before.values())
     else:
-        with _readable_by_all():
+        # Web servers run as other users.
+        with readable_by_all():
             Path(options.work).mkdir(parents=True, exist_ok=True)
             Path(options.path, OWN).mkdir(parents=True, exist_ok=True)
             after = {entry.path: replace(entry, part=options.part) for entry in _build(options, run, kept)}
@@ -140,13 +140,3 @@ def _local_files(options: BundleOptions) -> list[Entry]:
             shutil.copyfile(source, Path(options.own_wheels, source.name))
         entries.append(local_entry(options, path, f"the operator's {source.name}", "the operator"))
     return entries
-
-
-@contextmanager
-def _readable_by_all() -> Iterator[None]:
-    """Web servers run as other users."""
-    before = os.umask(0o022)
-    try:
-        yield
-    finally:
-        os.umask(before)
