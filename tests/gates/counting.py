@@ -10,6 +10,8 @@ from dataclasses import dataclass
 ESCAPE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 PYTEST_CLOSING = re.compile(r"^=* ?((?:\d+ \w+(?:, )?)+) in [\d.]+s.*$", re.MULTILINE)
 SANITY_TEST = re.compile(r'^Running sanity test "([\w-]+)"', re.MULTILINE)
+REASON = re.compile(r"^(?:FAILED|ERROR|FATAL)\b.*|^E +(?:AssertionError.*|.*\bmsg: .+)|^.*\berror: .+", re.MULTILINE)
+REASON_LINES, REASON_WIDTH = 4, 150
 SANITY_FAILED = re.compile(r"The (\d+) sanity test\(s\) listed below \(out of \d+\) failed")
 
 
@@ -39,6 +41,12 @@ def count(output: str, succeeded: bool) -> Counts:
     if not succeeded and found.failed == 0:
         return found + Counts(failed=1)
     return found if found != Counts() else Counts(passed=1)
+
+
+def reasons(output: str) -> list[str]:
+    """The first few lines of ``output`` that say what went wrong, each once and cut to a line's width."""
+    found = dict.fromkeys(" ".join(line.split())[:REASON_WIDTH] for line in REASON.findall(ESCAPE.sub("", output)))
+    return list(found)[:REASON_LINES]
 
 
 def _pytest(text: str) -> Counts:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Sequence
 
-from .counting import Counts, count
+from .counting import Counts, count, reasons
 
 ROOT = Path(__file__).resolve().parents[2]
 LOGS = ROOT / "build" / "test-logs"
@@ -125,7 +125,9 @@ def _summary(outcomes: Sequence[Outcome]) -> str:
     ]
     total = sum((outcome.counts for outcome in outcomes), Counts())
     minutes = sum(outcome.seconds for outcome in outcomes) / 60
-    return "\n".join(["", *rows, f"{len(outcomes)} gates in {minutes:.1f} min", "", str(total)])
+    failed = [outcome.gate for outcome in outcomes if outcome.verdict == "FAILED"]
+    why = [f"{gate.name}: {line}" for gate in failed for line in reasons(log_of(gate).read_text(errors="replace"))]
+    return "\n".join(["", *rows, f"{len(outcomes)} gates in {minutes:.1f} min", "", *why, str(total)])
 
 
 def _write_summary(summary: str) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.gates.counting import Counts, count
+from tests.gates.counting import Counts, count, reasons
 
 PYTEST_TWICE = """
 ============================== 2 passed in 5.65s ===============================
@@ -42,3 +42,13 @@ def test_counts(output: str, succeeded: bool, counts: Counts) -> None:
 def test_the_closing_line() -> None:
     assert str(Counts(3, 0) + Counts(1, 2)) == "4 passed, 2 failed"
     assert str(Counts(3, 0, 1)) == "3 passed, 0 failed, 1 skipped"
+
+
+def test_the_summary_says_why() -> None:
+    output = "ok\nE         msg: No package matching 'gnupg'\n\x1b[31mERROR tests/test_bundle.py::test_a\x1b[0m\n" * 2
+    assert reasons(output) == ["E msg: No package matching 'gnupg'", "ERROR tests/test_bundle.py::test_a"]
+
+
+def test_a_long_log_is_cut_to_a_few_lines() -> None:
+    found = reasons("".join(f"FAILED {number} {'x' * 500}\n" for number in range(50)))
+    assert len(found) == 4 and max(map(len, found)) <= 150
