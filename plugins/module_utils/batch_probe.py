@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Mapping
 
+from .batch_question import Question
 from .batch_search import Search, Trial, largest_batch
 from .batch_trial import Workload, run_trial
 from .environment_file import parse
@@ -36,6 +37,21 @@ class Probe:
     venv: str
     environment_files: tuple[str, ...] = ()
     state_directory: str = STATE_DIRECTORY
+    minimum: int = 1
+    margin: float = 0.01
+    utilisation: float = 1.0
+
+    @property
+    def question(self) -> Question:
+        """What the search is asked. Only where the memory is simulated is the limit known before a trial tells it."""
+        return Question(
+            maximum=self.maximum,
+            multiple_of=self.multiple_of,
+            minimum=self.minimum,
+            limit_bytes=self.workload.memory_limit if self.workload.device == "cpu" else None,
+            utilisation=self.utilisation,
+            margin=self.margin,
+        )
 
     @property
     def python(self) -> str:
@@ -54,7 +70,8 @@ def probe(wanted: Probe, *, refresh: bool = False, check_mode: bool = False) -> 
     if remembered is not None:
         return {"changed": False, "cached": True, "cache_file": path, **remembered}
     if check_mode:
-        return {"changed": True, "cached": False, "cache_file": path, "batch_size": None, "trials": []}
+        unknown: dict[str, object] = {"batch_size": None, "certified": False, "within": None, "why": "", "trials": []}
+        return {"changed": True, "cached": False, "cache_file": path, **unknown}
     if not os.access(wanted.python, os.X_OK):
         raise GaudiError(f"{wanted.python} is missing; install the training stack first, or name its venv.")
     answer = as_dict(_search(wanted, environment))
@@ -78,6 +95,7 @@ def _check(wanted: Probe) -> None:
     for option, value in (("steps", wanted.workload.steps), ("timeout", wanted.timeout)):
         if value < 1:
             raise GaudiError(f"{option} is {value}; give at least 1.")
+    wanted.question.check()
 
 
 def _search(wanted: Probe, environment: Mapping[str, str]) -> Search:
@@ -90,11 +108,17 @@ def _search(wanted: Probe, environment: Mapping[str, str]) -> Search:
             environment={**os.environ, **environment},
         )
 
-    return largest_batch(attempt, maximum=wanted.maximum, multiple_of=wanted.multiple_of)
+    return largest_batch(attempt, wanted.question)
 
 
 def as_dict(search: Search) -> dict[str, object]:
-    return {"batch_size": search.batch_size, "trials": [asdict(trial) for trial in search.trials]}
+    return {
+        "batch_size": search.batch_size,
+        "certified": search.answer.certified,
+        "within": search.answer.within,
+        "why": search.answer.why,
+        "trials": [asdict(trial) for trial in search.trials],
+    }
 
 
 def read_environment(paths: tuple[str, ...]) -> dict[str, str]:
@@ -123,6 +147,9 @@ def _described(wanted: Probe) -> dict[str, object]:
         "memory_limit": wanted.workload.memory_limit,
         "maximum": wanted.maximum,
         "multiple_of": wanted.multiple_of,
+        "minimum": wanted.minimum,
+        "margin": wanted.margin,
+        "utilisation": wanted.utilisation,
     }
 
 
@@ -136,6 +163,13 @@ def _remembered(path: str) -> dict[str, object] | None:
     """The answer in ``path``; None where there is none that can be read: it is then found again and written anew."""
     try:
         data = json.loads(read_text(path) or "")
-        return {"batch_size": int(data["batch_size"]), "trials": list(data["trials"])}
+        within = data["within"]
+        return {
+            "batch_size": int(data["batch_size"]),
+            "certified": bool(data["certified"]),
+            "within": None if within is None else float(within),
+            "why": str(data["why"]),
+            "trials": list(data["trials"]),
+        }
     except (ValueError, KeyError, TypeError):
         return None

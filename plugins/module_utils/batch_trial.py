@@ -150,6 +150,9 @@ def _reported(batch_size: int, result: str) -> Trial | None:
         peak_memory_bytes=data.get("peak_memory_bytes"),
         step_seconds=data.get("step_seconds"),
         message=data.get("message") or "",
+        resting_memory_bytes=data.get("resting_memory_bytes"),
+        peak_spread_bytes=data.get("peak_spread_bytes"),
+        limit_bytes=data.get("limit_bytes"),
     )
 
 

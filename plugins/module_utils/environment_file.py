@@ -25,18 +25,28 @@ _LINE = re.compile(
 
 
 class Setting(NamedTuple):
-    """One variable and where its value comes from."""
+    """One variable and where its value comes from.
+
+    ``source`` is the document or the person that says so, ``origin`` what brought it here (``profile ...``,
+    ``network ...``, ``option ...``, ``overrides``, ``environment``).
+    """
 
     name: str
     value: str
     source: str
+    origin: str = ""
+
+    @property
+    def provenance(self) -> str:
+        """Both as one phrase; what the operator set names its option already."""
+        return f"{self.origin}: {self.source}" if " " in self.origin else self.source
 
 
 def render(settings: Iterable[Setting], heading: str) -> str:
     """The file's text: ``heading``, then each setting below a comment with its source."""
     lines = [_comment(heading)]
     for setting in settings:
-        lines += ["", _comment(setting.source), assignment(setting.name, setting.value)]
+        lines += ["", _comment(setting.provenance), assignment(setting.name, setting.value)]
     return "\n".join(lines) + "\n"
 
 
@@ -53,6 +63,11 @@ def assignment(name: str, value: str) -> str:
     if _BARE.fullmatch(value):
         return f"{name}={value}"
     return f'{name}="{_SPECIAL.sub(_escaped, value)}"'
+
+
+def is_bare(value: str) -> bool:
+    """Whether the value stands in the file as it is, so that readers without quoting rules take it alike."""
+    return _BARE.fullmatch(value) is not None
 
 
 def parse(text: str, path: str) -> dict[str, str]:

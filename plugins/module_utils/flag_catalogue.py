@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from .flag_catalogue_bridge import BRIDGE_FLAGS
 from .flag_catalogue_memory import MEMORY_FLAGS
@@ -34,7 +34,7 @@ def find_flag(name: str) -> Flag | None:
     return flag or next((family for family in _FAMILIES if re.fullmatch(family.pattern, name)), None)
 
 
-def nearest_names(name: str, count: int = 3) -> list[str]:
-    """Real names that look like ``name``, the most alike first; empty where none does."""
+def nearest_names(name: str, count: int = 3, more: Collection[str] = ()) -> list[str]:
+    """Real names that look like ``name``, the most alike first; empty where none does. ``more`` are real, too."""
     wanted = name.upper().replace("-", "_")
-    return difflib.get_close_matches(wanted, [*FLAGS, *_BY_ALIAS], n=count, cutoff=0.75)
+    return difflib.get_close_matches(wanted, list(dict.fromkeys((*FLAGS, *_BY_ALIAS, *more))), n=count, cutoff=0.75)

@@ -1,19 +1,21 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""The flags of a node as state: plan them, judge them, and bring the environment file and its directories there."""
+"""The flags of a node as state: plan them, judge them, and bring the environment file and what goes with it there."""
 
 from __future__ import annotations
 
-import os
-import pwd
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from . import flag_directories, flag_reach, recipe_cache
 from .environment_file import Setting, render
 from .errors import GaudiError
-from .flag_catalogue import find_flag
+from .flag_bridge import InstalledBridge, read_bridge
 from .flag_checks import Finding, check, check_name, check_unchecked
+from .flag_directories import WantedDirectory
 from .flag_harms import Target
+from .flag_judgement import judge_flags
 from .flag_profiles import (
     FROM_ENVIRONMENT,
     FROM_OVERRIDES,
@@ -23,74 +25,131 @@ from .flag_profiles import (
     directories,
     plan_environment,
 )
+from .flag_values import WrongValueError
+from .flag_values import recipe_cache as read_recipe_cache
+from .hand_edits import HandEdit, find_edit, record_of
+from .recipe_cache import RECIPE_CACHE
 from .releases import find_release, version_key
-from .rendered_files import WantedFile, differences, pending, write
+from .rendered_files import FileChange, WantedFile, differences, pending, read_text, write
 
-_DIRECTORY_MODE = 0o755
+WRITTEN_BY = "# Written by gaudi3.scale.hpu_flags "
 
 
 @dataclass(frozen=True)
-class WantedDirectory:
-    """A directory as it should be; ``account`` None leaves the owner alone."""
+class _Plan:
+    """What is to be done on a node: ``gone`` and ``full`` are directories with recipes, each with the reason."""
 
-    path: str
-    account: pwd.struct_passwd | None
+    record: WantedFile
+    edit: HandEdit | None
+    files: Sequence[FileChange]
+    missing: Sequence[WantedDirectory]
+    gone: Sequence[tuple[str, str]]
+    full: Sequence[tuple[str, str]]
+
+    def differences(self) -> list[dict[str, str]]:
+        """All of it as Ansible's ``diff``; the edit of a person comes first."""
+        return [
+            *([self.edit.difference()] if self.edit else []),
+            *differences(self.files),
+            *map(flag_directories.difference, self.missing),
+            *({"before": f"{path} ({why})\n", "after": ""} for path, why in (*self.gone, *self.full)),
+        ]
+
+    def apply(self) -> str:
+        """Do it; returns the place of the copy of an edited file, empty where none was needed."""
+        for directory in self.missing:
+            flag_directories.make(directory)
+        backups = [write(change) for change in self.files]
+        # The record is no state that anyone wants: it is neither shown nor counted as a change.
+        for change in pending([self.record]):
+            write(change)
+        for path, _why in self.gone:
+            recipe_cache.remove(path)
+        for path, _why in self.full:
+            recipe_cache.empty(path)
+        return next((backup for backup in backups if backup), "")
 
 
-def converge(options: EnvironmentOptions, check_mode: bool) -> dict[str, object]:
-    """Judge the flags, then bring the file and the directories to their wanted state.
+def converge(options: EnvironmentOptions, check_mode: bool, mounts: str = "/proc/self/mounts") -> dict[str, object]:
+    """Judge the flags, then bring the files, the directories and the recipe cache to their wanted state.
 
-    Returns ``changed``, ``diff``, ``path``, ``flags``, ``findings``, ``directories`` and ``warnings``, a sentence for
-    each finding. Raises :class:`GaudiError`, before anything is touched, for what :func:`plan_environment` refuses and
-    for any finding that is an error.
+    Returns what the module ``hpu_flags`` documents, and ``warnings``, a sentence for each finding. Raises
+    :class:`GaudiError`, before anything is touched, for what :func:`plan_environment` refuses and for any finding that
+    is an error.
     """
     settings = plan_environment(options)
-    findings = judge(options, settings)
-    wanted = WantedFile(options.path, render(settings, _heading(options)))
-    account = _account(options.owner)
-    missing = [
-        directory
-        for directory in (WantedDirectory(path, account) for path in directories(settings))
-        if not _is_as_wanted(directory)
-    ]
-    changes = pending([wanted])
-    diff = [*differences(changes), *map(_difference, missing)]
-    if not check_mode:
-        for directory in missing:
-            _make(directory)
-        for change in changes:
-            write(change)
+    target, installed = target_of(options)
+    findings = [*judge(options, settings, target, read_text(mounts) or ""), *_release_findings(installed, target)]
+    plan = _plan(options, settings)
+    diff = plan.differences()
+    backup = "" if check_mode else plan.apply()
     return {
         "changed": bool(diff),
         "diff": diff,
         "path": options.path,
-        "flags": [_described(setting) for setting in settings],
+        "container_path": flag_reach.container_file(options.path, settings),
+        "flags": _described(settings, target),
         "findings": [asdict(finding) for finding in findings],
         "directories": directories(settings),
-        "warnings": [finding.sentence() for finding in findings],
+        "removed_directories": [path for path, _why in (*plan.gone, *plan.full)],
+        "judged_by": target.bridge.label if target.bridge else "catalogue",
+        "hand_edit": plan.edit.lines() if plan.edit else [],
+        "backup": backup,
+        "systemd_changed": any(change.wanted.path.endswith(flag_reach.DROP_IN) for change in plan.files),
+        "warnings": [
+            *(finding.sentence() for finding in findings),
+            *([_edit_sentence(plan.edit, backup)] if plan.edit else []),
+        ],
     }
 
 
-def judge(options: EnvironmentOptions, settings: list[Setting]) -> list[Finding]:
+def _plan(options: EnvironmentOptions, settings: list[Setting]) -> _Plan:
+    text = render(settings, _heading(options))
+    edit = find_edit(options.path, WRITTEN_BY) if read_text(options.path) != text else None
+    wanted = [
+        WantedFile(options.path, text, backup=edit is not None),
+        *flag_reach.wanted_files(_reach(options), settings, _present_drop_ins(options)),
+    ]
+    account = flag_directories.account_of(options.owner)
+    named = directories(settings)
+    missing = [
+        directory
+        for directory in (WantedDirectory(path, account) for path in named)
+        if not flag_directories.is_as_wanted(directory)
+    ]
+    record = WantedFile(record_of(options.path), text)
+    return _Plan(record, edit, pending(wanted), missing, *_recipes(options, named))
+
+
+def target_of(options: EnvironmentOptions) -> tuple[Target, InstalledBridge | None]:
+    """What the flags are for, and the bridge of the venv, which judges only where it is of the same release."""
+    profile = PROFILES.get(options.profile)
+    if profile is None:
+        raise GaudiError(f"profile {options.profile!r} is not known: use {', '.join(PROFILES)}.")
+    release = version_key(find_release(options.release, options.release_overrides).version)[:2]
+    bridge = read_bridge(options.venv)
+    judges = bridge if bridge and bridge.release in (None, release) else None
+    return Target(release, profile.modes, profile.purpose, options.network, options.stock_torch, judges), bridge
+
+
+def judge(
+    options: EnvironmentOptions, settings: list[Setting], target: Target | None = None, mounts: str = ""
+) -> list[Finding]:
     """The findings of a plan; raises :class:`GaudiError` naming all errors, or all findings where ``strict``."""
-    profile = PROFILES[options.profile]
-    target = Target(
-        version_key(find_release(options.release, options.release_overrides).version)[:2],
-        profile.modes,
-        profile.purpose,
-        options.network,
-        options.stock_torch,
-    )
+    target = target or target_of(options)[0]
     flags = {setting.name: setting.value for setting in settings if setting.source != FROM_ENVIRONMENT}
     chosen = [setting.name for setting in settings if setting.source == FROM_OVERRIDES]
     findings = check(flags, target, chosen)
     for name, value in options.overrides.items():
         if value is None:
-            findings += check_name(name)
-    findings += check_unchecked(setting.name for setting in settings if setting.source == FROM_ENVIRONMENT)
+            findings += check_name(name, target.bridge)
+    plain = (setting.name for setting in settings if setting.source == FROM_ENVIRONMENT)
+    findings += check_unchecked(plain, target.bridge)
     caution = NETWORKS[options.network].caution
     if caution:
-        findings.append(Finding("warning", "network", f"network {options.network}: {caution}", "measure it first"))
+        message = f"network {options.network}: {caution}"
+        findings.append(Finding("warning", "network", message, "measure it first", "network"))
+    findings += _disk_findings(flags.get(RECIPE_CACHE, ""), mounts)
     refused = [finding for finding in findings if options.strict or finding.level == "error"]
     if refused:
         raise GaudiError(
@@ -99,60 +158,79 @@ def judge(options: EnvironmentOptions, settings: list[Setting]) -> list[Finding]
     return findings
 
 
-def _heading(options: EnvironmentOptions) -> str:
+def _disk_findings(text: str, mounts: str) -> list[Finding]:
+    try:
+        cache = read_recipe_cache(text)
+    except WrongValueError:  # Refused already, with the reason.
+        return []
+    point, kind = recipe_cache.file_system(mounts, cache.directory)
+    if not cache.directory or cache.on_nfs or not recipe_cache.is_remote(kind):
+        return []
+    message = f"{RECIPE_CACHE}: {cache.directory} lies on {kind} (mounted at {point}), and recipes need a local disk"
+    remedy = "choose another recipe_cache, or take the flag away with null in overrides"
+    return [Finding("error", RECIPE_CACHE, message, remedy, "harm")]
+
+
+def _release_findings(bridge: InstalledBridge | None, target: Target) -> list[Finding]:
+    if bridge is None or target.bridge is not None:
+        return []
+    wanted = ".".join(map(str, target.release))
+    message = f"the {bridge.label} is of another release than {wanted}, so the catalogue judged the flags"
+    return [Finding("warning", "bridge", message, "run this again when the training stack is at the release", "bridge")]
+
+
+def _recipes(options: EnvironmentOptions, named: Sequence[str]) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """Directories to remove and directories to empty, each with the reason."""
+    root = options.recipe_cache.rstrip("/")
     release = find_release(options.release, options.release_overrides).package_version
+    gone, used = recipe_cache.look(root, release) if options.clean_recipe_cache else ([], [])
+    limit = options.recipe_cache_limit * recipe_cache.MB
+    kept = [one for one in used if one.path not in named]
+    here = sum(one.size for one in used if one.path in named)
+    full = recipe_cache.above_limit(kept, max(limit - here, 1) if limit else 0)
     return (
-        f"Written by gaudi3.scale.hpu_flags (profile {options.profile}, network {options.network}, release {release}); "
-        "changes by hand are lost."
+        [(path, "recipes of a release that is gone") for path in gone],
+        [(path, f"recipes unused the longest, above {options.recipe_cache_limit} MB in all") for path in full],
     )
 
 
-def _described(setting: Setting) -> dict[str, object]:
-    flag = None if setting.source == FROM_ENVIRONMENT else find_flag(setting.name)
-    return {**setting._asdict(), "effect": flag.effect if flag else ""}
+def _reach(options: EnvironmentOptions) -> flag_reach.Reach:
+    return flag_reach.Reach(
+        options.path, options.login_shell_path, options.slurm_task_prolog, options.systemd_units, options.unit_directory
+    )
 
 
-def _account(owner: str | None) -> pwd.struct_passwd | None:
-    if not owner:
-        return None
-    try:
-        return pwd.getpwnam(owner)
-    except KeyError:
-        raise GaudiError(
-            f"owner {owner!r} is no account on this node; create it, or name the account that runs the jobs."
-        ) from None
+def _present_drop_ins(options: EnvironmentOptions) -> list[str]:
+    return sorted(map(str, Path(options.unit_directory).glob(f"*.d/{flag_reach.DROP_IN}")))
 
 
-def _is_as_wanted(directory: WantedDirectory) -> bool:
-    path = Path(directory.path)
-    try:
-        if not path.exists():
-            return False
-        if not path.is_dir():
-            raise GaudiError(f"{path} is not a directory; move it away, or choose another path.")
-        return directory.account is None or path.stat().st_uid == directory.account.pw_uid
-    except OSError as error:
-        raise GaudiError(f"{path} cannot be read: {error.strerror}; check its parent directories.") from error
+def _heading(options: EnvironmentOptions) -> str:
+    release = find_release(options.release, options.release_overrides).package_version
+    return (
+        f"{WRITTEN_BY[2:]}(profile {options.profile}, network {options.network}, release {release}); "
+        "changes by hand are replaced."
+    )
 
 
-def _make(directory: WantedDirectory) -> None:
-    path = Path(directory.path)
-    try:
-        if not path.exists():
-            path.mkdir(parents=True)
-            path.chmod(_DIRECTORY_MODE)
-        if directory.account is not None:
-            os.chown(path, directory.account.pw_uid, directory.account.pw_gid)
-    except OSError as error:
-        raise GaudiError(f"{path} cannot be made: {error.strerror}; check its parent directory.") from error
+def _described(settings: Sequence[Setting], target: Target) -> list[dict[str, object]]:
+    checked = {setting.name: setting.value for setting in settings if setting.source != FROM_ENVIRONMENT}
+    verdicts = {one.name: one for one in judge_flags(checked, target)}
+    rows = []
+    for setting in settings:
+        verdict = verdicts.get(setting.name)
+        rows.append(
+            {
+                **setting._asdict(),
+                "effect": verdict.effect if verdict else "",
+                "real": verdict.real if verdict else None,
+                "effective": verdict.effective if verdict else "unknown",
+                "why": verdict.why if verdict else "a plain variable, not checked",
+                "judged_by": verdict.judged_by if verdict else "nobody",
+            }
+        )
+    return rows
 
 
-def _difference(directory: WantedDirectory) -> dict[str, str]:
-    owner = f", owner {directory.account.pw_name}" if directory.account else ""
-    there = Path(directory.path).exists()
-    return {
-        "before_header": f"{directory.path} ({'another owner' if there else 'absent'})",
-        "after_header": f"{directory.path} (directory{owner})",
-        "before": "",
-        "after": f"directory, mode {_DIRECTORY_MODE:04o}{owner}\n",
-    }
+def _edit_sentence(edit: HandEdit, backup: str) -> str:
+    where = f"what was there is kept as {backup}" if backup else "what is there will be kept beside it"
+    return f"{edit.path} was edited by hand ({edit.phrase()}); {where}; put what should stay into overrides."

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from .flag_bridge import InstalledBridge
 from .flag_values import is_on
 
 
@@ -15,8 +16,8 @@ class Target:
     """What the flags are for.
 
     ``release`` is ``(major, minor)``. ``modes`` are the execution modes of the profile, ``purpose`` is training or
-    inference, ``network`` one of the network profiles. ``stock_torch``: True for torch from PyPI, False for the
-    vendor's fork, None for not known.
+    inference, ``network`` one of the network profiles, or empty where it is not known. ``stock_torch``: True for torch
+    from PyPI, False for the vendor's fork, None for not known. ``bridge`` is the one installed on the node, if any.
     """
 
     release: tuple[int, ...]
@@ -24,6 +25,7 @@ class Target:
     purpose: str
     network: str
     stock_torch: bool | None = None
+    bridge: InstalledBridge | None = None
 
 
 Flags = Mapping[str, str]
@@ -31,13 +33,17 @@ Flags = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Harm:
-    """``applies`` gets all flags and the target; it is asked only where ``flag`` is set."""
+    """``applies`` gets all flags and the target; it is asked only where ``flag`` is set.
+
+    ``ignored``: nothing worse happens than that the flag does nothing.
+    """
 
     flag: str
     level: str
     applies: Callable[[Flags, Target], bool]
     why: str
     remedy: str
+    ignored: bool = False
 
 
 def _on(name: str) -> Callable[[Flags, Target], bool]:
@@ -175,6 +181,7 @@ HARMS: tuple[Harm, ...] = (
         _always,
         "Gaudi 2 and Gaudi 3 ignore it",
         "leave it out",
+        ignored=True,
     ),
     Harm(
         "HCL_CPU_AFFINITY",
@@ -182,6 +189,7 @@ HARMS: tuple[Harm, ...] = (
         _always,
         "scripts set it, but no public source reads it",
         "use USE_CPU_AFFINITY",
+        ignored=True,
     ),
     Harm(
         "VLLM_SKIP_WARMUP",

@@ -10,16 +10,16 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .environment_file import Setting
 from .errors import GaudiError
 from .flag_catalogue import find_flag
 from .flag_values import WrongValueError, recipe_cache
+from .recipe_cache import RECIPE_CACHE
 from .releases import find_release
 
-RECIPE_CACHE = "PT_HPU_RECIPE_CACHE_CONFIG"
 LOGS = "HABANA_LOGS"
 FROM_OVERRIDES = "overrides, set by the operator"
 FROM_ENVIRONMENT = "environment, set by the operator and not checked"
@@ -90,7 +90,10 @@ NETWORKS: Mapping[str, Network] = {
 
 @dataclass(frozen=True)
 class EnvironmentOptions:
-    """What an operator asks for; ``recipe_cache_size`` is in MB, ``stock_torch`` as in :class:`flag_harms.Target`."""
+    """What an operator asks for; ``recipe_cache_size`` (a directory) and ``recipe_cache_limit`` (all) are in MB.
+
+    ``stock_torch`` is as in :class:`flag_harms.Target`; ``venv`` is where the bridge may be installed.
+    """
 
     release: str
     profile: str = "training_compile"
@@ -105,6 +108,13 @@ class EnvironmentOptions:
     owner: str | None = None
     stock_torch: bool | None = None
     strict: bool = False
+    venv: str = "/opt/gaudi3_scale/venv"
+    login_shell_path: str = ""
+    slurm_task_prolog: str = ""
+    systemd_units: Sequence[str] = ()
+    unit_directory: str = "/etc/systemd/system"
+    recipe_cache_limit: int = 0
+    clean_recipe_cache: bool = True
     release_overrides: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
 
@@ -115,18 +125,24 @@ def plan_environment(options: EnvironmentOptions) -> list[Setting]:
     """
     profile = _chosen(PROFILES, options.profile, "profile")
     network = _chosen(NETWORKS, options.network, "network")
-    flags = {setting.name: setting for setting in (*profile.settings, *network.settings)}
+    flags = {
+        setting.name: setting._replace(origin=origin)
+        for origin, settings in (
+            (f"profile {options.profile}", profile.settings),
+            (f"network {options.network}", network.settings),
+        )
+        for setting in settings
+    }
     if options.interface:
         source = f"{_SCALE_OUT}: interfaces for coordination between the hosts"
-        flags["HCCL_SOCKET_IFNAME"] = Setting("HCCL_SOCKET_IFNAME", options.interface, source)
-    flags[LOGS] = Setting(
-        LOGS, options.log_directory, "docs.habana.ai Debugging_with_Intel_Gaudi_Logs; option log_directory"
-    )
+        flags["HCCL_SOCKET_IFNAME"] = Setting("HCCL_SOCKET_IFNAME", options.interface, source, "option interface")
+    source = "docs.habana.ai Debugging_with_Intel_Gaudi_Logs"
+    flags[LOGS] = Setting(LOGS, options.log_directory, source, "option log_directory")
     for name, value in options.overrides.items():
         if value is None:
             flags.pop(name, None)
         else:
-            flags[name] = Setting(name, _text("overrides", name, value), FROM_OVERRIDES)
+            flags[name] = Setting(name, _text("overrides", name, value), FROM_OVERRIDES, "overrides")
     if RECIPE_CACHE not in options.overrides:
         flags[RECIPE_CACHE] = _recipe_cache(options, flags)
     return [*flags.values(), *_plain_environment(options, flags)]
@@ -159,7 +175,8 @@ def _recipe_cache(options: EnvironmentOptions, flags: Mapping[str, Setting]) -> 
     return Setting(
         RECIPE_CACHE,
         value,
-        "docs.habana.ai PyTorch/Runtime_Flags; options recipe_cache and recipe_cache_size; by release and flags",
+        "docs.habana.ai PyTorch/Runtime_Flags; a directory for each release and set of flags",
+        "option recipe_cache",
     )
 
 
@@ -175,7 +192,7 @@ def _plain_environment(options: EnvironmentOptions, flags: Mapping[str, Setting]
             f"environment sets {', '.join(twice)}, which is among the flags already: use overrides for it."
         )
     return [
-        Setting(name, _text("environment", name, value), FROM_ENVIRONMENT)
+        Setting(name, _text("environment", name, value), FROM_ENVIRONMENT, "environment")
         for name, value in options.environment.items()
         if value is not None
     ]

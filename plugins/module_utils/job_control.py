@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pwd
@@ -12,12 +13,15 @@ import time
 from pathlib import Path
 from typing import Sequence
 
+from . import recipe_cache
 from .commands import Run
+from .environment_file import parse
 from .errors import GaudiError
 from .job_network import address_towards, interface_with, port_is_free
 from .job_plan import Job, JobPaths, describe, description_differences, job_environment, torchrun_argv
 from .job_state import ABSENT, RUNNING, SUCCEEDED, Share, read_share, tail, unit_is_active, unit_properties
 from .job_unit import environment_text, unit_text
+from .recipe_cache import RECIPE_CACHE
 from .rendered_files import WantedFile, differences, pending, write
 
 KEEP = "keep"
@@ -27,11 +31,11 @@ EARLIER_KEPT = 5
 CGROUP_MOUNTS = ("/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/systemd")
 
 
-def wanted_files(job: Job, paths: JobPaths, interface: str | None) -> list[WantedFile]:
+def wanted_files(job: Job, paths: JobPaths, interface: str | None, recipes: str | None = None) -> list[WantedFile]:
     """The files that describe the share; those that may hold a user's secrets are for root alone."""
     return [
         WantedFile(paths.unit_file, unit_text(job, paths)),
-        WantedFile(paths.environment, environment_text(job_environment(job, paths, interface)), mode=0o600),
+        WantedFile(paths.environment, environment_text(job_environment(job, paths, interface, recipes)), mode=0o600),
         WantedFile(paths.description, json.dumps(describe(job), indent=2, sort_keys=True) + "\n", mode=0o600),
     ]
 
@@ -60,12 +64,13 @@ def start(job: Job, paths: JobPaths, run: Run, *, restart: bool, check_mode: boo
         return _result(paths, share.state, changed=False, argv=torchrun_argv(job, paths))
     if not check_mode:
         check_node(job, share)
-    changes = pending(wanted_files(job, paths, _interface(job, run)))
+    recipes = _recipes(job)
+    changes = pending(wanted_files(job, paths, _interface(job, run), recipes))
     if not check_mode:
         if action == RESTART:
             stop(paths, run, check_mode=False)
         _put_away_logs(paths)
-        _make_directories(job, paths)
+        _make_directories(job, paths, recipe_directory(job, recipes))
         for change in changes:
             write(change)
         _start_unit(paths, run)
@@ -164,9 +169,28 @@ def _sortable(nanoseconds: int) -> str:
     return f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime(seconds))}.{rest:09}Z"
 
 
-def _make_directories(job: Job, paths: JobPaths) -> None:
+def recipe_directory(job: Job, recipes: str | None) -> list[str]:
+    """The job's own directory for compiled recipes, in a list; empty if the job or nobody names one."""
+    if not recipes or RECIPE_CACHE in job.environment:
+        return []
+    mine = recipe_cache.of_job(recipes, job.name)
+    return [] if mine == recipes else [mine.partition(",")[0]]
+
+
+def _recipes(job: Job) -> str | None:
+    """The node's setting of the recipe cache, from the last of the job's environment files that has it."""
+    found = None
+    for path in job.environment_files:
+        # systemd takes more than this reads; such a file is the user's own, and so is its cache.
+        with contextlib.suppress(GaudiError):
+            text = tail(path.removeprefix("-"), None) or ""
+            found = parse(text, path).get(RECIPE_CACHE, found)
+    return found
+
+
+def _make_directories(job: Job, paths: JobPaths, recipes: Sequence[str]) -> None:
     account = _account(job.user)
-    for directory in (paths.directory, paths.logs, paths.ranks):
+    for directory in (paths.directory, paths.logs, paths.ranks, *recipes):
         Path(directory).mkdir(parents=True, exist_ok=True)
         os.chown(directory, account.pw_uid, account.pw_gid)
 

@@ -8,8 +8,10 @@ import re
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Mapping
 
+from . import recipe_cache
 from .environment_file import assignment
 from .errors import GaudiError
+from .recipe_cache import RECIPE_CACHE
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]*\$?")
@@ -234,13 +236,18 @@ def torchrun_argv(job: Job, paths: JobPaths) -> tuple[str, ...]:
     )
 
 
-def job_environment(job: Job, paths: JobPaths, interface: str | None) -> dict[str, str]:
-    """What the job's processes get besides ``environment_files``; the caller's own values win over ``interface``."""
+def job_environment(job: Job, paths: JobPaths, interface: str | None, recipes: str | None = None) -> dict[str, str]:
+    """What the job's processes get besides ``environment_files``; the caller's own values win over ``interface``.
+
+    ``recipes`` is the node's PT_HPU_RECIPE_CACHE_CONFIG, of which each job gets a directory of its own.
+    """
     # Without these, gloo takes the interface of the host name's address, which Debian and Ubuntu put at 127.0.1.1,
     # and HCCL the first one it finds.
     named = {} if interface is None else {"GLOO_SOCKET_IFNAME": interface, "HCCL_SOCKET_IFNAME": interface}
+    cache = {} if not recipes else {RECIPE_CACHE: recipe_cache.of_job(recipes, job.name)}
     return {
         **named,
+        **cache,
         **job.environment,
         "GAUDI3_SCALE_JOB": job.name,
         "GAUDI3_SCALE_JOB_DIR": paths.directory,

@@ -12,7 +12,9 @@ short_description: Find the largest batch size that trains on a card of this nod
 version_added: "0.1.0"
 description:
   - Runs a few real training steps at one batch size after another, each in a fresh process in the training venv, and
-    returns the largest size that ran. A size that was not tried is never returned.
+    returns the largest size that ran and left a margin of memory free. A size that was not tried is never returned.
+  - The next size comes from the peaks that were measured, where the memory's limit is known; else from doubling and
+    halving.
   - Running out of memory is told apart from a crash, from a trial that does not end, and from a workload that cannot be
     run. Each of the last three ends the search with an error.
   - The answer is kept on the node and returned without a trial as long as the question, the environment files and the
@@ -32,10 +34,24 @@ options:
     description: The largest size to try.
     type: int
     default: 1024
+  minimum:
+    description: The smallest size to try.
+    type: int
+    default: 1
   multiple_of:
     description: Try only multiples of this.
     type: int
     default: 1
+  margin:
+    description:
+      - The part of the memory that stays free, of what is left for the batch beside parameters and optimiser state.
+      - More stays free where the steps of a trial differ in their peaks.
+    type: float
+    default: 0.01
+  utilisation:
+    description: The part of the memory that may be used at all.
+    type: float
+    default: 1.0
   steps:
     description: Training steps a trial.
     type: int
@@ -106,6 +122,20 @@ batch_size:
   returned: success
   type: int
   sample: 96
+certified:
+  description: Whether no larger size is possible with the margin; see RV(why).
+  returned: success
+  type: bool
+within:
+  description: The part of the true limit by which RV(batch_size) may be below it. V(null) where it is not known.
+  returned: success
+  type: float
+  sample: 0.012
+why:
+  description: What RV(certified) and RV(within) rest on.
+  returned: success
+  type: str
+  sample: 104 is out by the measured growth of the peak
 trials:
   description: All trials in their order; also of those before an error.
   returned: always
@@ -120,6 +150,15 @@ trials:
       type: str
     peak_memory_bytes:
       description: Most memory in use. V(null) where it was not measured.
+      type: int
+    resting_memory_bytes:
+      description: In use between two steps. V(null) where it was not measured.
+      type: int
+    peak_spread_bytes:
+      description: How far the peaks of the steps lie apart. V(null) where it was not measured.
+      type: int
+    limit_bytes:
+      description: The memory that the device had for the trial. V(null) where it was not told.
       type: int
     step_seconds:
       description: Median time of a step after the first.
@@ -157,7 +196,10 @@ def main() -> None:
             "workload": {"type": "str", "default": "gaudi3_scale.workloads:causal_language_model"},
             "workload_options": {"type": "dict", "default": {}},
             "maximum": {"type": "int", "default": 1024},
+            "minimum": {"type": "int", "default": 1},
             "multiple_of": {"type": "int", "default": 1},
+            "margin": {"type": "float", "default": 0.01},
+            "utilisation": {"type": "float", "default": 1.0},
             "steps": {"type": "int", "default": 3},
             "timeout": {"type": "int", "default": 900},
             "memory_limit": {"type": "str"},
@@ -191,7 +233,10 @@ def question(options: dict) -> Probe:
     return Probe(
         workload=workload,
         maximum=options["maximum"],
+        minimum=options["minimum"],
         multiple_of=options["multiple_of"],
+        margin=options["margin"],
+        utilisation=options["utilisation"],
         timeout=options["timeout"],
         venv=options["venv"],
         environment_files=tuple(options["environment_files"]),

@@ -12,11 +12,17 @@ short_description: Set the environment flags of the Gaudi software
 version_added: "0.1.0"
 description:
   - Writes the flags of a profile, a network and O(overrides) to one file that C(systemd) and a shell read alike.
-  - Checks every flag against a catalogue first. The Gaudi software itself ignores names it does not know, and ends the
-    process on values it does not take.
+  - Checks every flag first, against the list that the installed PyTorch bridge has of its own flags, and against a
+    catalogue for all others. The Gaudi software itself ignores names it does not know, and ends the process on values
+    it does not take.
   - Unknown and invented names, wrong values and harmful settings are refused, all in one message, before anything is
     touched. Flags that have no effect, are gone, or were last seen before O(release) give warnings.
-  - Makes the directories that the flags name, for logs and for compiled recipes.
+  - Makes the directories that the flags name, for logs and for compiled recipes, and takes away the recipes of
+    releases that are gone.
+  - What was changed in the file by hand since is shown as a difference of its own, told as a warning, and kept beside
+    the file.
+  - Jobs of M(gaudi3.scale.training_job) and M(gaudi3.scale.hpu_batch_probe) read the file by themselves. Containers
+    take it with C(--env-file); see RV(container_path). Login shells, other units and Slurm have an option each.
 options:
   release:
     description: Release of the Gaudi software, with or without its build, for example V(1.24.1) or V(1.24.1-482).
@@ -75,6 +81,18 @@ options:
     description: Most megabytes that one such directory may hold.
     type: int
     default: 8192
+  recipe_cache_limit:
+    description:
+      - Most megabytes that all directories of the release may hold together. V(0) sets no such limit.
+      - Those that were unused the longest are emptied first. That of the present flags is not touched.
+    type: int
+    default: 0
+  clean_recipe_cache:
+    description:
+      - Whether directories of other releases are removed from O(recipe_cache), and O(recipe_cache_limit) is kept.
+      - Turn it off where several releases share the directory, in containers for example.
+    type: bool
+    default: true
   log_directory:
     description: Directory for the logs of the Gaudi software, for C(HABANA_LOGS).
     type: path
@@ -87,6 +105,33 @@ options:
       - Whether the torch that jobs import is the one from PyPI (V(true)) or the vendor's build (V(false)).
       - V(true) refuses lazy mode, which stock torch cannot do. Unset means not known, which gives a warning.
     type: bool
+  venv:
+    description:
+      - Virtual environment of the jobs. The bridge in it, if it is of O(release), says which flags of its own are real.
+      - Its list is read as text. Nothing is imported, and no card is touched.
+    type: path
+    default: /opt/gaudi3_scale/venv
+  login_shell_path:
+    description: A file in C(/etc/profile.d) to write, through which login shells get the flags. Empty writes none.
+    type: str
+    default: ""
+  slurm_task_prolog:
+    description:
+      - A script to write for C(TaskProlog) in C(slurm.conf). Empty writes none.
+      - It gives each task the flags that the job did not set itself, and each job a recipe cache of its own.
+    type: str
+    default: ""
+  systemd_units:
+    description:
+      - Services of others that get the flags, by a drop-in each. Those no longer named lose it.
+      - Where RV(systemd_changed) says so, systemd has to be told to load its units again.
+    type: list
+    elements: str
+    default: []
+  unit_directory:
+    description: Where these drop-ins lie.
+    type: path
+    default: /etc/systemd/system
   strict:
     description: Whether warnings are refused too.
     type: bool
@@ -144,6 +189,23 @@ flags:
     source:
       description: Who says so, a document or the operator.
       type: str
+    origin:
+      description:
+        - What brought it here, V(overrides), V(environment), or a word and a name, as in V(profile training_compile),
+          V(network infiniband) and V(option recipe_cache).
+      type: str
+    real:
+      description: Whether anything reads this name. V(null) for what is in O(environment).
+      type: bool
+    effective:
+      description: V(yes), V(no) or V(unknown), in this mode and release.
+      type: str
+    why:
+      description: Why it is not effective, or what else is to be said. Empty where there is nothing.
+      type: str
+    judged_by:
+      description: The source that decided, the installed bridge with its version, or the catalogue and how far it goes.
+      type: str
     effect:
       description: What the flag does. Empty where it is not a flag, or known by name only.
       type: str
@@ -151,6 +213,11 @@ flags:
     - name: PT_HPU_LAZY_MODE
       value: "0"
       source: docs.habana.ai PyTorch/Runtime_Flags
+      origin: profile training_compile
+      real: true
+      effective: "yes"
+      why: ""
+      judged_by: installed bridge 1.24.1.482
       effect: "Selects bridge plugin: 0 eager plus torch.compile, 1 legacy lazy graphs."
 findings:
   description: What is to be said about the flags. On failure this holds errors as well as warnings.
@@ -160,6 +227,9 @@ findings:
   contains:
     level:
       description: V(error) or V(warning).
+      type: str
+    kind:
+      description: Which check found it, for example V(unknown), V(value), V(gate) or V(removed).
       type: str
     flag:
       description: Name of the variable, or V(network).
@@ -175,6 +245,37 @@ directories:
   returned: always
   type: list
   elements: str
+removed_directories:
+  description: Directories of the recipe cache that were removed or emptied.
+  returned: always
+  type: list
+  elements: str
+container_path:
+  description:
+    - The file for C(--env-file) of docker and podman. It is RV(path), or another beside it where a value needs quotes,
+      which these programs would take for a part of the value.
+  returned: always
+  type: str
+  sample: /etc/gaudi3_scale/environment
+judged_by:
+  description: Who judged the bridge's own flags.
+  returned: always
+  type: str
+  sample: installed bridge 1.24.1.482
+hand_edit:
+  description: Lines that a person added (V(+)) or took away (V(-)) since the file was written.
+  returned: always
+  type: list
+  elements: str
+  sample: ["+PT_HPU_METRICS_FILE=/tmp/metrics.json"]
+backup:
+  description: Where the file with these lines is kept. Empty where there are none.
+  returned: always
+  type: str
+systemd_changed:
+  description: Whether a drop-in changed, so that systemd has to load its units again.
+  returned: always
+  type: bool
 """
 
 from ansible.module_utils.basic import AnsibleModule
@@ -196,9 +297,16 @@ def main() -> None:
             "path": {"type": "path", "default": "/etc/gaudi3_scale/environment"},
             "recipe_cache": {"type": "path", "default": "/var/lib/gaudi3_scale/recipe_cache"},
             "recipe_cache_size": {"type": "int", "default": 8192},
+            "recipe_cache_limit": {"type": "int", "default": 0},
+            "clean_recipe_cache": {"type": "bool", "default": True},
             "log_directory": {"type": "path", "default": "/var/log/gaudi3_scale/habana"},
             "owner": {"type": "str"},
             "stock_torch": {"type": "bool"},
+            "venv": {"type": "path", "default": "/opt/gaudi3_scale/venv"},
+            "login_shell_path": {"type": "str", "default": ""},
+            "slurm_task_prolog": {"type": "str", "default": ""},
+            "systemd_units": {"type": "list", "elements": "str", "default": []},
+            "unit_directory": {"type": "path", "default": "/etc/systemd/system"},
             "strict": {"type": "bool", "default": False},
         },
         supports_check_mode=True,

@@ -70,6 +70,8 @@ options:
       - E(GAUDI3_SCALE_JOB), E(GAUDI3_SCALE_JOB_DIR) (for checkpoints) and E(GAUDI3_SCALE_METRICS) (JSON lines from
         rank 0) are set by the job. E(GLOO_SOCKET_IFNAME) and E(HCCL_SOCKET_IFNAME) name the interface towards the
         first node unless they are given here.
+      - Where the files set C(PT_HPU_RECIPE_CACHE_CONFIG), the job gets a directory of its own below that cache, unless
+        it is given here.
     type: dict
     default: {}
   environment_files:

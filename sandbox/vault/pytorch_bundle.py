@@ -9,6 +9,9 @@ import io
 import tarfile
 from pathlib import Path
 
+from plugins.module_utils.flag_catalogue import FLAGS
+from plugins.module_utils.releases import version_key
+
 from ..commands import step
 from ..simulator.releases import RELEASES
 from .layout import ARTIFACTORY, is_current, replacing
@@ -36,8 +39,23 @@ def ensure_bundles(torch_wheel: Path, directory: str) -> None:
 def plugin_wheel(package: str) -> tuple[str, bytes]:
     """File name and content of the simulated habana_torch_plugin of this release."""
     files = {str(path.relative_to(PLUGIN)): path.read_bytes() for path in sorted(PLUGIN.rglob("*.py"))}
+    files["habana_frameworks/torch/internal/bridge_config.py"] = bridge_config(package).encode()
     summary = "Simulated: counts the simulated cards of a gaudi3.scale sandbox"
     return pure_wheel("habana_torch_plugin", f"{package.replace('-', '.')}+simulated", summary, files)
+
+
+def bridge_config(package: str) -> str:
+    """The list of C++ flags that a real build generates, of the names that the catalogue has for this release."""
+    release = version_key(package)[:2]
+    names = [
+        flag.name
+        for flag in FLAGS.values()
+        if any(source.endswith("env_flags.yaml") for source in flag.sources)
+        and not (flag.removed and release >= version_key(flag.removed))
+        and (not flag.since or flag.since.startswith("<=") or release >= version_key(flag.since))
+    ]
+    getters = "".join(f"\n\ndef get_{name.lower()}():\n    return None\n" for name in sorted(names))
+    return f'"""Simulated: the flags of release {package} by name."""\n{getters}'
 
 
 def _write_bundle(target: Path, torch_wheel: Path, package: str) -> None:

@@ -62,8 +62,18 @@ def test_the_answer_is_found_with_the_flags_of_the_job_then_remembered(question,
     assert (first["changed"], first["cached"], first["batch_size"]) == (True, False, 24)
     again = probe(question())
     assert (again["changed"], again["cached"], again["batch_size"]) == (False, True, 24)
-    assert again["trials"] == first["trials"]
+    for name in ("trials", "certified", "within", "why"):
+        assert again[name] == first[name]
+    assert (first["certified"], first["why"]) == (True, "32 was tried and ran out of memory")
     assert len(trials) == 4
+
+
+def test_where_the_limit_is_known_the_peaks_choose_the_next_size(question, trials):
+    workload = Workload("m:f", {"width": 2}, device="cpu", memory_limit=2450)
+    assert probe(question(workload=workload))["batch_size"] == 24
+    assert len(trials) <= 3
+    # It stands for a card's memory only where there is no card.
+    assert question(workload=Workload("m:f", device="hpu", memory_limit=2450)).question.limit_bytes is None
 
 
 def test_refresh_probes_again(question, trials):
@@ -99,12 +109,15 @@ def test_what_the_answer_depends_on_makes_another_key(question, tmp_path):
         key(question(), {"A": "2"}),
         key(question(maximum=32), {"A": "1"}),
         key(question(multiple_of=4), {"A": "1"}),
+        key(question(minimum=8), {"A": "1"}),
+        key(question(margin=0.02), {"A": "1"}),
+        key(question(utilisation=0.9), {"A": "1"}),
         key(question(workload=Workload("m:f", {"width": 3}, device="cpu")), {"A": "1"}),
         key(question(workload=Workload("m:f", {"width": 2}, device="cpu", memory_limit=9)), {"A": "1"}),
     ]
     (site / "torch-2.11.0.dist-info").rename(site / "torch-2.12.0.dist-info")
     others.append(key(question(workload=workload), {"A": "1"}))
-    assert len({before, *others}) == 7
+    assert len({before, *others}) == 10
     assert key(question(timeout=99), {"A": "1"}) == others[-1]
 
 
@@ -123,6 +136,8 @@ def test_a_failed_search_is_not_remembered(question, monkeypatch, tmp_path):
         ({"timeout": 0}, "timeout is 0"),
         ({"venv": "/nowhere"}, "/nowhere/bin/python is missing; install the training stack"),
         ({"environment_files": ("/nowhere",)}, "there is no /nowhere on this node"),
+        ({"minimum": 65}, "minimum 65 is above maximum 64; swap them"),
+        ({"utilisation": 95}, "utilisation is 95"),
         ({"maximum": 4}, "maximum 4 holds no multiple of 8"),
     ],
 )

@@ -55,6 +55,17 @@ def test_how_a_trial_ended(returncode, result, log, outcome, said):
     assert said in trial.message
 
 
+def test_what_a_child_measured_is_taken_over():
+    result = {
+        "outcome": "ok",
+        "peak_memory_bytes": 9,
+        "resting_memory_bytes": 4,
+        "peak_spread_bytes": 1,
+        "limit_bytes": 20,
+    }
+    assert judge(8, 0, 30, json.dumps(result), "") == Trial(8, "ok", 9, None, "", 4, 1, 20)
+
+
 def test_only_the_last_lines_are_told():
     message = judge(1, 1, 30, None, "\n".join(f"line {number}" for number in range(100))).message
     assert message.splitlines()[0].endswith("line 85")

@@ -15,6 +15,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils.environment_file impo
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils.flag_environment import converge
 from ansible_collections.gaudi3.scale.plugins.module_utils.flag_profiles import EnvironmentOptions
+from ansible_collections.gaudi3.scale.tests.unit.installed_bridge import make_venv
 
 
 def options(root: Path, **more: Any) -> EnvironmentOptions:
@@ -22,6 +23,8 @@ def options(root: Path, **more: Any) -> EnvironmentOptions:
         "path": str(root / "etc" / "environment"),
         "recipe_cache": str(root / "recipes"),
         "log_directory": str(root / "logs"),
+        "unit_directory": str(root / "units"),
+        "venv": "",
     }
     return EnvironmentOptions(**{"release": "1.24.1", **places, **more})
 
@@ -144,3 +147,96 @@ def test_effects_are_returned_for_flags_and_not_for_plain_variables(tmp_path: Pa
     effects = {flag["name"]: flag["effect"] for flag in result["flags"]}
     assert effects["HABANA_LOGS"] == "Directory for all Gaudi software logs."
     assert effects["OMP_NUM_THREADS"] == ""
+
+
+def test_each_value_tells_where_it_comes_from_who_judged_and_whether_it_acts(tmp_path: Path) -> None:
+    venv = make_venv(tmp_path / "bridge", ["PT_HPU_LAZY_MODE", "PT_HPU_RECIPE_CACHE_CONFIG", "PT_HPU_SYNC_LAUNCH"])
+    more: dict[str, Any] = {"network": "infiniband", "interface": "ens", "overrides": {"PT_HPU_SYNC_LAUNCH": 1}}
+    result: Any = converge(options(tmp_path, venv=venv, environment={"OMP_NUM_THREADS": 8}, **more), check_mode=True)
+    told = {
+        flag["name"]: (flag["origin"], flag["judged_by"].split(" ")[0], flag["effective"]) for flag in result["flags"]
+    }
+    assert told == {
+        "PT_HPU_LAZY_MODE": ("profile training_compile", "installed", "yes"),
+        "RDMAV_FORK_SAFE": ("network infiniband", "catalogue,", "unknown"),
+        "MLX5_SCATTER_TO_CQE": ("network infiniband", "catalogue,", "unknown"),
+        "HCCL_SOCKET_IFNAME": ("option interface", "catalogue,", "unknown"),
+        "HABANA_LOGS": ("option log_directory", "catalogue,", "yes"),
+        "PT_HPU_SYNC_LAUNCH": ("overrides", "installed", "yes"),
+        "PT_HPU_RECIPE_CACHE_CONFIG": ("option recipe_cache", "installed", "yes"),
+        "OMP_NUM_THREADS": ("environment", "nobody", "unknown"),
+    }
+    assert result["judged_by"] == "installed bridge 1.24.1.482"
+    comments = [line for line in result["diff"][0]["after"].splitlines() if line.startswith("# ")]
+    assert comments[1].startswith("# profile training_compile: docs.habana.ai")
+    assert comments[2].startswith("# network infiniband: docs.habana.ai")
+    assert "# overrides, set by the operator" in comments
+
+
+def test_a_bridge_of_another_release_does_not_judge(tmp_path: Path) -> None:
+    venv = make_venv(tmp_path / "bridge", ["PT_HPU_LAZY_MODE"], version="1.23.0.695")
+    result: Any = converge(options(tmp_path, venv=venv), check_mode=True)
+    assert result["judged_by"] == "catalogue"
+    assert result["warnings"] == [
+        (
+            "the installed bridge 1.23.0.695 is of another release than 1.24, so the catalogue judged the flags; "
+            "run this again when the training stack is at the release."
+        )
+    ]
+
+
+def test_recipes_of_other_releases_go_and_those_of_a_shared_cache_stay(tmp_path: Path) -> None:
+    old = tmp_path / "recipes" / "1.23.0-695" / "ab"
+    old.mkdir(parents=True)
+    assert not converge(options(tmp_path, clean_recipe_cache=False), check_mode=True)["removed_directories"]
+    checked: Any = converge(options(tmp_path), check_mode=True)
+    assert checked["removed_directories"] == [str(old.parent)] and old.is_dir()
+    assert checked["diff"][-1]["before"] == f"{old.parent} (recipes of a release that is gone)\n"
+    assert converge(options(tmp_path), check_mode=False)["changed"] and not old.parent.exists()
+    assert not converge(options(tmp_path), check_mode=False)["changed"]
+
+
+def test_the_cache_as_a_whole_is_bounded_and_the_present_flags_keep_theirs(tmp_path: Path) -> None:
+    result: Any = converge(options(tmp_path), check_mode=False)
+    mine = Path(result["directories"][1])
+    for place in (mine, mine / "night", mine.parent / "other"):
+        place.mkdir(exist_ok=True)
+        (place / "recipe").write_bytes(b"x" * (1 << 20))
+    os.utime(mine / "recipe", (1, 1))
+    os.utime(mine / "night" / "recipe", (5, 5))
+    os.utime(mine.parent / "other" / "recipe", (3, 3))
+    assert not converge(options(tmp_path, recipe_cache_limit=3), check_mode=False)["changed"]
+    result = converge(options(tmp_path, recipe_cache_limit=2), check_mode=False)
+    assert result["removed_directories"] == [str(mine.parent / "other")]
+    assert (mine / "recipe").exists() and (mine / "night" / "recipe").exists()
+    assert not (mine.parent / "other" / "recipe").exists()
+    assert not converge(options(tmp_path, recipe_cache_limit=2), check_mode=False)["changed"]
+
+
+def test_recipes_belong_on_a_local_disk(tmp_path: Path) -> None:
+    mounts = tmp_path / "mounts"
+    mounts.write_text(f"/dev/sda / ext4 rw 0 0\nserver:/x {tmp_path} nfs4 rw 0 0\n")
+    with pytest.raises(
+        GaudiError, match=r"^PT_HPU_RECIPE_CACHE_CONFIG: .* lies on nfs4 \(mounted at .*local disk; choose"
+    ):
+        converge(options(tmp_path), False, str(mounts))
+    told_so = {"PT_HPU_RECIPE_CACHE_CONFIG": f"{tmp_path}/r,false,8,true"}
+    assert converge(options(tmp_path, overrides=told_so), True, str(mounts))["changed"]
+
+
+def test_the_file_reaches_shells_slurm_and_other_services(tmp_path: Path) -> None:
+    places: dict[str, Any] = {
+        "login_shell_path": str(tmp_path / "profile.sh"),
+        "slurm_task_prolog": str(tmp_path / "prolog.sh"),
+        "unit_directory": str(tmp_path / "units"),
+    }
+    first = converge(options(tmp_path, systemd_units=["jupyter"], **places), check_mode=False)
+    drop_in = tmp_path / "units" / "jupyter.service.d" / "50-gaudi3-scale-flags.conf"
+    assert first["systemd_changed"] and drop_in.exists()
+    assert stat.S_IMODE((tmp_path / "prolog.sh").stat().st_mode) == 0o755
+    assert first["container_path"] == first["path"]
+    again = converge(options(tmp_path, systemd_units=["jupyter"], **places), check_mode=False)
+    assert not again["changed"] and not again["systemd_changed"]
+    quoted = converge(options(tmp_path, environment={"GREETING": "a b"}, **places), check_mode=False)
+    assert quoted["systemd_changed"] and not drop_in.exists()
+    assert Path(str(quoted["container_path"])).read_text().endswith("GREETING=a b\n")

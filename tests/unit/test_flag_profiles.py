@@ -105,7 +105,7 @@ def test_an_override_changes_adds_or_removes_a_flag_and_is_marked() -> None:
         options(overrides={"PT_HPU_LAZY_MODE": None, "HABANA_LOGS": "/logs", "PT_HPU_METRICS_FILE": "/m"})
     )
     assert [setting.name for setting in settings] == ["HABANA_LOGS", "PT_HPU_METRICS_FILE", CACHE]
-    assert settings[0] == Setting("HABANA_LOGS", "/logs", "overrides, set by the operator")
+    assert settings[0] == Setting("HABANA_LOGS", "/logs", "overrides, set by the operator", "overrides")
 
 
 def test_null_keeps_recipes_in_memory() -> None:
@@ -122,7 +122,9 @@ def test_yaml_scalars_become_text(value: object, text: str) -> None:
 
 def test_plain_variables_come_last_and_are_marked_as_unchecked() -> None:
     settings = plan_environment(options(environment={"OMP_NUM_THREADS": 8, "LEFT_OUT": None}))
-    assert settings[-1] == Setting("OMP_NUM_THREADS", "8", "environment, set by the operator and not checked")
+    assert settings[-1] == Setting(
+        "OMP_NUM_THREADS", "8", "environment, set by the operator and not checked", "environment"
+    )
     assert "LEFT_OUT" not in {setting.name for setting in settings}
 
 

@@ -263,3 +263,31 @@ def test_logs_set_aside_within_two_seconds_keep_their_order(job, paths, unit, mo
     kept = sorted(Path(paths.earlier).iterdir())
     assert [(path / "metrics.jsonl").read_text() for path in kept] == ["0", "1", "2", "3"]
     assert kept[0].name == "20231114T221320.900000000Z"
+
+
+def test_a_job_has_recipes_of_its_own_below_the_node_cache(job, paths, unit, tmp_path):
+    flags = tmp_path / "flags"
+    flags.write_text(f"PT_HPU_LAZY_MODE=0\nPT_HPU_RECIPE_CACHE_CONFIG={tmp_path}/recipes/1.24.1-482/ab,false,8\n")
+    with_flags = replace(job, environment_files=(f"-{flags}", "-/nonexistent"))
+    launch(with_flags, paths, unit, check_mode=True)
+    assert not (tmp_path / "recipes").exists()
+    launch(with_flags, paths, unit)
+    mine = f"{tmp_path}/recipes/1.24.1-482/ab/demo"
+    assert f"PT_HPU_RECIPE_CACHE_CONFIG={mine},false,8" in Path(paths.environment).read_text().splitlines()
+    assert Path(mine).is_dir()
+
+
+def test_a_job_that_places_its_recipes_itself_is_left_to_it(job, paths, unit, tmp_path):
+    flags = tmp_path / "flags"
+    flags.write_text(f"PT_HPU_RECIPE_CACHE_CONFIG={tmp_path}/recipes,false,8\n")
+    own = {"PT_HPU_RECIPE_CACHE_CONFIG": "/mine,false,1"}
+    launch(replace(job, environment_files=(f"-{flags}",), environment=own), paths, unit)
+    assert "PT_HPU_RECIPE_CACHE_CONFIG=/mine,false,1" in Path(paths.environment).read_text()
+    assert not (tmp_path / "recipes").exists()
+
+
+def test_flags_that_only_systemd_can_read_stop_no_job(job, paths, unit, tmp_path):
+    flags = tmp_path / "flags"
+    flags.write_text("A=b c 'd'\n")
+    assert launch(replace(job, environment_files=(f"-{flags}",)), paths, unit)["changed"]
+    assert "RECIPE" not in Path(paths.environment).read_text()

@@ -38,6 +38,11 @@ def test_systemd_and_a_shell_agree(host: Host, of_a_service: dict[str, str], of_
         assert of_a_service[name] == of_a_shell[name], name
 
 
+def test_a_login_shell_has_the_flags(host: Host, of_a_shell: dict[str, str]) -> None:
+    of_login = variables(host.check_output("env -i bash -l -c 'env -0'"))
+    assert {name: of_login.get(name) for name in names(host)} == {name: of_a_shell[name] for name in names(host)}
+
+
 def test_training_compiles(of_a_shell: dict[str, str]) -> None:
     """torch.compile needs eager mode: lazy mode off (the first profile of the collection)."""
     assert of_a_shell["PT_HPU_LAZY_MODE"] == "0"
