@@ -184,10 +184,12 @@ def _recipes(options: EnvironmentOptions, named: Sequence[str]) -> tuple[list[tu
     root = options.recipe_cache.rstrip("/")
     release = find_release(options.release, options.release_overrides).package_version
     gone, used = recipe_cache.look(root, release) if options.clean_recipe_cache else ([], [])
+    running = recipe_cache.in_use(options.proc) if gone or used else []
+    kept = [one for one in used if one.path not in named and one.path not in running]
     limit = options.recipe_cache_limit * recipe_cache.MB
-    kept = [one for one in used if one.path not in named]
-    here = sum(one.size for one in used if one.path in named)
+    here = sum(one.size for one in used) - sum(one.size for one in kept)
     full = recipe_cache.above_limit(kept, max(limit - here, 1) if limit else 0)
+    gone = [path for path in gone if not recipe_cache.overlaps(path, running)]
     return (
         [(path, "recipes of a release that is gone") for path in gone],
         [(path, f"recipes unused the longest, above {options.recipe_cache_limit} MB in all") for path in full],

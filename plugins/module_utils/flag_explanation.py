@@ -29,6 +29,8 @@ from .rendered_files import read_text
 
 # Of the names that begin so, no reader outside the Gaudi software is known: an unknown one is a mistake.
 _GAUDI_PREFIXES = ("PT_HPU_", "PT_HABANA_", "PT_HCCL_", "HABANA_", "HCCL_", "HCL_")
+# PyTorch's own: a job's launcher names the interface for the processes' coordination.
+_OTHERS_PREFIXES = ("GLOO_", "TORCH_", "PYTORCH_")
 # Eager mode became the default with 1.21; 1.20 was not seen.
 _FIRST_EAGER = (1, 20)
 
@@ -86,7 +88,7 @@ def explain(question: Question, run: Run) -> dict[str, object]:
 
 def is_meant(name: str, bridge: InstalledBridge | None) -> bool:
     """Whether a variable among others is a flag, or was meant to be one; what the launcher sets is not."""
-    if set_by_launcher(name):
+    if set_by_launcher(name) or (name.startswith(_OTHERS_PREFIXES) and find_rejected(name) is None):
         return False
     known = find_flag(name) is not None or find_rejected(name) is not None or (bridge is not None and bridge.has(name))
     return known or name.startswith(_GAUDI_PREFIXES) or bool(nearest_names(name, count=1))

@@ -116,6 +116,7 @@ class EnvironmentOptions:
     recipe_cache_limit: int = 0
     clean_recipe_cache: bool = True
     release_overrides: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    proc: str = "/proc"
 
 
 def plan_environment(options: EnvironmentOptions) -> list[Setting]:

@@ -8,6 +8,7 @@ directories of other jobs, other flags and releases that are gone.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -98,6 +99,24 @@ def look(root: str, release: str) -> tuple[list[str], list[Used]]:
         return [], []
     except OSError as error:
         raise GaudiError(f"recipe_cache {root} cannot be read: {error.strerror}; check its permissions.") from error
+
+
+def in_use(proc: str = "/proc") -> list[str]:
+    """The directories that running processes were told to keep recipes in: a job may outlive a change of release."""
+    key = f"{RECIPE_CACHE}=".encode()
+    found = set()
+    for environ in Path(proc).glob("[0-9]*/environ"):
+        # A process may end meanwhile.
+        with contextlib.suppress(OSError):
+            entries = environ.read_bytes().split(b"\0")
+            found.update(entry[len(key) :].decode(errors="replace") for entry in entries if entry.startswith(key))
+    directories = [text.partition(",")[0].rstrip("/") for text in found]
+    return sorted(directory for directory in directories if directory)
+
+
+def overlaps(path: str, directories: Iterable[str]) -> bool:
+    """Whether one of the directories is ``path``, lies below it, or above it."""
+    return any(f"{path}/".startswith(f"{one}/") or f"{one}/".startswith(f"{path}/") for one in directories)
 
 
 def _used(top: str) -> list[Used]:

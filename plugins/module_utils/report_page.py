@@ -93,8 +93,11 @@ def _table(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> str:
 
 
 def _cell(text: str) -> str:
-    first_word = text.split(" ", 1)[0].rstrip(":,").lower()
-    tone = _TONES.get(first_word)
+    first_word = text.split(" ", 1)[0]
+    tone = _TONES.get(first_word.rstrip(":,").lower())
+    # "failed to load" is as bad as "failed", but "installed bridge 1.24.1" is no praise.
+    if tone == "good" and " " in text and first_word[-1] not in ":,":
+        tone = None
     return f'<td class="{tone}">{escape(text)}</td>' if tone else f"<td>{escape(text)}</td>"
 
 

@@ -84,7 +84,7 @@ GATES = (
     Gate("faults", "bad input: one sentence, nothing touched", (molecule("faults"),), needs=("sandbox",), limit=1800),
     Gate(
         "slurm-drain",
-        "a real Slurm: our drains are lifted, somebody else's stays",
+        "a real Slurm: our drains are lifted, others stay, tasks get the flags",
         (molecule("slurm_drain"),),
         needs=("sandbox",),
         limit=1200,

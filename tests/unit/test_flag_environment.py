@@ -213,6 +213,24 @@ def test_the_cache_as_a_whole_is_bounded_and_the_present_flags_keep_theirs(tmp_p
     assert not converge(options(tmp_path, recipe_cache_limit=2), check_mode=False)["changed"]
 
 
+def test_recipes_that_a_running_job_uses_stay(tmp_path: Path) -> None:
+    """A job may outlive a change of release, and another set of flags."""
+    old = tmp_path / "recipes" / "1.23.0-695" / "ab" / "night"
+    old.mkdir(parents=True)
+    process = tmp_path / "proc" / "7"
+    process.mkdir(parents=True)
+    (process / "environ").write_bytes(b"PT_HPU_RECIPE_CACHE_CONFIG=%s,false,8\0" % bytes(old))
+    proc = str(tmp_path / "proc")
+    converge(options(tmp_path, proc=proc), check_mode=False)
+    mine = next((tmp_path / "recipes").glob("1.24.1-482/*"))
+    for place in (mine.parent / "running", mine.parent / "other"):
+        place.mkdir()
+        (place / "recipe").write_bytes(b"x" * (2 << 20))
+    (process / "environ").write_bytes(b"PT_HPU_RECIPE_CACHE_CONFIG=%s,false,8\0" % bytes(mine.parent / "running"))
+    kept = converge(options(tmp_path, proc=proc, recipe_cache_limit=1), check_mode=True)
+    assert kept["removed_directories"] == [str(tmp_path / "recipes" / "1.23.0-695"), str(mine.parent / "other")]
+
+
 def test_recipes_belong_on_a_local_disk(tmp_path: Path) -> None:
     mounts = tmp_path / "mounts"
     mounts.write_text(f"/dev/sda / ext4 rw 0 0\nserver:/x {tmp_path} nfs4 rw 0 0\n")

@@ -81,6 +81,7 @@ def test_a_running_job_is_explained_by_what_its_process_was_started_with(tmp_pat
         "HCCL_NEVER_SEEN=1",
         "EMPTY=",
         "NCCL_DEBUG=INFO",
+        "GLOO_SOCKET_IFNAME=eth0",
     ]
     (tmp_path / "4711" / "environ").write_bytes(b"\0".join(text.encode() for text in variables) + b"\0")
     result: Any = explain(Question(job="night", proc=str(tmp_path)), unit_with("4711"))
@@ -88,7 +89,7 @@ def test_a_running_job_is_explained_by_what_its_process_was_started_with(tmp_pat
     assert verdicts(result) == dict.fromkeys(
         ["PT_HPU_ENABLE_MIXED_PRECISION", "HCCL_NEVER_SEEN", "NCCL_DEBUG"], (False, "no")
     )
-    assert result["other_variables"] == ["EMPTY", "PATH", "RANK"]
+    assert result["other_variables"] == ["EMPTY", "GLOO_SOCKET_IFNAME", "PATH", "RANK"]
 
 
 @pytest.mark.parametrize(

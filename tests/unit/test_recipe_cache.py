@@ -14,7 +14,9 @@ from ansible_collections.gaudi3.scale.plugins.module_utils.recipe_cache import (
     above_limit,
     file_system,
     gone,
+    in_use,
     of_job,
+    overlaps,
 )
 
 MOUNTS = """overlay / overlay rw 0 0
@@ -90,3 +92,21 @@ def test_looks_below_the_root_without_following_links(tmp_path: Path) -> None:
 
 def test_a_cache_that_is_not_there_holds_nothing(tmp_path: Path) -> None:
     assert recipe_cache.look(str(tmp_path / "none"), "1.24.1-482") == ([], [])
+
+
+def test_running_processes_say_where_their_recipes_lie(tmp_path: Path) -> None:
+    for number, entries in enumerate((b"A=b\0PT_HPU_RECIPE_CACHE_CONFIG=/cache/old/ab/,false,8\0", b"HOME=/\0", b"")):
+        process = tmp_path / str(number + 1)
+        process.mkdir()
+        (process / "environ").write_bytes(entries)
+    (tmp_path / "9").mkdir()
+    assert in_use(str(tmp_path)) == ["/cache/old/ab"]
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [("/cache/1.23", True), ("/cache/1.23/ab/night", True), ("/cache/1.23/ab", True), ("/cache/1.2", False)],
+    ids=["above", "below", "itself", "begins alike"],
+)
+def test_a_directory_overlaps_those_above_and_below(path: str, expected: bool) -> None:
+    assert overlaps(path, ["/cache/1.23/ab"]) is expected

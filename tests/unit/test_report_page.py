@@ -48,6 +48,13 @@ def test_a_failed_node_is_seen():
     assert "<td>8</td>" in text
 
 
+def test_a_name_that_begins_like_a_verdict_is_none():
+    rows = [{"v": "installed bridge 1.24.1"}, {"v": "installed, held"}]
+    text = report_page("T", subtitle="", rows=rows, columns=["v"])
+    assert "<td>installed bridge 1.24.1</td>" in text
+    assert '<td class="good">installed, held</td>' in text
+
+
 def test_sections_are_tables_under_their_own_heading():
     section = {"title": "Group <1>", "columns": ["what"], "rows": [{"what": "kernel"}], "notes": ["seen"]}
     page = read(sections=[section], rows=[{"node": "n1"}], columns=["node"])

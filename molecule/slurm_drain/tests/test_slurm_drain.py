@@ -8,8 +8,6 @@ node1 is the controller, on which the module runs; node2 is drained.
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,7 +15,6 @@ from typing import Any
 
 import ansible_runner
 import pytest
-import testinfra
 from testinfra.host import Host
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -28,21 +25,6 @@ READY_SECONDS = 60
 BEGINS = "gaudi3_scale: driver 1.24.1 #"
 
 Drain = Callable[..., dict[str, Any]]
-
-
-def slurm() -> None:
-    command = [sys.executable, "-m", "sandbox", "slurm", "--name", SANDBOX]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
-
-
-@pytest.fixture(scope="module")
-def installed() -> Host:
-    slurm()
-    ssh_config = str(ROOT / ".config" / "molecule" / "ssh_config")
-    host: Host = testinfra.get_host(
-        "ansible://node1", ansible_inventory=str(INVENTORY), ssh_config=ssh_config, sudo=True
-    )
-    return host
 
 
 @pytest.fixture
@@ -132,10 +114,10 @@ def test_slurm_is_real_and_counts_the_cards(controller: Host) -> None:
     assert controller.run("srun --gres=hpu:9 --nodes=1 true").rc != 0
 
 
-def test_installing_slurm_again_restarts_nothing(controller: Host) -> None:
+def test_installing_slurm_again_restarts_nothing(controller: Host, install_slurm: Callable[[], None]) -> None:
     unit = "systemctl show --property=MainPID slurmctld slurmd munge"
     before = controller.check_output(unit)
-    slurm()
+    install_slurm()
     assert controller.check_output(unit) == before
 
 
