@@ -7,7 +7,6 @@ The tests run in file order: the node is installed by the last ones, from a bund
 
 from __future__ import annotations
 
-import os
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,13 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import ansible_runner
 import pytest
-import testinfra
 from testinfra.host import Host
 
-ROOT = Path(__file__).resolve().parents[3]
-INVENTORY = ROOT / "inventories" / "sandbox"
+from tests.sandbox_nodes import hosts, run
+
 BUNDLE = "/srv/molecule_bundle"
 PORT = 8090
 VERSION = "1.24.1-482"
@@ -44,21 +41,19 @@ class Play:
 
 
 @pytest.fixture(scope="module")
-def hosts() -> dict[str, Host]:
-    ssh_config = str(ROOT / ".config" / "molecule" / "ssh_config")
-    found = testinfra.get_hosts(["ansible://gaudi"], ansible_inventory=str(INVENTORY), ssh_config=ssh_config, sudo=True)
-    return {host.backend.hostname: host for host in found}
+def nodes() -> dict[str, Host]:
+    return hosts()
 
 
 @pytest.fixture(scope="module")
-def connected(hosts: dict[str, Host]) -> Host:
-    return hosts["node2"]
+def connected(nodes: dict[str, Host]) -> Host:
+    return nodes["node2"]
 
 
 @pytest.fixture(scope="module")
-def node(hosts: dict[str, Host]) -> Host:
+def node(nodes: dict[str, Host]) -> Host:
     """node1, without a way to the vault, to the distribution's mirrors, or to any other place outside."""
-    host = hosts["node1"]
+    host = nodes["node1"]
     vault = host.check_output("getent hosts vault.sandbox.internal").split()[0]
     host.check_output(f"ip route del default; ip route replace unreachable {vault}")
     assert host.run(f"python3 -c 'import socket; socket.create_connection((\"{vault}\", 80), 3)'").rc != 0
@@ -72,18 +67,10 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def play(scratch: Path, *playbooks: str, **variables: object) -> Play:
     """Run playbooks of the collection, one after the other."""
-    result = ansible_runner.run(
-        private_data_dir=str(scratch),
-        playbook=[{"import_playbook": f"gaudi3.scale.{name}"} for name in playbooks],
-        inventory=str(INVENTORY),
-        extravars={"bundle_host": "node2", "bundle_path": BUNDLE, "bundle_port": PORT, **variables},
-        envvars={
-            "ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".collections"),
-            "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
-            "GAUDI_SANDBOX": os.environ["GAUDI_SANDBOX"],
-            "PATH": os.environ["PATH"],
-        },
-        quiet=True,
+    result = run(
+        scratch,
+        [{"import_playbook": f"gaudi3.scale.{name}"} for name in playbooks],
+        **{"bundle_host": "node2", "bundle_path": BUNDLE, "bundle_port": PORT, **variables},
     )
     failed = [event["event_data"]["res"] for event in result.events if event["event"] == "runner_on_failed"]
     items = [event["event_data"]["res"] for event in result.events if event["event"] == "runner_item_on_ok"]

@@ -8,22 +8,15 @@ The nodes are as ``site.yml`` left them (scenario ``site``), so whatever a refus
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import ansible_runner
 import pytest
-import testinfra
 from testinfra.host import Host
 
-ROOT = Path(__file__).resolve().parents[3]
-INVENTORY = ROOT / "inventories" / "sandbox"
-SANDBOX = os.environ["GAUDI_SANDBOX"]
+from tests.sandbox_nodes import fault, hosts, run
+
 # Contents of what is configured, names, sizes and times of what is installed, and what systemd has of ours.
 STATE = """
 find /etc -xdev -type f -exec sha256sum {} + | sort -k 2
@@ -114,27 +107,7 @@ REFUSALS = (
 
 @pytest.fixture(scope="module")
 def nodes() -> dict[str, Host]:
-    ssh_config = str(ROOT / ".config" / "molecule" / "ssh_config")
-    hosts = testinfra.get_hosts(["ansible://gaudi"], ansible_inventory=str(INVENTORY), ssh_config=ssh_config, sudo=True)
-    return {host.backend.hostname: host for host in hosts}
-
-
-def sandbox(*arguments: str) -> None:
-    command = [sys.executable, "-m", "sandbox", *arguments, "--name", SANDBOX]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
-
-
-@contextmanager
-def faulty(faults: tuple[str, ...]) -> Iterator[None]:
-    """node1 with these faults, and healthy again afterwards."""
-    if not faults:
-        yield
-        return
-    sandbox("fault", "node1", *faults)
-    try:
-        yield
-    finally:
-        sandbox("fault", "node1", "clear")
+    return hosts()
 
 
 def state(host: Host) -> list[str]:
@@ -145,19 +118,7 @@ def failures(refusal: Refusal, directory: Path) -> dict[str, str]:
     """Run the playbook; what each host that it refused said."""
     of_hosts = directory / "of_hosts.json"
     of_hosts.write_text(json.dumps({"gaudi": {"hosts": refusal.hosts}}))
-    result = ansible_runner.run(
-        private_data_dir=str(directory),
-        playbook=f"gaudi3.scale.{refusal.playbook}",
-        inventory=[str(INVENTORY), str(of_hosts)],
-        extravars=dict(refusal.variables),
-        envvars={
-            "ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".collections"),
-            "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
-            "GAUDI_SANDBOX": SANDBOX,
-            "PATH": os.environ["PATH"],
-        },
-        quiet=True,
-    )
+    result = run(directory, refusal.playbook, inventory=[str(of_hosts)], **refusal.variables)
     said: dict[str, str] = {}
     for event in result.events:
         if event["event"] == "runner_on_failed":
@@ -173,7 +134,7 @@ def test_is_refused_in_one_sentence_and_touches_nothing(
     refusal: Refusal, nodes: dict[str, Host], tmp_path: Path
 ) -> None:
     before = {name: state(host) for name, host in nodes.items()}
-    with faulty(refusal.faults):
+    with fault("node1", *refusal.faults):
         said = failures(refusal, tmp_path)
     # A broken node is refused and the healthy one goes on; bad input stops both.
     untouched = set(said) if refusal.faults else set(nodes)

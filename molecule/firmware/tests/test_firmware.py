@@ -10,23 +10,17 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Any
 
-import ansible_runner
 import pytest
-import testinfra
 from testinfra.host import Host
 
-ROOT = Path(__file__).resolve().parents[3]
-INVENTORY = ROOT / "inventories" / "sandbox"
-SANDBOX = os.environ["GAUDI_SANDBOX"]
+from tests.sandbox_nodes import fault, hosts, run, sandbox
+
 STATE = "/var/lib/gaudi_simulator/node.json"
 RECORD = "/var/lib/gaudi3_scale/firmware.json"
 IMAGE = "/root/molecule_firmware.itb"
@@ -60,9 +54,7 @@ class Upgrade:
 
 @pytest.fixture(scope="module")
 def nodes() -> Iterator[dict[str, Host]]:
-    ssh_config = str(ROOT / ".config" / "molecule" / "ssh_config")
-    hosts = testinfra.get_hosts(["ansible://gaudi"], ansible_inventory=str(INVENTORY), ssh_config=ssh_config, sudo=True)
-    found = {host.backend.hostname: host for host in hosts}
+    found = hosts()
     before = {name: shown(host) for name, host in found.items()}
     yield found
     for name, host in found.items():
@@ -79,20 +71,6 @@ def give_back(host: Host, firmware: Mapping[int, str]) -> None:
     host.check_output(f"rm -f {RECORD} {IMAGE} {OUT_OF_SERVICE} {LOGS}/firmware-*.log")
 
 
-def sandbox(*arguments: str) -> None:
-    command = [sys.executable, "-m", "sandbox", *arguments, "--name", SANDBOX]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
-
-
-@contextmanager
-def fault(node: str, *faults: str) -> Iterator[None]:
-    sandbox("fault", node, *faults)
-    try:
-        yield
-    finally:
-        sandbox("fault", node, "clear")
-
-
 def image(nodes: Mapping[str, Host]) -> str:
     """Put an image of a version that no card has onto all nodes; the version."""
     version = f"1.99.{next(NUMBERS)}-fw-99.0.{os.getpid()}-sec-3"
@@ -101,30 +79,18 @@ def image(nodes: Mapping[str, Host]) -> str:
     return version
 
 
-def run(directory: Path, accept: Mapping[str, str] | None = None, **variables: object) -> Upgrade:
+def write_firmware(directory: Path, accept: Mapping[str, str] | None = None, **variables: object) -> Upgrade:
     """Run the playbook with these variables."""
     directory.mkdir(exist_ok=True)
-    accepted = {} if accept is None else {"firmware_accept": dict(accept)}
-    result = ansible_runner.run(
-        private_data_dir=str(directory),
-        playbook="gaudi3.scale.upgrade_firmware",
-        inventory=str(INVENTORY),
-        extravars={
-            **accepted,
-            "gaudi_firmware_image": IMAGE,
-            "gaudi_firmware_write_protection_command": ASK_BMC,
-            "gaudi_allow_reboot": False,
-            "gaudi_report_directory": str(directory / "reports"),
-            **variables,
-        },
-        envvars={
-            "ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".collections"),
-            "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
-            "GAUDI_SANDBOX": SANDBOX,
-            "PATH": os.environ["PATH"],
-        },
-        quiet=True,
-    )
+    settings = {
+        "gaudi_firmware_image": IMAGE,
+        "gaudi_firmware_write_protection_command": ASK_BMC,
+        "gaudi_allow_reboot": False,
+        "gaudi_report_directory": str(directory / "reports"),
+    }
+    if accept is not None:
+        settings["firmware_accept"] = dict(accept)
+    result = run(directory, "upgrade_firmware", **{**settings, **variables})
     said = {
         event["event_data"]["host"]: str(event["event_data"]["res"].get("msg", ""))
         for event in result.events
@@ -153,7 +119,7 @@ def loads(host: Host) -> int:
 
 def test_without_acceptance_it_only_shows(nodes: dict[str, Host], tmp_path: Path) -> None:
     before = {name: node_json(host) for name, host in nodes.items()}
-    upgrade = run(tmp_path)
+    upgrade = write_firmware(tmp_path)
     assert upgrade.ok, upgrade.output
     assert {row["state"] for row in upgrade.rows} == {"shown"}
     firmware = {card["firmware"] for node in before.values() for card in node["cards"]}
@@ -175,7 +141,7 @@ def test_what_cannot_be_meant_is_refused(
 ) -> None:
     image(nodes)
     before = {name: node_json(host) for name, host in nodes.items()}
-    upgrade = run(tmp_path, accept)
+    upgrade = write_firmware(tmp_path, accept)
     assert not upgrade.ok
     assert set(upgrade.said) == set(nodes), upgrade.output
     for message in upgrade.said.values():
@@ -186,7 +152,7 @@ def test_what_cannot_be_meant_is_refused(
 
 def test_cards_of_another_generation_are_only_shown(nodes: dict[str, Host], tmp_path: Path) -> None:
     before = {name: node_json(host) for name, host in nodes.items()}
-    upgrade = run(tmp_path, {"gaudi2": "1.22.0-fw-61.3.1-sec-11"})
+    upgrade = write_firmware(tmp_path, {"gaudi2": "1.22.0-fw-61.3.1-sec-11"})
     assert upgrade.ok, upgrade.output
     assert {name: node_json(host) for name, host in nodes.items()} == before
 
@@ -195,7 +161,7 @@ def test_a_card_that_cannot_be_read_stops_its_node_only(nodes: dict[str, Host], 
     version = image(nodes)
     before = node_json(nodes["node1"])["cards"], loads(nodes["node1"])
     with fault("node1", "unreadable_firmware=3"):
-        upgrade = run(tmp_path, {"gaudi3": f" {version} "})
+        upgrade = write_firmware(tmp_path, {"gaudi3": f" {version} "})
     assert not upgrade.ok
     assert (node_json(nodes["node1"])["cards"], loads(nodes["node1"])) == before
     assert "card 3 " in upgrade.said["node1"]
@@ -213,7 +179,7 @@ def test_write_protection_and_a_held_card_are_refused(nodes: dict[str, Host], tm
     nodes["node2"].check_output(f"systemd-run --quiet --unit=molecule-holder sh -c 'exec sleep 600 < {device}'")
     try:
         with fault("node1", "write_protected"):
-            upgrade = run(tmp_path, {"gaudi3": version}, firmware_canary="node2")
+            upgrade = write_firmware(tmp_path, {"gaudi3": version}, firmware_canary="node2")
     finally:
         nodes["node2"].check_output("systemctl stop molecule-holder")
     assert {name: node_json(host)["cards"] for name, host in nodes.items()} == before
@@ -223,14 +189,14 @@ def test_write_protection_and_a_held_card_are_refused(nodes: dict[str, Host], tm
 
 def test_an_accepted_version_is_written_once(nodes: dict[str, Host], tmp_path: Path) -> None:
     version = image(nodes)
-    first = run(tmp_path / "first", {"gaudi3": version})
+    first = write_firmware(tmp_path / "first", {"gaudi3": version})
     assert first.ok, first.output
     for host in nodes.values():
         assert shown(host) == dict.fromkeys(range(8), version)
         assert len(node_json(host)["modules"]) == MODULES
     assert first.rounds == len(nodes)
     before = {name: node_json(host) for name, host in nodes.items()}
-    second = run(tmp_path / "second", {"gaudi3": version})
+    second = write_firmware(tmp_path / "second", {"gaudi3": version})
     assert second.ok, second.output
     assert not second.changed
     assert {name: node_json(host) for name, host in nodes.items()} == before
@@ -240,7 +206,7 @@ def test_a_first_round_that_fails_is_the_last_and_is_taken_up_again(nodes: dict[
     version = image(nodes)
     untouched = node_json(nodes["node2"])
     with fault("node1", "flash_fails=3"):
-        failed = run(tmp_path / "failed", {"gaudi3": version})
+        failed = write_firmware(tmp_path / "failed", {"gaudi3": version})
         assert not failed.ok
         assert "card 3 " in failed.said["node1"]
         assert "modules stay unloaded" in failed.said["node1"]
@@ -250,7 +216,7 @@ def test_a_first_round_that_fails_is_the_last_and_is_taken_up_again(nodes: dict[
         done = {card["module_id"] for card in node_json(nodes["node1"])["cards"] if card["written"] == version}
         assert done
         assert 3 not in done
-    again = run(tmp_path / "again", {"gaudi3": version}, gaudi_hosts="node1")
+    again = write_firmware(tmp_path / "again", {"gaudi3": version}, gaudi_hosts="node1")
     assert again.ok, again.output
     assert set(shown(nodes["node1"]).values()) == {version}
     assert len(node_json(nodes["node1"])["modules"]) == MODULES
@@ -261,7 +227,7 @@ def test_a_first_round_that_fails_is_the_last_and_is_taken_up_again(nodes: dict[
 def test_a_card_that_waits_for_its_power_cycle_is_not_written_again(nodes: dict[str, Host], tmp_path: Path) -> None:
     version = image(nodes)
     with fault("node1", "power_cycle_needed=2"):
-        upgrade = run(tmp_path / "first", {"gaudi3": version}, **SERVICE)
+        upgrade = write_firmware(tmp_path / "first", {"gaudi3": version}, **SERVICE)
         assert not upgrade.ok
         assert upgrade.states("node1") == {"power cycle needed"}
         assert "power cycle" in upgrade.said["node1"]
@@ -271,14 +237,14 @@ def test_a_card_that_waits_for_its_power_cycle_is_not_written_again(nodes: dict[
         assert not nodes["node2"].file(OUT_OF_SERVICE).exists
         logs = nodes["node1"].check_output(f"ls {LOGS} | wc -l")
         before = loads(nodes["node1"])
-        again = run(tmp_path / "again", {"gaudi3": version})
+        again = write_firmware(tmp_path / "again", {"gaudi3": version})
         assert not again.ok
         assert "power cycle" in again.said["node1"]
         assert again.states("node1") == {"power cycle needed"}
         assert nodes["node1"].check_output(f"ls {LOGS} | wc -l") == logs
         assert loads(nodes["node1"]) == before
     sandbox("reboot", "node1")
-    after = run(tmp_path / "after", {"gaudi3": version}, **SERVICE)
+    after = write_firmware(tmp_path / "after", {"gaudi3": version}, **SERVICE)
     assert after.ok, after.output
     assert set(shown(nodes["node1"]).values()) == {version}
     assert not nodes["node1"].file(OUT_OF_SERVICE).exists
@@ -289,7 +255,7 @@ def test_a_node_is_written_once_it_is_out_of_service(nodes: dict[str, Host], tmp
     before = {name: node_json(host) for name, host in nodes.items()}
     only_node2 = ["sh", "-c", f"test {{node}} = node2 && cp {STATE} {OUT_OF_SERVICE}"]
     keep = {**SERVICE, "firmware_drain_command": only_node2, "firmware_resume_command": ["true"]}
-    upgrade = run(tmp_path, {"gaudi3": version}, **keep)
+    upgrade = write_firmware(tmp_path, {"gaudi3": version}, **keep)
     assert upgrade.states("node1") == {"refused"}
     assert "drain command" in upgrade.said["node1"]
     assert node_json(nodes["node1"]) == before["node1"]
@@ -300,7 +266,7 @@ def test_a_node_is_written_once_it_is_out_of_service(nodes: dict[str, Host], tmp
 def test_a_reboot_is_tried_where_it_is_allowed(nodes: dict[str, Host], tmp_path: Path) -> None:
     version = image(nodes)
     with fault("node2", "power_cycle_needed=0,7"):
-        upgrade = run(tmp_path, {"gaudi3": version}, gaudi_allow_reboot=True, gaudi_hosts="node2")
+        upgrade = write_firmware(tmp_path, {"gaudi3": version}, gaudi_allow_reboot=True, gaudi_hosts="node2")
     # The sandbox has one kind of boot, which stands for a power cycle.
     assert upgrade.ok, upgrade.output
     assert set(shown(nodes["node2"]).values()) == {version}
@@ -310,10 +276,10 @@ def test_a_cut_connection_leaves_the_tool_alone(nodes: dict[str, Host], tmp_path
     version = image(nodes)
     # The comparison asks for each of the 8 cards; then it is the third one that is being written.
     with fault("node1", "ssh_loss=hl-fw-loader:11"):
-        cut = run(tmp_path / "cut", {"gaudi3": version}, gaudi_hosts="node1")
+        cut = write_firmware(tmp_path / "cut", {"gaudi3": version}, gaudi_hosts="node1")
     assert not cut.ok
     assert cut.states("node1") == {"unreachable"}
-    after = run(tmp_path / "after", {"gaudi3": version}, gaudi_hosts="node1")
+    after = write_firmware(tmp_path / "after", {"gaudi3": version}, gaudi_hosts="node1")
     assert after.ok, after.output
     assert set(shown(nodes["node1"]).values()) == {version}
     assert len(node_json(nodes["node1"])["modules"]) == MODULES

@@ -7,19 +7,16 @@ node1 is the controller, on which the module runs; node2 is drained.
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import ansible_runner
 import pytest
 from testinfra.host import Host
 
-ROOT = Path(__file__).resolve().parents[3]
-INVENTORY = ROOT / "inventories" / "sandbox"
-SANDBOX = os.environ["GAUDI_SANDBOX"]
+from tests.sandbox_nodes import run, sandbox
+
 NODE = "node2"
 READY_SECONDS = 60
 BEGINS = "gaudi3_scale: driver 1.24.1 #"
@@ -41,7 +38,7 @@ def controller(installed: Host) -> Iterator[Host]:
 def drain(tmp_path: Path) -> Drain:
     """Run the module on node1; its result."""
 
-    def run(state: str, *, check: bool = False, become: bool = True, **options: Any) -> dict[str, Any]:
+    def drain(state: str, *, check: bool = False, become: bool = True, **options: Any) -> dict[str, Any]:
         module = {"node": NODE, "adapter": "slurm", "state": state, "reason": "driver 1.24.1", "poll": 1, **options}
         play = {
             "hosts": "node1",
@@ -49,23 +46,12 @@ def drain(tmp_path: Path) -> Drain:
             # The inventory's variable wins over the keyword.
             "tasks": [{"gaudi3.scale.node_drain": module, "vars": {"ansible_become": become}, "check_mode": check}],
         }
-        result = ansible_runner.run(
-            private_data_dir=str(tmp_path),
-            playbook=[play],
-            inventory=[str(INVENTORY)],
-            envvars={
-                "ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".collections"),
-                "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
-                "GAUDI_SANDBOX": SANDBOX,
-                "PATH": os.environ["PATH"],
-            },
-            quiet=True,
-        )
+        result = run(tmp_path, [play])
         ends = [event for event in result.events if event["event"] in ("runner_on_ok", "runner_on_failed")]
         assert len(ends) == 1, result.stdout.read()[-4000:]
         return {**ends[0]["event_data"]["res"], "failed": ends[0]["event"] == "runner_on_failed"}
 
-    return run
+    return drain
 
 
 def state_of(controller: Host) -> str:
@@ -114,10 +100,10 @@ def test_slurm_is_real_and_counts_the_cards(controller: Host) -> None:
     assert controller.run("srun --gres=hpu:9 --nodes=1 true").rc != 0
 
 
-def test_installing_slurm_again_restarts_nothing(controller: Host, install_slurm: Callable[[], None]) -> None:
+def test_installing_slurm_again_restarts_nothing(controller: Host) -> None:
     unit = "systemctl show --property=MainPID slurmctld slurmd munge"
     before = controller.check_output(unit)
-    install_slurm()
+    sandbox("slurm")
     assert controller.check_output(unit) == before
 
 

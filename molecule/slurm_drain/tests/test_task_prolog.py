@@ -4,15 +4,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from pathlib import Path
 
-import ansible_runner
 import pytest
 from testinfra.host import Host
 
-ROOT = Path(__file__).resolve().parents[3]
+from tests.sandbox_nodes import run
+
 PROLOG = "/etc/slurm/gaudi3_scale_prolog.sh"
 CONFIGURATION = "/etc/slurm/slurm.conf"
 # Quotes, a blank and a dollar sign have to arrive as they are.
@@ -22,22 +20,11 @@ GREETING = 'say "hello" to $HOME'
 @pytest.fixture(scope="module")
 def controller(installed: Host, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
     """node1, whose Slurm gives every task the flags that the role writes."""
-    result = ansible_runner.run(
-        private_data_dir=str(tmp_path_factory.mktemp("runner")),
-        playbook=[{"hosts": "node1", "gather_facts": False, "roles": ["gaudi3.scale.gaudi_tuning"]}],
-        inventory=[str(ROOT / "inventories" / "sandbox")],
-        extravars={
-            "gaudi_tuning_slurm_task_prolog": PROLOG,
-            "gaudi_tuning_environment": {"GREETING": GREETING},
-            "ansible_become": True,
-        },
-        envvars={
-            "ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".collections"),
-            "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
-            "GAUDI_SANDBOX": os.environ["GAUDI_SANDBOX"],
-            "PATH": os.environ["PATH"],
-        },
-        quiet=True,
+    result = run(
+        tmp_path_factory.mktemp("runner"),
+        [{"hosts": "node1", "become": True, "gather_facts": False, "roles": ["gaudi3.scale.gaudi_tuning"]}],
+        gaudi_tuning_slurm_task_prolog=PROLOG,
+        gaudi_tuning_environment={"GREETING": GREETING},
     )
     assert result.status == "successful", result.stdout.read()[-4000:]
     installed.check_output(f"echo TaskProlog={PROLOG} >> {CONFIGURATION} && scontrol reconfigure")

@@ -5,21 +5,17 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from sandbox import cluster
 from sandbox.nodes import in_node
+from tests.sandbox_nodes import SANDBOX, sandbox
 
-ROOT = Path(__file__).resolve().parents[3]
-SANDBOX = os.environ["GAUDI_SANDBOX"]
 KERNEL = "/var/lib/gaudi_simulator/kernel"
 MARKER = "/var/lib/gaudi3_scale/driver.json"
 # Services that come and go by themselves: sessions, timers, and what D-Bus starts for a moment.
@@ -69,12 +65,6 @@ class Driver:
             and self.cards == 8
             and {release for release, _kernel in self.built} == {package}
         )
-
-
-def sandbox(*arguments: str) -> None:
-    """``python3 -m sandbox``, about the scenario's nodes."""
-    command = [sys.executable, "-m", "sandbox", *arguments, "--name", SANDBOX]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
 
 
 def run_in(node: str, script: str) -> str:

@@ -5,18 +5,14 @@
 from __future__ import annotations
 
 import itertools
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import ansible_runner
+from tests.sandbox_nodes import run
 
-from .nodes import ROOT, SANDBOX
-
-INVENTORY = ROOT / "inventories" / "sandbox"
 REPORT = "gaudi3.scale.report"
 RULE = re.compile(r"-+(  -+)*")
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -47,20 +43,8 @@ class Played:
 def play(playbook: str, directory: Path, arguments: str = "", **variables: object) -> Played:
     """Run ``gaudi3.scale.PLAYBOOK`` on the scenario's nodes, as AWX does."""
     directory.mkdir(exist_ok=True)
-    result = ansible_runner.run(
-        private_data_dir=str(directory),
-        playbook=f"gaudi3.scale.{playbook}",
-        inventory=str(INVENTORY),
-        cmdline=arguments or None,
-        extravars={"gaudi_report_directory": str(directory / "reports"), **variables},
-        envvars={
-            "ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".collections"),
-            "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
-            "GAUDI_SANDBOX": SANDBOX,
-            "PATH": os.environ["PATH"],
-        },
-        quiet=True,
-    )
+    reports = {"gaudi_report_directory": str(directory / "reports")}
+    result = run(directory, playbook, arguments=arguments, **{**reports, **variables})
     results, said, table = [], {}, ""
     for event in result.events:
         if event["event"] not in ENDINGS:

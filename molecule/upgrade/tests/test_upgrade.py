@@ -14,7 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from .nodes import KERNEL, MARKER, driver, everything, faults, run_in, sandbox, wait_for
+from tests.sandbox_nodes import sandbox
+
+from .nodes import KERNEL, MARKER, driver, everything, faults, run_in, wait_for
 from .runs import Played, play, upgrade
 
 NODES = ("node1", "node2", "node3")

@@ -1,0 +1,79 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""What tests on nodes of a sandbox share: the nodes over SSH, their faults, and runs of playbooks as AWX makes them.
+
+The sandbox is the one that GAUDI_SANDBOX names.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import ansible_runner
+import testinfra
+from testinfra.host import Host
+
+ROOT = Path(__file__).resolve().parents[1]
+INVENTORY = ROOT / "inventories" / "sandbox"
+SANDBOX = os.environ["GAUDI_SANDBOX"]
+
+
+def hosts(pattern: str = "gaudi") -> dict[str, Host]:
+    """The nodes of the inventory by name; every command runs as root."""
+    found = testinfra.get_hosts(
+        [f"ansible://{pattern}"],
+        ansible_inventory=str(INVENTORY),
+        ssh_config=str(ROOT / ".config" / "molecule" / "ssh_config"),
+        sudo=True,
+    )
+    return {host.backend.hostname: host for host in found}
+
+
+def sandbox(*arguments: str) -> None:
+    """``python3 -m sandbox``, about these nodes."""
+    command = [sys.executable, "-m", "sandbox", *arguments, "--name", SANDBOX]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+
+
+@contextmanager
+def fault(node: str, *faults: str) -> Iterator[None]:
+    """The node with these faults, if any, and healthy again afterwards."""
+    if not faults:
+        yield
+        return
+    sandbox("fault", node, *faults)
+    try:
+        yield
+    finally:
+        sandbox("fault", node, "clear")
+
+
+def run(
+    directory: Path,
+    playbook: str | list[dict[str, Any]],
+    *,
+    inventory: Sequence[str] = (),
+    arguments: str = "",
+    **variables: object,
+) -> ansible_runner.Runner:
+    """Run a playbook of the collection by its name, or plays, with what ansible-runner keeps below ``directory``."""
+    return ansible_runner.run(
+        private_data_dir=str(directory),
+        playbook=f"gaudi3.scale.{playbook}" if isinstance(playbook, str) else playbook,
+        inventory=[str(INVENTORY), *inventory],
+        cmdline=arguments or None,
+        extravars=dict(variables),
+        envvars={
+            "ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".collections"),
+            "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
+            "GAUDI_SANDBOX": SANDBOX,
+            "PATH": os.environ["PATH"],
+        },
+        quiet=True,
+    )
