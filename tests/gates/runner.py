@@ -1,12 +1,14 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""Runs gates one after another, shows each as it ends, and says the sum at the end."""
+"""Runs gates in lanes beside each other, shows each as it ends, and says the sum at the end."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Sequence
@@ -22,13 +24,17 @@ INTRUDERS = ("PYTHONPATH", "PYTHONHOME")
 
 @dataclass(frozen=True)
 class Gate:
-    """A command that must exit 0. ``needs`` names gates without whose success it cannot say anything."""
+    """A command that must exit 0. ``needs`` names earlier gates without whose success it cannot say anything.
+
+    Gates of one ``lane`` run one after the other, those of different lanes beside each other.
+    """
 
     name: str
     checks: str
     commands: tuple[tuple[str, ...], ...]
     needs: tuple[str, ...] = ()
     limit: float = 900
+    lane: str = "checkout"
 
 
 @dataclass(frozen=True)
@@ -42,27 +48,36 @@ class Outcome:
 
 
 def run(gates: Sequence[Gate]) -> bool:
-    """Run ``gates`` in order, keep going after a failure, and return whether all of them held."""
+    """Run ``gates``, each lane in order, keep going after a failure, and return whether all of them held."""
     LOGS.mkdir(parents=True, exist_ok=True)
-    outcomes: list[Outcome] = []
-    for gate in gates:
-        broken = [o.gate.name for o in outcomes if o.verdict != "ok" and o.gate.name in gate.needs]
-        if broken:
-            outcome = Outcome(gate, "not run", Counts(failed=1))
-            _say(f"{gate.name:<16} not run: {', '.join(broken)} did not pass")
-        else:
-            outcome = _run(gate)
-        outcomes.append(outcome)
+    started = time.monotonic()
+    running: dict[str, Future[Outcome]] = {}
+    with ExitStack() as stack:
+        names = dict.fromkeys(gate.lane for gate in gates)
+        lanes = {name: stack.enter_context(ThreadPoolExecutor(max_workers=1)) for name in names}
+        for gate in gates:
+            # Only earlier gates are waited for, so that no two lanes wait for each other.
+            needed = [running[name] for name in gate.needs if name in running]
+            running[gate.name] = lanes[gate.lane].submit(_run_after, gate, needed)
+    outcomes = [future.result() for future in running.values()]
     for outcome in outcomes:
         if outcome.verdict == "FAILED":
             _show_tail(outcome.gate)
-    _write_summary(_summary(outcomes))
+    _write_summary(_summary(outcomes, time.monotonic() - started))
     return all(outcome.verdict == "ok" for outcome in outcomes)
 
 
 def log_of(gate: Gate) -> Path:
     """Where everything that the gate printed is kept."""
     return LOGS / f"{gate.name}.log"
+
+
+def _run_after(gate: Gate, needed: Sequence[Future[Outcome]]) -> Outcome:
+    broken = [outcome.gate.name for outcome in (future.result() for future in needed) if outcome.verdict != "ok"]
+    if broken:
+        _say(f"{gate.name:<16} not run: {', '.join(broken)} did not pass")
+        return Outcome(gate, "not run", Counts(failed=1))
+    return _run(gate)
 
 
 def _run(gate: Gate) -> Outcome:
@@ -118,16 +133,15 @@ def _show_tail(gate: Gate) -> None:
     _say("\n".join(lines[-TAIL_LINES:]))
 
 
-def _summary(outcomes: Sequence[Outcome]) -> str:
+def _summary(outcomes: Sequence[Outcome], seconds: float) -> str:
     rows = [
         f"{outcome.gate.name:<16} {outcome.verdict:<8} {outcome.seconds:>6.0f} s  {outcome.counts}"
         for outcome in outcomes
     ]
     total = sum((outcome.counts for outcome in outcomes), Counts())
-    minutes = sum(outcome.seconds for outcome in outcomes) / 60
     failed = [outcome.gate for outcome in outcomes if outcome.verdict == "FAILED"]
     why = [f"{gate.name}: {line}" for gate in failed for line in reasons(log_of(gate).read_text(errors="replace"))]
-    return "\n".join(["", *rows, f"{len(outcomes)} gates in {minutes:.1f} min", "", *why, str(total)])
+    return "\n".join(["", *rows, f"{len(outcomes)} gates in {seconds / 60:.1f} min", "", *why, str(total)])
 
 
 def _write_summary(summary: str) -> None:

@@ -1,6 +1,9 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""Every gate of ``make test``, in the order in which they run: what fails fast comes first."""
+"""Every gate of ``make test``, in the order in which they run: what fails fast comes first.
+
+What needs the shared nodes runs beside the rest: the ones wait for SSH and dpkg while the others compute.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from hashlib import sha256
 
 from .runner import ROOT, Gate
 
+NODES = "shared nodes"
 PYTEST = ("python", "-m", "pytest", "-q", "-p", "no:cacheprovider")
 # One scenario a role, in the order of the layers: each finds the nodes as the one before left them.
 LAYERS = (
@@ -55,9 +59,16 @@ GATES = (
             ("python", "-m", "sandbox", "up", "--name", TEST_SANDBOX),
         ),
         limit=1800,
+        lane=NODES,
     ),
     *(
-        Gate(f"molecule-{layer}", "check, converge, idempotence, verify", (molecule(layer),), needs=("sandbox",))
+        Gate(
+            f"molecule-{layer}",
+            "check, converge, idempotence, verify",
+            (molecule(layer),),
+            needs=("sandbox",),
+            lane=NODES,
+        )
         for layer in LAYERS
     ),
     Gate(
@@ -66,6 +77,7 @@ GATES = (
         (molecule("site"),),
         needs=("sandbox", "artifact"),
         limit=1800,
+        lane=NODES,
     ),
     Gate(
         "training",
@@ -73,6 +85,7 @@ GATES = (
         (molecule("training"),),
         needs=("site",),
         limit=1800,
+        lane=NODES,
     ),
     Gate(
         "firmware",
@@ -80,34 +93,49 @@ GATES = (
         (molecule("firmware"),),
         needs=("site",),
         limit=1200,
+        lane=NODES,
     ),
-    Gate("faults", "bad input: one sentence, nothing touched", (molecule("faults"),), needs=("sandbox",), limit=1800),
+    Gate(
+        "faults",
+        "bad input: one sentence, nothing touched",
+        (molecule("faults"),),
+        needs=("sandbox",),
+        limit=1800,
+        lane=NODES,
+    ),
     Gate(
         "slurm-drain",
         "a real Slurm: our drains are lifted, others stay, tasks get the flags",
         (molecule("slurm_drain"),),
         needs=("sandbox",),
         limit=1200,
+        lane=NODES,
     ),
-    Gate("teardown", "the tests' nodes are removed", (("python", "-m", "sandbox", "down", "--name", TEST_SANDBOX),)),
+    Gate(
+        "teardown",
+        "the tests' nodes are removed",
+        (("python", "-m", "sandbox", "down", "--name", TEST_SANDBOX),),
+        lane=NODES,
+    ),
     Gate(
         "upgrade",
         "three nodes up and down with faults injected: back, resumed, named",
         (("env", f"GAUDI_UPGRADE_SANDBOX={TEST_SANDBOX}-upgrade", *molecule("upgrade", destroy="always")),),
-        needs=("artifact",),
+        needs=("artifact", "sandbox"),
         limit=2400,
     ),
     Gate(
         "bundle",
         "a bundle built, damaged, mended, served, and installed from without any other network",
         (("env", f"GAUDI_BUNDLE_SANDBOX={TEST_SANDBOX}-bundle", *molecule("bundle", destroy="always")),),
-        needs=("artifact",),
+        needs=("artifact", "sandbox"),
         limit=1800,
     ),
     Gate(
         "rhel",
         "real dnf, rpm and DKMS on a node that stands in for RHEL 9",
         (("env", f"GAUDI_RHEL_SANDBOX={TEST_SANDBOX}-rhel", *PYTEST, "tests/rhel"),),
+        needs=("sandbox",),
         limit=1200,
     ),
 )

@@ -1,0 +1,79 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""Gates of different lanes run beside each other, and after what they need."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.gates import runner
+from tests.gates.runner import Gate, run
+
+# Leaves a file, then waits for another one.
+MEET = """
+import pathlib, sys, time
+pathlib.Path(sys.argv[1]).touch()
+deadline = time.monotonic() + 20
+while not pathlib.Path(sys.argv[2]).exists():
+    if time.monotonic() > deadline:
+        sys.exit(1)
+    time.sleep(0.01)
+"""
+
+
+@pytest.fixture(autouse=True)
+def logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Not those of the gates that run this test."""
+    monkeypatch.setattr(runner, "ROOT", tmp_path)
+    monkeypatch.setattr(runner, "LOGS", tmp_path / "logs")
+    return tmp_path / "logs"
+
+
+def meeting(mine: Path, other: Path) -> tuple[tuple[str, ...], ...]:
+    return (("python3", "-c", MEET, str(mine), str(other)),)
+
+
+def shell(text: str) -> tuple[tuple[str, ...], ...]:
+    return (("sh", "-c", text),)
+
+
+def test_lanes_run_beside_each_other(tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    assert run([Gate("one", "", meeting(one, two)), Gate("two", "", meeting(two, one), lane="nodes")])
+
+
+def test_a_lane_keeps_its_order(tmp_path: Path) -> None:
+    later = tmp_path / "later"
+    gates = [Gate("first", "", shell(f"sleep 0.2; test ! -e {later}")), Gate("second", "", shell(f"touch {later}"))]
+    assert run(gates)
+
+
+def test_what_another_lane_makes_is_waited_for(tmp_path: Path) -> None:
+    made = tmp_path / "made"
+    gates = [
+        Gate("maker", "", shell(f"sleep 0.2; touch {made}")),
+        Gate("user", "", shell(f"test -e {made}"), needs=("maker",), lane="nodes"),
+    ]
+    assert run(gates)
+
+
+def test_what_needs_a_failed_gate_does_not_run_and_the_others_do(logs: Path, tmp_path: Path) -> None:
+    gates = [
+        Gate("broken", "", shell("echo FAILED because of this; exit 3")),
+        Gate("after", "", shell(f"touch {tmp_path / 'after'}"), needs=("broken",), lane="nodes"),
+        Gate("other", "", shell(f"touch {tmp_path / 'other'}"), lane="nodes"),
+        Gate("absent", "", shell("true"), needs=("not chosen",)),
+    ]
+    assert not run(gates)
+    assert (tmp_path / "other").exists() and not (tmp_path / "after").exists()
+    summary = (logs / "summary.txt").read_text().splitlines()
+    assert [line.split()[:2] for line in summary[1:5]] == [
+        ["broken", "FAILED"],
+        ["after", "not"],
+        ["other", "ok"],
+        ["absent", "ok"],
+    ]
+    assert "broken: FAILED because of this" in summary
+    assert summary[-1] == "2 passed, 2 failed"
