@@ -4,7 +4,8 @@
 
 The bridge's build writes ``bridge_config.py`` with one ``get_<flag>`` for each C++ flag (bridge-1.19:
 scripts/generate_env.py), so the file is that build's exact list. Flags of torch.compile are read by
-``compile_backend/config.py``. Neither file says anything of HCL, the compiler or vLLM.
+``compile_backend/config.py``, a few others by any of its Python files. None of these says anything of HCL, the compiler
+or vLLM.
 """
 
 from __future__ import annotations
@@ -12,17 +13,22 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from .flag_types import Flag
 from .rendered_files import read_text
 
 _SITE = "lib/python3*/site-packages"
-_CPP_FILE = "habana_frameworks/torch/internal/bridge_config.py"
-_PYTHON_FILE = "habana_frameworks/torch/dynamo/compile_backend/config.py"
+_PACKAGE = "habana_frameworks"
+_CPP_FILE = f"{_PACKAGE}/torch/internal/bridge_config.py"
+_PYTHON_FILE = f"{_PACKAGE}/torch/dynamo/compile_backend/config.py"
 # env_setting() in the same file holds 'get_' too, but no definition of that name.
 _GETTER = re.compile(r"^def get_([a-z0-9_]+)\(", re.MULTILINE)
 _NAME_IN_QUOTES = re.compile(r"""["']([A-Z][A-Z0-9]*_[A-Z0-9_]+)["']""")
+_READ_FROM_ENVIRONMENT = re.compile(r"""(?:environ(?:\.get\()?|getenv\()[\[\s]*["']([A-Z][A-Z0-9_]+)["']""")
+# Of the names that begin so, no reader outside the Gaudi software is known.
+GAUDI_PREFIXES = ("PT_HPU_", "PT_HABANA_", "PT_HCCL_", "HABANA_", "HCCL_", "HCL_")
 _DISTRIBUTION = re.compile(r"(?:habana[_-]torch[_-]plugin|habana[_-]frameworks)-([0-9][^/]*)\.dist-info", re.IGNORECASE)
 _CPP_SOURCE = "env_flags.yaml"
 _PYTHON_SOURCE = "compile_backend/config.py"
@@ -32,13 +38,15 @@ _PYTHON_SOURCE = "compile_backend/config.py"
 class InstalledBridge:
     """``cpp`` are the names its C++ code reads, ``python`` those of its torch.compile backend (empty: not known).
 
-    ``version`` is that of the wheel, empty where none is recorded; ``file`` is the list of the C++ flags.
+    ``version`` is that of the wheel, empty where none is recorded; ``file`` is the list of the C++ flags; ``package``
+    is the directory of its Python files (empty: not known).
     """
 
     version: str
     cpp: frozenset[str]
     python: frozenset[str]
     file: str
+    package: str = ""
 
     @property
     def label(self) -> str:
@@ -51,9 +59,15 @@ class InstalledBridge:
         match = re.match(r"([0-9]+)\.([0-9]+)", self.version)
         return (int(match[1]), int(match[2])) if match else None
 
+    @cached_property
+    def elsewhere(self) -> frozenset[str]:
+        """Flags that any other Python file of the bridge takes from the environment; looked for once, when asked."""
+        texts = map(read_text, map(str, Path(self.package).rglob("*.py"))) if self.package else ()
+        return frozenset(name for text in texts for name in read_names(text or ""))
+
     def has(self, name: str) -> bool:
         """Whether this build reads the name."""
-        return name in self.cpp or name in self.python
+        return name in self.cpp or name in self.python or (name.startswith(GAUDI_PREFIXES) and name in self.elsewhere)
 
     def answers_for(self, flag: Flag) -> bool:
         """Whether the lists of this build are complete for the part of the software that reads ``flag``."""
@@ -70,8 +84,12 @@ def cpp_flags(text: str) -> frozenset[str]:
 
 def python_flags(text: str) -> frozenset[str]:
     """The variables that a ``config.py`` names in quotes, outside of comments."""
-    code = "\n".join(line.split("#", 1)[0] for line in text.splitlines())
-    return frozenset(_NAME_IN_QUOTES.findall(code))
+    return frozenset(_NAME_IN_QUOTES.findall(_without_comments(text)))
+
+
+def read_names(text: str) -> frozenset[str]:
+    """The variables that Python code reads by ``os.environ`` or ``os.getenv``, outside of comments."""
+    return frozenset(_READ_FROM_ENVIRONMENT.findall(_without_comments(text)))
 
 
 def read_bridge(venv: str) -> InstalledBridge | None:
@@ -84,8 +102,13 @@ def read_bridge(venv: str) -> InstalledBridge | None:
         names = cpp_flags(read_text(str(file)) or "")
         if names:
             python = python_flags(read_text(str(site / _PYTHON_FILE)) or "")
-            return InstalledBridge(_version([entry.name for entry in site.iterdir()]), names, python, str(file))
+            version = _version([entry.name for entry in site.iterdir()])
+            return InstalledBridge(version, names, python, str(file), str(site / _PACKAGE))
     return None
+
+
+def _without_comments(text: str) -> str:
+    return "\n".join(line.split("#", 1)[0] for line in text.splitlines())
 
 
 def _version(entries: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ from typing import Union
 from .commands import Run
 from .environment_file import parse
 from .errors import GaudiError
-from .flag_bridge import InstalledBridge, read_bridge
+from .flag_bridge import GAUDI_PREFIXES, InstalledBridge, read_bridge
 from .flag_catalogue import find_flag, nearest_names
 from .flag_environment import WRITTEN_BY
 from .flag_harms import Target
@@ -27,8 +27,6 @@ from .release_table import RELEASES
 from .releases import find_release, version_key
 from .rendered_files import read_text
 
-# Of the names that begin so, no reader outside the Gaudi software is known: an unknown one is a mistake.
-_GAUDI_PREFIXES = ("PT_HPU_", "PT_HABANA_", "PT_HCCL_", "HABANA_", "HCCL_", "HCL_")
 # PyTorch's own: a job's launcher names the interface for the processes' coordination.
 _OTHERS_PREFIXES = ("GLOO_", "TORCH_", "PYTORCH_")
 # Eager mode became the default with 1.21; 1.20 was not seen.
@@ -91,7 +89,7 @@ def is_meant(name: str, bridge: InstalledBridge | None) -> bool:
     if set_by_launcher(name) or (name.startswith(_OTHERS_PREFIXES) and find_rejected(name) is None):
         return False
     known = find_flag(name) is not None or find_rejected(name) is not None or (bridge is not None and bridge.has(name))
-    return known or name.startswith(_GAUDI_PREFIXES) or bool(nearest_names(name, count=1))
+    return known or name.startswith(GAUDI_PREFIXES) or bool(nearest_names(name, count=1))
 
 
 def listed(flags: Flags) -> dict[str, str]:

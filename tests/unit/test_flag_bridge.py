@@ -116,3 +116,20 @@ def test_each_verdict_names_its_judge() -> None:
     assert by["NCCL_DEBUG"] == "catalogue"
     alone = {one.name: one.judged_by for one in judge_flags(flags, target(None))}
     assert alone["PT_HPU_LAZY_MODE"] == "catalogue, verified through 1.24" and alone["PT_HPU_NO_SUCH"] == "catalogue"
+
+
+def test_a_flag_that_only_another_python_file_reads_is_real(tmp_path: Path) -> None:
+    venv = make_venv(tmp_path, ["PT_HPU_LAZY_MODE"])
+    code = """import os
+one = os.environ.get("PT_HPU_ONE", "0") == "1"
+two = os.getenv('HABANA_TWO')  # os.getenv("HABANA_THREE")
+rank = int(os.environ["RANK"])
+"""
+    (tmp_path / "venv/lib/python3.10/site-packages/habana_frameworks/torch/distributed.py").write_text(code)
+    found = read_bridge(venv)
+    assert found is not None
+    assert [name for name in ("PT_HPU_ONE", "HABANA_TWO", "HABANA_THREE", "RANK") if found.has(name)] == [
+        "PT_HPU_ONE",
+        "HABANA_TWO",
+    ]
+    assert check_name("HABANA_TWO", found) == [] and check_name("HABANA_THREE", found)
