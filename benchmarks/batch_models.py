@@ -10,15 +10,22 @@ from __future__ import annotations
 
 import math
 import random
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / ".collections"))
+
+from ansible_collections.gaudi3.scale.plugins.module_utils.batch_quiet import MOST_STEPS, is_quiet  # noqa: E402
 
 CARD = 128e9
 LIMITS = (1, 2, 7, 37, 96, 200, 513, 1000, 1024, 5000)
 MAXIMUM = 8192
 FURTHER_STEPS = 200
-# A trial runs until no step has raised the peak for so many steps, and at least and at most so many.
-QUIET_STEPS, FEWEST_STEPS, MOST_STEPS = 3, 5, 10
+# A trial makes so many steps at least: one to warm up and three more, as a Workload does by default.
+WARM_UP, STEPS = 1, 3
 
 
 @dataclass
@@ -43,13 +50,12 @@ class Workload:
     def run(self, size: int) -> list[float] | None:
         """One trial: the peaks of its steps, or None where one of them ran out of memory."""
         self.tried.append(size)
-        peaks = self.steps(size, MOST_STEPS, f"trial {len(self.tried)}")
-        for count in range(1, MOST_STEPS + 1):
+        peaks = self.steps(size, WARM_UP + MOST_STEPS, f"trial {len(self.tried)}")
+        for count in range(1, len(peaks) + 1):
             if peaks[count - 1] > self.memory:
                 self.failed += 1
                 return None
-            quiet = count - 1 - peaks.index(max(peaks[:count]))
-            if count >= FEWEST_STEPS and quiet >= QUIET_STEPS:
+            if count >= WARM_UP + STEPS and is_quiet(peaks[WARM_UP:count], self.memory):
                 return peaks[:count]
         return peaks
 

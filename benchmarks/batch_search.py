@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from benchmarks.batch_models import HELD, LIMITS, MAXIMUM, SHAPES, Workload, workload
+from benchmarks.batch_models import HELD, LIMITS, MAXIMUM, SHAPES, WARM_UP, Workload, workload
 from benchmarks.batch_peers import Finder, accelerate, deepspeed, deepspeed_tuned, lightning_finders, seeds
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -76,8 +76,7 @@ def search(simulated: Workload, prior: Prior | None = None) -> Search:
         peaks = simulated.run(size)
         if peaks is None:
             return Trial(size, OUT_OF_MEMORY)
-        # The first step has no optimiser state yet.
-        later = peaks[1:]
+        later = peaks[WARM_UP:]
         return Trial(
             size,
             OK,

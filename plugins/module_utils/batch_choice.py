@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Sequence, Union
+from typing import Any, Callable, Sequence, Union
 
 from .batch_question import Answer, Question, Try
-from .batch_search import OK, Trial
+from .batch_search import OK, Trial, next_step
 from .errors import GaudiError
 
 # A smaller batch is as good when its throughput is this near to the best.
@@ -23,6 +23,8 @@ MOST_EXTRA = 2
 # A size is worth a trial of its own only if it is smaller than the best one by so much.
 WORTH_IT = 0.8
 SCALINGS = ("linear", "sqrt", "none")
+# What the best size is: the largest that trains, or the smallest with the best throughput.
+LARGEST, THROUGHPUT = "largest", "throughput"
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,18 @@ class GlobalBatch:
     batch_size: int
     accumulation_steps: int
     learning_rate: float | None
+
+
+def next_for(objective: str, trials: Sequence[Trial], question: Question) -> Union[Try, Answer]:
+    """The next size to try for ``objective``, or the answer, from the trials alone; raises as ``next_step`` does."""
+    step = next_step(trials, question)
+    if objective == LARGEST or isinstance(step, Try):
+        return step
+    made = len(trials)
+    # The trials without which the largest size would still be open; those after them were made for the speed.
+    while made > 1 and isinstance(next_step(trials[: made - 1], question), Answer):
+        made -= 1
+    return next_for_throughput(trials, step, question, len(trials) - made)
 
 
 def next_for_throughput(
@@ -85,6 +99,13 @@ def _promising(timed: dict[int, float], chosen: int, question: Question) -> int 
     wanted = AS_GOOD * best * start / (1 - slope * AS_GOOD * best)
     size = min(question.down(wanted) + question.multiple_of, question.largest)
     return size if small < size < WORTH_IT * chosen and size not in timed else None
+
+
+def sharing(global_batch: int | None, **options: Any) -> Callable[[int], GlobalBatch] | None:
+    """``for_global_batch`` with everything but the size of a card, which a probe finds; None where none is wanted."""
+    if global_batch is None:
+        return None
+    return lambda batch_size: for_global_batch(batch_size, global_batch, **options)
 
 
 def for_global_batch(

@@ -1,175 +1,189 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""The largest batch size of a workload on this node: remembered, or found by trials."""
+"""The best batch size of a workload on this node, a trial at a time: remembered, or one step nearer."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
-import re
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Mapping, Sequence, Union
 
-from .batch_question import Question
-from .batch_search import Search, Trial, largest_batch
-from .batch_trial import Workload, run_trial
-from .environment_file import parse
+from .batch_choice import next_for
+from .batch_estimate import estimate
+from .batch_memory_model import Prior
+from .batch_question import Answer, Try
+from .batch_search import OK, OUT_OF_MEMORY, WORKLOAD_ERROR, Trial
+from .batch_trial import run_trial
 from .errors import GaudiError
-from .rendered_files import WantedFile, pending, read_text, write
+from .node_lock import exclusive
+from .probe_key import probe_fields, probe_key
+from .probe_log import ProbeLog, log_path, read_log, write_log
+from .probe_question import STATE_DIRECTORY, Probe, check, parse_size, read_environment
+from .probe_sentences import broken_trial, damaged_log, neighbours
 
-STATE_DIRECTORY = "/var/lib/gaudi3_scale"
-SIZE = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>|KiB|MiB|GiB)")
-UNITS = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
-# The packages whose version changes what a step needs.
-PACKAGES = ("torch", "habana_torch_plugin", "gaudi3_scale")
+__all__ = ["STATE_DIRECTORY", "Probe", "decide", "parse_size", "probe", "probe_step", "read_environment"]
 
 
 @dataclass(frozen=True)
-class Probe:
-    """The question. ``timeout`` is seconds a trial; an environment file may be missing where a dash is before it."""
+class _Place:
+    """Where the trials of this probe are kept, and what they depend on."""
 
-    workload: Workload
-    maximum: int
-    multiple_of: int
-    timeout: float
-    venv: str
-    environment_files: tuple[str, ...] = ()
-    state_directory: str = STATE_DIRECTORY
-    minimum: int = 1
-    margin: float = 0.01
-    utilisation: float = 1.0
+    path: str
+    key: str
+    fields: Mapping[str, str]
 
-    @property
-    def question(self) -> Question:
-        """What the search is asked. Only where the memory is simulated is the limit known before a trial tells it."""
-        return Question(
-            maximum=self.maximum,
-            multiple_of=self.multiple_of,
-            minimum=self.minimum,
-            limit_bytes=self.workload.memory_limit if self.workload.device == "cpu" else None,
-            utilisation=self.utilisation,
-            margin=self.margin,
-        )
-
-    @property
-    def python(self) -> str:
-        return f"{self.venv}/bin/python"
+    def told(self, trials: Sequence[Trial]) -> dict[str, object]:
+        """What every result has."""
+        kept = [asdict(trial) for trial in trials]
+        return {"key": self.key, "fields": dict(self.fields), "cache_file": self.path, "trials": kept}
 
 
 def probe(wanted: Probe, *, refresh: bool = False, check_mode: bool = False) -> dict[str, object]:
-    """The answer with its trials. In check mode an answer that is not remembered stays None.
+    """All steps until there is an answer; ``cached`` where none made a trial. Raises as ``probe_step`` does."""
+    result = probe_step(wanted, refresh=refresh, check_mode=check_mode)
+    while result["batch_size"] is None and not check_mode:
+        result = probe_step(wanted)
+    return result
+
+
+def probe_step(wanted: Probe, *, refresh: bool = False, check_mode: bool = False) -> dict[str, object]:
+    """The answer where the node knows it; else one trial, and the answer or the next size. No trial in check mode.
 
     Raises GaudiError for bounds that hold no size, a missing venv, and whatever ends the search.
     """
-    _check(wanted)
+    check(wanted)
     environment = read_environment(wanted.environment_files)
-    path = f"{wanted.state_directory}/probe/{key(wanted, environment)}.json"
-    remembered = None if refresh else _remembered(path)
-    if remembered is not None:
-        return {"changed": False, "cached": True, "cache_file": path, **remembered}
+    fields = probe_fields(wanted.workload, environment, wanted.venv, wanted.kernel_root)
+    key = probe_key(fields)
+    place = _Place(log_path(wanted.state_directory, key), key, fields)
+    step, log = _known(wanted, place, refresh)
+    if isinstance(step, Answer):
+        return _answered(wanted, place, log, step, tried=False, check_mode=check_mode)
     if check_mode:
-        unknown: dict[str, object] = {"batch_size": None, "certified": False, "within": None, "why": "", "trials": []}
-        return {"changed": True, "cached": False, "cache_file": path, **unknown}
+        return _open(wanted, place, log, step)
     if not os.access(wanted.python, os.X_OK):
-        raise GaudiError(f"{wanted.python} is missing; install the training stack first, or name its venv.")
-    answer = as_dict(_search(wanted, environment))
-    for change in pending([WantedFile(path, json.dumps({**answer, "probe": _described(wanted)}, indent=2) + "\n")]):
-        write(change)
-    return {"changed": True, "cached": False, "cache_file": path, **answer}
-
-
-def parse_size(text: str) -> int:
-    """Bytes meant by ``2GiB``, ``512 MiB`` or ``1073741824``."""
-    match = SIZE.fullmatch(text.strip())
-    if match is None:
-        raise GaudiError(f"memory_limit is {text!r}; give bytes, or a number with KiB, MiB or GiB.")
-    return int(float(match["number"]) * UNITS[match["unit"]])
-
-
-def _check(wanted: Probe) -> None:
-    module, _colon, function = wanted.workload.function.partition(":")
-    if not module or not function:
-        raise GaudiError(f"workload is {wanted.workload.function!r}; give module:function.")
-    for option, value in (("steps", wanted.workload.steps), ("timeout", wanted.timeout)):
-        if value < 1:
-            raise GaudiError(f"{option} is {value}; give at least 1.")
-    wanted.question.check()
-
-
-def _search(wanted: Probe, environment: Mapping[str, str]) -> Search:
-    def attempt(batch_size: int) -> Trial:
-        return run_trial(
-            wanted.workload,
-            batch_size,
-            python=wanted.python,
-            timeout=wanted.timeout,
-            environment={**os.environ, **environment},
+        raise GaudiError(
+            f"{wanted.python} is missing; install the training stack first, or name its venv.", **place.told(log.trials)
         )
-
-    return largest_batch(attempt, wanted.question)
-
-
-def as_dict(search: Search) -> dict[str, object]:
-    return {
-        "batch_size": search.batch_size,
-        "certified": search.answer.certified,
-        "within": search.answer.within,
-        "why": search.answer.why,
-        "trials": [asdict(trial) for trial in search.trials],
-    }
+    # A run that was cut off leaves its trial on the card until it ends; what it finds is read then.
+    with exclusive("batch probe", wanted.lock_timeout, directory=wanted.state_directory):
+        step, log = _known(wanted, place, refresh)
+        if isinstance(step, Try):
+            return _try(wanted, place, log, step, {**os.environ, **environment})
+    return _answered(wanted, place, log, step, tried=False, check_mode=False)
 
 
-def read_environment(paths: tuple[str, ...]) -> dict[str, str]:
-    """The variables of all files, the last one winning, as systemd reads them for a job."""
-    variables: dict[str, str] = {}
-    for path in paths:
-        text = read_text(path.lstrip("-"))
-        if text is None and not path.startswith("-"):
-            raise GaudiError(f"environment_files: there is no {path} on this node; create it, or put a - before it.")
-        variables.update(parse(text or "", path.lstrip("-")))
-    return variables
-
-
-def key(wanted: Probe, environment: Mapping[str, str]) -> str:
-    """Names the answer by what it depends on: the question, the flags, and the versions in the venv."""
-    text = json.dumps([_described(wanted), dict(environment), _versions(wanted.venv)], sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def _described(wanted: Probe) -> dict[str, object]:
-    return {
-        "workload": wanted.workload.function,
-        "workload_options": dict(wanted.workload.options),
-        "steps": wanted.workload.steps,
-        "device": wanted.workload.device,
-        "memory_limit": wanted.workload.memory_limit,
-        "maximum": wanted.maximum,
-        "multiple_of": wanted.multiple_of,
-        "minimum": wanted.minimum,
-        "margin": wanted.margin,
-        "utilisation": wanted.utilisation,
-    }
-
-
-def _versions(venv: str) -> list[str]:
-    """The names of the packages' metadata directories, which hold their versions."""
-    patterns = [f"lib/python*/site-packages/{package}-*.dist-info" for package in PACKAGES]
-    return sorted(path.name for pattern in patterns for path in Path(venv).glob(pattern))
-
-
-def _remembered(path: str) -> dict[str, object] | None:
-    """The answer in ``path``; None where there is none that can be read: it is then found again and written anew."""
+def _known(wanted: Probe, place: _Place, refresh: bool) -> tuple[Union[Try, Answer], ProbeLog]:
+    """What the trials that are kept say. Where they say that there is no answer, they are made again."""
+    log = read_log(place.path)
+    if refresh:
+        log = log.forgotten()
     try:
-        data = json.loads(read_text(path) or "")
-        within = data["within"]
-        return {
-            "batch_size": int(data["batch_size"]),
-            "certified": bool(data["certified"]),
-            "within": None if within is None else float(within),
-            "why": str(data["why"]),
-            "trials": list(data["trials"]),
-        }
-    except (ValueError, KeyError, TypeError):
-        return None
+        return decide(wanted, log.trials, log.prior), log
+    except GaudiError:
+        log = log.forgotten()
+        return decide(wanted, log.trials), log
+
+
+def decide(wanted: Probe, trials: Sequence[Trial], prior: Prior | None = None) -> Union[Try, Answer]:
+    """The next size, or the answer; raises GaudiError where there can be none."""
+    size = wanted.verify
+    if size is None or any(trial.outcome == OUT_OF_MEMORY and trial.batch_size <= size for trial in trials):
+        return next_for(wanted.objective, trials, replace(wanted.question, prior=prior))
+    ran = max((trial.batch_size for trial in trials if trial.outcome == OK), default=0)
+    if ran < size:
+        return Try(size, "what a node of the same kind found")
+    return Answer(size, False, None, "it ran here too" if ran == size else f"{ran} ran here")
+
+
+def _try(wanted: Probe, place: _Place, log: ProbeLog, step: Try, environment: Mapping[str, str]) -> dict[str, object]:
+    log, size = _with_estimate(wanted, log, step, environment)
+    trial = run_trial(
+        wanted.workload,
+        size,
+        python=wanted.python,
+        timeout=wanted.timeout,
+        environment=environment,
+    )
+    made = log.with_trial(trial)
+    try:
+        if trial.outcome not in (OK, OUT_OF_MEMORY):
+            raise GaudiError(broken_trial(trial, log.trials, wanted.workload.function, wanted.timeout))
+        following = decide(wanted, made.trials, made.prior)
+    except GaudiError as error:
+        if trial.outcome in (OK, OUT_OF_MEMORY, WORKLOAD_ERROR):
+            # It is the workload that has to change, and of its code the key knows nothing.
+            _keep(place, log.forgotten())
+        raise GaudiError(str(error), **{**place.told(made.trials), **error.facts}) from None
+    if isinstance(following, Answer):
+        return _answered(wanted, place, made, following, tried=True, check_mode=False)
+    backup = _keep(place, made)
+    return _open(wanted, place, made, following, backup)
+
+
+def _with_estimate(wanted: Probe, log: ProbeLog, step: Try, environment: Mapping[str, str]) -> tuple[ProbeLog, int]:
+    """Before the first trial of a search, what a step takes by its tensors' sizes, and the size that follows of it."""
+    if log.estimated or log.trials or wanted.verify is not None:
+        return log, step.batch_size
+    prior = estimate(wanted.workload, python=wanted.python, environment=environment)
+    return replace(log, prior=prior, estimated=True), decide(wanted, (), prior).batch_size
+
+
+def _open(wanted: Probe, place: _Place, log: ProbeLog, step: Try, backup: str | None = None) -> dict[str, object]:
+    """No answer yet: ``next`` is the size that will tell more."""
+    before = log.answers.get(wanted.asked)
+    return {
+        **place.told(log.trials),
+        "changed": True,
+        "cached": False,
+        "batch_size": None,
+        "verified": False,
+        "certified": False,
+        "within": None,
+        "why": "",
+        "next": asdict(step),
+        "global_batch": None,
+        "remarks": _remarks(place, log, backup),
+        "diff": _difference(place, before, "to be found by trials"),
+    }
+
+
+def _answered(
+    wanted: Probe, place: _Place, log: ProbeLog, answer: Answer, *, tried: bool, check_mode: bool
+) -> dict[str, object]:
+    size, before = answer.batch_size, log.answers.get(wanted.asked)
+    # What a smaller size than before is verified for was known: the answer of this node is no other one.
+    changed = before is None or (before != size and (tried or wanted.verify is None))
+    backup = None
+    if (changed or tried) and not check_mode:
+        backup = _keep(place, log.with_answer(wanted.asked, size))
+    return {
+        **place.told(log.trials),
+        "changed": changed,
+        "cached": not tried,
+        "batch_size": size,
+        "verified": size == wanted.verify,
+        "certified": answer.certified,
+        "within": answer.within,
+        "why": answer.why,
+        "next": None,
+        "global_batch": asdict(wanted.share(size)) if wanted.share else None,
+        "remarks": _remarks(place, log, backup),
+        "diff": _difference(place, before, str(size)) if changed else [],
+    }
+
+
+def _keep(place: _Place, log: ProbeLog) -> str | None:
+    return write_log(place.path, log, {"key": place.key, "fields": dict(place.fields)})
+
+
+def _remarks(place: _Place, log: ProbeLog, backup: str | None) -> list[str]:
+    damage = [damaged_log(place.path, log.damage, backup)] if log.damage else []
+    return damage + neighbours(log.trials)
+
+
+def _difference(place: _Place, before: int | None, after: str) -> list[dict[str, str]]:
+    """Ansible's ``diff`` of the answer."""
+    was = "" if before is None else f"batch_size: {before}\n"
+    header = {"before_header": place.path, "after_header": place.path}
+    return [{**header, "before": was, "after": f"batch_size: {after}\n"}]

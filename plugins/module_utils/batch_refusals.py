@@ -79,7 +79,7 @@ def in_gib(size: float) -> str:
 
 def _needed(size: int, trial: FailedTrial, prior: Prior | None) -> tuple[int, str]:
     asked = ASKED.search(trial.message)
-    if asked and trial.peak_memory_bytes:
+    if asked and trial.peak_memory_bytes is not None:
         return trial.peak_memory_bytes + int(asked[1] or asked[2]), "at least"
     if prior is not None:
         return int(prior.static_bytes + size * prior.bytes_per_sample), "by the estimate"

@@ -35,9 +35,10 @@ GETS_ON = 1.3
 FEW_TIMES = 3
 # How much more than what was seen between the steps of a trial the peaks of later steps may rise.
 SPREAD_RESERVE = 1.25
+# What a small peak spreads, by pieces that the batch has nothing to do with, is no part of one so many times as large.
+TELLING = 0.5
 # A batch so many times larger moves the peak of any workload that reads it, or at least makes a step longer.
 IGNORED_TIMES = 16
-LONGER_STEP = 2
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,8 @@ class Trial:
     """What one batch size did. ``message`` says why it was not ok; None where nothing was measured.
 
     ``resting_memory_bytes`` is in use between two steps, ``peak_spread_bytes`` how far apart the peaks of single steps
-    were after the first, ``limit_bytes`` what the device had for this process.
+    were after those to warm up, ``limit_bytes`` what the device had for this process, ``used_by_others_bytes`` what
+    others had of it before. ``seconds_of_steps`` and ``losses`` are of the steps after those to warm up, in order.
     """
 
     batch_size: int
@@ -56,6 +58,10 @@ class Trial:
     resting_memory_bytes: int | None = None
     peak_spread_bytes: int | None = None
     limit_bytes: int | None = None
+    used_by_others_bytes: int | None = None
+    seconds_of_steps: tuple[float, ...] = ()
+    losses: tuple[float, ...] = ()
+    warm_up_seconds: float | None = None
 
 
 @dataclass(frozen=True)
@@ -75,15 +81,17 @@ def largest_batch(
     question: Question,
     trials: Sequence[Trial] = (),
     told: Callable[[Trial], None] = lambda _trial: None,
+    decide: Callable[[Sequence[Trial], Question], Union[Try, Answer]] | None = None,
 ) -> Search:
     """Try sizes until there is an answer; goes on from ``trials``, and tells each further one.
 
-    Raises GaudiError, with the trials so far, where ``next_step`` does.
+    ``decide`` may look for another size than the largest, in the place of ``next_step``. Raises GaudiError, with the
+    trials so far, where it does.
     """
     made = list(trials)
     while True:
         try:
-            step = next_step(made, question)
+            step = (decide or next_step)(made, question)
         except GaudiError as error:
             raise GaudiError(str(error), **{**error.facts, "trials": [asdict(trial) for trial in made]}) from None
         if isinstance(step, Answer):
@@ -155,9 +163,16 @@ def _memory(good: Sequence[Trial], question: Question) -> _Memory | None:
         return None
     whole = limit * question.utilisation
     resting = float(max(trial.resting_memory_bytes or 0 for trial in good))
-    noise = max((trial.peak_spread_bytes or 0) / (trial.peak_memory_bytes or 1) for trial in good)
+    noise = _noise(good)
     reserve = max(question.margin * max(whole - resting, 0), SPREAD_RESERVE * noise * whole)
     return _Memory(whole, whole - reserve, resting, noise)
+
+
+def _noise(good: Sequence[Trial]) -> float:
+    """How far the peaks of a size lie apart, as a part of them; small peaks say too much of it beside large ones."""
+    largest = max(trial.peak_memory_bytes or 0 for trial in good)
+    telling = [trial for trial in good if (trial.peak_memory_bytes or 0) >= TELLING * largest]
+    return max((trial.peak_spread_bytes or 0) / (trial.peak_memory_bytes or 1) for trial in telling)
 
 
 def _by_readings(
@@ -227,7 +242,9 @@ def _check_that_it_moves(good: Sequence[Trial], readings: Readings, memory: _Mem
     small, large = good[0], good[-1]
     if large.batch_size < IGNORED_TIMES * small.batch_size or not readings.flat(memory.usable):
         return
-    if small.step_seconds and large.step_seconds and large.step_seconds > LONGER_STEP * small.step_seconds:
+    # A step of a few milliseconds may take twice as long for no reason; a batch that is read makes itself felt.
+    longer = math.sqrt(large.batch_size / small.batch_size)
+    if small.step_seconds and large.step_seconds and large.step_seconds > longer * small.step_seconds:
         return
     raise GaudiError(ignores_the_batch(small.batch_size, large.batch_size, large.peak_memory_bytes or 0))
 

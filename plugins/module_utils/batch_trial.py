@@ -8,18 +8,14 @@ forgets the buffer (HabanaAI/gaudi-pytorch-bridge, hpu_lazy_tensors.cpp and devi
 
 from __future__ import annotations
 
-import contextlib
 import json
-import math
-import os
 import signal
-import subprocess
 import tempfile
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Mapping
+from typing import Any, Callable, Mapping, Sequence
 
 from .batch_search import CRASH, HANG, OK, OUT_OF_MEMORY, WORKLOAD_ERROR, Trial
+from .trial_processes import Ended, read_text, run_together, signal_name
 
 # The first two are Gaudi's: tensors, and the workspace of a graph (bridge 1.19, device_memory.cpp and synapse helpers).
 # The rest are what allocators say when a process may not have more memory.
@@ -33,14 +29,26 @@ OUT_OF_MEMORY_TEXTS = (
     "memoryerror",
 )
 STDERR_LINES = 15
-ORPHAN_GRACE_S = 5
+# What of a trial's result goes into a Trial as it is, and the lists that do.
+NUMBERS = (
+    "peak_memory_bytes",
+    "step_seconds",
+    "resting_memory_bytes",
+    "peak_spread_bytes",
+    "limit_bytes",
+    "used_by_others_bytes",
+    "warm_up_seconds",
+)
+LISTS = ("seconds_of_steps", "losses")
 
 
 @dataclass(frozen=True)
 class Workload:
     """What a trial runs. ``function`` is ``module:function``.
 
-    ``memory_limit`` bytes stand for a card's memory where ``device`` is cpu; None: no limit.
+    ``warm_up`` steps come before the ``steps`` that are timed; more follow where the peak is not quiet yet.
+    ``memory_limit`` bytes stand for a card's memory where ``device`` is cpu; None: no limit. ``processes``: ranks, each
+    with a card, or that limit, of its own.
     """
 
     function: str
@@ -48,6 +56,12 @@ class Workload:
     steps: int = 3
     device: str = "hpu"
     memory_limit: int | None = None
+    processes: int = 1
+    warm_up: int = 1
+
+
+# Runs the requests of all ranks at once for at most so many seconds; says how each process ended.
+Runner = Callable[[Sequence[Mapping[str, object]], float, str], "list[Ended]"]
 
 
 def request(workload: Workload, batch_size: int, result_path: str) -> dict[str, object]:
@@ -57,6 +71,7 @@ def request(workload: Workload, batch_size: int, result_path: str) -> dict[str, 
         "options": dict(workload.options),
         "batch_size": batch_size,
         "steps": workload.steps,
+        "warm_up": workload.warm_up,
         "device": workload.device,
         "memory_limit": workload.memory_limit,
         "result": result_path,
@@ -66,16 +81,26 @@ def request(workload: Workload, batch_size: int, result_path: str) -> dict[str, 
 def run_trial(
     workload: Workload, batch_size: int, *, python: str, timeout: float, environment: Mapping[str, str]
 ) -> Trial:
-    """Run one trial with the interpreter ``python`` for at most ``timeout`` seconds; leaves no process behind.
+    """Run one trial with the interpreter ``python`` for at most ``timeout`` seconds; leaves no process behind."""
+
+    def run(requests: Sequence[Mapping[str, object]], seconds: float, directory: str) -> list[Ended]:
+        commands = [[python, "-m", "gaudi3_scale.trial", json.dumps(one)] for one in requests]
+        return run_together(commands, seconds, directory, environment)
+
+    return trial_by(run, workload, batch_size, timeout)
+
+
+def trial_by(run: Runner, workload: Workload, batch_size: int, timeout: float) -> Trial:
+    """One trial whose processes are started by ``run``.
 
     Where a ``memory_limit`` stands for a card, whatever asks for memory beyond it fails, and not all of it says so: the
     interpreter may die of a signal, and oneDNN "could not create a primitive". What fails so, yet runs without the
     limit, has run out of memory.
     """
-    trial = _run_once(workload, batch_size, python, timeout, environment)
+    trial = _run_once(run, workload, batch_size, timeout)
     if workload.memory_limit is None or trial.outcome not in (CRASH, WORKLOAD_ERROR):
         return trial
-    unlimited = _run_once(replace(workload, memory_limit=None), batch_size, python, timeout, environment)
+    unlimited = _run_once(run, replace(workload, memory_limit=None), batch_size, timeout)
     if unlimited.outcome != OK:
         return trial
     return replace(
@@ -83,38 +108,44 @@ def run_trial(
     )
 
 
-def _run_once(
-    workload: Workload, batch_size: int, python: str, timeout: float, environment: Mapping[str, str]
-) -> Trial:
+def _run_once(run: Runner, workload: Workload, batch_size: int, timeout: float) -> Trial:
     with tempfile.TemporaryDirectory(prefix="gaudi3-scale-trial-") as directory:
-        result_path, log_path = f"{directory}/result.json", f"{directory}/log"
-        argv = [python, "-m", "gaudi3_scale.trial", json.dumps(request(workload, batch_size, result_path))]
-        with Path(log_path).open("wb") as log:
-            child = subprocess.Popen(
-                argv,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                cwd=directory,
-                env=dict(environment),
-                start_new_session=True,
-                # An alarm outlives an exec (execve(2)): a trial whose parent is killed does not hold the card for ever.
-                preexec_fn=lambda: signal.alarm(math.ceil(timeout) + ORPHAN_GRACE_S),
-            )
-        returncode = _wait(child, timeout)
-        return judge(batch_size, returncode, timeout, _read(result_path), _read(log_path) or "")
+        paths = [f"{directory}/result-{rank}.json" for rank in range(workload.processes)]
+        ended = run([request(workload, batch_size, path) for path in paths], timeout, directory)
+        return of_all_ranks(
+            [
+                (judge(batch_size, one.returncode, timeout, read_text(path), read_text(one.log) or ""), one)
+                for path, one in zip(paths, ended)
+            ]
+        )
 
 
-def _wait(child: subprocess.Popen[bytes], timeout: float) -> int | None:
-    """The exit status, or None past the time. Either way the whole process group is ended."""
-    try:
-        return child.wait(timeout)
-    except subprocess.TimeoutExpired:
-        return None
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(child.pid, signal.SIGKILL)
-        child.wait()
+def of_all_ranks(ranks: Sequence[tuple[Trial, Ended]]) -> Trial:
+    """The worst rank counts: the largest peak, the slowest step, the least memory.
+
+    Of ranks that failed it is one that ran out of memory, else the first to end: the others fail for want of it.
+    """
+    if len(ranks) == 1:
+        return ranks[0][0]
+    failed = [(number, *rank) for number, rank in enumerate(ranks) if rank[0].outcome != OK]
+    if failed:
+        number, trial, _ended = min(failed, key=lambda one: (one[1].outcome != OUT_OF_MEMORY, one[2].order))
+        return replace(trial, message=f"rank {number}: {trial.message}")
+    trials = [trial for trial, _ended in ranks]
+    slowest = max(trials, key=lambda trial: trial.step_seconds or 0.0)
+    return replace(
+        slowest,
+        peak_memory_bytes=_extreme(max, [trial.peak_memory_bytes for trial in trials]),
+        resting_memory_bytes=_extreme(min, [trial.resting_memory_bytes for trial in trials]),
+        peak_spread_bytes=_extreme(max, [trial.peak_spread_bytes for trial in trials]),
+        limit_bytes=_extreme(min, [trial.limit_bytes for trial in trials]),
+        used_by_others_bytes=_extreme(max, [trial.used_by_others_bytes for trial in trials]),
+    )
+
+
+def _extreme(choose: Callable[[list[int]], int], values: Sequence[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return choose(known) if known else None
 
 
 def judge(batch_size: int, returncode: int | None, timeout: float, result: str | None, log: str) -> Trial:
@@ -130,7 +161,7 @@ def judge(batch_size: int, returncode: int | None, timeout: float, result: str |
         return Trial(batch_size, OUT_OF_MEMORY, message=_joined(lines))
     if "no module named" in text and "gaudi3_scale" in text:
         return Trial(batch_size, WORKLOAD_ERROR, message=f"the node library is not in this venv: {_joined(lines)}")
-    ended = f"signal {_signal_name(-returncode)}" if returncode < 0 else f"exit status {returncode}"
+    ended = f"signal {signal_name(-returncode)}" if returncode < 0 else f"exit status {returncode}"
     if returncode == -signal.SIGKILL:
         ended += ", which the kernel sends when the node itself has no memory left (see dmesg)"
     return Trial(batch_size, CRASH, message=f"{ended}. Last output: {_joined(lines)}")
@@ -144,31 +175,10 @@ def _reported(batch_size: int, result: str) -> Trial | None:
         return None
     if not isinstance(data, dict) or data.get("outcome") not in (OK, OUT_OF_MEMORY, WORKLOAD_ERROR):
         return None
-    return Trial(
-        batch_size,
-        data["outcome"],
-        peak_memory_bytes=data.get("peak_memory_bytes"),
-        step_seconds=data.get("step_seconds"),
-        message=data.get("message") or "",
-        resting_memory_bytes=data.get("resting_memory_bytes"),
-        peak_spread_bytes=data.get("peak_spread_bytes"),
-        limit_bytes=data.get("limit_bytes"),
-    )
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return str(number)
+    measured: dict[str, Any] = {name: data[name] for name in NUMBERS if data.get(name) is not None}
+    measured.update({name: tuple(data[name]) for name in LISTS if data.get(name)})
+    return Trial(batch_size, data["outcome"], message=data.get("message") or "", **measured)
 
 
 def _joined(lines: list[str]) -> str:
     return "\n".join(lines) if lines else "none"
-
-
-def _read(path: str) -> str | None:
-    try:
-        return Path(path).read_text(encoding="utf-8", errors="replace")
-    except FileNotFoundError:
-        return None

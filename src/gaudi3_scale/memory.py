@@ -1,70 +1,79 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""How much memory a trial took, and a limit that stands for a card's memory where there is no card."""
+"""How much memory a device has for this process, how much of it is in use, and the most that a step took, in bytes.
+
+Never run on a card: what is read on ``hpu`` follows the bridge's source (1.19): ``Limit`` is the pool that the process
+took of the card, ``InUse`` and ``MaxInUse`` count tensors and the workspace of graphs.
+"""
 
 from __future__ import annotations
 
-import resource
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Iterator
+from abc import ABC, abstractmethod
 
 import torch
 
 from gaudi3_scale.devices import hpu_module
 
 
-def start_threads() -> None:
-    """One pass forwards and backwards on the CPU: the stacks of PyTorch's threads belong to no batch size."""
-    square = torch.ones(512, 512, requires_grad=True)
-    (square @ square).sum().backward()
+class DeviceMemory(ABC):
+    """``limit`` is what this process may take, None where nothing bounds it; ``used_by_others`` before it began."""
+
+    def __init__(self, limit: int | None, used_by_others: int | None) -> None:
+        self.limit = limit
+        self.used_by_others = used_by_others
+        self._highest = 0
+        self._forget_peak()
+
+    def start_step(self) -> None:
+        self._highest = self.peak()
+        self._forget_peak()
+
+    def peak(self) -> int:
+        """The most in use since this was made."""
+        return max(self._highest, self.step_peak())
+
+    @abstractmethod
+    def step_peak(self) -> int:
+        """The most in use since the step was started."""
+
+    @abstractmethod
+    def in_use(self) -> int:
+        """What is in use now."""
+
+    @abstractmethod
+    def _forget_peak(self) -> None: ...
 
 
-@contextmanager
-def memory_limit(size: int | None) -> Iterator[None]:
-    """Let this process have at most ``size`` bytes of private memory beyond what it has now; None for no limit.
+class GaudiMemory(DeviceMemory):
+    """Nobody else can have any of a card that a process has opened: it takes the whole of it."""
 
-    The limit is RLIMIT_DATA, which counts what can be written (since Linux 4.7), and not RLIMIT_AS, which also counts
-    the address space that each thread of the C library only sets aside. It is lifted at the end, so that a process
-    that ran into it can still say so. A limit that the process was started with stays.
-    """
-    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    if size is not None:
-        wanted = _status("VmData") + size
-        limits = [limit for limit in (soft, hard) if limit != resource.RLIM_INFINITY]
-        resource.setrlimit(resource.RLIMIT_DATA, (min([wanted, *limits]), hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+    def __init__(self) -> None:
+        self._module = hpu_module()
+        super().__init__(int(self._module.memory_stats()["Limit"]), None)
+
+    def step_peak(self) -> int:
+        return int(self._module.memory_stats()["MaxInUse"])
+
+    def in_use(self) -> int:
+        return int(self._module.memory_stats()["InUse"])
+
+    def _forget_peak(self) -> None:
+        self._module.reset_peak_memory_stats()
 
 
-class PeakMemory:
-    """The most memory in use on ``device`` since this was made, in bytes.
-
-    On a CPU: how far the process's largest resident size has grown. It is read from the kernel's VmHWM and not from
-    ``getrusage``, whose maximum a process takes over from the one that started it.
-    """
+class CudaMemory(DeviceMemory):
+    """``used_by_others`` has this process's own context in it, some hundred megabytes, which nothing tells apart."""
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
-        self._before = 0
-        if device.type == "hpu":
-            hpu_module().reset_peak_memory_stats()
-        elif device.type == "cuda":
-            torch.cuda.reset_peak_memory_stats(device)
-        else:
-            self._before = _status("VmHWM")
+        free, total = torch.cuda.mem_get_info(device)
+        super().__init__(free + torch.cuda.memory_reserved(device), total - free)
 
-    def read(self) -> int:
-        if self._device.type == "hpu":
-            return int(hpu_module().memory_stats()["MaxInUse"])
-        if self._device.type == "cuda":
-            return torch.cuda.max_memory_allocated(self._device)
-        return _status("VmHWM") - self._before
+    def step_peak(self) -> int:
+        return torch.cuda.max_memory_allocated(self._device)
 
+    def in_use(self) -> int:
+        return torch.cuda.memory_allocated(self._device)
 
-def _status(name: str) -> int:
-    """A size from /proc/self/status (proc(5)), in bytes."""
-    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{name}:"))
+    def _forget_peak(self) -> None:
+        torch.cuda.reset_peak_memory_stats(self._device)

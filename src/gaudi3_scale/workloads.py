@@ -7,12 +7,20 @@ The contract is in docs/training.md: ``step = function(batch_size=..., device=..
 
 from __future__ import annotations
 
+import os
 from typing import Callable
 
 import torch
+from torch import nn
+from torch.distributed.fsdp import fully_shard
+from torch.nn.parallel import DistributedDataParallel
 
 from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.devices import compile_backend
 from gaudi3_scale.language_model import VOCABULARY, ByteLanguageModel, ModelShape, next_byte_loss
+from gaudi3_scale.ranks import join, ranks_from
+
+CHOICES = {"precision": ("bf16", "fp32"), "sharding": ("none", "ddp", "fsdp2")}
 
 
 def causal_language_model(
@@ -25,23 +33,65 @@ def causal_language_model(
     precision: str = "bf16",
     learning_rate: float = 1e-3,
     clip: float = 1.0,
-) -> Callable[[], None]:
+    accumulation: int = 1,
+    checkpointing: bool = False,
+    sharding: str = "none",
+    compile: bool = False,  # noqa: A002  the name that PyTorch and its users have for it
+) -> Callable[[], torch.Tensor]:
     """One step of the model that ``gaudi3_scale.train`` trains, on random bytes: forward, backward, AdamW.
 
-    ``precision`` is bf16 (autocast) or fp32, as for the trainer; memory does not depend on what the bytes are.
+    ``precision`` is bf16 (autocast) or fp32, as for the trainer. A step is ``accumulation`` batches of ``batch_size``.
+    ``checkpointing`` computes activations anew in the backward pass. ``sharding`` over the ranks of the trial: none,
+    ddp, or fsdp2 (parameters, gradients and optimiser state shared out). Memory does not depend on what the bytes are.
     """
-    if precision not in ("bf16", "fp32"):
-        raise GaudiError(f"precision {precision}: choose bf16 or fp32.")
-    model = ByteLanguageModel(ModelShape(layers, width, heads, sequence_length)).to(device)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate)
+    for option, value in (("precision", precision), ("sharding", sharding)):
+        if value not in CHOICES[option]:
+            raise GaudiError(f"{option} {value}: choose {' or '.join(CHOICES[option])}.")
+    if accumulation < 1:
+        raise GaudiError(f"accumulation is {accumulation}; give at least 1.")
+    model = ByteLanguageModel(ModelShape(layers, width, heads, sequence_length), checkpointing).to(device)
+    trained = _compiled(_sharded(model, sharding, device), device) if compile else _sharded(model, sharding, device)
+    optimizer = torch.optim.AdamW(trained.parameters(), lr=learning_rate)
     windows = torch.randint(VOCABULARY, (batch_size, sequence_length + 1), device=device)
 
-    def step() -> None:
-        with torch.autocast(device.type, dtype=torch.bfloat16, enabled=precision == "bf16"):
-            loss = next_byte_loss(model, windows)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
+    def step() -> torch.Tensor:
+        total = torch.zeros((), device=device)
+        for number in range(accumulation):
+            _exchange_gradients(trained, number == accumulation - 1)
+            with torch.autocast(device.type, dtype=torch.bfloat16, enabled=precision == "bf16"):
+                loss = next_byte_loss(trained, windows) / accumulation
+            loss.backward()
+            total += loss.detach()
+        torch.nn.utils.clip_grad_norm_(trained.parameters(), clip)
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
+        return total
 
     return step
+
+
+def _sharded(model: ByteLanguageModel, sharding: str, device: torch.device) -> nn.Module:
+    """Joins the process group of the trial's ranks where there is something to share."""
+    if sharding == "none":
+        return model
+    if not torch.distributed.is_initialized():
+        join(ranks_from(os.environ), device)
+    if sharding == "ddp":
+        return DistributedDataParallel(model, gradient_as_bucket_view=True)
+    mesh = torch.distributed.init_device_mesh(device.type, (torch.distributed.get_world_size(),))
+    for block in model.blocks:
+        fully_shard(block, mesh=mesh)
+    return fully_shard(model, mesh=mesh)
+
+
+def _compiled(model: nn.Module, device: torch.device) -> nn.Module:
+    return torch.compile(model, backend=compile_backend(device.type))
+
+
+def _exchange_gradients(model: nn.Module, now: bool) -> None:
+    """Among the ranks only after the last batch of a step, as trainers do."""
+    inner = getattr(model, "_orig_mod", model)
+    if isinstance(inner, DistributedDataParallel):
+        inner.require_backward_grad_sync = now
+    elif hasattr(inner, "set_requires_gradient_sync"):
+        inner.set_requires_gradient_sync(now)

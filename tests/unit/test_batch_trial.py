@@ -62,8 +62,13 @@ def test_what_a_child_measured_is_taken_over():
         "resting_memory_bytes": 4,
         "peak_spread_bytes": 1,
         "limit_bytes": 20,
+        "used_by_others_bytes": 3,
+        "seconds_of_steps": [0.5, 0.4],
+        "losses": [2.0, 1.0],
+        "warm_up_seconds": 7.5,
     }
-    assert judge(8, 0, 30, json.dumps(result), "") == Trial(8, "ok", 9, None, "", 4, 1, 20)
+    expected = Trial(8, "ok", 9, None, "", 4, 1, 20, 3, (0.5, 0.4), (2.0, 1.0), 7.5)
+    assert judge(8, 0, 30, json.dumps(result), "") == expected
 
 
 def test_only_the_last_lines_are_told():
@@ -79,6 +84,7 @@ def test_the_request_is_what_the_node_library_documents():
         "options": {"width": 2},
         "batch_size": 8,
         "steps": 4,
+        "warm_up": 1,
         "device": "cpu",
         "memory_limit": 99,
         "result": "/r",

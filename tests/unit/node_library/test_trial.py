@@ -6,11 +6,13 @@ from __future__ import annotations
 
 import json
 import os
+import statistics
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from gaudi3_scale.core.batch_quiet import MOST_STEPS
 
 from gaudi3_scale.trial import run_trial
 
@@ -21,6 +23,7 @@ REQUEST = {
     "options": {},
     "batch_size": 4,
     "steps": 3,
+    "warm_up": 1,
     "device": "cpu",
     "memory_limit": None,
 }
@@ -52,15 +55,46 @@ def test_a_size_that_fits_is_measured(trial):
     assert (small["outcome"], small["message"], status) == ("ok", "", 0)
     assert large["step_seconds"] > small["step_seconds"] > 0
     assert large["peak_memory_bytes"] > 1.5 * small["peak_memory_bytes"] > 0
+    assert small["step_seconds"] == statistics.median(small["seconds_of_steps"])
+    assert 3 <= len(small["losses"]) == len(small["seconds_of_steps"]) <= MOST_STEPS
+    assert small["losses"][-1] < small["losses"][0] < 6
+    assert small["warm_up_seconds"] > 0
+    assert (small["limit_bytes"], small["used_by_others_bytes"]) == (None, None)
 
 
 def test_the_limit_decides_what_fits(trial):
-    result, status = trial(options=MODEL, batch_size=256, memory_limit=300 * MIB)
-    assert (result["outcome"], result["peak_memory_bytes"], status) == ("out_of_memory", None, 0)
-    assert "allocate memory" in result["message"]
-    fits, _ = trial(options=MODEL, batch_size=8, memory_limit=300 * MIB)
+    limit = 150 * MIB
+    failed, status = trial(options=MODEL, batch_size=128, memory_limit=limit)
+    assert (failed["outcome"], status) == ("out_of_memory", 0)
+    assert "allocate memory" in failed["message"]
+    fits, _ = trial(options=MODEL, batch_size=8, memory_limit=limit)
     assert fits["outcome"] == "ok"
-    assert fits["peak_memory_bytes"] < 300 * MIB
+    assert fits["limit_bytes"] == pytest.approx(limit, abs=MIB)
+    assert 0 < fits["resting_memory_bytes"] < fits["peak_memory_bytes"] < limit
+
+
+HELD = """
+import torch
+def held(batch_size, device):
+    kept = []
+    def step():
+        while len(kept) < 2:
+            kept.append(torch.ones(16 << 20, dtype=torch.uint8))
+        return torch.ones(batch_size << 20, dtype=torch.uint8)[0]
+    return step
+"""
+
+
+def test_peak_and_resting_memory_are_those_that_the_limit_counts(trial, tmp_path):
+    (tmp_path / "mine.py").write_text(HELD)
+    whole = 32 + 40
+    measured, _ = trial(workload="mine:held", batch_size=40, memory_limit=(whole + 1) * MIB)
+    assert measured["outcome"] == "ok", measured["message"]
+    assert measured["peak_memory_bytes"] == pytest.approx(whole * MIB, abs=MIB / 2)
+    assert measured["resting_memory_bytes"] == pytest.approx(32 * MIB, abs=MIB / 2)
+    assert measured["peak_spread_bytes"] < MIB / 2
+    beyond, _ = trial(workload="mine:held", batch_size=43, memory_limit=(whole + 1) * MIB)
+    assert beyond["outcome"] == "out_of_memory"
 
 
 WRONG = """

@@ -15,12 +15,46 @@ TINY = {"layers": 1, "width": 16, "heads": 2, "sequence_length": 8}
 @pytest.mark.parametrize("precision", ["bf16", "fp32"])
 def test_a_workload_gives_a_step_that_can_be_repeated(precision):
     step = causal_language_model(batch_size=2, device=torch.device("cpu"), precision=precision, **TINY)
-    assert [step(), step()] == [None, None]
+    first, second = float(step()), float(step())
+    assert second < first < 6
+
+
+@pytest.mark.parametrize(
+    "options", [{"accumulation": 3}, {"checkpointing": True}, {"sharding": "ddp"}, {"sharding": "fsdp2"}]
+)
+def test_how_a_step_is_made_does_not_change_what_it_learns(options, alone):
+    losses = []
+    for more in ({}, options):
+        torch.manual_seed(0)
+        step = causal_language_model(batch_size=2, device=torch.device("cpu"), precision="fp32", **TINY, **more)
+        losses.append([float(step()) for _ in range(3)])
+    assert losses[1] == pytest.approx(losses[0], rel=1e-4)
+
+
+def test_a_compiled_model_is_what_is_trained(monkeypatch):
+    backends = []
+    monkeypatch.setattr(torch, "compile", lambda model, backend: backends.append(backend) or model)
+    step = causal_language_model(batch_size=2, device=torch.device("cpu"), compile=True, **TINY)
+    assert float(step()) > 0
+    assert backends == ["inductor"]
+
+
+@pytest.fixture
+def alone(monkeypatch):
+    """The only rank; whatever group it joins is left again."""
+    monkeypatch.delenv("RANK", raising=False)
+    yield
+    if torch.distributed.is_initialized():
+        torch.distributed.destroy_process_group()
 
 
 def test_options_that_cannot_be_are_refused():
     with pytest.raises(GaudiError, match="precision fp8: choose bf16 or fp32"):
         causal_language_model(batch_size=2, device=torch.device("cpu"), precision="fp8", **TINY)
+    with pytest.raises(GaudiError, match="sharding zero: choose none or ddp or fsdp2"):
+        causal_language_model(batch_size=2, device=torch.device("cpu"), sharding="zero", **TINY)
+    with pytest.raises(GaudiError, match="accumulation is 0; give at least 1"):
+        causal_language_model(batch_size=2, device=torch.device("cpu"), accumulation=0, **TINY)
     with pytest.raises(GaudiError, match="width 16 is not a multiple of heads 3"):
         causal_language_model(batch_size=2, device=torch.device("cpu"), **{**TINY, "heads": 3})
 
