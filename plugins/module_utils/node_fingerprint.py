@@ -63,12 +63,16 @@ class Difference:
 
 
 def differences(node: str, group: Mapping[str, Mapping[str, Any]]) -> list[Difference]:
-    """How ``node`` differs from the majority of ``group`` (host to facts, the node among them), field by field.
+    """How ``node`` differs from the majority of ``group`` (host to facts, the node among them), field by field."""
+    return field_differences(node, {host: equal_fields(facts) for host, facts in group.items()})
+
+
+def field_differences(node: str, fields: Mapping[str, Mapping[str, str]]) -> list[Difference]:
+    """The same from any fields by host.
 
     Where as many nodes have the node's value as another one, the other one is shown: ``having`` of ``nodes`` tells that
     it is no majority.
     """
-    fields = {host: equal_fields(facts) for host, facts in group.items()}
     names = dict.fromkeys(name for host in (node, *fields) for name in fields[host])
     found = []
     for name in names:

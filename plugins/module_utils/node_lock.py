@@ -17,10 +17,14 @@ _POLL_S = 2.0
 
 @contextmanager
 def exclusive(
-    name: str, timeout: float, root: str = "/", sleep: Callable[[float], None] = time.sleep
+    name: str,
+    timeout: float,
+    root: str = "/",
+    sleep: Callable[[float], None] = time.sleep,
+    directory: str = "var/lib/gaudi3_scale",
 ) -> Iterator[None]:
-    """Hold the node's lock ``name`` (kept below /var/lib/gaudi3_scale); wait ``timeout`` seconds for its holder."""
-    file = Path(root, "var/lib/gaudi3_scale", f"{name}.lock")
+    """Hold the node's lock ``name`` (kept in ``directory`` below ``root``); wait ``timeout`` seconds for its holder."""
+    file = Path(root, directory, f"{name.replace(' ', '_')}.lock")
     file.parent.mkdir(parents=True, exist_ok=True)
     deadline = time.monotonic() + timeout
     with file.open("w", encoding="utf-8") as lock:

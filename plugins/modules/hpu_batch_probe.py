@@ -8,17 +8,22 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 ---
 module: hpu_batch_probe
-short_description: Find the largest batch size that trains on a card of this node
+short_description: Find the best batch size that trains on this node
 version_added: "0.1.0"
 description:
   - Runs a few real training steps at one batch size after another, each in a fresh process in the training venv, and
-    returns the largest size that ran and left a margin of memory free. A size that was not tried is never returned.
+    returns the largest size that ran and left a margin of memory free, or the smallest with the best throughput. A size
+    that was not tried is never returned.
   - The next size comes from the peaks that were measured, where the memory's limit is known; else from doubling and
-    halving.
+    halving. Before the first trial the host works out what a step takes, where the workload runs on tensors without
+    contents.
+  - Shows a line for each trial on the screen. Each trial is kept on the node as soon as it has ended, so that a probe
+    that was interrupted goes on from there.
   - Running out of memory is told apart from a crash, from a trial that does not end, and from a workload that cannot be
     run. Each of the last three ends the search with an error.
-  - The answer is kept on the node and returned without a trial as long as the question, the environment files and the
-    versions in the venv are the same. A change in the workload's own code is not noticed; use O(refresh) then.
+  - Trials are kept under a key of all that they depend on - the workload with its options, the environment files, the
+    cards, the driver, the number of processes and the versions in the venv. What they answer is returned without a
+    trial. A change in the workload's own code is not noticed; use O(refresh) then.
 options:
   workload:
     description:
@@ -52,12 +57,52 @@ options:
     description: The part of the memory that may be used at all.
     type: float
     default: 1.0
+  objective:
+    description:
+      - V(largest) is the largest size that trains.
+      - V(throughput) is the smallest size with at least 98 % of the most samples a second, for at most two trials more.
+    type: str
+    choices: [largest, throughput]
+    default: largest
+  verify:
+    description:
+      - A size that a node of the same kind found. Where it runs here it is the answer, after at most one trial; where
+        it does not, the search goes on from what that trial told.
+    type: int
+  processes:
+    description: How many ranks a trial has, each with its own card, as the job will have. The worst rank counts.
+    type: int
+    default: 1
+  global_batch:
+    description: Samples that a step of the optimiser shall have over all ranks. RV(global_batch) is how to make it.
+    type: int
+  world_size:
+    description: The number of ranks of the job that O(global_batch) is for.
+    type: int
+    default: 1
+  learning_rate:
+    description: A learning rate to be scaled for O(global_batch).
+    type: float
+  learning_rate_batch:
+    description: The global batch that O(learning_rate) was right for.
+    type: int
+  scaling:
+    description:
+      - How the learning rate grows with the global batch - V(linear) (Goyal et al., arXiv:1706.02677), V(sqrt) (Hoffer
+        et al., arXiv:1705.08741), or V(none).
+    type: str
+    choices: [linear, sqrt, none]
+    default: linear
   steps:
     description: Training steps a trial.
     type: int
     default: 3
   timeout:
     description: Seconds after which a trial is ended and called a hang. The first step on a card compiles its graph.
+    type: int
+    default: 900
+  lock_timeout:
+    description: Seconds to wait for the trial of another run on this node.
     type: int
     default: 900
   memory_limit:
@@ -80,13 +125,17 @@ options:
     elements: str
     default: ["-/etc/gaudi3_scale/environment"]
   refresh:
-    description: Probe even if the answer is known.
+    description: Forget the trials that are known, and make them again.
     type: bool
     default: false
   state_directory:
-    description: Directory below which answers are kept, as C(probe/<key>.json).
+    description: Directory below which trials are kept, as C(probe/<key>.json).
     type: path
     default: /var/lib/gaudi3_scale
+  kernel_root:
+    description: Directory that holds the C(sys) and C(proc) of the kernel that has the cards.
+    type: path
+    default: /
 author: The gaudi3.scale authors (@gaudi3-scale)
 attributes:
   check_mode:
@@ -94,10 +143,11 @@ attributes:
     description: Makes no trial.
     details: Returns a known answer. An unknown one is not probed for; RV(batch_size) is then V(null).
   diff_mode:
-    support: none
-    description: The answer is in the return values.
+    support: full
+    description: Shows the answer before and after.
 notes:
   - A trial takes the whole card, so nothing else may use the cards meanwhile.
+  - An action plugin of the same name runs the module once for each trial.
 """
 
 EXAMPLES = r"""
@@ -109,21 +159,30 @@ EXAMPLES = r"""
   register: probe
   become: true
 
-- name: Find that of an own workload
+- name: Find the fastest one of an own workload, for 1024 samples a step on 16 cards
   gaudi3.scale.hpu_batch_probe:
     workload: my_project.probe:step
     maximum: 256
+    objective: throughput
+    global_batch: 1024
+    world_size: 16
+    learning_rate: 0.0003
+    learning_rate_batch: 256
   become: true
 """
 
 RETURN = r"""
 batch_size:
-  description: The largest size that ran. V(null) in check mode when it is not known.
+  description: The answer, which ran. V(null) where it is not known, which is only in check mode.
   returned: success
   type: int
   sample: 96
 certified:
   description: Whether no larger size is possible with the margin; see RV(why).
+  returned: success
+  type: bool
+verified:
+  description: Whether RV(batch_size) is O(verify), so that no search was made.
   returned: success
   type: bool
 within:
@@ -132,10 +191,35 @@ within:
   type: float
   sample: 0.012
 why:
-  description: What RV(certified) and RV(within) rest on.
+  description: What RV(batch_size) rests on.
   returned: success
   type: str
   sample: 104 is out by the measured growth of the peak
+next:
+  description: The size that would be tried next, and why. V(null) where the answer is known.
+  returned: success
+  type: dict
+  sample: {"batch_size": 96, "why": "where the readings say that the memory is full"}
+global_batch:
+  description: How to make O(global_batch). V(null) where none is asked for or the answer is not known.
+  returned: success
+  type: dict
+  contains:
+    global_batch:
+      description: Samples a step of the optimiser.
+      type: int
+    world_size:
+      description: The number of ranks.
+      type: int
+    batch_size:
+      description: Samples a rank and pass, at most RV(batch_size).
+      type: int
+    accumulation_steps:
+      description: Passes a step of the optimiser.
+      type: int
+    learning_rate:
+      description: The scaled learning rate. V(null) where none was given.
+      type: float
 trials:
   description: All trials in their order; also of those before an error.
   returned: always
@@ -160,6 +244,9 @@ trials:
     limit_bytes:
       description: The memory that the device had for the trial. V(null) where it was not told.
       type: int
+    used_by_others_bytes:
+      description: The memory that others had before the trial began. V(null) where it was not told.
+      type: int
     step_seconds:
       description: Median time of a step after the first.
       type: float
@@ -167,12 +254,28 @@ trials:
       description: Why it was not ok.
       type: str
 cached:
-  description: Whether the answer was known.
+  description: Whether the answer was known, so that no trial was made.
   returned: success
   type: bool
-cache_file:
-  description: File on the node that keeps the answer.
+remarks:
+  description: What an operator should know of the answer, such as a damaged file or a neighbour on the card; shown as
+    warnings.
   returned: success
+  type: list
+  elements: str
+key:
+  description: The key of all that the trials depend on; nodes with the same key are the same for a probe.
+  returned: always, unless an option cannot be meant
+  type: str
+  sample: 5d0b6a3c7f1e2d48
+fields:
+  description: What the key is made of, by name.
+  returned: always, unless an option cannot be meant
+  type: dict
+  sample: {"board": "HL-325L", "driver": "1.24.1", "package torch": "2.9.1", "variable PT_HPU_LAZY_MODE": "0"}
+cache_file:
+  description: File on the node that keeps the trials.
+  returned: always, unless an option cannot be meant
   type: str
 ansible_facts:
   description: The answer as a fact.
@@ -180,14 +283,20 @@ ansible_facts:
   type: dict
   contains:
     gaudi_batch_size:
-      description: The same as RV(batch_size).
+      description: RV(batch_size), or with O(global_batch) the size to make it with.
       type: int
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.gaudi3.scale.plugins.module_utils.batch_probe import Probe, parse_size, probe
+from ansible_collections.gaudi3.scale.plugins.module_utils.batch_choice import sharing
+from ansible_collections.gaudi3.scale.plugins.module_utils.batch_probe import Probe, parse_size, probe_step
 from ansible_collections.gaudi3.scale.plugins.module_utils.batch_trial import Workload
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
+
+# Options that the core calls the same.
+QUESTION = ("maximum", "minimum", "multiple_of", "margin", "utilisation", "objective", "verify")
+PLACE = ("timeout", "lock_timeout", "venv", "state_directory", "kernel_root")
+SHARE = ("global_batch", "world_size", "multiple_of", "learning_rate", "learning_rate_batch", "scaling")
 
 
 def main() -> None:
@@ -200,47 +309,44 @@ def main() -> None:
             "multiple_of": {"type": "int", "default": 1},
             "margin": {"type": "float", "default": 0.01},
             "utilisation": {"type": "float", "default": 1.0},
+            "objective": {"type": "str", "choices": ["largest", "throughput"], "default": "largest"},
+            "verify": {"type": "int"},
+            "processes": {"type": "int", "default": 1},
+            "global_batch": {"type": "int"},
+            "world_size": {"type": "int", "default": 1},
+            "learning_rate": {"type": "float"},
+            "learning_rate_batch": {"type": "int"},
+            "scaling": {"type": "str", "choices": ["linear", "sqrt", "none"], "default": "linear"},
             "steps": {"type": "int", "default": 3},
             "timeout": {"type": "int", "default": 900},
+            "lock_timeout": {"type": "int", "default": 900},
             "memory_limit": {"type": "str"},
             "device": {"type": "str", "choices": ["hpu", "cuda", "cpu"], "default": "hpu"},
             "venv": {"type": "path", "default": "/opt/gaudi3_scale/venv"},
             "environment_files": {"type": "list", "elements": "str", "default": ["-/etc/gaudi3_scale/environment"]},
             "refresh": {"type": "bool", "default": False},
             "state_directory": {"type": "path", "default": "/var/lib/gaudi3_scale"},
+            "kernel_root": {"type": "path", "default": "/"},
         },
         supports_check_mode=True,
     )
-    options = module.params
     try:
-        result = probe(question(options), refresh=options["refresh"], check_mode=module.check_mode)
+        result = probe_step(wanted(module.params), refresh=module.params["refresh"], check_mode=module.check_mode)
     except GaudiError as error:
         module.fail_json(msg=str(error), **{"trials": [], **error.facts})
     if result["batch_size"] is not None:
-        result["ansible_facts"] = {"gaudi_batch_size": result["batch_size"]}
+        result["ansible_facts"] = {"gaudi_batch_size": (result["global_batch"] or result)["batch_size"]}
     module.exit_json(**result)
 
 
-def question(options: dict) -> Probe:
-    limit = options["memory_limit"]
-    workload = Workload(
-        function=options["workload"],
-        options=options["workload_options"],
-        steps=options["steps"],
-        device=options["device"],
-        memory_limit=None if limit is None else parse_size(limit),
-    )
+def wanted(options: dict) -> Probe:
+    limit = None if options["memory_limit"] is None else parse_size(options["memory_limit"])
+    trial = {name: options[name] for name in ("steps", "device", "processes")}
     return Probe(
-        workload=workload,
-        maximum=options["maximum"],
-        minimum=options["minimum"],
-        multiple_of=options["multiple_of"],
-        margin=options["margin"],
-        utilisation=options["utilisation"],
-        timeout=options["timeout"],
-        venv=options["venv"],
+        workload=Workload(options["workload"], options["workload_options"], memory_limit=limit, **trial),
         environment_files=tuple(options["environment_files"]),
-        state_directory=options["state_directory"],
+        share=sharing(**{name: options[name] for name in SHARE}),
+        **{name: options[name] for name in QUESTION + PLACE},
     )
 
 

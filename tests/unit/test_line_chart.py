@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ElementTree
 
+from ansible_collections.gaudi3.scale.plugins.module_utils.chart_marks import Mark
 from ansible_collections.gaudi3.scale.plugins.module_utils.line_chart import HEIGHT, WIDTH, line_chart
 
 
@@ -32,3 +33,20 @@ def test_labels_are_escaped():
 
 def test_one_point_is_no_line():
     assert line_chart([(0, 1)], x_label="x", y_label="y") == ""
+
+
+def test_marks_are_inside_and_widen_the_range():
+    marks = [Mark("y", 10, "limit < 11", "bad"), Mark("x", 30, "choice")]
+    svg = line_chart([(1, 5), (20, 8)], x_label="x", y_label="y", marks=marks, dots=True, from_zero=True)
+    assert max(x for x, _ in points_of(svg)) < WIDTH - 100
+    lines = [line for line in ElementTree.fromstring(svg).iter("line") if "mark" in line.get("class")]
+    assert [line.get("class") for line in lines] == ["mark bad", "mark plain"]
+    assert all(0 <= float(line.get(end)) <= HEIGHT for line in lines for end in ("y1", "y2"))
+    assert "limit &lt; 11" in svg
+    # 5 of 0 to 10 is half way up.
+    (first, _last) = points_of(svg)
+    assert first[1] == (float(lines[1].get("y1")) + float(lines[1].get("y2"))) / 2
+
+
+def test_with_dots_one_point_is_enough():
+    assert line_chart([(8, 1)], x_label="x", y_label="y", dots=True).count("<circle") == 1
