@@ -56,6 +56,14 @@ def synchronize(device: torch.device) -> None:
         torch.cuda.synchronize(device)
 
 
+def compile_backend(kind: str) -> str:
+    """The name of the backend of ``torch.compile`` for ``kind``; Gaudi's bridge brings one of its own."""
+    if kind == "hpu":
+        _habana("core")
+        return "hpu_backend"
+    return "inductor"
+
+
 def load_collectives(kind: str) -> str:
     """The name of the process group backend for ``kind``, ready to be used."""
     if kind == "hpu":

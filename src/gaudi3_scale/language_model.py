@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 from torch.nn import functional
+from torch.utils.checkpoint import checkpoint
 
 from gaudi3_scale.core.errors import GaudiError
 
@@ -53,10 +54,14 @@ class Block(nn.Module):
 
 
 class ByteLanguageModel(nn.Module):
-    """Predicts the next byte at each place of a window of at most ``shape.sequence_length`` bytes."""
+    """Predicts the next byte at each place of a window of at most ``shape.sequence_length`` bytes.
 
-    def __init__(self, shape: ModelShape) -> None:
+    With ``checkpointing`` a block keeps only its input, and computes the rest once more on the way back.
+    """
+
+    def __init__(self, shape: ModelShape, checkpointing: bool = False) -> None:
         super().__init__()
+        self.checkpointing = checkpointing
         self.tokens = nn.Embedding(VOCABULARY, shape.width)
         self.places = nn.Embedding(shape.sequence_length, shape.width)
         self.blocks = nn.ModuleList(Block(shape) for _ in range(shape.layers))
@@ -72,7 +77,10 @@ class ByteLanguageModel(nn.Module):
         """int64 [batch, length] to logits [batch, length, 256]."""
         hidden = self.tokens(tokens) + self.places(torch.arange(tokens.shape[1], device=tokens.device))
         for block in self.blocks:
-            hidden = block(hidden)
+            if self.checkpointing and torch.is_grad_enabled():
+                hidden = checkpoint(block, hidden, use_reentrant=False)
+            else:
+                hidden = block(hidden)
         return self.head(self.norm(hidden))
 
 

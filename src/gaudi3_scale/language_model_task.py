@@ -38,13 +38,27 @@ class Schedule:
 
 
 class LanguageModelTask(lightning.LightningModule):
-    """``samples_seen`` counts the windows that all ranks together have trained on: where a resumed job reads on."""
+    """``samples_seen`` counts the windows that all ranks together have trained on: where a resumed job reads on.
+
+    ``workers`` are processes that read ahead (0: the rank itself reads). ``checkpointing`` changes how a step is
+    computed and not what it computes, so a checkpoint goes on with or without it.
+    """
 
     def __init__(
-        self, shape: ModelShape, schedule: Schedule, windows: TextWindows, batch_size: int, seed: int, ranks: Ranks
+        self,
+        shape: ModelShape,
+        schedule: Schedule,
+        windows: TextWindows,
+        batch_size: int,
+        seed: int,
+        ranks: Ranks,
+        *,
+        checkpointing: bool = False,
+        workers: int = 0,
     ) -> None:
         super().__init__()
-        self.model = ByteLanguageModel(shape)
+        self.model = ByteLanguageModel(shape, checkpointing)
+        self._workers = workers
         self.samples_seen = 0
         self._shape = shape
         self._schedule = schedule
@@ -71,7 +85,7 @@ class LanguageModelTask(lightning.LightningModule):
         sampler = StreamSampler(
             training, self._batch_size, self._seed, self._ranks.rank, self._ranks.world_size, self.samples_seen
         )
-        return DataLoader(self._windows, batch_sampler=sampler)
+        return DataLoader(self._windows, batch_sampler=sampler, num_workers=self._workers)
 
     def val_dataloader(self) -> DataLoader:
         """This rank's share of the held-out windows; each rank has as many, so the last few may stay out."""

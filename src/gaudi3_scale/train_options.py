@@ -50,6 +50,13 @@ def _parser() -> ArgumentParser:
     training = parser.add_argument_group("training")
     training.add_argument("--batch-size", type=positive, default=16, help="windows a rank and pass (default: 16)")
     training.add_argument("--accumulate", type=positive, default=1, help="passes a step (default: %(default)s)")
+    training.add_argument(
+        "--checkpointing", action="store_true", help="keep only the blocks' inputs, and compute the rest twice"
+    )
+    training.add_argument("--compile", action="store_true", help="compile the model (torch.compile)")
+    training.add_argument(
+        "--workers", type=not_negative, default=0, help="processes a rank that read ahead (default: %(default)s)"
+    )
     training.add_argument("--learning-rate", type=positive_real, default=1e-3, help="highest (default: %(default)s)")
     training.add_argument("--warmup-steps", type=not_negative, default=0, help="(default: %(default)s)")
     training.add_argument(

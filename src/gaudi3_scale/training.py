@@ -17,7 +17,7 @@ from lightning.fabric.utilities.warnings import PossibleUserWarning
 
 from gaudi3_scale.checkpoints import NodeCheckpoints
 from gaudi3_scale.core.errors import GaudiError
-from gaudi3_scale.devices import choose_device, local_device
+from gaudi3_scale.devices import choose_device, compile_backend, local_device
 from gaudi3_scale.json_lines import WriteLine, line_writer, no_line
 from gaudi3_scale.language_model import ModelShape
 from gaudi3_scale.language_model_task import LanguageModelTask, Schedule
@@ -78,7 +78,12 @@ def _train(
         options.batch_size,
         options.seed,
         ranks,
+        checkpointing=options.checkpointing,
+        workers=options.workers,
     )
+    if options.compile:
+        # In place: the names in a checkpoint stay those of the model that is not compiled.
+        task.model.compile(backend=compile_backend(device.type))
     tokens_per_step = options.batch_size * options.sequence_length * options.accumulate * ranks.world_size
     metrics = MetricLines(options.metrics_every, options.max_steps, tokens_per_step, write)
     checkpoints = NodeCheckpoints(

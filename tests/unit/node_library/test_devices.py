@@ -8,7 +8,7 @@ import pytest
 import torch
 from gaudi3_scale.core.errors import GaudiError
 
-from gaudi3_scale.devices import choose_device, load_collectives, local_device
+from gaudi3_scale.devices import choose_device, compile_backend, load_collectives, local_device
 
 
 def test_a_device_that_is_not_here_is_one_sentence():
@@ -28,6 +28,7 @@ def test_a_cpu_is_always_there():
     assert choose_device("cpu") == "cpu"
     assert local_device("cpu", 3) == torch.device("cpu")
     assert load_collectives("cpu") == "gloo"
+    assert compile_backend("cpu") == "inductor"
 
 
 def test_auto_is_the_best_that_can_be_used():

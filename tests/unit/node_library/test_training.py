@@ -109,3 +109,17 @@ def test_too_little_text_is_refused(train_here):
 def test_both_precisions_train(train_here, precision):
     loss = losses(train_here("--max-steps", 10, "--learning-rate", 0.01, "--precision", precision))
     assert loss[10] < loss[1] - 1
+
+
+def test_how_a_step_is_computed_changes_nothing_that_is_learnt(train_here):
+    plain = losses(train_here(*PLAN, job="plain"))
+    other = losses(train_here(*PLAN, "--checkpointing", "--workers", 1, job="other"))
+    assert other == pytest.approx(plain, rel=1e-5)
+
+
+def test_a_compiled_model_writes_checkpoints_that_one_that_is_not_goes_on_from(train_here, monkeypatch):
+    """The backend that only runs the graph as it is needs no compiler."""
+    monkeypatch.setattr("gaudi3_scale.training.compile_backend", lambda kind: "eager")
+    whole = losses(train_here(*PLAN, job="whole"))
+    first = losses(train_here(*PLAN, "--compile", "--stop-after-steps", 5, job="parts"))
+    assert {**first, **losses(train_here(*PLAN, job="parts"))} == pytest.approx(whole, rel=1e-4)
