@@ -30,6 +30,41 @@ ARGUMENTS = {
             "x_label": {"type": "str", "required": True},
             "y_label": {"type": "str", "required": True},
             "points": {"type": "list", "elements": "list", "required": True},
+            "dots": {"type": "bool", "default": False},
+            "from_zero": {"type": "bool", "default": False},
+            "marks": {
+                "type": "list",
+                "elements": "dict",
+                "default": [],
+                "options": {
+                    "axis": {"type": "str", "choices": ["x", "y"], "required": True},
+                    "value": {"type": "float", "required": True},
+                    "label": {"type": "str", "default": ""},
+                    "tone": {"type": "str", "choices": ["plain", "good", "bad"], "default": "plain"},
+                },
+            },
+        },
+    },
+    "intervals": {
+        "type": "list",
+        "elements": "dict",
+        "default": [],
+        "options": {
+            "title": {"type": "str", "required": True},
+            "x_label": {"type": "str", "required": True},
+            "bars": {
+                "type": "list",
+                "elements": "dict",
+                "required": True,
+                "options": {
+                    "label": {"type": "str", "required": True},
+                    "estimate": {"type": "float"},
+                    "low": {"type": "float"},
+                    "high": {"type": "float"},
+                    "tone": {"type": "str", "choices": ["plain", "good", "bad"], "default": "plain"},
+                    "note": {"type": "str", "default": ""},
+                },
+            },
         },
     },
     "sections": {
@@ -48,7 +83,7 @@ ARGUMENTS = {
 }
 
 # What the JSON has; its rows have all their values, also those that are in no column.
-KEPT = ("title", "rows", "notes", "charts", "sections", "data")
+KEPT = ("title", "rows", "notes", "charts", "intervals", "sections", "data")
 
 
 class ActionModule(ActionBase):
@@ -83,6 +118,7 @@ def _keep(options: dict[str, Any]) -> list[str]:
         columns=options["columns"],
         notes=options["notes"],
         charts=options["charts"],
+        intervals=options["intervals"],
         sections=options["sections"],
     )
     data = json.dumps({name: options[name] for name in KEPT if options[name] is not None}, indent=2) + "\n"

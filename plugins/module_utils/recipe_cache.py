@@ -104,7 +104,7 @@ def look(root: str, release: str) -> tuple[list[str], list[Used]]:
 def in_use(proc: str = "/proc") -> list[str]:
     """The directories that running processes were told to keep recipes in: a job may outlive a change of release."""
     key = f"{RECIPE_CACHE}=".encode()
-    found = set()
+    found: set[str] = set()
     for environ in Path(proc).glob("[0-9]*/environ"):
         # A process may end meanwhile.
         with contextlib.suppress(OSError):

@@ -7,6 +7,8 @@ from __future__ import annotations
 from html import escape
 from typing import Any, Mapping, Sequence
 
+from .chart_marks import Mark
+from .interval_chart import Bar, interval_chart
 from .line_chart import line_chart
 from .text_table import cell_text
 
@@ -30,8 +32,15 @@ h1 { font-size: 1.5rem; margin-bottom: .2rem } h2 { font-size: 1.1rem; margin-to
 th, td { text-align: left; padding: .45rem .8rem .45rem 0; border-bottom: 1px solid var(--rule); vertical-align: top }
 th { font-weight: 600; color: var(--soft) } td { font-variant-numeric: tabular-nums }
 .bad { color: var(--bad); font-weight: 600 } .good { color: var(--good); font-weight: 600 }
-svg { width: 100%; height: auto } svg text { font-size: 12px; fill: var(--soft) }
+svg[role=img] { width: 100%; height: auto } svg[role=img] text { font-size: 12px; fill: var(--soft) }
 .grid { stroke: var(--rule) } .line { fill: none; stroke: var(--line); stroke-width: 2; stroke-linejoin: round }
+.interval line { stroke: var(--soft); stroke-width: 2 } .interval circle { fill: var(--soft) }
+.interval.good line { stroke: var(--good) } .interval.good circle { fill: var(--good) }
+.interval.bad line { stroke: var(--bad) } .interval.bad circle { fill: var(--bad) }
+.dot { fill: var(--line) } .mark { stroke: var(--soft); stroke-dasharray: 5 4 }
+.mark.bad { stroke: var(--bad) } .mark.good { stroke: var(--good) }
+svg[role=img] text.bad { fill: var(--bad) } svg[role=img] text.good { fill: var(--good) }
+svg[role=img] text:is(.plain, .bad, .good) { paint-order: stroke; stroke: var(--paper); stroke-width: 4px }
 """
 
 # Words that open a cell of a verdict; anything else is left in plain ink.
@@ -53,6 +62,11 @@ _TONES = {
     "unreachable": "bad",
     "unreadable": "bad",
     "power": "bad",  # power cycle needed
+    "outlier": "bad",
+    "helps": "good",
+    "hurts": "bad",
+    "changes": "bad",  # changes the loss
+    "out_of_memory": "bad",
 }
 
 
@@ -64,11 +78,15 @@ def report_page(
     columns: Sequence[str],
     notes: Sequence[str] = (),
     charts: Sequence[Mapping[str, Any]] = (),
+    intervals: Sequence[Mapping[str, Any]] = (),
     sections: Sequence[Mapping[str, Any]] = (),
+    fragments: Sequence[str] = (),
 ) -> str:
-    """HTML of a table of ``rows``, the ``charts`` ({title, x_label, y_label, points}) and the ``notes`` below it.
+    """HTML of a table of ``rows``, the ``charts`` and the ``notes`` below it.
 
-    ``sections`` ({title, columns, rows, notes}) are further tables with a heading each.
+    A chart is {title, x_label, y_label, points}, and if wanted marks, dots and from_zero. ``sections`` ({title,
+    columns, rows, notes}) are further tables with a heading each.
+    ``fragments`` are HTML of our own making, put in as it is after the notes: plots of other libraries.
     """
     return "\n".join(
         [
@@ -78,7 +96,9 @@ def report_page(
             f"<h1>{escape(title)}</h1><p>{escape(subtitle)}</p>",
             _table(rows, columns),
             *(_chart(chart) for chart in charts),
+            *(_intervals(chart) for chart in intervals),
             _notes(notes),
+            *fragments,
             *(_section(section) for section in sections),
             "</body></html>",
             "",
@@ -103,7 +123,20 @@ def _cell(text: str) -> str:
 
 def _chart(chart: Mapping[str, Any]) -> str:
     points = [(float(x), float(y)) for x, y in chart["points"]]
-    return f"<h2>{escape(chart['title'])}</h2>" + line_chart(points, x_label=chart["x_label"], y_label=chart["y_label"])
+    svg = line_chart(
+        points,
+        x_label=chart["x_label"],
+        y_label=chart["y_label"],
+        marks=[Mark(one["axis"], float(one["value"]), one["label"], one["tone"]) for one in chart.get("marks", [])],
+        dots=bool(chart.get("dots")),
+        from_zero=bool(chart.get("from_zero")),
+    )
+    return f"<h2>{escape(chart['title'])}</h2>{svg}"
+
+
+def _intervals(chart: Mapping[str, Any]) -> str:
+    bars = [Bar(**{name: value for name, value in bar.items() if value is not None}) for bar in chart["bars"]]
+    return f"<h2>{escape(chart['title'])}</h2>" + interval_chart(bars, x_label=chart["x_label"])
 
 
 def _section(section: Mapping[str, Any]) -> str:

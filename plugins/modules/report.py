@@ -56,6 +56,80 @@ options:
         type: list
         elements: list
         required: true
+      dots:
+        description: Whether each point is shown, so that a single one is enough.
+        type: bool
+        default: false
+      from_zero:
+        description: Whether the vertical axis begins at zero.
+        type: bool
+        default: false
+      marks:
+        description: Lines across the chart, such as a limit.
+        type: list
+        elements: dict
+        default: []
+        suboptions:
+          axis:
+            description: The axis on which O(charts[].marks[].value) is.
+            type: str
+            choices: [x, y]
+            required: true
+          value:
+            description: Where the line is.
+            type: float
+            required: true
+          label:
+            description: What is written at the line.
+            type: str
+            default: ""
+          tone:
+            description: What the line stands for.
+            type: str
+            choices: [plain, good, bad]
+            default: plain
+  intervals:
+    description: Charts of ratios with their intervals, around an upright line at 1, on a logarithmic axis.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      title:
+        description: What the chart shows.
+        type: str
+        required: true
+      x_label:
+        description: The horizontal axis, with its unit.
+        type: str
+        required: true
+      bars:
+        description: The lines of the chart, from the first down.
+        type: list
+        elements: dict
+        required: true
+        suboptions:
+          label:
+            description: What it is of.
+            type: str
+            required: true
+          estimate:
+            description: Where the dot is. Without one O(intervals[].bars[].note) stands in its place.
+            type: float
+          low:
+            description: The lower end of the interval.
+            type: float
+          high:
+            description: The upper end of the interval.
+            type: float
+          tone:
+            description: What it stands for.
+            type: str
+            choices: [plain, good, bad]
+            default: plain
+          note:
+            description: What is written where nothing was measured.
+            type: str
+            default: ""
   sections:
     description: Further tables, each under its own heading, on the screen, on the page and in the JSON.
     type: list

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
@@ -150,4 +151,6 @@ def _write_summary(summary: str) -> None:
 
 
 def _say(text: str) -> None:
-    print(text, flush=True)
+    # One write, newline and all: lanes speak at the same time.
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()

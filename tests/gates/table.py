@@ -45,7 +45,9 @@ GATES = (
         "oldest-python", "what runs on a node runs on Python 3.9", (("vermin", "-t=3.9-", "--violations", "plugins"),)
     ),
     Gate("contracts", "defaults, documents, versions and sources agree", ((*PYTEST, "tests/contracts"),)),
-    Gate("unit", "the core, the modules and the node library", ((*PYTEST, "tests/unit"),)),
+    Gate(
+        "unit", "the core, the modules and the node library", ((*PYTEST, "--durations=15", "tests/unit"),), limit=1800
+    ),
     Gate("changelog", "fragments and releases", (("antsibull-changelog", "lint"),)),
     Gate("shellcheck", "the shell scripts", (("shellcheck", "scripts/setup", ".ci/run"),)),
     Gate("ansible-lint", "profile production, nothing skipped", (("ansible-lint", "-c", ".config/ansible-lint.yml"),)),
@@ -81,7 +83,7 @@ GATES = (
     ),
     Gate(
         "training",
-        "probe, launch, go on, fail and stop a job over both nodes",
+        "probe, compare, tune, launch, go on, fail and stop over both nodes",
         (molecule("training"),),
         needs=("site",),
         limit=1800,

@@ -1,0 +1,36 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""Runs of playbooks on the scenario's nodes, with a job and a model that are small."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.sandbox_nodes import run
+
+SMALL = {
+    "training_model": {"layers": 2, "width": 64, "heads": 2, "sequence_length": 64},
+    "training_max_steps": 40,
+    "training_follow_interval": 2,
+    "probe_memory_limit": "120MiB",
+    "probe_maximum": 256,
+    "probe_multiple_of": 16,
+}
+
+
+@dataclass(frozen=True)
+class Played:
+    """One run of a playbook: its status, how many results changed something, what was on the screen, and failures."""
+
+    status: str
+    changed: int
+    screen: str
+    messages: tuple[str, ...]
+
+
+def play(directory: Path, playbook: str, **variables: object) -> Played:
+    result = run(directory, playbook, **{**SMALL, "gaudi_report_directory": str(directory), **variables})
+    failed = [event["event_data"]["res"] for event in result.events if event["event"] == "runner_on_failed"]
+    changed = sum(result.stats["changed"].values())
+    return Played(result.status, changed, result.stdout.read(), tuple(str(res.get("msg", "")) for res in failed))
