@@ -72,7 +72,7 @@ def student_quantile(level: float, freedom: int) -> float:
     inverse is found by halving.
     """
     low, high = 0.0, _HIGHEST_QUANTILE
-    for _ in range(_HALVINGS):
+    for _step in range(_HALVINGS):
         middle = (low + high) / 2
         low, high = (middle, high) if _between(middle, freedom) < level else (low, middle)
     return high

@@ -50,7 +50,7 @@ def interval_chart(bars: Sequence[Bar], *, x_label: str, reference: float = 1.0)
             f'<svg viewBox="0 0 {WIDTH} {bottom + BOTTOM}" role="img" aria-label="{escape(x_label)}, with intervals">',
             *(_tick(value, bounds, bottom) for value in _ticks(bounds)),
             f'<line class="mark" x1="{middle:.1f}" x2="{middle:.1f}" y1="{TOP}" y2="{bottom}"/>',
-            *(_bar(bar, TOP + ROW * (number + 0.5), bounds) for number, bar in enumerate(bars)),
+            *(_bar(one, TOP + ROW * (number + 0.5), bounds) for number, one in enumerate(bars)),
             f'<text x="{centre}" y="{bottom + BOTTOM - 8}" text-anchor="middle">{escape(x_label)}</text>',
             "</svg>",
         ]
@@ -58,7 +58,7 @@ def interval_chart(bars: Sequence[Bar], *, x_label: str, reference: float = 1.0)
 
 
 def _bounds(bars: Sequence[Bar], reference: float) -> tuple[float, float]:
-    ends = [value for bar in bars for value in (bar.low, bar.estimate, bar.high) if value is not None]
+    ends = [value for one in bars for value in (one.low, one.estimate, one.high) if value is not None]
     low, high = min([reference, *ends]), max([reference, *ends])
     room = (high / low) ** 0.06 if high > low else 1.01
     return low / room, high * room
@@ -88,16 +88,16 @@ def _tick(value: float, bounds: tuple[float, float], bottom: float) -> str:
     )
 
 
-def _bar(bar: Bar, y: float, bounds: tuple[float, float]) -> str:
-    short = bar.label if len(bar.label) <= _LONGEST_LABEL else f"{bar.label[: _LONGEST_LABEL - 1]}…"
+def _bar(one: Bar, y: float, bounds: tuple[float, float]) -> str:
+    short = one.label if len(one.label) <= _LONGEST_LABEL else f"{one.label[: _LONGEST_LABEL - 1]}…"
     label = f'<text x="{LEFT - 12}" y="{y + 4:.1f}" text-anchor="end">{escape(short)}</text>'
-    if bar.estimate is None or bar.low is None or bar.high is None:
+    if one.estimate is None or one.low is None or one.high is None:
         return (
-            f'{label}<text class="{bar.tone}" style="{_HALO}" x="{LEFT + 8}" y="{y + 4:.1f}">{escape(bar.note)}</text>'
+            f'{label}<text class="{one.tone}" style="{_HALO}" x="{LEFT + 8}" y="{y + 4:.1f}">{escape(one.note)}</text>'
         )
-    low, middle, high = (_across(value, bounds) for value in (bar.low, bar.estimate, bar.high))
+    low, middle, high = (_across(value, bounds) for value in (one.low, one.estimate, one.high))
     ends = "".join(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{y - 5:.1f}" y2="{y + 5:.1f}"/>' for x in (low, high))
     return (
-        f'{label}<g class="interval {bar.tone}"><line x1="{low:.1f}" x2="{high:.1f}" y1="{y:.1f}" y2="{y:.1f}"/>{ends}'
+        f'{label}<g class="interval {one.tone}"><line x1="{low:.1f}" x2="{high:.1f}" y1="{y:.1f}" y2="{y:.1f}"/>{ends}'
         f'<circle cx="{middle:.1f}" cy="{y:.1f}" r="5"/></g>'
     )

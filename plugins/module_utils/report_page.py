@@ -135,7 +135,7 @@ def _chart(chart: Mapping[str, Any]) -> str:
 
 
 def _intervals(chart: Mapping[str, Any]) -> str:
-    bars = [Bar(**{name: value for name, value in bar.items() if value is not None}) for bar in chart["bars"]]
+    bars = [Bar(**{name: value for name, value in one.items() if value is not None}) for one in chart["bars"]]
     return f"<h2>{escape(chart['title'])}</h2>" + interval_chart(bars, x_label=chart["x_label"])
 
 

@@ -121,12 +121,14 @@ class Trials:
             raise _NoServerError
 
     def _ask(self, line: object, seconds: float) -> Any:
-        assert self._server is not None and self._server.stdin is not None and self._server.stdout is not None
+        server = self._server
+        if server is None or server.stdin is None or server.stdout is None:
+            raise _NoServerError
         try:
             if line is not None:
-                self._server.stdin.write(f"{json.dumps(line)}\n".encode())
-                self._server.stdin.flush()
-            text = _line(self._server.stdout.fileno(), time.monotonic() + seconds)
+                server.stdin.write(f"{json.dumps(line)}\n".encode())
+                server.stdin.flush()
+            text = _line(server.stdout.fileno(), time.monotonic() + seconds)
             return json.loads(text)
         except (OSError, ValueError) as error:
             raise _NoServerError from error
@@ -154,7 +156,7 @@ def _line(descriptor: int, deadline: float) -> bytes:
     """One line, or ValueError past the deadline and at the end of the input."""
     text = b""
     while not text.endswith(b"\n"):
-        readable, _, _ = select.select([descriptor], [], [], max(0.0, deadline - time.monotonic()))
+        readable = select.select([descriptor], [], [], max(0.0, deadline - time.monotonic()))[0]
         piece = os.read(descriptor, 65536) if readable else b""
         if not piece:
             raise ValueError("no answer")
