@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from html import escape
 from typing import Sequence
 
+from .chart_ticks import tick_text, ticks_inside
+
 WIDTH, ROW, LEFT, RIGHT, TOP, BOTTOM = 720, 26, 170, 24, 10, 46
-_TICKS = 5
-# What a tick may be a multiple of, times a power of ten.
-_STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 # From this ratio between both ends on, the ticks are the powers of ten.
 _WIDE = 30
 # A word is readable where it stands across a line.
@@ -69,10 +68,7 @@ def _ticks(bounds: tuple[float, float]) -> list[float]:
     if high / low > _WIDE:
         powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
         return [10.0**power for power in powers if low <= 10.0**power <= high]
-    rough = (high - low) / _TICKS
-    power = 10 ** math.floor(math.log10(rough))
-    step = next(factor * power for factor in _STEPS if factor * power >= rough)
-    return [number * step for number in range(math.ceil(low / step), math.floor(high / step) + 1)]
+    return ticks_inside(low, high)
 
 
 def _across(value: float, bounds: tuple[float, float]) -> float:
@@ -84,7 +80,7 @@ def _tick(value: float, bounds: tuple[float, float], bottom: float) -> str:
     x = _across(value, bounds)
     return (
         f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{bottom}"/>'
-        f'<text x="{x:.1f}" y="{bottom + 18}" text-anchor="middle">{value:.6g}</text>'
+        f'<text x="{x:.1f}" y="{bottom + 18}" text-anchor="middle">{tick_text(value)}</text>'
     )
 
 

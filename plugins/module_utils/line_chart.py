@@ -8,12 +8,12 @@ from html import escape
 from typing import Sequence
 
 from .chart_marks import Area, Mark, draw_marks
+from .chart_ticks import tick_text, ticks_around
 
 Point = tuple[float, float]
 
 WIDTH, HEIGHT = 720, 300
-LEFT, RIGHT, TOP, BOTTOM = 64, 16, 16, 44
-TICKS = 5
+LEFT, RIGHT, TOP, BOTTOM = 72, 20, 16, 44
 
 
 def line_chart(
@@ -25,16 +25,18 @@ def line_chart(
     dots: bool = False,
     from_zero: bool = False,
 ) -> str:
-    """An SVG of one line through ``points`` (x ascending), with axes from the data's own range.
+    """An SVG of one line through ``points`` (x ascending), with axes from the data's own range to round numbers.
 
-    ``marks`` are labelled lines across; ``dots`` shows each point, so that one is enough; ``from_zero`` lets y begin
-    there.
+    ``marks`` are labelled lines across; ``dots`` shows each point, so that one is enough; ``from_zero`` lets both axes
+    begin there.
     """
     if len(points) < (1 if dots else 2):
         return ""
     xs = [point[0] for point in points] + [mark.value for mark in marks if mark.axis == "x"]
     ys = [point[1] for point in points] + [mark.value for mark in marks if mark.axis == "y"]
-    x_range, y_range = _range(xs), _range([0.0, *ys] if from_zero else ys)
+    zero = [0.0] if from_zero else []
+    x_ticks, y_ticks = _ticks([*zero, *xs]), _ticks([*zero, *ys])
+    x_range, y_range = (x_ticks[0], x_ticks[-1]), (y_ticks[0], y_ticks[-1])
     path = " ".join(f"{_across(x, x_range):.1f},{_up(y, y_range):.1f}" for x, y in points)
     middle_x, middle_y = (WIDTH + LEFT) // 2, (HEIGHT - BOTTOM + TOP) // 2
     area = Area(LEFT, TOP, WIDTH - RIGHT, HEIGHT - BOTTOM)
@@ -42,8 +44,8 @@ def line_chart(
     return "\n".join(
         [
             f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(y_label)} over {escape(x_label)}">',
-            *(_horizontal_grid(value, y_range) for value in _ticks(y_range)),
-            *(_vertical_mark(value, x_range) for value in _ticks(x_range)),
+            *(_horizontal_grid(value, y_range) for value in y_ticks),
+            *(_vertical_mark(value, x_range) for value in x_ticks),
             *draw_marks(placed, area),
             f'<polyline class="line" points="{path}"/>',
             *(_dot(_across(x, x_range), _up(y, y_range)) for x, y in (points if dots else ())),
@@ -62,14 +64,9 @@ def _label(place: str, text: str) -> str:
     return f'<text {place} text-anchor="middle">{escape(text)}</text>'
 
 
-def _range(values: Sequence[float]) -> Point:
+def _ticks(values: Sequence[float]) -> list[float]:
     low, high = min(values), max(values)
-    return (low, high) if high > low else (low - 0.5, high + 0.5)
-
-
-def _ticks(bounds: Point) -> list[float]:
-    low, high = bounds
-    return [low + (high - low) * step / (TICKS - 1) for step in range(TICKS)]
+    return ticks_around(low, high) if high > low else ticks_around(low - 0.5, high + 0.5)
 
 
 def _across(x: float, bounds: Point) -> float:
@@ -84,9 +81,10 @@ def _horizontal_grid(value: float, bounds: Point) -> str:
     y = _up(value, bounds)
     return (
         f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
-        f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{value:.3g}</text>'
+        f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{tick_text(value)}</text>'
     )
 
 
 def _vertical_mark(value: float, bounds: Point) -> str:
-    return f'<text x="{_across(value, bounds):.1f}" y="{HEIGHT - BOTTOM + 18}" text-anchor="middle">{value:.3g}</text>'
+    x, y = _across(value, bounds), HEIGHT - BOTTOM + 18
+    return f'<text x="{x:.1f}" y="{y}" text-anchor="middle">{tick_text(value)}</text>'
