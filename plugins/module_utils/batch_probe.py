@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Mapping, Sequence, Union
 
 from .batch_choice import next_for
@@ -111,7 +112,7 @@ def _try(wanted: Probe, place: _Place, log: ProbeLog, step: Try, environment: Ma
             raise GaudiError(broken_trial(trial, log.trials, wanted.workload.function, wanted.timeout))
         following = decide(wanted, made.trials, made.prior)
     except GaudiError as error:
-        if trial.outcome in (OK, OUT_OF_MEMORY, WORKLOAD_ERROR):
+        if trial.outcome in (OK, OUT_OF_MEMORY, WORKLOAD_ERROR) and Path(place.path).exists():
             # It is the workload that has to change, and of its code the key knows nothing.
             _keep(place, log.forgotten())
         raise GaudiError(str(error), **{**place.told(made.trials), **error.facts}) from None

@@ -27,7 +27,8 @@ def exclusive(
     file = Path(root, directory, f"{name.replace(' ', '_')}.lock")
     file.parent.mkdir(parents=True, exist_ok=True)
     deadline = time.monotonic() + timeout
-    with file.open("w", encoding="utf-8") as lock:
+    # Not "w": that would give the file another time whenever somebody looks.
+    with file.open("a", encoding="utf-8") as lock:
         while not _taken(lock.fileno()):
             if time.monotonic() >= deadline:
                 raise GaudiError(

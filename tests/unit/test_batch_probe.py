@@ -251,6 +251,13 @@ def test_after_a_crash_it_goes_on_and_after_a_wrong_workload_it_begins_anew(ques
     assert len(json.loads(Path(caught.value.facts["cache_file"]).read_text())["trials"]) == left
 
 
+def test_a_workload_that_never_ran_leaves_no_file(question, monkeypatch):
+    monkeypatch.setattr(batch_probe, "run_trial", lambda _w, size, **_rest: Trial(size, "workload_error", message="no"))
+    with pytest.raises(GaudiError) as caught:
+        probe(question())
+    assert not Path(caught.value.facts["cache_file"]).exists()
+
+
 def test_a_refusal_is_not_remembered(question, monkeypatch):
     monkeypatch.setattr(batch_probe, "run_trial", lambda _w, size, **_rest: Trial(size, "out_of_memory"))
     with pytest.raises(GaudiError, match="Batch size 8, the smallest allowed"):
