@@ -4,18 +4,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import asdict, fields
 from typing import Any, Mapping, Sequence
 
 from .comparison_plan import Run
 from .comparison_question import Comparison
-from .probe_key import probe_fields
+from .probe_key import digest, probe_fields
 from .rendered_files import WantedFile, pending, read_text, write
 
 _NAMES = {one.name for one in fields(Run)}
-_LENGTH = 16
 
 
 def described(comparison: Comparison) -> dict[str, dict[str, Any]]:
@@ -39,10 +37,7 @@ def question_fields(comparison: Comparison, venv: str, kernel_root: str) -> dict
 
 def comparison_key(comparison: Comparison, question: Mapping[str, str], environment: Mapping[str, str]) -> str:
     """Sixteen hexadecimal digits; another one as soon as anything that a run depends on differs."""
-    text = json.dumps(
-        [dict(question), described(comparison), dict(environment), comparison.seed], sort_keys=True, default=str
-    )
-    return hashlib.sha256(text.encode()).hexdigest()[:_LENGTH]
+    return digest([dict(question), described(comparison), dict(environment), comparison.seed])
 
 
 def log_path(state_directory: str, key: str) -> str:

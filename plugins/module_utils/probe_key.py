@@ -47,7 +47,12 @@ def probe_fields(
 
 def probe_key(fields: Mapping[str, str]) -> str:
     """Sixteen hexadecimal digits; another one as soon as any field differs."""
-    return hashlib.sha256(json.dumps(dict(fields), sort_keys=True).encode()).hexdigest()[:_LENGTH]
+    return digest(dict(fields))
+
+
+def digest(value: object) -> str:
+    """A short name for a value of JSON's types, the same wherever it is made."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()[:_LENGTH]
 
 
 def _cards(device: str, kernel_root: str) -> dict[str, str]:

@@ -61,7 +61,7 @@ options:
         type: bool
         default: false
       from_zero:
-        description: Whether the vertical axis begins at zero.
+        description: Whether both axes begin at zero.
         type: bool
         default: false
       marks:

@@ -47,10 +47,7 @@ class ProbedBound:
             path.write_text("".join(f"{assignment(name, value)}\n" for name, value in variables.items()))
             wanted = wanted_probe(self._study, params, (str(path),))
             try:
-                while True:
-                    size = probe(wanted)["batch_size"]
-                    if isinstance(size, int):
-                        return size
+                return probe(wanted)["batch_size"]
             except GaudiError as error:
                 return str(error)
 

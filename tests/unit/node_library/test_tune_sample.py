@@ -84,8 +84,8 @@ def test_the_probe_is_asked_what_the_trial_will_run():
     assert wanted.environment_files == ("/e",)
 
 
-def test_the_probe_is_asked_until_it_answers_and_once_for_a_setup(monkeypatch):
-    answers = [None, None, 48]
+def test_the_probe_is_asked_once_for_a_setup(monkeypatch):
+    answers = [48]
     monkeypatch.setattr(tune_bound, "probe", lambda wanted: {"batch_size": answers.pop(0)})
     shown = []
     bound = ProbedBound(small_study(probe=PROBE), lambda kind, **fields: shown.append(fields))
