@@ -1,10 +1,34 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""What runs on a node beside PyTorch: the trainer, the probe trial and the all-reduce check of gaudi3.scale.
+"""What runs on a node beside PyTorch: the trainer, the probe trial and the all-reduce check of gaudi3.scale, and
+Gaudi's parts for your own Lightning code: ``from gaudi3_scale import GaudiAccelerator, GaudiMixedPrecision``.
 
 ``gaudi3_scale.core`` is the standard-library core that the Ansible modules use as well.
 """
 
 from __future__ import annotations
 
+import importlib
+from typing import Any
+
 __version__ = "0.1.0"
+
+_MODULES = {
+    "GaudiAccelerator": "accelerator",
+    "GaudiDDPStrategy": "hpu_strategies",
+    "GaudiFSDP2Strategy": "hpu_strategies",
+    "GaudiMixedPrecision": "precision",
+    "GaudiOptimizer": "optimizer",
+    "GaudiSingleStrategy": "hpu_strategies",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Gaudi's parts for Lightning, imported at their first use: the core does without torch and Lightning.
+
+    Whichever is asked for, ``accelerator="hpu"`` and ``strategy="habana_ddp"`` are known to Lightning from then on.
+    """
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    importlib.import_module(f"{__name__}.accelerator")
+    return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)

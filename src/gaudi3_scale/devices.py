@@ -1,6 +1,9 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""The kind of device a process computes on: ``hpu`` (Gaudi), ``cuda`` or ``cpu``."""
+"""The kind of device a process computes on: ``hpu`` (Gaudi), ``cuda`` or ``cpu``.
+
+Everything that calls ``habana_frameworks`` goes through here, so that it is imported only where a Gaudi is used.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +24,26 @@ def choose_device(name: str) -> str:
     Raises GaudiError when the kind that was asked for cannot be used here.
     """
     if name == "auto":
-        return next(kind for kind in KINDS if _missing(kind) is None)
+        return next(kind for kind in KINDS if missing(kind) is None)
     if name not in KINDS:
         raise GaudiError(f"--device {name}: there is no such device; choose one of auto, {', '.join(KINDS)}.")
-    reason = _missing(name)
+    reason = missing(name)
     if reason:
         raise GaudiError(f"--device {name}: {reason}")
     return name
+
+
+def missing(kind: str) -> str | None:
+    """Why ``kind`` cannot be used here, as the rest of a sentence, or None if it can."""
+    if kind == "hpu":
+        if importlib.util.find_spec("habana_frameworks") is None:
+            return "habana_frameworks is not in this Python; install the release's PyTorch bundle, or use --device cpu."
+        habana("core")
+        if not hpu_module().is_available():
+            return "habana_frameworks sees no card; look at hl-smi and at the habanalabs driver."
+    if kind == "cuda" and not torch.cuda.is_available():
+        return "this PyTorch sees no CUDA device; use --device cpu, or a PyTorch built for the cards."
+    return None
 
 
 def local_device(kind: str, local_rank: int) -> torch.device:
@@ -67,27 +83,15 @@ def compile_backend(kind: str) -> str:
 def load_collectives(kind: str) -> str:
     """The name of the process group backend for ``kind``, ready to be used."""
     if kind == "hpu":
-        _habana("distributed.hccl")
+        habana("distributed.hccl")
     return BACKENDS[kind]
 
 
 def hpu_module():
-    """``habana_frameworks.torch.hpu``, what ``torch.cuda`` is for CUDA; imported only where a Gaudi is used."""
-    return _habana("hpu")
+    """``habana_frameworks.torch.hpu``, what ``torch.cuda`` is for CUDA."""
+    return habana("hpu")
 
 
-def _missing(kind: str) -> str | None:
-    """Why ``kind`` cannot be used here, as the rest of a sentence, or None if it can."""
-    if kind == "hpu":
-        if importlib.util.find_spec("habana_frameworks") is None:
-            return "habana_frameworks is not in this Python; install the release's PyTorch bundle, or use --device cpu."
-        _habana("core")
-        if not hpu_module().is_available():
-            return "habana_frameworks sees no card; look at hl-smi and at the habanalabs driver."
-    if kind == "cuda" and not torch.cuda.is_available():
-        return "this PyTorch sees no CUDA device; use --device cpu, or a PyTorch built for the cards."
-    return None
-
-
-def _habana(part: str):
+def habana(part: str):
+    """The module ``part`` of the bridge."""
     return importlib.import_module(f"habana_frameworks.torch.{part}")

@@ -14,6 +14,7 @@ from torch.utils.data import DataLoader, Subset
 
 from gaudi3_scale.core.errors import GaudiError
 from gaudi3_scale.language_model import ByteLanguageModel, ModelShape, next_byte_loss
+from gaudi3_scale.optimizer import fused_adamw
 from gaudi3_scale.ranks import Ranks
 from gaudi3_scale.text_dataset import StreamSampler, TextWindows, split_windows
 
@@ -75,7 +76,7 @@ class LanguageModelTask(lightning.LightningModule):
         self.log("validation_loss", next_byte_loss(self.model, batch), batch_size=len(batch), sync_dist=True)
 
     def configure_optimizers(self) -> dict[str, Any]:
-        optimizer = torch.optim.AdamW(self.parameters(), lr=self._schedule.learning_rate, betas=(0.9, 0.95))
+        optimizer = fused_adamw(self.parameters(), lr=self._schedule.learning_rate, betas=(0.9, 0.95))
         scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, self._schedule.factor)
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
 

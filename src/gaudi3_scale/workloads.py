@@ -18,6 +18,7 @@ from torch.nn.parallel import DistributedDataParallel
 from gaudi3_scale.core.errors import GaudiError
 from gaudi3_scale.devices import compile_backend
 from gaudi3_scale.language_model import VOCABULARY, ByteLanguageModel, ModelShape, next_byte_loss
+from gaudi3_scale.optimizer import fused_adamw
 from gaudi3_scale.ranks import join, ranks_from
 
 CHOICES = {"precision": ("bf16", "fp32"), "sharding": ("none", "ddp", "fsdp2")}
@@ -51,7 +52,7 @@ def causal_language_model(
         raise GaudiError(f"accumulation is {accumulation}; give at least 1.")
     model = ByteLanguageModel(ModelShape(layers, width, heads, sequence_length), checkpointing).to(device)
     trained = _compiled(_sharded(model, sharding, device), device) if compile else _sharded(model, sharding, device)
-    optimizer = torch.optim.AdamW(trained.parameters(), lr=learning_rate)
+    optimizer = fused_adamw(trained.parameters(), lr=learning_rate)
     windows = torch.randint(VOCABULARY, (batch_size, sequence_length + 1), device=device)
 
     def step() -> torch.Tensor:
