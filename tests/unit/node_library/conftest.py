@@ -5,11 +5,13 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import sys
 from pathlib import Path
 
 import pytest
 
-from job_runs import SMALL_MODEL, read_lines
+from job_runs import BRIDGE, SMALL_MODEL, read_lines
 
 MISSING = [name for name in ("torch", "lightning") if importlib.util.find_spec(name) is None]
 collect_ignore_glob = ["test_*.py"] if MISSING else []
@@ -52,3 +54,30 @@ def train_here(text, tmp_path, monkeypatch):
         return read_lines(metrics)[before:]
 
     return run
+
+
+@pytest.fixture
+def bridge(monkeypatch):
+    """``bridge("core")`` is the module of that name in the stand-in for habana_frameworks; all is undone at the end."""
+    import torch
+
+    environment = dict(os.environ)
+    monkeypatch.syspath_prepend(BRIDGE)
+    yield lambda part: importlib.import_module(f"habana_frameworks.torch.{part}")
+    if torch.distributed.is_initialized():
+        torch.distributed.destroy_process_group()
+    for name in [name for name in sys.modules if name.split(".")[0] == "habana_frameworks"]:
+        del sys.modules[name]
+    os.environ.clear()
+    os.environ.update(environment)
+
+
+@pytest.fixture
+def cpu_as_card(bridge, monkeypatch):
+    """Each card is the CPU, so that what does not depend on the device runs; returns ``bridge``."""
+    import torch
+
+    from gaudi3_scale import accelerator
+
+    monkeypatch.setattr(accelerator, "DEVICE", torch.device("cpu"))
+    return bridge

@@ -10,6 +10,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+BRIDGE = Path(__file__).parent / "bridge_stand_in"
+"""The folder of the package that stands in for habana_frameworks."""
+
 SMALL_MODEL = ["--layers", "1", "--width", "32", "--heads", "2", "--sequence-length", "32", "--batch-size", "8"]
 
 

@@ -1,30 +1,19 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""What Lightning makes of our parts; the card itself is played by a module of the bridge's name."""
+"""What Lightning makes of the trainer's parts."""
 
 from __future__ import annotations
-
-import sys
-from types import SimpleNamespace
 
 import lightning.pytorch as lightning
 import pytest
 import torch
 
+from gaudi3_scale.accelerator import GaudiAccelerator
 from gaudi3_scale.checkpoints import WholeFileIO
 from gaudi3_scale.ranks import Ranks
-from gaudi3_scale.strategies import HPUAccelerator, HPUDDPStrategy, NodeDDPStrategy, trainer_parts
+from gaudi3_scale.strategies import NodeDDPStrategy, NodeGaudiDDPStrategy, trainer_parts
 
 SECOND_NODE = Ranks(rank=11, world_size=16, local_rank=3, local_world_size=8, launched=True)
-
-
-@pytest.fixture
-def bridge(monkeypatch):
-    """The bridge's answer to whether there are cards."""
-    monkeypatch.setitem(sys.modules, "habana_frameworks", SimpleNamespace())
-    monkeypatch.setitem(sys.modules, "habana_frameworks.torch", SimpleNamespace())
-    card = SimpleNamespace(is_available=lambda: True, device_count=lambda: 8)
-    monkeypatch.setitem(sys.modules, "habana_frameworks.torch.hpu", card)
 
 
 @pytest.fixture
@@ -36,8 +25,8 @@ def torchrun_environment(monkeypatch):
 
 def test_lightning_accepts_the_parts_for_gaudi(bridge, torchrun_environment):
     trainer = lightning.Trainer(**trainer_parts(torch.device("hpu"), "bf16", SECOND_NODE), logger=False)
-    assert isinstance(trainer.accelerator, HPUAccelerator)
-    assert isinstance(trainer.strategy, HPUDDPStrategy)
+    assert isinstance(trainer.accelerator, GaudiAccelerator)
+    assert isinstance(trainer.strategy, NodeGaudiDDPStrategy)
     assert isinstance(trainer.strategy.checkpoint_io, WholeFileIO)
     assert trainer.strategy.root_device == torch.device("hpu")
     assert trainer.strategy.determine_ddp_device_ids() is None
@@ -46,8 +35,9 @@ def test_lightning_accepts_the_parts_for_gaudi(bridge, torchrun_environment):
     assert (autocast.device, autocast.fast_dtype) == ("hpu", torch.bfloat16)
 
 
-def test_the_first_rank_of_each_node_saves(torchrun_environment, monkeypatch, tmp_path):
-    parts = trainer_parts(torch.device("cpu"), "fp32", SECOND_NODE)
+@pytest.mark.parametrize("kind", ["cpu", "hpu"])
+def test_the_first_rank_of_each_node_saves(kind, bridge, torchrun_environment, monkeypatch, tmp_path):
+    parts = trainer_parts(torch.device(kind), "fp32", SECOND_NODE)
     trainer = lightning.Trainer(**parts, logger=False)
     assert isinstance(trainer.strategy, NodeDDPStrategy)
     for local_rank, written in ((3, False), (0, True)):
