@@ -7,7 +7,6 @@ from __future__ import annotations
 from typing import Any, Iterable
 
 import torch
-from torch.distributed.tensor import DTensor
 
 from gaudi3_scale.core.errors import GaudiError
 from gaudi3_scale.devices import habana
@@ -34,8 +33,7 @@ def fused_adamw(
     groups = list(params)
     tensors = _tensors(groups)
     options = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay}
-    fused = use_habana and all(tensor.device.type == "hpu" and not isinstance(tensor, DTensor) for tensor in tensors)
-    if fused:
+    if use_habana and all(tensor.device.type == "hpu" for tensor in tensors) and not _sharded(tensors):
         return habana("hpex.optimizers").FusedAdamW(groups, **options)
     return torch.optim.AdamW(groups, **options)
 
@@ -44,6 +42,13 @@ class GaudiOptimizer:
     """The name under which the fused optimisers are found."""
 
     FusedAdamW = staticmethod(fused_adamw)
+
+
+def _sharded(tensors: list[torch.Tensor]) -> bool:
+    # Importing it takes two seconds, which a probe trial on another device need not wait for.
+    from torch.distributed.tensor import DTensor
+
+    return any(isinstance(tensor, DTensor) for tensor in tensors)
 
 
 def _tensors(groups: list[Any]) -> list[torch.Tensor]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import torch
 from lightning.pytorch.plugins import MixedPrecision
 
-from gaudi3_scale import accelerator
+from gaudi3_scale.accelerator import GaudiAccelerator
 
 PRECISIONS = ("bf16-mixed", "32-true")
 
@@ -22,7 +22,7 @@ class GaudiMixedPrecision(MixedPrecision):
     def __init__(self, precision: str = "bf16-mixed") -> None:
         if precision not in PRECISIONS:
             raise ValueError(f"precision={precision!r}: choose one of {', '.join(PRECISIONS)}.")
-        super().__init__("bf16-mixed", accelerator.GaudiAccelerator.name())
+        super().__init__("bf16-mixed", GaudiAccelerator.name())
         self.precision = precision
 
     def autocast_context_manager(self) -> torch.autocast:

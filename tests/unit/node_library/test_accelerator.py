@@ -120,7 +120,7 @@ def test_the_allocators_numbers_are_the_device_stats(bridge):
 
 
 def test_a_run_that_lightning_would_put_on_the_cpu_is_refused(bridge):
-    trainer = lightning.Trainer(accelerator=GaudiAccelerator(), devices=1, logger=False)
+    trainer = lightning.Trainer(accelerator=GaudiAccelerator(), devices=1, max_steps=1, logger=False)
     with pytest.raises(MisconfigurationException, match=r"was given the device cpu.*'habana_ddp', 'habana_fsdp2'"):
         trainer.fit(BoringModel())
 
@@ -128,7 +128,7 @@ def test_a_run_that_lightning_would_put_on_the_cpu_is_refused(bridge):
 @pytest.mark.parametrize("strategy", ["single_device", "ddp"])
 def test_lightnings_own_strategies_are_refused(cpu_as_card, strategy, tmp_path):
     trainer = lightning.Trainer(
-        accelerator="hpu", strategy=strategy, devices=1, logger=False, default_root_dir=tmp_path
+        accelerator="hpu", strategy=strategy, devices=1, max_steps=1, logger=False, default_root_dir=tmp_path
     )
     with pytest.raises(MisconfigurationException, match="Strategy does not know Gaudi; give the Trainer one of"):
         trainer.fit(BoringModel())
