@@ -12,11 +12,11 @@ from __future__ import annotations
 import re
 import socket
 
-from .commands import CommandResult, Run
+from .commands import CommandResult, Run, last_line
 from .drain_state import NOBODY, OTHER, US, Job, NodeService, is_ours
 from .errors import GaudiError
+from .slurm_commands import DENIED, call_slurm
 
-TIMEOUT = 60.0
 # Base states and flags with which a node gets no jobs of everybody (scontrol(1), sinfo(1): NODE STATE CODES).
 BLOCKED = frozenset(
     (
@@ -36,12 +36,9 @@ BLOCKED = frozenset(
 BUSY = frozenset(("ALLOCATED", "MIXED", "COMPLETING"))
 # Jobs with processes on their nodes. A node whose only job is suspended is IDLE, so its state is not enough.
 JOB_STATES = "RUNNING,SUSPENDED,COMPLETING,CONFIGURING,STOPPED"
-_DENIED = re.compile(r"invalid user id|permission denied|access denied", re.IGNORECASE)
 # The reason ends with who gave it, and when; comments may follow. A second line of it would follow those.
 _REASON = re.compile(r" Reason=(?P<text>.*?) \[[^\s\[\]]+@[\dT:-]+\](?= \w+=|$)")
 _REASON_ALONE = re.compile(r" Reason=(?P<text>.*)")
-# What the time in a reason looks like would otherwise be the user's choice.
-_ENVIRONMENT = {"SLURM_TIME_FORMAT": "standard"}
 
 
 def parse_node(node: str, line: str, jobs: tuple[Job, ...]) -> NodeService:
@@ -100,7 +97,8 @@ class Slurm:
         self._call("scontrol", "update", f"NodeName={self._node}", "State=RESUME")
 
     def _call(self, *argv: str) -> CommandResult:
-        result = self._run(list(argv), timeout=TIMEOUT, env=_ENVIRONMENT)
+        # What the time in a reason looks like would otherwise be the user's choice.
+        result = call_slurm(argv, self._run, time_format="standard")
         if result.rc != 0:
             raise GaudiError(explain(self._node, argv[0], result))
         return result
@@ -108,7 +106,7 @@ class Slurm:
 
 def explain(node: str, program: str, result: CommandResult) -> str:
     """One sentence for a failure of Slurm's programs."""
-    said = (result.stderr.strip() or result.stdout.strip() or f"status {result.rc}").splitlines()[-1]
+    said = last_line(result.stderr.strip() or result.stdout, f"status {result.rc}")
     if result.rc == 127:
         return (
             f"{program} is not installed on {socket.gethostname()}; delegate the drain of {node} to a host with Slurm's"
@@ -116,6 +114,6 @@ def explain(node: str, program: str, result: CommandResult) -> str:
         )
     if re.search(r"not found|invalid node name", said, re.IGNORECASE):
         return f"Slurm has no node {node}; give the NodeName of slurm.conf, as `scontrol show nodes` lists it."
-    if _DENIED.search(said):
+    if DENIED.search(said):
         return f"Slurm does not let this user change {node} ({said}); run as root or as an operator of Slurm."
     return f"{program} cannot be used for {node}: {said}; see whether slurmctld and munge run (`scontrol ping`)."
