@@ -14,7 +14,7 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_metrics import duration, metric_line
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_plan import JobPaths, check_name
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JobPaths, check_name
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_state import ACTIVE, RUNNING, SUCCEEDED
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_watch import job_state, verdict_sentence
 from ansible_collections.gaudi3.scale.plugins.plugin_utils.node_action import NodeAction, UnreachableError

@@ -21,7 +21,7 @@ from .flag_judgement import judge_flags
 from .flag_profiles import NETWORKS, PROFILES
 from .flag_rejected import find_rejected, set_by_launcher
 from .hand_edits import find_edit
-from .job_plan import JobPaths, check_name
+from .job_paths import JobPaths, check_name
 from .job_state import unit_properties
 from .release_table import RELEASES
 from .releases import find_release, version_key

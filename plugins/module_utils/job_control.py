@@ -4,82 +4,169 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import pwd
-import shutil
 import time
 from pathlib import Path
-from typing import Sequence
+from typing import Mapping, Sequence
 
-from . import recipe_cache
 from .commands import Run
-from .environment_file import parse
+from .engine_mpirun import version_of_release
 from .errors import GaudiError
-from .job_network import address_towards, interface_with, port_is_free
-from .job_plan import Job, JobPaths, describe, description_differences, job_environment, torchrun_argv
-from .job_state import ABSENT, RUNNING, SUCCEEDED, Share, read_share, tail, unit_is_active, unit_properties
-from .job_unit import environment_text, unit_text
+from .job_control_slurm import find_share, remember_found, start_slurm, stop_slurm
+from .job_description import MPIRUN, SLURM
+from .job_difference import description_differences, refuse_difference
+from .job_directories import make_directories, put_away_logs, recipe_directory
+from .job_launch import Site, plan_launch, shown
+from .job_network import address_towards, interface_with
+from .job_node_check import check_node, open_mpi_version, setting_of_files
+from .job_paths import JobPaths
+from .job_plan import Job, describe
+from .job_state import (
+    ABSENT,
+    RUNNING,
+    STOPPED,
+    SUCCEEDED,
+    Share,
+    read_share,
+    slurm_jobs_of,
+    tail,
+    unit_is_active,
+    unit_properties,
+)
+from .node_lock import exclusive
 from .recipe_cache import RECIPE_CACHE
+from .release_table import NEWEST
 from .rendered_files import WantedFile, differences, pending, write
 
 KEEP = "keep"
 START = "start"
 RESTART = "restart"
-EARLIER_KEPT = 5
+# State of a share on a node that has what it needs, while nothing runs there.
+PREPARED = "prepared"
+# Longer than a start takes, which may have to stop a job first.
+LOCK_SECONDS = 300.0
+STOP_SECONDS = 60.0
 CGROUP_MOUNTS = ("/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/systemd")
 
 
-def wanted_files(job: Job, paths: JobPaths, interface: str | None, recipes: str | None = None) -> list[WantedFile]:
-    """The files that describe the share; those that may hold a user's secrets are for root alone."""
-    return [
-        WantedFile(paths.unit_file, unit_text(job, paths)),
-        WantedFile(paths.environment, environment_text(job_environment(job, paths, interface, recipes)), mode=0o600),
-        WantedFile(paths.description, json.dumps(describe(job), indent=2, sort_keys=True) + "\n", mode=0o600),
-    ]
-
-
-def decide(job: Job, share: Share, restart: bool) -> str:
+def decide(job: Job, share: Share, restart: bool, replace: bool = False) -> str:
     """What to do with a share that stands as it does; raises GaudiError when a different job of this name runs."""
     changed = description_differences(share.description or {}, describe(job))
-    if share.state == RUNNING and changed:
-        raise GaudiError(
-            f"job {job.name} is running on {job.host} with another description: {'; '.join(changed)}. "
-            "Stop it first, or give the new job another name.",
-            differences=changed,
-        )
+    if share.state == RUNNING and changed and not replace:
+        raise refuse_difference(job.name, job.host, changed)
     if share.state == RUNNING:
-        return RESTART if restart else KEEP
+        return RESTART if restart or changed else KEEP
     if share.state == SUCCEEDED and not changed and not restart:
         return KEEP
     return START
 
 
-def start(job: Job, paths: JobPaths, run: Run, *, restart: bool, check_mode: bool) -> dict[str, object]:
-    """Bring the share to running, or leave one that ended well; see :func:`decide`."""
-    share = read_share(paths, run)
-    action = decide(job, share, restart)
+def start(
+    job: Job, paths: JobPaths, run: Run, *, restart: bool, check_mode: bool, replace: bool = False
+) -> dict[str, object]:
+    """Bring the share to running, or leave one that ended well; see :func:`decide`.
+
+    On a node that the engine reaches by itself from the first one it is only prepared.
+    """
+    if job.host not in job.starting_hosts:
+        return prepare(job, paths, run, restart=restart, check_mode=check_mode, replace=replace)
+    share = _found(job, paths, run, check_mode)
+    action = decide(job, share, restart, replace)
+    if action == KEEP or check_mode:
+        if job.engine == SLURM and share.state == RUNNING and not check_mode:
+            remember_found(job, paths, run)
+        return _told(job, paths, run, share, action)
+    check_node(job, paths, run, running=share.state == RUNNING)
+    with exclusive(f"job-{job.name}", LOCK_SECONDS, directory=paths.state_directory):
+        now = find_share(job, paths, run)
+        # Who was faster has started it, and that is what we were asked for as well.
+        action = decide(job, now, restart and not _begun_meanwhile(share, now), replace)
+        result = _told(job, paths, run, now, action)
+        if action != KEEP:
+            _begin(job, paths, run, now)
+    return result
+
+
+def _begun_meanwhile(before: Share, now: Share) -> bool:
+    return now.state == RUNNING and (before.state != RUNNING or before.started != now.started)
+
+
+def _told(job: Job, paths: JobPaths, run: Run, share: Share, action: str) -> dict[str, object]:
+    """The result, with the share as it will stand after ``action``."""
+    site = _site(job, run)
+    told = shown(job, paths, site)
     if action == KEEP:
-        return _result(paths, share.state, changed=False, argv=torchrun_argv(job, paths))
-    if not check_mode:
-        check_node(job, share)
-    recipes = _recipes(job)
-    changes = pending(wanted_files(job, paths, _interface(job, run), recipes))
-    if not check_mode:
-        if action == RESTART:
-            stop(paths, run, check_mode=False)
-        _put_away_logs(paths)
-        _make_directories(job, paths, recipe_directory(job, recipes))
-        for change in changes:
-            write(change)
-        _start_unit(paths, run)
-    return _result(paths, RUNNING, changed=True, argv=torchrun_argv(job, paths), diff=differences(changes))
+        return _result(paths, share.state, changed=False, launch=told)
+    changes = pending(plan_launch(job, paths, site).files)
+    return _result(paths, RUNNING, changed=True, launch=told, diff=differences(changes))
 
 
-def stop(paths: JobPaths, run: Run, *, check_mode: bool) -> dict[str, object]:
-    """End every process of the share, and make sure of it."""
+def _begin(job: Job, paths: JobPaths, run: Run, share: Share) -> None:
+    site = _site(job, run)
+    launch = plan_launch(job, paths, site)
+    if share.state == RUNNING:
+        in_slurm = (share.description or {}).get("engine") == SLURM
+        stop(paths, run, check_mode=False, slurm_user=job.user if in_slurm else "")
+    put_away_logs(paths)
+    make_directories(job, paths, recipe_directory(job, site.recipes))
+    if job.engine == SLURM:
+        return start_slurm(job, paths, launch, run)
+    for change in pending(launch.files):
+        write(change)
+    return _start_unit(paths, run)
+
+
+def prepare(
+    job: Job, paths: JobPaths, run: Run, *, restart: bool, check_mode: bool, replace: bool = False
+) -> dict[str, object]:
+    """See that this node has what the share needs, and make its directories; starts nothing.
+
+    What refuses a start refuses this, so that a job begins on no node before it can on all.
+    """
+    share = _found(job, paths, run, check_mode)
+    told = shown(job, paths, _site(job, run))
+    if decide(job, share, restart, replace) == KEEP:
+        return _result(paths, share.state, changed=False, launch=told)
+    missing = [path for path in (paths.directory, paths.logs, paths.ranks) if not Path(path).is_dir()]
+    if not check_mode:
+        check_node(job, paths, run, running=share.state == RUNNING)
+        make_directories(job, paths, recipe_directory(job, setting_of_files(job, RECIPE_CACHE)))
+    state = PREPARED if share.state == ABSENT else share.state
+    return _result(paths, state, changed=bool(missing), launch=told)
+
+
+def _found(job: Job, paths: JobPaths, run: Run, check_mode: bool) -> Share:
+    try:
+        return find_share(job, paths, run)
+    except GaudiError:
+        # A check of a node that is not set up yet shows what would be run there all the same.
+        if not check_mode:
+            raise
+        return Share(ABSENT)
+
+
+def _site(job: Job, run: Run) -> Site:
+    recipes = setting_of_files(job, RECIPE_CACHE)
+    if job.engine != MPIRUN:
+        return Site(None if job.engine == SLURM else _interface(job, run), recipes)
+    try:
+        version = open_mpi_version(job, run)
+    except GaudiError:
+        # Only to be shown: where something is started, check_node has refused a node without Open MPI before.
+        version = version_of_release(NEWEST) or ""
+    return Site(None, recipes, version)
+
+
+def stop(paths: JobPaths, run: Run, *, check_mode: bool, slurm_user: str = "") -> dict[str, object]:
+    """End every process of the share, and make sure of it.
+
+    ``slurm_user``: also end a job of this name that this account has in Slurm and that is not known here.
+    """
     share = read_share(paths, run)
+    engine = (share.description or {}).get("engine")
+    if engine == SLURM or (slurm_user and share.state != RUNNING):
+        return _stop_slurm(paths, share, slurm_user, run, check_mode)
     active = unit_is_active(paths.unit, run)
     if active and not check_mode:
         group = unit_properties(paths.unit, run, "ControlGroup").get("ControlGroup", "")
@@ -95,10 +182,21 @@ def stop(paths: JobPaths, run: Run, *, check_mode: bool) -> dict[str, object]:
     return _result(paths, share.state, changed=active)
 
 
-def remove(paths: JobPaths, run: Run, *, check_mode: bool) -> dict[str, object]:
+def _stop_slurm(paths: JobPaths, share: Share, user: str, run: Run, check_mode: bool) -> dict[str, object]:
+    described = share.description or {}
+    user, grace = user or str(described.get("user")), described.get("stop_timeout")
+    active = any(job.alive for job in slurm_jobs_of(paths, user, run))
+    if active and not check_mode:
+        stop_slurm(paths, user, float(grace) if isinstance(grace, int) else STOP_SECONDS, run)
+        share = read_share(paths, run)
+    return _result(paths, STOPPED if active and not check_mode else share.state, changed=active)
+
+
+def remove(paths: JobPaths, run: Run, *, check_mode: bool, slurm_user: str = "") -> dict[str, object]:
     """Stop the share and forget its description; checkpoints and logs stay."""
-    stopped = stop(paths, run, check_mode=check_mode)
-    forgotten = (paths.unit_file, paths.environment, paths.description)
+    stopped = stop(paths, run, check_mode=check_mode, slurm_user=slurm_user)
+    units = (paths.unit_file, paths.environment, paths.host_file)
+    forgotten = (*units, paths.batch_script, paths.slurm_job, paths.description)
     changes = pending([WantedFile(path, None) for path in forgotten])
     if not check_mode and changes:
         for change in changes:
@@ -107,28 +205,6 @@ def remove(paths: JobPaths, run: Run, *, check_mode: bool) -> dict[str, object]:
             Path(path).unlink(missing_ok=True)
         _systemctl(run, "daemon-reload")
     return _result(paths, ABSENT, changed=bool(stopped["changed"] or changes), diff=differences(changes))
-
-
-def check_node(job: Job, share: Share) -> None:
-    """Raises GaudiError where this node lacks what the share needs; looks, and touches nothing."""
-    # A venv that was moved, or whose interpreter was removed, still has its torchrun.
-    for program in (f"{job.venv}/bin/torchrun", f"{job.venv}/bin/python"):
-        if not os.access(program, os.X_OK):
-            raise GaudiError(f"{program} cannot be executed; install the training stack first, or name its venv.")
-    if not Path(job.working_directory).is_dir():
-        raise GaudiError(f"working_directory {job.working_directory} is no directory on this node; create it there.")
-    script = Path(job.working_directory, job.command[0])
-    if job.command[0] != "-m" and not script.is_file():
-        raise GaudiError(f"command: there is no script {script} on this node; copy it to every node of the job.")
-    for path in job.environment_files:
-        if not path.startswith("-") and not Path(path).is_file():
-            raise GaudiError(f"environment_files: there is no {path} on this node; create it, or put a - before it.")
-    _account(job.user)
-    address_towards(job.rendezvous_address, job.rendezvous_port)
-    if job.node_rank == 0 and share.state != RUNNING and not port_is_free(job.rendezvous_port):
-        raise GaudiError(
-            f"rendezvous_port {job.rendezvous_port} is in use on {job.host}; choose another port, or stop what uses it."
-        )
 
 
 def processes_in(control_group: str) -> list[int]:
@@ -147,59 +223,6 @@ def _interface(job: Job, run: Run) -> str | None:
         return interface_with(address_towards(job.rendezvous_address, job.rendezvous_port), run)
     except GaudiError:
         return None
-
-
-def _put_away_logs(paths: JobPaths) -> None:
-    """Give the new run empty logs, and keep those of a few runs before."""
-    old = [path for path in map(Path, (paths.agent_log, paths.metrics, paths.ranks)) if path.exists()]
-    if old:
-        target = Path(paths.earlier, _sortable(time.time_ns()))
-        target.mkdir(parents=True, exist_ok=True)
-        for path in old:
-            path.rename(target / path.name)
-        for path in sorted(Path(paths.earlier).iterdir())[:-EARLIER_KEPT]:
-            shutil.rmtree(path)
-    for marker in (paths.started, paths.ended, paths.stop_requested):
-        Path(marker).unlink(missing_ok=True)
-
-
-def _sortable(nanoseconds: int) -> str:
-    """A time in UTC whose names sort as the times do: 20261121T172311.042000000Z."""
-    seconds, rest = divmod(nanoseconds, 10**9)
-    return f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime(seconds))}.{rest:09}Z"
-
-
-def recipe_directory(job: Job, recipes: str | None) -> list[str]:
-    """The job's own directory for compiled recipes, in a list; empty if the job or nobody names one."""
-    if not recipes or RECIPE_CACHE in job.environment:
-        return []
-    mine = recipe_cache.of_job(recipes, job.name)
-    return [] if mine == recipes else [mine.partition(",")[0]]
-
-
-def _recipes(job: Job) -> str | None:
-    """The node's setting of the recipe cache, from the last of the job's environment files that has it."""
-    found = None
-    for path in job.environment_files:
-        # systemd takes more than this reads; such a file is the user's own, and so is its cache.
-        with contextlib.suppress(GaudiError):
-            text = tail(path.removeprefix("-"), None) or ""
-            found = parse(text, path).get(RECIPE_CACHE, found)
-    return found
-
-
-def _make_directories(job: Job, paths: JobPaths, recipes: Sequence[str]) -> None:
-    account = _account(job.user)
-    for directory in (paths.directory, paths.logs, paths.ranks, *recipes):
-        Path(directory).mkdir(parents=True, exist_ok=True)
-        os.chown(directory, account.pw_uid, account.pw_gid)
-
-
-def _account(user: str) -> pwd.struct_passwd:
-    try:
-        return pwd.getpwnam(user)
-    except KeyError:
-        raise GaudiError(f"user {user} does not exist on this node; create it on every node of the job.") from None
 
 
 def _start_unit(paths: JobPaths, run: Run) -> None:
@@ -225,13 +248,19 @@ def _systemctl(run: Run, *arguments: str) -> None:
 
 
 def _result(
-    paths: JobPaths, state: str, *, changed: bool, argv: Sequence[str] = (), diff: Sequence[object] = ()
+    paths: JobPaths,
+    state: str,
+    *,
+    changed: bool,
+    launch: Mapping[str, object] | None = None,
+    diff: Sequence[object] = (),
 ) -> dict[str, object]:
     return {
         "changed": changed,
         "state": state,
         "unit": paths.unit,
-        "argv": list(argv),
+        "argv": (launch or {}).get("argv", []),
+        "launch": dict(launch or {}),
         "diff": list(diff),
         "job_directory": paths.directory,
         "log_directory": paths.logs,

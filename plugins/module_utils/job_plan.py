@@ -11,86 +11,39 @@ from typing import Any, Mapping
 from . import recipe_cache
 from .environment_file import assignment
 from .errors import GaudiError
+from .job_description import (
+    MPIRUN,
+    SLURM,
+    TORCHRUN,
+    MpiOptions,
+    SlurmOptions,
+    check_engine,
+    check_global_batch,
+    check_mpi,
+    check_slurm,
+    options_from,
+)
+from .job_paths import JobPaths, check_name
 from .recipe_cache import RECIPE_CACHE
 
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]*\$?")
-OWN_VARIABLES = ("GAUDI3_SCALE_JOB", "GAUDI3_SCALE_JOB_DIR", "GAUDI3_SCALE_METRICS")
-STATE_DIRECTORY = "/var/lib/gaudi3_scale"
-LOG_DIRECTORY = "/var/log/gaudi3_scale"
-
-
-@dataclass(frozen=True)
-class JobPaths:
-    """Where a job of this name lives on a node."""
-
-    name: str
-    state_directory: str = STATE_DIRECTORY
-    log_directory: str = LOG_DIRECTORY
-    unit_directory: str = "/etc/systemd/system"
-
-    @property
-    def unit(self) -> str:
-        return f"gaudi3-scale-job-{self.name}.service"
-
-    @property
-    def unit_file(self) -> str:
-        return f"{self.unit_directory}/{self.unit}"
-
-    @property
-    def directory(self) -> str:
-        """What the job keeps: its description, checkpoints, how it ended."""
-        return f"{self.state_directory}/jobs/{self.name}"
-
-    @property
-    def description(self) -> str:
-        return f"{self.directory}/job.json"
-
-    @property
-    def environment(self) -> str:
-        return f"{self.directory}/environment"
-
-    @property
-    def started(self) -> str:
-        return f"{self.directory}/started.json"
-
-    @property
-    def ended(self) -> str:
-        """Written by the unit when it ended, since systemd forgets a unit that ended well, and all at a reboot."""
-        return f"{self.directory}/ended.json"
-
-    @property
-    def stop_requested(self) -> str:
-        return f"{self.directory}/stop_requested"
-
-    @property
-    def logs(self) -> str:
-        return f"{self.log_directory}/jobs/{self.name}"
-
-    @property
-    def agent_log(self) -> str:
-        return f"{self.logs}/agent.log"
-
-    @property
-    def metrics(self) -> str:
-        return f"{self.logs}/metrics.jsonl"
-
-    @property
-    def ranks(self) -> str:
-        """torchrun's log directory: <run>/attempt_<n>/<local rank>/{stdout.log,stderr.log,error.json} below it."""
-        return f"{self.logs}/ranks"
-
-    @property
-    def earlier(self) -> str:
-        """Logs of the runs of this name before the present one, by the time they were put away."""
-        return f"{self.logs}/earlier"
+OWN_VARIABLES = (
+    "GAUDI3_SCALE_JOB",
+    "GAUDI3_SCALE_JOB_DIR",
+    "GAUDI3_SCALE_METRICS",
+    "GAUDI3_SCALE_GLOBAL_BATCH_SIZE",
+)
+REQUIRED_PATHS = ("venv", "working_directory")
+# Parts that descriptions did not have from the beginning.
+OPTIONAL = ("engine", "global_batch_size", "checkpoint_directory", "slurm", "mpi")
 
 
 @dataclass(frozen=True)
 class Job:
     """One node's share of a job. ``hosts`` is the order of the nodes, hence of the ranks; ``host`` is this node.
 
-    ``command`` is what torchrun starts: a script or ``-m`` and a module, then its arguments.
+    ``command`` is what each rank runs: a script or ``-m`` and a module, then its arguments. ``engine`` is what starts
+    the ranks. ``global_batch_size`` 0: not told. ``checkpoint_directory`` "": the job's own directory.
     """
 
     name: str
@@ -107,6 +60,16 @@ class Job:
     user: str = "root"
     device: str = "hpu"
     stop_timeout: int = 60
+    engine: str = TORCHRUN
+    global_batch_size: int = 0
+    checkpoint_directory: str = ""
+    slurm: SlurmOptions = field(default_factory=SlurmOptions)
+    mpi: MpiOptions = field(default_factory=MpiOptions)
+
+    @property
+    def starting_hosts(self) -> tuple[str, ...]:
+        """Where something is started: on all nodes, or on the first one by an engine that reaches the others itself."""
+        return self.hosts if self.engine == TORCHRUN else self.hosts[:1]
 
     @property
     def node_rank(self) -> int:
@@ -119,27 +82,21 @@ class Job:
 
 def job_from(options: Mapping[str, Any]) -> Job:
     """The job that the options of ``training_job`` describe."""
-    values = {field.name: options[field.name] for field in fields(Job)}
+    values = {field.name: options[field.name] for field in fields(Job) if options.get(field.name) is not None}
+    values["slurm"] = options_from(SlurmOptions, options.get("slurm"))
+    values["mpi"] = options_from(MpiOptions, options.get("mpi"))
     environment = {str(name): str(value) for name, value in options["environment"].items()}
     words = {name: tuple(options[name]) for name in ("hosts", "command", "environment_files")}
     return Job(**{**values, **words, "environment": environment})
 
 
-def check_name(name: str) -> str:
-    """``name``, or GaudiError where it could not be part of a file's and a unit's name."""
-    if not NAME.fullmatch(name):
-        raise GaudiError(
-            f"name {name!r} cannot name a job; use 1 to 64 letters, digits, dots, dashes and underscores, "
-            "beginning with a letter or digit."
-        )
-    return name
-
-
 def check(job: Job, cards: int | None) -> Job:
     """``job``, or GaudiError for the first thing that cannot work. ``cards`` of this node; None: not known."""
     check_name(job.name)
+    check_engine(job.engine)
     _check_hosts(job)
     _check_processes(job, cards)
+    check_global_batch(job.global_batch_size, job.world_size)
     _check_command(job)
     _check_environment(job)
     if not 1 <= job.rendezvous_port <= 65535:
@@ -150,10 +107,14 @@ def check(job: Job, cards: int | None) -> Job:
         raise GaudiError(f"user {job.user!r} cannot be an account's name; name one that exists on every node.")
     if job.stop_timeout < 1:
         raise GaudiError(f"stop_timeout is {job.stop_timeout}; give at least 1.")
-    for option in ("venv", "working_directory"):
+    for option in ("venv", "working_directory", "checkpoint_directory"):
         value = getattr(job, option)
-        if not value.startswith("/") or "\n" in value:
+        if (value or option in REQUIRED_PATHS) and (not value.startswith("/") or "\n" in value):
             raise GaudiError(f"{option} is {value!r}; give an absolute path.")
+    if job.engine == SLURM:
+        check_slurm(job.slurm, job.rendezvous_port, job.hosts)
+    if job.engine == MPIRUN:
+        check_mpi(job.mpi, job.processes_per_node, job.hosts)
     return job
 
 
@@ -206,36 +167,6 @@ def _check_environment(job: Job) -> None:
             )
 
 
-def torchrun_argv(job: Job, paths: JobPaths) -> tuple[str, ...]:
-    """The program that the unit runs."""
-    return (
-        f"{job.venv}/bin/torchrun",
-        "--nnodes",
-        str(len(job.hosts)),
-        "--node-rank",
-        str(job.node_rank),
-        "--nproc-per-node",
-        str(job.processes_per_node),
-        # Not c10d: it numbers nodes by their sorted addresses (dynamic_rendezvous.py of torch 2.13), so the order of
-        # `hosts` could not be kept, and rank 0 would move with an address.
-        "--rdzv-backend",
-        "static",
-        "--rdzv-id",
-        job.name,
-        "--master-addr",
-        job.rendezvous_address,
-        "--master-port",
-        str(job.rendezvous_port),
-        "--log-dir",
-        paths.ranks,
-        "--redirects",
-        "3",
-        # torchrun puts every argument through string.Template for ${local_rank} (elastic/utils/api.py): a lone $
-        # would survive, but $$ would become $.
-        *(word.replace("$", "$$") for word in job.command),
-    )
-
-
 def job_environment(job: Job, paths: JobPaths, interface: str | None, recipes: str | None = None) -> dict[str, str]:
     """What the job's processes get besides ``environment_files``; the caller's own values win over ``interface``.
 
@@ -245,33 +176,34 @@ def job_environment(job: Job, paths: JobPaths, interface: str | None, recipes: s
     # and HCCL the first one it finds.
     named = {} if interface is None else {"GLOO_SOCKET_IFNAME": interface, "HCCL_SOCKET_IFNAME": interface}
     cache = {} if not recipes else {RECIPE_CACHE: recipe_cache.of_job(recipes, job.name)}
+    batch = {"GAUDI3_SCALE_GLOBAL_BATCH_SIZE": str(job.global_batch_size)} if job.global_batch_size else {}
     return {
         **named,
         **cache,
         **job.environment,
+        **batch,
         "GAUDI3_SCALE_JOB": job.name,
-        "GAUDI3_SCALE_JOB_DIR": paths.directory,
+        "GAUDI3_SCALE_JOB_DIR": job.checkpoint_directory or paths.directory,
         "GAUDI3_SCALE_METRICS": paths.metrics,
     }
 
 
 def describe(job: Job) -> dict[str, object]:
-    """The job as plain JSON values: what is stored, and what a later call is compared with."""
-    return {
-        key: list(value) if isinstance(value, tuple) else dict(value) if isinstance(value, Mapping) else value
-        for key, value in asdict(job).items()
-    }
+    """The job as plain JSON values: what is stored, and what a later call is compared with.
+
+    Of the parts that only some jobs have, those that are as in :func:`describe_defaults` are left out.
+    """
+    plain = {key: _plain(value) for key, value in asdict(job).items()}
+    return {key: value for key, value in plain.items() if key not in OPTIONAL or value != describe_defaults()[key]}
 
 
-def description_differences(running: Mapping[str, object], asked: Mapping[str, object]) -> list[str]:
-    """One phrase for each part in which the two descriptions differ, in the order of ``asked``."""
-    keys = [*asked, *(key for key in running if key not in asked)]
-    return [_difference(key, running.get(key), asked.get(key)) for key in keys if running.get(key) != asked.get(key)]
+def describe_defaults() -> dict[str, object]:
+    """The optional parts of a description, as one has them that leaves them out."""
+    bare = asdict(Job("", (), "", 0, "", 0, (), ""))
+    return {key: _plain(bare[key]) for key in OPTIONAL}
 
 
-def _difference(key: str, running: object, asked: object) -> str:
-    """Of two lists of the same length only the items that differ: a command can be long."""
-    if isinstance(running, list) and isinstance(asked, list) and len(running) == len(asked):
-        pairs = [(old, new) for old, new in zip(running, asked) if old != new]
-        return f"{key} has {', '.join(f'{old!r} where {new!r} is asked for' for old, new in pairs)}"
-    return f"{key} is {running!r}, asked for {asked!r}"
+def _plain(value: object) -> object:
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return {key: _plain(item) for key, item in value.items()} if isinstance(value, Mapping) else value

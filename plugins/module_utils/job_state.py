@@ -10,13 +10,16 @@ import signal
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Callable, Mapping
+from typing import Callable, Mapping, Sequence
 
 from .commands import Run
+from .engine_slurm import slurm_name
 from .errors import GaudiError
+from .job_description import SLURM
 from .job_failure import RankFailure, agent_entries, agent_failure, first_failure, lost_node, rank_failure
 from .job_metrics import read_metrics, step_losses
-from .job_plan import JobPaths
+from .job_paths import JobPaths
+from .slurm_jobs import CANCELLED, COMPLETED, SlurmJob, find, state_of
 
 ABSENT = "absent"
 RUNNING = "running"
@@ -31,7 +34,8 @@ POLL_S = 0.5
 
 @dataclass(frozen=True)
 class Share:
-    """``description`` None: no such job here. Times are Unix time; ``result`` is systemd's word for the end.
+    """``description`` None: no such job here. Times are Unix time; ``result`` is systemd's word for the end, or what
+    Slurm calls the job's state.
 
     ``exit_code`` is torchrun's, negative for a signal; None where nothing was recorded.
     """
@@ -49,8 +53,12 @@ def read_share(paths: JobPaths, run: Run) -> Share:
     description = read_json(paths.description)
     if description is None:
         return Share(ABSENT)
+    if description.get("engine") == SLURM:
+        known = slurm_jobs_of(paths, str(description.get("user")), run)
+        if known:
+            return slurm_share(known, description, Path(paths.stop_requested).exists())
     started = _time(read_json(paths.started))
-    if unit_is_active(paths.unit, run):
+    if description.get("engine") != SLURM and unit_is_active(paths.unit, run):
         return Share(RUNNING, description, started)
     ended = read_json(paths.ended)
     if ended is None:
@@ -63,6 +71,31 @@ def read_share(paths: JobPaths, run: Run) -> Share:
         result=str(ended.get("result")),
         exit_code=_exit_code(ended),
     )
+
+
+def slurm_jobs_of(paths: JobPaths, user: str, run: Run) -> tuple[SlurmJob, ...]:
+    """The job in Slurm, or the points of its array; empty where Slurm does not know it any more."""
+    number = (read_json(paths.slurm_job) or {}).get("job")
+    name = slurm_name(paths)
+    # Slurm's numbers begin anew one day, and another job then has this one.
+    known = tuple(job for job in state_of(str(number), run) if job.name == name) if number else ()
+    return known or find(name, user, run)
+
+
+def slurm_share(jobs: Sequence[SlurmJob], description: Mapping[str, object], stop_requested: bool) -> Share:
+    """What Slurm's words for one job, or for all points of a sweep, mean. A job that waits counts as one that runs."""
+    alive = [job for job in jobs if job.alive]
+    failed = [job for job in jobs if not job.alive and job.state != COMPLETED]
+    started = min((job.started for job in jobs if job.started is not None), default=None)
+    if alive:
+        return Share(RUNNING, description, started, result=alive[0].words)
+    if not failed:
+        state = SUCCEEDED
+    else:
+        stopped = stop_requested or all(job.state == CANCELLED for job in failed)
+        state = STOPPED if stopped else FAILED
+    ended = max((job.ended for job in jobs if job.ended is not None), default=None)
+    return Share(state, description, started, ended, (failed or jobs)[0].state, (failed or jobs)[0].exit_code)
 
 
 def ended_state(ended: Mapping[str, object], stop_requested: bool) -> str:

@@ -7,7 +7,8 @@ from __future__ import annotations
 from typing import Mapping, Sequence
 
 from .environment_file import assignment
-from .job_plan import Job, JobPaths, torchrun_argv
+from .job_paths import JobPaths
+from .job_plan import Job
 
 # How the service ended, from what systemd tells its ExecStopPost; the rename keeps a reader from half a file.
 RECORD_END = (
@@ -18,8 +19,11 @@ RECORD_END = (
 RECORD_STOP = 'test -z "$MAINPID" || date +%s > "$1"'
 
 
-def unit_text(job: Job, paths: JobPaths) -> str:
-    """The unit of this node's share. ``[Install]`` is left out: a job does not start by itself at boot."""
+def unit_text(job: Job, paths: JobPaths, argv: Sequence[str]) -> str:
+    """The unit of this node's share, which runs ``argv``.
+
+    ``[Install]`` is left out: a job does not start by itself at boot.
+    """
     lines = [
         "[Unit]",
         f"Description={_specifiers(f'gaudi3.scale job {job.name}: node {job.node_rank} of {len(job.hosts)}')}",
@@ -29,7 +33,7 @@ def unit_text(job: Job, paths: JobPaths) -> str:
         "[Service]",
         # exec, not simple: starting then fails where the program cannot be executed.
         "Type=exec",
-        f"ExecStart={command_line(torchrun_argv(job, paths))}",
+        f"ExecStart={command_line(argv)}",
         f"ExecStop=+{command_line(['/bin/sh', '-c', RECORD_STOP, 'sh', paths.stop_requested])}",
         f"ExecStopPost=+{command_line(['/bin/sh', '-c', RECORD_END, 'sh', paths.ended])}",
         f"User={job.user}",

@@ -183,7 +183,8 @@ from ansible_collections.gaudi3.scale.plugins.module_utils.accel_sysfs import pc
 from ansible_collections.gaudi3.scale.plugins.module_utils.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_control import remove, start, stop
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_plan import JobPaths, check, check_name, job_from
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JobPaths, check_name
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_plan import check, job_from
 
 NEEDED = ["hosts", "host", "processes_per_node", "rendezvous_address", "command"]
 

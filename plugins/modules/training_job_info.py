@@ -171,7 +171,7 @@ job_directory:
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_plan import JobPaths, check_name
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JobPaths, check_name
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_state import report, wait_until_ended
 
 

@@ -23,12 +23,20 @@ class JobUnit:
         self.calls: list[str] = []
         self.start_fails = start_fails
         self.stop_fails = stop_fails
+        # What the node's Python says about the imports of the job's program.
+        self.imports = "{}"
+        # What its mpirun says about itself; empty where there is none.
+        self.mpirun = "mpirun (Open MPI) 5.0.8\n"
 
     def __call__(
         self, argv: Sequence[str], *, timeout: float | None = None, env: Mapping[str, str] | None = None
     ) -> CommandResult:
         if argv[0] == "journalctl":
             return CommandResult(0, self.start_fails, "")
+        if "-c" in argv and argv[0].endswith("/bin/python"):
+            return CommandResult(0, self.imports, "")
+        if argv[0] == "mpirun" and self.mpirun:
+            return CommandResult(0, self.mpirun, "")
         if argv[0] != "systemctl":
             return CommandResult(127, "", f"{argv[0]}: not installed")
         verb = argv[1]

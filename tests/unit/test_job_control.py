@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils import job_control
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_control import processes_in, remove, start, stop
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_plan import Job, JobPaths
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_control import prepare, processes_in, remove, start, stop
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JobPaths
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_plan import Job
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_state import read_share
 from ansible_collections.gaudi3.scale.tests.unit.systemd_fake import JobUnit
 
@@ -95,11 +96,12 @@ def test_a_job_that_runs_is_left_alone(job, paths, unit):
 def test_a_job_that_ended_well_is_left_alone_unless_told(job, paths, unit):
     launch(job, paths, unit)
     unit.end()
-    assert launch(job, paths, unit) | {"argv": []} == {
+    assert launch(job, paths, unit) | {"argv": [], "launch": {}} == {
         "changed": False,
         "state": "succeeded",
         "unit": paths.unit,
         "argv": [],
+        "launch": {},
         "diff": [],
         "job_directory": paths.directory,
         "log_directory": paths.logs,
@@ -291,3 +293,90 @@ def test_flags_that_only_systemd_can_read_stop_no_job(job, paths, unit, tmp_path
     flags.write_text("A=b c 'd'\n")
     assert launch(replace(job, environment_files=(f"-{flags}",)), paths, unit)["changed"]
     assert "RECIPE" not in Path(paths.environment).read_text()
+
+
+def test_replace_ends_what_runs_and_shows_the_difference(job, paths, unit):
+    launch(job, paths, unit)
+    other = replace(job, processes_per_node=4)
+    shown = start(other, paths, unit, restart=False, check_mode=True, replace=True)
+    assert '"processes_per_node": 2' in shown["diff"][-1]["before"]
+    assert '"processes_per_node": 4' in shown["diff"][-1]["after"]
+    assert unit.calls.count("stop") == 0
+    assert start(other, paths, unit, restart=False, check_mode=False, replace=True)["changed"]
+    assert (unit.calls.count("stop"), unit.calls.count("start")) == (1, 2)
+    assert json.loads(Path(paths.description).read_text())["processes_per_node"] == 4
+    # The same again is what runs.
+    assert start(other, paths, unit, restart=False, check_mode=False, replace=True)["changed"] is False
+
+
+def test_of_two_launches_at_once_the_second_finds_the_first_even_if_it_was_to_restart(job, paths, unit, monkeypatch):
+    first = {}
+
+    def somebody_is_faster(*arguments, **more):
+        # While the second one looks at the node, the first one has started the job.
+        if not first:
+            first["result"] = "being made"
+            first["result"] = launch(job, paths, unit, restart=True)
+
+    monkeypatch.setattr(job_control, "check_node", somebody_is_faster)
+    second = launch(job, paths, unit, restart=True)
+    assert (first["result"]["changed"], second["changed"], second["state"]) == (True, False, "running")
+    assert unit.calls == ["daemon-reload", "reset-failed", "start"]
+
+
+def test_preparing_looks_and_starts_nothing(job, paths, unit):
+    result = prepare(job, paths, unit, restart=False, check_mode=False)
+    assert (result["state"], result["changed"], unit.calls) == ("prepared", True, [])
+    assert Path(paths.ranks).is_dir()
+    with pytest.raises(GaudiError, match="/nowhere/bin/torchrun cannot be executed"):
+        prepare(replace(job, venv="/nowhere"), paths, unit, restart=False, check_mode=False)
+    launch(job, paths, unit)
+    # What runs needs nothing more.
+    Path(job.working_directory, "x.py").unlink()
+    assert prepare(job, paths, unit, restart=False, check_mode=False)["state"] == "running"
+    with pytest.raises(GaudiError, match="another description"):
+        prepare(replace(job, processes_per_node=4), paths, unit, restart=False, check_mode=False)
+
+
+def test_a_program_that_cannot_be_imported_here_is_refused_before_anything_is_touched(job, paths, unit, tmp_path):
+    before = sorted(tmp_path.rglob("*"))
+    unit.imports = '{"missing": ["transformers"]}'
+    with pytest.raises(
+        GaudiError, match=r"x\.py cannot be imported on n2: \S+/venv has no module transformers; install"
+    ):
+        launch(job, paths, unit)
+    assert unit.calls == []
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def through_mpirun(job):
+    return replace(job, engine="mpirun", hosts=("n2", "n1"))
+
+
+def test_mpirun_is_one_unit_on_the_first_host(job, paths, unit):
+    result = launch(through_mpirun(job), paths, unit)
+    assert result["changed"]
+    assert unit.calls == ["daemon-reload", "reset-failed", "start"]
+    assert 'ExecStart="mpirun" ' in Path(paths.unit_file).read_text()
+    assert Path(paths.host_file).read_text() == "n2 slots=2\nn1 slots=2\n"
+    assert "MASTER_ADDR=127.0.0.1\n" in Path(paths.environment).read_text()
+    assert launch(through_mpirun(job), paths, unit)["changed"] is False
+    elsewhere = replace(paths, name="other")
+    other = launch(replace(through_mpirun(job), hosts=("n1", "n2")), elsewhere, unit)
+    assert (other["state"], other["argv"]) == ("prepared", [])
+
+
+def test_a_host_without_mpirun_is_told_and_check_mode_shows_what_the_newest_release_has(job, paths, unit):
+    unit.mpirun = ""
+    shown = launch(through_mpirun(job), paths, unit, check_mode=True)
+    assert shown["argv"][0] == "mpirun"
+    assert "--rank-by slot" in " ".join(shown["argv"])
+    with pytest.raises(GaudiError, match="engine mpirun: mpirun is not installed on n2; install Open MPI there"):
+        launch(through_mpirun(job), paths, unit)
+    assert not Path(paths.unit_file).exists()
+
+
+def test_a_job_goes_from_one_engine_to_another(job, paths, unit):
+    launch(job, paths, unit)
+    with pytest.raises(GaudiError, match="engine is 'torchrun', asked for 'mpirun'"):
+        launch(replace(job, engine="mpirun", hosts=("n2", "n1")), paths, unit)

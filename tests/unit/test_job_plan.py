@@ -5,16 +5,16 @@ from __future__ import annotations
 import string
 
 import pytest
+from ansible_collections.gaudi3.scale.plugins.module_utils.engine_torchrun import torchrun_argv
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_difference import description_differences
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JobPaths
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_plan import (
     Job,
-    JobPaths,
     check,
     describe,
-    description_differences,
     job_environment,
     job_from,
-    torchrun_argv,
 )
 
 OPTIONS = {

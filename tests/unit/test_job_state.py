@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils.commands import CommandResult
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_plan import Job, JobPaths, describe
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JobPaths
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_plan import Job, describe
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_state import (
     ended_state,
     exit_codes,

@@ -6,7 +6,9 @@ import shlex
 import subprocess
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_plan import Job, JobPaths
+from ansible_collections.gaudi3.scale.plugins.module_utils.engine_torchrun import torchrun_argv
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JobPaths
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_plan import Job
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_unit import (
     RECORD_END,
     RECORD_STOP,
@@ -32,7 +34,7 @@ JOB = Job(
 
 
 def test_the_unit():
-    lines = unit_text(JOB, JobPaths("llama")).splitlines()
+    lines = unit_text(JOB, JobPaths("llama"), torchrun_argv(JOB, JobPaths("llama"))).splitlines()
     assert [line for line in lines if not line.startswith("Exec")] == [
         "[Unit]",
         "Description=gaudi3.scale job llama: node 1 of 2",

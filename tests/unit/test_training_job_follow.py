@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from ansible_collections.gaudi3.scale.plugins.action import training_job_follow
 from ansible_collections.gaudi3.scale.plugins.action.training_job_follow import Watch
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_plan import JobPaths
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JobPaths
 from ansible_collections.gaudi3.scale.plugins.plugin_utils.node_action import UnreachableError
 
 PEER = {"rank": 0, "echo": 1, "time": 1.0, "exception": "", "message": "lost a peer", "lines": [], "path": "/log/0"}

@@ -1,0 +1,122 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""mpirun of Open MPI: one program on the first node, which starts the ranks of all nodes through ssh.
+
+Written after mpirun(1) of Open MPI 4.1 and 5.0 and the vendor's commands for Gaudi (docs.habana.ai); with the 1.23
+release's notes: ``--rank-by core`` of 4.1 is deprecated in 5.0, which has ``--rank-by slot``.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import Mapping
+
+from .job_paths import JobPaths
+from .job_plan import Job
+from .job_shell import INTERFACE, read_files
+from .releases import find_release, version_key
+
+_VERSION = re.compile(r"\(Open MPI\) (\d+(?:\.\d+)+)")
+# What mpirun tells its processes, by the names that torch's env:// reads and torchrun would set.
+RANKS = """export RANK="$OMPI_COMM_WORLD_RANK" WORLD_SIZE="$OMPI_COMM_WORLD_SIZE"
+export LOCAL_RANK="$OMPI_COMM_WORLD_LOCAL_RANK" LOCAL_WORLD_SIZE="$OMPI_COMM_WORLD_LOCAL_SIZE"
+export GROUP_RANK="$((OMPI_COMM_WORLD_RANK / OMPI_COMM_WORLD_LOCAL_SIZE))\""""
+
+
+def version_of(said: str) -> str | None:
+    """The version in what ``mpirun --version`` says; None for the mpirun of another MPI."""
+    match = _VERSION.search(said)
+    return None if match is None else match.group(1)
+
+
+def version_of_release(release: str) -> str | None:
+    """The newest Open MPI that a release names, for a node that has none yet; None where nothing is published."""
+    return max(find_release(release).open_mpi, key=version_key, default=None)
+
+
+def rank_by(version: str) -> str:
+    """The form in which this Open MPI is told to number a node's ranks in the order of their cores."""
+    return "slot" if version_key(version) >= (5,) else "core"
+
+
+def tag_output(version: str) -> tuple[str, ...]:
+    """Each line of output begins with its rank, ``[1,RANK]<stderr>:``, by which a failed rank's words are found."""
+    return ("--output", "tag") if version_key(version) >= (5,) else ("--tag-output",)
+
+
+def host_file_text(job: Job) -> str:
+    """The nodes in the order of their ranks, with a slot a rank."""
+    return "".join(f"{address} slots={job.processes_per_node}\n" for address in job.mpi.addresses or job.hosts)
+
+
+def mpirun_argv(job: Job, paths: JobPaths, version: str, environment: Mapping[str, str]) -> tuple[str, ...]:
+    """The program that the first node's unit runs. Of ``environment`` it has the names: values can be secrets."""
+    options = job.mpi
+    settings = {
+        "btl_tcp_if_include": options.network,
+        "oob_tcp_if_include": options.network,
+        "plm_rsh_args": f"-p {options.ssh_port}" if options.ssh_port else "",
+        # mpirun kills a second after it has asked a process to end; a checkpoint takes longer.
+        "odls_base_sigkill_timeout": str(max(1, job.stop_timeout - 5)),
+    }
+    python = f"{job.venv}/bin/python"
+    return (
+        options.mpirun,
+        *(("--allow-run-as-root",) if job.user == "root" else ()),
+        "-n",
+        str(job.world_size),
+        "--hostfile",
+        paths.host_file,
+        *_placing(job, version),
+        *tag_output(version),
+        *(("--prefix", options.prefix) if options.prefix else ()),
+        *(word for name, value in settings.items() if value for word in ("--mca", name, value)),
+        *(word for name in sorted({*environment, "MASTER_ADDR", "MASTER_PORT"}) for word in ("-x", name)),
+        *options.arguments,
+        *("/bin/sh", "-c", rank_shell(job), "sh", python, "-u"),
+        *job.command,
+    )
+
+
+def mpirun_environment(job: Job, environment: Mapping[str, str]) -> dict[str, str]:
+    """What the unit's environment file has for mpirun to pass on: where the ranks meet, too."""
+    return {**environment, "MASTER_ADDR": job.rendezvous_address, "MASTER_PORT": str(job.rendezvous_port)}
+
+
+def rank_shell(job: Job) -> str:
+    """What each rank runs before the program: the node's flags, its interface, its place among the ranks."""
+    return "\n".join(
+        [
+            "towards=$MASTER_ADDR",
+            *_kept(job, "kept_"),
+            *read_files(job.environment_files),
+            INTERFACE,
+            *_restored(job, "kept_"),
+            RANKS,
+            f"cd {shlex.quote(job.working_directory)} || exit",
+            'exec "$@"',
+        ]
+    )
+
+
+def _placing(job: Job, version: str) -> tuple[str, ...]:
+    """A rank's own cores beside its card, or none: an unbound rank's data-loader workers use all."""
+    options = job.mpi
+    where = f"ppr:{job.processes_per_node}:node"
+    if options.cores_per_rank:
+        ranks_per_socket = job.processes_per_node // options.sockets_per_node
+        where = f"ppr:{ranks_per_socket}:socket:PE={options.cores_per_rank}"
+    bound = "core" if options.cores_per_rank else "none"
+    # Ranks that are bound to no cores cannot be numbered by them.
+    order = rank_by(version) if options.cores_per_rank else "slot"
+    return ("--map-by", where, "--rank-by", order, "--bind-to", bound)
+
+
+def _kept(job: Job, prefix: str) -> list[str]:
+    """The job's own values win over the node's files, and came through mpirun, not in this text."""
+    return [f'{prefix}{name}="${name}"' for name in sorted(job.environment)]
+
+
+def _restored(job: Job, prefix: str) -> list[str]:
+    return [f'export {name}="${prefix}{name}"' for name in sorted(job.environment)]

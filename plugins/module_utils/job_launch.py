@@ -1,0 +1,95 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""What would be run for a job on one node, whatever the engine, as one value: to be shown, compared and written."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field, replace
+from typing import Mapping
+
+from .engine_mpirun import host_file_text, mpirun_argv, mpirun_environment
+from .engine_slurm import sbatch_argv, script_text
+from .engine_torchrun import torchrun_argv
+from .job_description import MPIRUN, SLURM
+from .job_paths import JobPaths
+from .job_plan import Job, describe, job_environment
+from .job_unit import environment_text, unit_text
+from .rendered_files import WantedFile
+
+# Names of variables whose values are nobody's business; what is shown goes to logs that everybody reads.
+_SECRET = re.compile(r"(^|_)(KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)(_|$)", re.IGNORECASE)
+HIDDEN = "(not shown)"
+
+
+@dataclass(frozen=True)
+class Site:
+    """What is looked up on the node: interface towards the first one, recipe cache, version of Open MPI."""
+
+    interface: str | None = None
+    recipes: str | None = None
+    open_mpi: str = ""
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One node's part. ``file`` is the unit or the batch script, ``text`` what is in it; both empty on a node on which
+    nothing is started, since the engine reaches it from the first one.
+    """
+
+    engine: str
+    argv: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    file: str = ""
+    files: tuple[WantedFile, ...] = ()
+
+    @property
+    def text(self) -> str:
+        return next((file.content or "" for file in self.files if file.path == self.file), "")
+
+
+def plan_launch(job: Job, paths: JobPaths, site: Site) -> Launch:
+    """What this node starts. Files that may hold a user's secrets are for their owner alone."""
+    if job.host not in job.starting_hosts:
+        return Launch(job.engine)
+    description = description_file(job, paths)
+    if job.engine == SLURM:
+        environment = job_environment(job, paths, None, site.recipes)
+        script = WantedFile(paths.batch_script, script_text(job, paths, environment), mode=0o600)
+        argv = sbatch_argv(paths.batch_script)
+        return Launch(job.engine, argv, environment, paths.batch_script, (script, description))
+    if job.engine == MPIRUN:
+        # Each node's ranks look for their own interface; mpirun carries the rest to them.
+        environment = mpirun_environment(job, job_environment(job, paths, None, site.recipes))
+        argv = mpirun_argv(job, paths, site.open_mpi, environment)
+        hosts = [WantedFile(paths.host_file, host_file_text(job))]
+    else:
+        environment = job_environment(job, paths, site.interface, site.recipes)
+        argv, hosts = torchrun_argv(job, paths), []
+    unit = WantedFile(paths.unit_file, unit_text(job, paths, argv))
+    variables = WantedFile(paths.environment, environment_text(environment), mode=0o600)
+    return Launch(job.engine, argv, environment, paths.unit_file, (unit, variables, *hosts, description))
+
+
+def description_file(job: Job, paths: JobPaths) -> WantedFile:
+    """What a later launch is compared with."""
+    text = json.dumps(describe(job), indent=2, sort_keys=True) + "\n"
+    return WantedFile(paths.description, text, mode=0o600)
+
+
+def shown(job: Job, paths: JobPaths, site: Site) -> dict[str, object]:
+    """The launch as plain values for people, without the values of variables that sound like secrets."""
+    launch = plan_launch(replace(job, environment=masked(job.environment)), paths, site)
+    return {
+        "engine": launch.engine,
+        "argv": list(launch.argv),
+        "environment": dict(launch.environment),
+        "file": launch.file,
+        "text": launch.text,
+    }
+
+
+def masked(environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables, without the values of those that sound like secrets."""
+    return {name: HIDDEN if _SECRET.search(name) else value for name, value in environment.items()}
