@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import Field, dataclass, fields
 from typing import Any, Mapping, Sequence, TypeVar
 
 from .errors import GaudiError
@@ -71,15 +71,28 @@ def options_from(kind: type[Options], given: Mapping[str, Any] | None) -> Option
     return kind(**{name: _frozen(value) for name, value in values.items()})
 
 
+def engine_argument_spec() -> dict[str, dict[str, Any]]:
+    """Ansible's argument_spec of what the engines brought to a description."""
+    return {
+        "engine": {"type": "str", "choices": list(ENGINES), "default": TORCHRUN},
+        "slurm": {"type": "dict", "options": argument_spec(SlurmOptions)},
+        "mpi": {"type": "dict", "options": argument_spec(MpiOptions)},
+        "global_batch_size": {"type": "int", "default": 0},
+        "checkpoint_directory": {"type": "path", "default": ""},
+    }
+
+
 def argument_spec(kind: type[Any]) -> dict[str, dict[str, Any]]:
     """Ansible's argument_spec of the options: the fields with their types and defaults, so that they are said once."""
-    return {field.name: _argument(field.default) for field in fields(kind) if field.default is not MISSING}
+    return {field.name: _argument(field) for field in fields(kind)}
 
 
-def _argument(default: object) -> dict[str, Any]:
-    if isinstance(default, tuple):
-        return {"type": "list", "elements": "raw", "default": []}
-    return {"type": type(default).__name__, "default": default}
+def _argument(field: Field[Any]) -> dict[str, Any]:
+    if isinstance(field.default, tuple):
+        # The annotation is a text here.
+        elements = "list" if str(field.type).startswith("tuple[tuple") else "str"
+        return {"type": "list", "elements": elements, "default": []}
+    return {"type": type(field.default).__name__, "default": field.default}
 
 
 def _frozen(value: Any) -> Any:

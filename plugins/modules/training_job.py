@@ -11,10 +11,11 @@ module: training_job
 short_description: Start or stop one node's share of a distributed training job
 version_added: "0.1.0"
 description:
-  - Runs C(torchrun) as a systemd unit, so that the job outlives SSH, the controller and a job limit of AWX.
+  - Runs C(torchrun) as a systemd unit, so that the job outlives SSH, the controller and a job limit of AWX. The same
+    options run it through Slurm or through C(mpirun) of Open MPI; see O(engine).
   - A job is known by its name. Starting a name that runs, or that has ended well, with the same description changes
     nothing. One that failed or was stopped is started again, and so is one whose description is a new one.
-  - Another description for a job that runs is refused, and the difference is named.
+  - Another description for a job that runs is refused, and the difference is named, unless O(replace=true).
   - Run this on every node of O(hosts) with the same options; only O(host) differs.
 options:
   name:
@@ -24,26 +25,157 @@ options:
   state:
     description:
       - V(started) runs the job until it ends.
+      - V(prepared) sees that the node has what the job needs, makes its directories, and starts nothing. Run it on all
+        nodes before V(started), so that a job is begun on none while one of them cannot run it.
       - V(stopped) ends every process of it on this node, and fails if one is left.
       - V(absent) also forgets its description. Checkpoints and logs are kept.
     type: str
-    choices: [started, stopped, absent]
+    choices: [prepared, started, stopped, absent]
     default: started
   restart:
     description: Start a job again that runs or has ended well with the same description.
     type: bool
     default: false
+  replace:
+    description: End a job of this name that runs with another description, and start this one in its place.
+    type: bool
+    default: false
+  engine:
+    description:
+      - What starts the ranks. V(torchrun) is one agent on each node, as a systemd unit.
+      - V(slurm) is one batch job, submitted on the first of O(hosts), which needs Slurm's commands. On the other nodes
+        O(state=started) is O(state=prepared). The job is found by its name in Slurm, from any host.
+      - V(mpirun) is one systemd unit on the first of O(hosts), which reaches the other nodes by ssh as O(user). There
+        O(state=started) is O(state=prepared).
+    type: str
+    choices: [torchrun, slurm, mpirun]
+    default: torchrun
+  slurm:
+    description: What only Slurm is told.
+    type: dict
+    suboptions:
+      partition:
+        description: Partition; Slurm's default one without it. Several with commas between.
+        type: str
+        default: ""
+      account:
+        description: Account that the time is charged to.
+        type: str
+        default: ""
+      qos:
+        description: Quality of service.
+        type: str
+        default: ""
+      time_limit:
+        description: Minutes, hours:minutes:seconds or days-hours:minutes:seconds; the partition's without it.
+        type: str
+        default: ""
+      signal_ahead:
+        description:
+          - Seconds before the time limit at which the ranks get C(SIGTERM), to write a checkpoint. At least 60.
+          - With O(slurm.requeue) the job then goes on from it in another allocation, unless it was done.
+        type: int
+        default: 300
+      requeue:
+        description: Go on after the time limit, a lost node and preemption.
+        type: bool
+        default: true
+      requeue_limit:
+        description: How often a job goes on at most.
+        type: int
+        default: 100
+      nodes:
+        description:
+          - V(hosts) asks for the nodes in O(hosts), by these names, and keeps the order of the ranks.
+          - V(any) asks for as many of any, so that another node can take the place of a lost one. O(log_directory),
+            O(state_directory) and the program then belong on a shared file system.
+        type: str
+        default: hosts
+      gres:
+        description: Name of the cards in C(gres.conf); C(hpu), or C(gpu) with O(device=cuda), without it.
+        type: str
+        default: ""
+      cpus_per_rank:
+        description: Processors of each rank. With 0 the job has its nodes for itself, with all processors and memory.
+        type: int
+        default: 0
+      array:
+        description:
+          - A sweep. Each item has further arguments of O(command) for one point, which runs as a job of its own with a
+            port of its own from O(rendezvous_port) on and directories of its own, as C(point-0).
+        type: list
+        elements: list
+        default: []
+      array_limit:
+        description: How many points run at once; 0 for no limit.
+        type: int
+        default: 0
+      arguments:
+        description: Further options of C(sbatch), each one word such as C(--reservation=night).
+        type: list
+        elements: str
+        default: []
+  mpi:
+    description: What only C(mpirun) is told.
+    type: dict
+    suboptions:
+      mpirun:
+        description: The program. It has to be Open MPI's and on every node; its version decides how it is told things.
+        type: str
+        default: mpirun
+      addresses:
+        description: Addresses of O(hosts), in their order, where their names do not resolve on the first one.
+        type: list
+        elements: str
+        default: []
+      cores_per_rank:
+        description: Cores that each rank is bound to, on the socket of its card; 0 binds none.
+        type: int
+        default: 0
+      sockets_per_node:
+        description: Sockets over which the ranks of a node are spread when they are bound.
+        type: int
+        default: 2
+      network:
+        description: Subnet that Open MPI itself uses, as 192.0.2.0/24.
+        type: str
+        default: ""
+      ssh_port:
+        description: Port of the ssh servers; 0 for ssh's own choice.
+        type: int
+        default: 0
+      prefix:
+        description: Where Open MPI is installed on the other nodes, if it is not on their search path.
+        type: str
+        default: ""
+      arguments:
+        description: Further options of C(mpirun), each one word that begins with a dash.
+        type: list
+        elements: str
+        default: []
+  global_batch_size:
+    description:
+      - Samples of one optimiser step over all ranks, which they have to be able to share alike. 0 for not told.
+      - The ranks find it as E(GAUDI3_SCALE_GLOBAL_BATCH_SIZE).
+    type: int
+    default: 0
+  checkpoint_directory:
+    description:
+      - Directory for checkpoints, which has to be there on each node and to be writable by O(user). The ranks find it
+        as E(GAUDI3_SCALE_JOB_DIR). Without it the job's own directory below O(state_directory) is.
+    type: path
+    default: ""
   hosts:
     description:
       - Names of all nodes of the job in the order of their ranks. The first one holds rank 0.
-      - Required when O(state=started).
+      - Required when O(state=started) or O(state=prepared).
     type: list
     elements: str
   host:
-    description: The name of this node in O(hosts). Required when O(state=started).
+    description: The name of this node in O(hosts). Required when O(state=started) or O(state=prepared).
     type: str
   processes_per_node:
-    description: Ranks on each node. Required when O(state=started).
+    description: Ranks on each node. Required when O(state=started) or O(state=prepared).
     type: int
   cards:
     description:
@@ -51,7 +183,9 @@ options:
       - Counted on the PCI bus when this is omitted and O(device=hpu).
     type: int
   rendezvous_address:
-    description: Address by which every node reaches the first one of O(hosts). Required when O(state=started).
+    description:
+      - Address by which every node reaches the first one of O(hosts).
+      - Required when O(state=started) or O(state=prepared).
     type: str
   rendezvous_port:
     description: Port on the first node; it has to be free there.
@@ -59,9 +193,9 @@ options:
     default: 29500
   command:
     description:
-      - What C(torchrun) starts as each rank, a word an item. A script's path or V(-m) and a module, then arguments.
+      - What each rank runs, a word an item. A script's path or V(-m) and a module, then arguments.
       - Every word reaches the program as it is; nothing in it is expanded.
-      - Required when O(state=started).
+      - Required when O(state=started) or O(state=prepared).
     type: list
     elements: str
   environment:
@@ -138,6 +272,20 @@ EXAMPLES = r"""
     command: [-m, gaudi3_scale.train, --text, /data/text, --max-steps, "1000"]
   become: true
 
+- name: Run it through Slurm, in allocations of half a day
+  gaudi3.scale.training_job:
+    name: llama
+    engine: slurm
+    slurm:
+      partition: gaudi
+      time_limit: "12:00:00"
+    hosts: "{{ groups['gaudi'] }}"
+    host: "{{ inventory_hostname }}"
+    processes_per_node: 8
+    rendezvous_address: 192.0.2.11
+    command: [/data/train.py]
+  become: true
+
 - name: Stop it
   gaudi3.scale.training_job:
     name: llama
@@ -147,7 +295,9 @@ EXAMPLES = r"""
 
 RETURN = r"""
 state:
-  description: How the share stands now; V(running) also in check mode for one that would be started.
+  description:
+    - How the share stands now; V(running) also in check mode for one that would be started, and for a job that waits in
+      Slurm's queue. V(prepared) where nothing runs yet, or where the engine reaches this node from the first one.
   returned: success
   type: str
   sample: running
@@ -157,10 +307,33 @@ unit:
   type: str
   sample: gaudi3-scale-job-llama.service
 argv:
-  description: The program that the unit runs. Empty unless O(state=started).
+  description: The program that is started on this node. Empty where none is.
   returned: success
   type: list
   elements: str
+launch:
+  description:
+    - What is, or in check mode would be, run on this node. Values of variables that sound like secrets are not shown.
+    - Empty unless O(state=started) or O(state=prepared).
+  returned: success
+  type: dict
+  contains:
+    engine:
+      description: As O(engine).
+      type: str
+    argv:
+      description: As RV(argv).
+      type: list
+      elements: str
+    environment:
+      description: The job's own variables.
+      type: dict
+    file:
+      description: Path of the unit, or of the batch script.
+      type: str
+    text:
+      description: What is in it.
+      type: str
 job_directory:
   description: Where the job keeps its description and its checkpoints.
   returned: success
@@ -182,7 +355,8 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils.accel_sysfs import pci_cards
 from ansible_collections.gaudi3.scale.plugins.module_utils.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_control import remove, start, stop
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_control import prepare, remove, start, stop
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_description import SLURM, engine_argument_spec
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JobPaths, check_name
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_plan import check, job_from
 
@@ -193,8 +367,10 @@ def main() -> None:
     module = AnsibleModule(
         argument_spec={
             "name": {"type": "str", "required": True},
-            "state": {"type": "str", "choices": ["started", "stopped", "absent"], "default": "started"},
+            "state": {"type": "str", "choices": ["prepared", "started", "stopped", "absent"], "default": "started"},
             "restart": {"type": "bool", "default": False},
+            "replace": {"type": "bool", "default": False},
+            **engine_argument_spec(),
             "hosts": {"type": "list", "elements": "str"},
             "host": {"type": "str"},
             "processes_per_node": {"type": "int"},
@@ -213,7 +389,7 @@ def main() -> None:
             "log_directory": {"type": "path", "default": "/var/log/gaudi3_scale"},
             "kernel_root": {"type": "path", "default": "/"},
         },
-        required_if=[("state", "started", NEEDED)],
+        required_if=[("state", state, NEEDED) for state in ("prepared", "started")],
         supports_check_mode=True,
     )
     try:
@@ -225,14 +401,17 @@ def main() -> None:
 
 def converge(options: dict, check_mode: bool) -> dict:
     paths = JobPaths(check_name(options["name"]), options["state_directory"], options["log_directory"])
-    if options["state"] == "started":
+    if options["state"] in ("prepared", "started"):
         cards = options["cards"]
         if cards is None and options["device"] == "hpu":
             cards = len(pci_cards(options["kernel_root"]))
         job = check(job_from(options), cards)
-        return start(job, paths, run_process, restart=options["restart"], check_mode=check_mode)
+        begin = prepare if options["state"] == "prepared" else start
+        wishes = {"restart": options["restart"], "replace": options["replace"]}
+        return begin(job, paths, run_process, check_mode=check_mode, **wishes)
     change = stop if options["state"] == "stopped" else remove
-    return change(paths, run_process, check_mode=check_mode)
+    user = options["user"] if options["engine"] == SLURM else ""
+    return change(paths, run_process, check_mode=check_mode, slurm_user=user)
 
 
 if __name__ == "__main__":

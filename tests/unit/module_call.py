@@ -16,7 +16,7 @@ import sys
 from typing import Any
 
 
-def call(name: str, check_mode: bool = False, **options: Any) -> tuple[dict[str, Any], int]:
+def call(name: str, /, check_mode: bool = False, **options: Any) -> tuple[dict[str, Any], int]:
     """The module's result and its exit status."""
     arguments = {"ANSIBLE_MODULE_ARGS": {**options, "_ansible_check_mode": check_mode, "_ansible_remote_tmp": "/tmp"}}
     done = subprocess.run(

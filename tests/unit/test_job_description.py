@@ -62,7 +62,8 @@ def test_what_ansible_is_told_of_the_options_comes_from_their_fields():
     assert told["requeue_limit"] == {"type": "int", "default": 100}
     assert told["requeue"] == {"type": "bool", "default": True}
     assert told["partition"] == {"type": "str", "default": ""}
-    assert told["array"] == {"type": "list", "elements": "raw", "default": []}
+    assert told["array"] == {"type": "list", "elements": "list", "default": []}
+    assert told["arguments"] == {"type": "list", "elements": "str", "default": []}
     assert set(argument_spec(MpiOptions)) == {field.name for field in fields(MpiOptions)}
 
 
