@@ -37,6 +37,11 @@ options:
     description: Seconds to wait at most. Past them RV(state) is V(running).
     type: int
     default: 600
+  controller_time:
+    description:
+      - The controller's time in seconds since 1970, with which RV(clock_offset) is told. Nodes are asked at different
+        moments, so only such differences can be compared; see P(gaudi3.scale.clocks_apart#filter).
+    type: float
   state_directory:
     description: Directory below which the job's description lies.
     type: path
@@ -91,7 +96,9 @@ ended:
   returned: always
   type: float
 result:
-  description: What systemd calls its end, such as V(success), V(exit-code), V(oom-kill).
+  description:
+    - What systemd calls its end, such as V(success), V(exit-code), V(oom-kill).
+    - Through Slurm its state there, also while it has not ended, such as V(PENDING (Resources)).
   returned: always
   type: str
 exit_codes:
@@ -158,6 +165,10 @@ log:
   returned: always
   type: list
   elements: str
+clock_offset:
+  description: Seconds by which this node's clock is ahead of O(controller_time). V(null) without that option.
+  returned: always
+  type: float
 log_directory:
   description: Where the logs are.
   returned: always
@@ -167,6 +178,8 @@ job_directory:
   returned: always
   type: str
 """
+
+import time
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils.commands import run_process
@@ -183,12 +196,14 @@ def main() -> None:
             "log_lines": {"type": "int", "default": 20},
             "wait": {"type": "bool", "default": False},
             "timeout": {"type": "int", "default": 600},
+            "controller_time": {"type": "float"},
             "state_directory": {"type": "path", "default": "/var/lib/gaudi3_scale"},
             "log_directory": {"type": "path", "default": "/var/log/gaudi3_scale"},
         },
         supports_check_mode=True,
     )
     options = module.params
+    offset = None if options["controller_time"] is None else time.time() - options["controller_time"]
     try:
         paths = JobPaths(check_name(options["name"]), options["state_directory"], options["log_directory"])
         if options["wait"] and not module.check_mode:
@@ -196,7 +211,7 @@ def main() -> None:
         result = report(paths, run_process, metrics_after=options["metrics_after"], log_lines=options["log_lines"])
     except GaudiError as error:
         module.fail_json(msg=str(error), **error.facts)
-    module.exit_json(changed=False, **result)
+    module.exit_json(changed=False, clock_offset=offset, **result)
 
 
 if __name__ == "__main__":
