@@ -17,7 +17,11 @@ from .job_plan import Job
 from .job_shell import INTERFACE, read_files
 from .releases import find_release, version_key
 
-_VERSION = re.compile(r"\(Open MPI\) (\d+(?:\.\d+)+)")
+# Called by another name than mpirun, 4.1 says OpenRTE. What 5.0 says as prterun is PRRTE's version, none of Open MPI's.
+_VERSION = re.compile(r"\((?:Open MPI|OpenRTE)\) (\d+(?:\.\d+)+)")
+# Seconds between SIGTERM and SIGKILL. Open MPI's own is 1, too short for a checkpoint; but it waits them out even where
+# the other ranks of a failed one are gone at once (seen with 4.1.4), so they delay what follows a failure.
+KILL_AFTER = 15
 # What mpirun tells its processes, by the names that torch's env:// reads and torchrun would set.
 RANKS = """export RANK="$OMPI_COMM_WORLD_RANK" WORLD_SIZE="$OMPI_COMM_WORLD_SIZE"
 export LOCAL_RANK="$OMPI_COMM_WORLD_LOCAL_RANK" LOCAL_WORLD_SIZE="$OMPI_COMM_WORLD_LOCAL_SIZE"
@@ -57,8 +61,7 @@ def mpirun_argv(job: Job, paths: JobPaths, version: str, environment: Mapping[st
         "btl_tcp_if_include": options.network,
         "oob_tcp_if_include": options.network,
         "plm_rsh_args": f"-p {options.ssh_port}" if options.ssh_port else "",
-        # mpirun kills a second after it has asked a process to end; a checkpoint takes longer.
-        "odls_base_sigkill_timeout": str(max(1, job.stop_timeout - 5)),
+        "odls_base_sigkill_timeout": str(max(1, min(KILL_AFTER, job.stop_timeout - 5))),
     }
     python = f"{job.venv}/bin/python"
     return (
@@ -74,7 +77,8 @@ def mpirun_argv(job: Job, paths: JobPaths, version: str, environment: Mapping[st
         *(word for name, value in settings.items() if value for word in ("--mca", name, value)),
         *(word for name in sorted({*environment, "MASTER_ADDR", "MASTER_PORT"}) for word in ("-x", name)),
         *options.arguments,
-        *("/bin/sh", "-c", rank_shell(job), "sh", python, "-u"),
+        # Not -u: pieces of lines would each get the tag of their rank, amid those of the others.
+        *("/bin/sh", "-c", rank_shell(job), "sh", python),
         *job.command,
     )
 

@@ -19,6 +19,7 @@ from .job_description import SLURM
 from .job_failure import RankFailure, agent_entries, agent_failure, first_failure, lost_node, rank_failure
 from .job_metrics import read_metrics, step_losses
 from .job_paths import JobPaths
+from .mpirun_failure import mpirun_failure
 from .slurm_jobs import CANCELLED, COMPLETED, SlurmJob, find, state_of
 
 ABSENT = "absent"
@@ -165,10 +166,16 @@ def rank_failures(paths: JobPaths) -> list[RankFailure]:
     """The ranks of this node that did not end well, the cause first."""
     attempt = attempt_directory(paths)
     failures = []
-    for entry in agent_entries(tail(paths.agent_log) or ""):
+    log = tail(paths.agent_log) or ""
+    for entry in agent_entries(log):
         stderr = f"{attempt or paths.ranks}/{entry.local_rank}/stderr.log"
         error_file = tail(entry.error_file, None) if entry.error_file else None
         failures.append(rank_failure(entry, error_file, tail(stderr) or "", stderr))
+    if not failures and log:
+        # One log for the ranks of all nodes: mpirun has brought their output to the first one.
+        written = Path(paths.agent_log).stat().st_mtime
+        told = mpirun_failure(log, paths.agent_log, written, read_json(paths.description) or {})
+        failures = [] if told is None else [told]
     cause = first_failure(failures)
     return sorted(failures, key=lambda failure: failure is not cause)
 

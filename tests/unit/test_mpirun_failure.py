@@ -1,0 +1,67 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""Outputs of Open MPI 4.1.4 (Debian 12) with two daemons, each started as for a node of its own, and two ranks each."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JobPaths
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_state import rank_failures
+from ansible_collections.gaudi3.scale.plugins.module_utils.mpirun_failure import mpirun_failure
+
+FIXTURES = Path(__file__).parent / "fixtures/job_failure"
+DESCRIPTION = {"processes_per_node": 2}
+
+
+def told(log):
+    return mpirun_failure(log, "/log/agent.log", 7.0, DESCRIPTION)
+
+
+def test_a_rank_that_raised():
+    found = told((FIXTURES / "mpirun_exit.log").read_text())
+    assert (found.rank, found.local_rank, found.exit_code, found.time) == (3, 1, 1, 7.0)
+    assert (found.exception, found.message, found.path) == ("ValueError", "loss is nan", "/log/agent.log")
+    # Its own lines alone, without the tags.
+    assert found.lines[0] == "Traceback (most recent call last):"
+    assert found.lines[-1] == "ValueError: loss is nan"
+    assert len(found.lines) == 4
+
+
+def test_a_rank_that_was_killed():
+    found = told((FIXTURES / "mpirun_killed.log").read_text())
+    assert (found.rank, found.local_rank, found.exit_code, found.message) == (2, 0, -9, "killed by SIGKILL")
+
+
+@pytest.mark.parametrize(
+    ("log", "rank", "code"),
+    [
+        ("The first process to do so was:\n\n   Process name: [prterun-n1-2177@1,5]\n   Exit code:    3\n", 5, 3),
+        (
+            "prterun noticed that process rank 5 with PID 17 on node n2 exited on signal 11 (Segfault).\n",
+            5,
+            -11,
+        ),
+    ],
+)
+def test_the_names_of_open_mpi_5(log, rank, code):
+    """Written after the sources of PRRTE 3, not recorded."""
+    assert (told(log).rank, told(log).exit_code) == (rank, code)
+
+
+def test_an_mpirun_that_tells_of_no_rank():
+    assert told("There are not enough slots available in the system to satisfy the 16\nslots\n") is None
+    assert told("") is None
+
+
+def test_the_log_of_a_job_tells_its_failed_rank(tmp_path):
+    paths = JobPaths("demo", str(tmp_path / "state"), str(tmp_path / "log"))
+    assert rank_failures(paths) == []
+    Path(paths.directory).mkdir(parents=True)
+    Path(paths.logs).mkdir(parents=True)
+    Path(paths.description).write_text(json.dumps(DESCRIPTION))
+    Path(paths.agent_log).write_text((FIXTURES / "mpirun_exit.log").read_text())
+    (found,) = rank_failures(paths)
+    assert (found.rank, found.message, found.path) == (3, "loss is nan", paths.agent_log)
