@@ -134,7 +134,8 @@ def sbatch_options(job: Job, paths: JobPaths) -> list[str]:
         "array": f"0-{count - 1}{limit}" if count else "",
         "open-mode": "append",
         "output": shlex.quote(log),
-        "export": "NONE",
+        # As a unit has it. NONE would have a login shell's, of which nobody knows whether srun is on its path.
+        "export": "PATH,HOME,USER,LOGNAME",
     }
     given = [f"--{name}={value}" for name, value in chosen.items() if value]
     whole = [] if options.cpus_per_rank else ["--exclusive", "--mem=0"]

@@ -89,7 +89,9 @@ def slurm_share(jobs: Sequence[SlurmJob], description: Mapping[str, object], sto
     failed = [job for job in jobs if not job.alive and job.state != COMPLETED]
     started = min((job.started for job in jobs if job.started is not None), default=None)
     if alive:
-        return Share(RUNNING, description, started, result=alive[0].words)
+        # Points of a sweep run while others wait.
+        told = next((job for job in alive if job.state == "RUNNING"), alive[0])
+        return Share(RUNNING, description, started, result=told.words)
     if not failed:
         state = SUCCEEDED
     else:
@@ -191,7 +193,14 @@ def failure_of(paths: JobPaths, share: Share) -> RankFailure | None:
 def _agent_failure(paths: JobPaths, share: Share) -> RankFailure:
     if share.result is None:
         return lost_node(share.started or 0.0, paths.agent_log)
-    return agent_failure(share.exit_code or 0, share.ended or 0.0, tail(paths.agent_log) or "", paths.agent_log)
+    log = last_log(paths)
+    return agent_failure(share.exit_code or 0, share.ended or 0.0, tail(log) or "", log)
+
+
+def last_log(paths: JobPaths) -> str:
+    """The agent's log; where Slurm came to none, what it says itself."""
+    slurms = sorted(map(str, Path(paths.logs).glob("slurm-*.log")), key=os.path.getmtime)
+    return slurms[-1] if slurms and not Path(paths.agent_log).exists() else paths.agent_log
 
 
 def _with_cause(failure: RankFailure, share: Share) -> RankFailure:

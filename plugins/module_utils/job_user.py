@@ -21,6 +21,9 @@ def account(user: str) -> pwd.struct_passwd:
 
 def as_user(user: str, argv: Sequence[str]) -> tuple[str, ...]:
     """``argv`` run as ``user``, which is a word more only where that is somebody else (runuser(1): root may)."""
-    if account(user).pw_uid == os.geteuid():
+    entry = account(user)
+    if entry.pw_uid == os.geteuid():
         return tuple(argv)
-    return ("runuser", "-u", user, "--", *argv)
+    # runuser leaves the environment as it is; root's home is of no use to anybody else.
+    home = ("env", f"HOME={entry.pw_dir}", f"USER={user}", f"LOGNAME={user}")
+    return ("runuser", "-u", user, "--", *home, *argv)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Jobs of Slurm's: found by name, submitted, asked how they stand, ended. Through squeue, sbatch, scontrol and sacct.
 
-Their text output is read, not ``--json``, for the reasons in ``drain_slurm``. The forms are those of Slurm 22.05's
-manual pages.
+Their text output is read, not ``--json``, for the reasons in ``drain_slurm``. The forms are those of Slurm
+22.05.8; those of sacct are from its manual page alone.
 """
 
 from __future__ import annotations
@@ -150,7 +150,8 @@ def parse_shown(text: str) -> tuple[SlurmJob, ...]:
                     exit_code=_exit_code(fields.get("ExitCode", "")),
                     restarts=int(fields.get("Restarts") or 0),
                     started=_time(fields.get("StartTime", "")),
-                    ended=_time(fields.get("EndTime", "")),
+                    # Of a job that runs it is when its time will be over.
+                    ended=None if fields["JobState"] in ALIVE else _time(fields.get("EndTime", "")),
                     name=fields.get("JobName", ""),
                 )
             )

@@ -1,8 +1,8 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""A ``Run`` that answers for a small Slurm's queue, in the forms of Slurm 22.05's manual pages.
+"""A ``Run`` that answers for a small Slurm's queue, in the forms of Slurm 22.05.8 as ``fixtures/slurm`` has them.
 
-The forms were written after the manual, not taken from a running Slurm.
+What ``sacct`` tells of a job was written after its manual page; without accounting it was seen to answer as here.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ class Queued:
 
     def shown(self) -> str:
         """A line of ``scontrol --oneliner show job`` with SLURM_TIME_FORMAT=%s."""
-        end = "1700000900" if self.state in ENDED else "Unknown"
+        # Of a job that runs it is when its time will be over.
+        end = {"PENDING": "Unknown"}.get(self.state, "1700000900")
         return (
             f"JobId={self.number} JobName={self.option('job-name')} UserId={self.user}(0) GroupId=root(0) MCS_label=N/A"
             f" Priority=4294901758 Nice=0 Account=(null) QOS=(null) JobState={self.state} Reason={self.reason}"

@@ -130,7 +130,7 @@ def test_the_head_of_the_script():
         "--signal=B:USR1@300",
         "--open-mode=append",
         "--output=/var/log/gaudi3_scale/jobs/llama/slurm-%j.log",
-        "--export=NONE",
+        "--export=PATH,HOME,USER,LOGNAME",
         "--requeue",
         "--exclusive",
         "--mem=0",

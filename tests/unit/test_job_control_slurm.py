@@ -182,6 +182,20 @@ def test_what_slurms_states_mean(job, paths, slurm, state, code, ours):
     assert (told["failure"] is not None) == (ours == "failed")
 
 
+def test_a_job_that_came_to_no_agent_tells_what_slurm_says(job, paths, slurm):
+    launch(job, paths, slurm)
+    slurm.jobs[0].state, slurm.jobs[0].exit_code = "FAILED", "127:0"
+    Path(paths.logs, "slurm-41.log").write_text("slurm_script: line 58: srun: command not found\n")
+    failure = report(paths, slurm)["failure"]
+    assert (failure["message"], failure["path"]) == (
+        "slurm_script: line 58: srun: command not found",
+        f"{paths.logs}/slurm-41.log",
+    )
+    # Once there is an agent, it is the one to ask.
+    Path(paths.agent_log).write_text("torchrun: broken\n")
+    assert report(paths, slurm)["failure"]["path"] == paths.agent_log
+
+
 def test_a_job_that_slurm_forgot_is_known_by_its_own_record(job, paths, slurm):
     launch(job, paths, slurm)
     slurm.jobs[0].forgotten = True

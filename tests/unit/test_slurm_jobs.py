@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils.commands import CommandResult
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
@@ -19,6 +21,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils.slurm_jobs import (
 )
 from ansible_collections.gaudi3.scale.tests.unit.slurm_fake import ENDED, FORGOTTEN, Queued, SlurmQueue
 
+FIXTURES = Path(__file__).parent / "fixtures/slurm"
 NAME = "gaudi3-scale-job-llama"
 HEAD = f"#!/bin/bash\n#SBATCH --job-name={NAME}\n#SBATCH --comment=gaudi3_scale:abc\n"
 SCRIPT = HEAD + '# gaudi3_scale description: {"a": 1}\n'
@@ -81,7 +84,10 @@ def test_another_account_submits_as_itself(script):
         return CommandResult(0, "7\n", "")
 
     submit(script, "nobody", run)
-    assert calls == [["runuser", "-u", "nobody", "--", "sbatch", "--parsable", script]]
+    (call,) = calls
+    assert call[:5] == ["runuser", "-u", "nobody", "--", "env"]
+    assert call[-3:] == ["sbatch", "--parsable", script]
+    assert "HOME=/nonexistent" in call
 
 
 @pytest.mark.parametrize(
@@ -142,6 +148,42 @@ def test_values_with_blanks_and_signals():
     (found,) = parse_shown(line)
     assert (found.number, found.array, found.name, found.reason) == ("9", "7", "my job", "Node failed: x")
     assert (found.exit_code, found.comment) == (-9, "a b")
+
+
+def recorded(name):
+    """Of Slurm 22.05.8 (Debian 12), with SLURM_TIME_FORMAT=%s, for jobs that this collection submitted."""
+    return (FIXTURES / name).read_text()
+
+
+def test_recorded_states_are_read():
+    (running,) = parse_shown(recorded("job_running.txt"))
+    assert (running.name, running.state, running.words, running.ended) == (NAME, "RUNNING", "RUNNING", None)
+    assert running.comment == "gaudi3_scale:fe1f57d42247"
+    (failed,) = parse_shown(recorded("job_failed.txt"))
+    assert (failed.number, failed.state, failed.exit_code, failed.reason) == (
+        running.number,
+        "FAILED",
+        1,
+        "NonZeroExitCode",
+    )
+    assert failed.started == running.started
+    assert failed.ended >= failed.started
+
+
+def test_a_recorded_sweep_is_read():
+    points = parse_shown(recorded("job_sweep.txt"))
+    assert [(job.number, job.array, job.words) for job in points] == [
+        ("24", "24", "PENDING (JobArrayTaskLimit)"),
+        ("26", "24", "RUNNING"),
+        ("25", "24", "RUNNING"),
+    ]
+    assert [job.state for job in parse_shown(recorded("job_cancelled.txt"))] == ["CANCELLED"] * 3
+    listed = find(NAME, "root", lambda *_a, **_k: CommandResult(0, recorded("squeue_sweep.txt"), ""))
+    assert [(job.number, job.array, job.state) for job in listed] == [
+        ("24", "24", "PENDING"),
+        ("25", "24", "RUNNING"),
+        ("26", "24", "RUNNING"),
+    ]
 
 
 def test_what_the_controller_forgot_accounting_may_know():
