@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Any
 
 from ansible.plugins.action import ActionBase
@@ -25,6 +26,7 @@ RECENT = -4096
 ARGUMENTS = {
     "name": {"type": "str", "required": True},
     "hosts": {"type": "list", "elements": "str", "required": True},
+    "log_hosts": {"type": "list", "elements": "str", "default": []},
     "interval": {"type": "float", "default": 5.0},
     "timeout": {"type": "int"},
     "answer_timeout": {"type": "int", "default": 30},
@@ -48,7 +50,8 @@ class ActionModule(ActionBase):
             paths = JobPaths(check_name(options["name"]), options["state_directory"], options["log_directory"])
         except GaudiError as error:
             return {"failed": True, "msg": str(error)}
-        unknown = [host for host in options["hosts"] if host not in task_vars["hostvars"]]
+        named = [*options["hosts"], *options["log_hosts"]]
+        unknown = [host for host in named if host not in task_vars["hostvars"]]
         if unknown or not options["hosts"]:
             return {"failed": True, "msg": f"hosts: {', '.join(unknown) or 'none given'}; name hosts of the inventory."}
         if self._task.check_mode:
@@ -57,17 +60,29 @@ class ActionModule(ActionBase):
                 "followed": False,
                 "msg": "Check mode: no job runs that could be followed.",
             }
-        watch = Watch(paths, options, {host: NodeAction(self, host, task_vars) for host in options["hosts"]})
-        return watch.follow()
+        nodes = {host: NodeAction(self, host, task_vars) for host in options["hosts"]}
+        others = {host: NodeAction(self, host, task_vars) for host in options["log_hosts"] if host not in nodes}
+        return Watch(paths, options, nodes, others).follow()
 
 
 class Watch:
-    """One job on all its nodes. Rank 0's node is asked for everything, the others only whether they still run."""
+    """One job on all its nodes. Rank 0's node is asked for everything, the others only whether they still run.
 
-    def __init__(self, paths: JobPaths, options: dict[str, Any], nodes: dict[str, NodeAction]) -> None:
+    ``others`` have ranks of the job but no share of their own: Slurm's business. Their logs are read after a failure.
+    """
+
+    def __init__(
+        self,
+        paths: JobPaths,
+        options: dict[str, Any],
+        nodes: dict[str, NodeAction],
+        others: Mapping[str, NodeAction] = MappingProxyType({}),
+    ) -> None:
         self._paths = paths
         self._options = options
         self._nodes = nodes
+        self._others = others
+        self._queued = ""
         self._first = next(iter(nodes))
         self._offset = RECENT
         self._infos: dict[str, dict[str, Any]] = {}
@@ -122,8 +137,38 @@ class Watch:
         self._states[host] = info["state"]
         if host == self._first:
             self._offset = info["metrics_offset"]
+            self._tell_queue(info)
             for metric in info["metrics"]:
                 _show(metric_line(metric))
+
+    def _tell_queue(self, info: dict[str, Any]) -> None:
+        """A scheduler's job can wait for hours, and go on after a while: say so, once for each state."""
+        state = str(info.get("result") or "") if info["state"] == RUNNING else ""
+        if state != self._queued and state:
+            _show(f"Slurm has the job as {state}.")
+        self._queued = state
+
+    def _failures_of_others(self) -> dict[str, dict[str, Any]]:
+        """What the logs of the other nodes say of this run."""
+        started = self._infos.get(self._first, {}).get("started") or 0.0
+        found = {}
+        for host, node in self._others.items():
+            arguments = {
+                "name": self._paths.name,
+                "log_directory": self._options["log_directory"],
+                "failure_in_logs": True,
+                "log_lines": 0,
+            }
+            try:
+                info = node.module("gaudi3.scale.training_job_info", arguments, self._options["answer_timeout"])
+            except UnreachableError as reason:
+                _show(f"{host} could not be asked for its logs: {reason}")
+                continue
+            failure = info.get("failure")
+            # Logs of an earlier run may be there.
+            if failure and failure["time"] >= started:
+                found[host] = failure
+        return found
 
     def _silence(self, host: str) -> float:
         return time.monotonic() - self._answered[host]
@@ -141,7 +186,7 @@ class Watch:
                 "network and the node, and make sure that the job has ended there too before you launch it again."
             )
         failures = {host: info["failure"] for host, info in self._infos.items() if info["failure"]}
-        return self._failed(verdict_sentence(name, self._states, failures))
+        return self._failed(verdict_sentence(name, self._states, {**failures, **self._failures_of_others()}))
 
     def _settle(self, lost: list[str]) -> None:
         """Give the other nodes a moment to fail by themselves, since only then they tell which rank did, and why."""

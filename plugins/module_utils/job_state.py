@@ -220,13 +220,20 @@ def exit_codes(paths: JobPaths, share: Share) -> dict[str, int]:
     return {str(failure.rank): failure.exit_code for failure in rank_failures(paths)}
 
 
-def report(paths: JobPaths, run: Run, *, metrics_after: int = 0, log_lines: int = 20) -> dict[str, object]:
-    """Everything about this node's share, always with the same keys."""
+def report(
+    paths: JobPaths, run: Run, *, metrics_after: int = 0, log_lines: int = 20, failure_in_logs: bool = False
+) -> dict[str, object]:
+    """Everything about this node's share, always with the same keys.
+
+    ``failure_in_logs``: tell what the logs show of a failure also where no share is known.
+    """
     share = read_share(paths, run)
     present = share.state != ABSENT
     metrics = read_metrics(paths.metrics, metrics_after) if present else read_metrics("")
     latest = read_metrics(paths.metrics, -TAIL_BYTES).lines if present else ()
     failure = failure_of(paths, share)
+    if failure is None and failure_in_logs and not present:
+        failure = next(iter(rank_failures(paths)), None)
     return {
         "state": share.state,
         "description": dict(share.description or {}),

@@ -27,6 +27,13 @@ options:
     type: list
     elements: str
     required: true
+  log_hosts:
+    description:
+      - Further nodes that have ranks but no share of the job, since Slurm started it on them. After a failure their
+        logs are read, to name the rank that failed first.
+    type: list
+    elements: str
+    default: []
   interval:
     description: Seconds between two looks.
     type: float

@@ -37,6 +37,11 @@ options:
     description: Seconds to wait at most. Past them RV(state) is V(running).
     type: int
     default: 600
+  failure_in_logs:
+    description:
+      - Tell a failure that the logs show also where no share is known, as on the other nodes of a job of Slurm's.
+    type: bool
+    default: false
   controller_time:
     description:
       - The controller's time in seconds since 1970, with which RV(clock_offset) is told. Nodes are asked at different
@@ -197,6 +202,7 @@ def main() -> None:
             "wait": {"type": "bool", "default": False},
             "timeout": {"type": "int", "default": 600},
             "controller_time": {"type": "float"},
+            "failure_in_logs": {"type": "bool", "default": False},
             "state_directory": {"type": "path", "default": "/var/lib/gaudi3_scale"},
             "log_directory": {"type": "path", "default": "/var/log/gaudi3_scale"},
         },
@@ -208,7 +214,8 @@ def main() -> None:
         paths = JobPaths(check_name(options["name"]), options["state_directory"], options["log_directory"])
         if options["wait"] and not module.check_mode:
             wait_until_ended(paths, run_process, options["timeout"])
-        result = report(paths, run_process, metrics_after=options["metrics_after"], log_lines=options["log_lines"])
+        wishes = {name: options[name] for name in ("metrics_after", "log_lines", "failure_in_logs")}
+        result = report(paths, run_process, **wishes)
     except GaudiError as error:
         module.fail_json(msg=str(error), **error.facts)
     module.exit_json(changed=False, clock_offset=offset, **result)

@@ -218,3 +218,13 @@ def test_waiting_has_an_end(paths, unit):
     naps = []
     assert not wait_until_ended(paths, unit, 1.2, clock=lambda: sum(naps), sleep=naps.append)
     assert sum(naps) == pytest.approx(1.2)
+
+
+def test_a_failure_in_the_logs_of_a_node_without_a_share_is_told_on_request(paths, unit):
+    agent_log(paths, "raised.log")
+    unit.active = False
+    known = report(paths, unit)["failure"]
+    Path(paths.description).unlink()
+    told = report(paths, unit, failure_in_logs=True)
+    assert (told["state"], told["failure"]) == ("absent", known)
+    assert report(paths, unit)["failure"] is None

@@ -143,3 +143,64 @@ def test_the_job_goes_on_when_the_time_to_follow_is_over(follow):
     assert result["failed"]
     assert "It goes on; launch it again to follow it." in result["msg"]
     assert nodes["n1"].told == nodes["n2"].told == []
+
+
+class LogNode:
+    """A node that has nothing but logs, or does not answer."""
+
+    def __init__(self, failure=None, silent=False):
+        self.failure, self.silent = failure, silent
+
+    def module(self, _name, arguments, _timeout):
+        assert arguments == {"name": "llama", "log_directory": "/log", "failure_in_logs": True, "log_lines": 0}
+        if self.silent:
+            raise UnreachableError("no route")
+        return {"state": "absent", "failure": self.failure}
+
+
+class SlurmNode(Node):
+    """The first host of a job of Slurm's, which tells the state there, too."""
+
+    def module(self, name, arguments, timeout):
+        words = {"waiting": "PENDING (Resources)", "running": "RUNNING"}
+        word = self.story[0]
+        info = super().module(name, arguments, timeout)
+        state = "running" if word in words else info["state"]
+        return {**info, "state": state, "result": words.get(word, "FAILED"), "started": 10.0}
+
+
+def follow_slurm(monkeypatch, node, others):
+    lines = []
+    monkeypatch.setattr(training_job_follow, "_show", lines.append)
+    options = {
+        "interval": 0.001,
+        "timeout": None,
+        "answer_timeout": 1,
+        "unreachable_timeout": 5,
+        "settle_time": 0.05,
+        "state_directory": "/state",
+        "log_directory": "/log",
+    }
+    return Watch(JobPaths("llama"), options, {"n1": node}, others).follow(), lines
+
+
+def test_a_rank_that_failed_on_a_node_of_slurms_is_named_from_its_logs(monkeypatch):
+    others = {
+        "n2": LogNode({**CAUSE, "time": 12.0}),
+        "n3": LogNode(silent=True),
+        # Of a run before this one.
+        "n4": LogNode({**CAUSE, "time": 9.0, "message": "old"}),
+        "n5": LogNode(),
+    }
+    node = SlurmNode("running", "failed", failure={**PEER, "time": 11.0})
+    result, lines = follow_slurm(monkeypatch, node, others)
+    assert result["msg"].startswith("Job llama failed: rank 1 on n2 failed first: ValueError: bad\n")
+    assert "n3 could not be asked for its logs: no route" in lines
+
+
+def test_each_state_of_slurms_is_told_once(monkeypatch):
+    node = SlurmNode("waiting", "waiting", "running", "running", "waiting", "running", "failed", failure=CAUSE)
+    _result, lines = follow_slurm(monkeypatch, node, {})
+    told = [line for line in lines if line.startswith("Slurm")]
+    waits, runs = "Slurm has the job as PENDING (Resources).", "Slurm has the job as RUNNING."
+    assert told == [waits, runs, waits, runs]
