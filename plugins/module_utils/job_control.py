@@ -78,7 +78,8 @@ def start(
             remember_found(job, paths, run)
         return _told(job, paths, run, share, action)
     check_node(job, paths, run, running=share.state == RUNNING)
-    with exclusive(f"job-{job.name}", LOCK_SECONDS, directory=paths.state_directory):
+    lock = f"job-{job.name}"
+    with exclusive(lock, LOCK_SECONDS, directory=paths.state_directory, remedy="wait for its end"):
         now = find_share(job, paths, run)
         # Who was faster has started it, and that is what we were asked for as well.
         action = decide(job, now, restart and not _begun_meanwhile(share, now), replace)

@@ -22,6 +22,7 @@ def exclusive(
     root: str = "/",
     sleep: Callable[[float], None] = time.sleep,
     directory: str = "var/lib/gaudi3_scale",
+    remedy: str = "wait for its end, or raise lock_timeout",
 ) -> Iterator[None]:
     """Hold the node's lock ``name`` (kept in ``directory`` below ``root``); wait ``timeout`` seconds for its holder."""
     file = Path(root, directory, f"{name.replace(' ', '_')}.lock")
@@ -33,7 +34,7 @@ def exclusive(
             if time.monotonic() >= deadline:
                 raise GaudiError(
                     f"Another run changes the {name} of this node since more than {timeout:.0f} s ({file} is locked); "
-                    "wait for its end, or raise lock_timeout."
+                    f"{remedy}."
                 )
             sleep(_POLL_S)
         yield

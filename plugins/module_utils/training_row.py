@@ -7,18 +7,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from .job_description import TORCHRUN
+
 
 def training_row(host: Mapping[str, Any], first: Mapping[str, Any]) -> dict[str, object]:
     """The row of a node with the variables ``host``; ``first`` is what rank 0's node knows of the job."""
     info = host.get("training_info") or {}
+    described = info.get("description") or {}
+    whole = first.get("description") or {}
+    # Slurm and mpirun reach the other nodes by themselves; such a node knows of no share, and stands as the job does.
+    if not described and whole.get("engine", TORCHRUN) != TORCHRUN and host["inventory_hostname"] in whole["hosts"]:
+        info, described = {**info, "state": first.get("state")}, whole
+    kept = described.get("checkpoint_directory") or info.get("job_directory")
     steps = [line for line in first.get("metrics") or [] if line.get("kind") == "step"]
     return {
         "node": host["inventory_hostname"],
         "share": info.get("state"),
-        "ranks": (info.get("description") or {}).get("processes_per_node"),
+        "ranks": described.get("processes_per_node"),
         "loss": _loss(steps),
         "tokens/s": _median([line["tokens_per_second"] for line in steps if line.get("tokens_per_second")]),
-        "checkpoints": info.get("job_directory") and f"{info['job_directory']}/checkpoints",
+        "checkpoints": kept and f"{kept}/checkpoints",
         "logs": info.get("log_directory"),
     }
 

@@ -35,3 +35,15 @@ def test_a_job_without_metrics_has_a_row_too():
     row = training_row({"inventory_hostname": "n2"}, {"metrics": []})
     assert row["node"] == "n2"
     assert {row[key] for key in ("share", "ranks", "loss", "tokens/s", "checkpoints", "logs")} == {None}
+
+
+def test_a_node_that_the_engine_reaches_stands_as_the_job_does():
+    info = {**INFO, "state": "absent", "description": {}}
+    whole = {"engine": "slurm", "hosts": ["n1", "n2"], "processes_per_node": 8, "checkpoint_directory": "/big"}
+    first = {"metrics": [], "state": "running", "description": whole}
+    row = training_row({"inventory_hostname": "n2", "training_info": info}, first)
+    assert (row["share"], row["ranks"], row["checkpoints"]) == ("running", 8, "/big/checkpoints")
+    other = training_row({"inventory_hostname": "n9", "training_info": info}, first)
+    assert (other["share"], other["ranks"]) == ("absent", None)
+    torchrun = {**first, "description": {"hosts": ["n1", "n2"]}}
+    assert training_row({"inventory_hostname": "n2", "training_info": info}, torchrun)["share"] == "absent"
