@@ -49,7 +49,7 @@ PROGRAMS = {
     "scancel": 'echo "scancel $*" >> "$CALLS"; touch "$CALLS.cancelled"\n',
     "scontrol": 'echo "scontrol $*" >> "$CALLS"\n[ "$1" != show ] || printf "n7\\nn8\\nn9\\n"\n[ "$1" != requeue ] || '
     'kill -TERM "$PPID"\n',
-    "getent": 'echo "192.0.2.2       STREAM host"\n',
+    "getent": 'echo "getent $*" >> "$CALLS"; echo "192.0.2.2       STREAM host"\n',
     "ip": 'case "$*" in *route*) echo "192.0.2.2 dev ens7 src 192.0.2.9 uid 0" ;;'
     ' *"show to 192.0.2.9"*) echo "3: ens7    inet 192.0.2.9/24 brd 192.0.2.255 scope global ens7" ;; esac\n',
 }
@@ -220,6 +220,8 @@ def test_on_any_nodes_the_first_of_slurms_list_holds_rank_0(batch):
     agent = next(line for line in batch.calls if line.startswith("torchrun"))
     assert "--node-rank 0 " in agent
     assert "--master-addr n7 " in agent
+    # It may know its own name as a loopback address, so it looks towards another node for its interface.
+    assert "getent ahosts n9" in batch.calls
 
 
 @pytest.mark.parametrize(("status", "result"), [(0, "success"), (3, "exit-code")])

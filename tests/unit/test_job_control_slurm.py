@@ -143,6 +143,15 @@ def test_replace_ends_the_job_that_runs_and_shows_the_difference(job, paths, slu
     assert read_share(paths, slurm).state == "running"
 
 
+def test_replace_also_ends_a_job_that_slurm_alone_knows(job, paths, slurm):
+    launch(job, paths, slurm)
+    forget(paths)
+    other = replace(job, slurm=SlurmOptions(time_limit="90"))
+    assert launch(other, paths, slurm, replace=True)["changed"]
+    assert [job.state for job in slurm.jobs] == ["CANCELLED", "PENDING"]
+    assert json.loads(Path(paths.slurm_job).read_text()) == {"job": "42"}
+
+
 def test_of_two_launches_at_once_the_second_finds_the_first(job, paths, slurm, tmp_path):
     script = script_text(job, paths, job_environment(job, paths, None))
     slurm.faster = Queued("", script)
