@@ -124,7 +124,8 @@ def check_imports(job: Job, run: Run) -> None:
     done = run(argv, timeout=IMPORT_SECONDS, env=environment)
     what = second if first == "-m" else target
     try:
-        answer = json.loads(done.stdout)
+        # A package may say something of its own when it is found.
+        answer = json.loads(last_line(done.stdout))
     except ValueError:
         raise GaudiError(
             f"command: {what} cannot be imported on {job.host}, {job.venv}/bin/python says: "

@@ -103,6 +103,13 @@ def test_a_module_is_found_from_the_working_directory_as_the_ranks_find_it(job, 
     assert "no module no_such_one" in refusal(check_imports, replace(job, command=("-m", "mine")), run_process)
 
 
+def test_a_package_that_says_something_when_it_is_imported_is_no_trouble(job, work):
+    (work / "loud").mkdir()
+    (work / "loud/__init__.py").write_text("print('welcome to loud')\n")
+    (work / "loud/train.py").write_text("import os\n")
+    check_imports(replace(job, command=("-m", "loud.train")), run_process)
+
+
 def test_a_script_is_not_helped_by_the_working_directory(job, work):
     (work / "tools").mkdir()
     (work / "tools/train.py").write_text("import beside\n")
