@@ -75,7 +75,7 @@ def synchronize(device: torch.device) -> None:
 def compile_backend(kind: str) -> str:
     """The name of the backend of ``torch.compile`` for ``kind``; Gaudi's bridge brings one of its own."""
     if kind == "hpu":
-        _habana("core")
+        habana("core")
         return "hpu_backend"
     return "inductor"
 
