@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from gaudi3_scale.language_model import VOCABULARY, ByteLanguageModel, ModelShape, next_byte_loss
+from gaudi3_scale.language_model import BYTE_VOCABULARY, LanguageModel, ModelShape, next_token_loss
 
 MIB = 1 << 20
 ROWS, WIDTH, DEPTH = 16, 256, 16
@@ -73,9 +73,9 @@ KINDS = {
     ),
     "language": Kind(
         memory_limit=MEMORY,
-        model=lambda: ByteLanguageModel(SHAPE),
-        batch=lambda size: (torch.randint(VOCABULARY, (size, SHAPE.sequence_length + 1)),),
-        loss=lambda model, batch: next_byte_loss(model, batch[0]),
+        model=lambda: LanguageModel(SHAPE),
+        batch=lambda size: (torch.randint(BYTE_VOCABULARY, (size, SHAPE.sequence_length + 1)),),
+        loss=lambda model, batch: next_token_loss(model, batch[0]),
         optimizer=lambda model: torch.optim.AdamW(model.parameters()),
     ),
 }

@@ -7,8 +7,9 @@ What they change is one mixin: how ranks join, where autocast and checkpoints ar
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from datetime import timedelta
-from typing import Any
+from typing import Any, Iterator
 
 import torch
 from lightning.fabric.plugins import CheckpointIO
@@ -21,6 +22,7 @@ from lightning.pytorch.plugins import MixedPrecision, Precision
 from lightning.pytorch.plugins.io.wrapper import _WrappingCheckpointIO
 from lightning.pytorch.strategies import DDPStrategy, ModelParallelStrategy, SingleDeviceStrategy, Strategy
 from lightning.pytorch.utilities.exceptions import MisconfigurationException
+from torch.distributed.fsdp import FSDPModule
 
 from gaudi3_scale.checkpoints import WholeFileIO
 from gaudi3_scale.devices import BACKENDS, habana, load_collectives
@@ -89,6 +91,28 @@ class GaudiStrategy(Strategy):
         return output
 
 
+class HookedDDPStrategy(DDPStrategy):
+    """Lightning registers ``ddp_comm_hook`` on CUDA alone and drops it elsewhere without a word."""
+
+    def _register_ddp_hooks(self) -> None:
+        _register_ddp_comm_hook(self.model, self._ddp_comm_state, self._ddp_comm_hook, self._ddp_comm_wrapper)
+
+
+class AccumulatingStrategy(ModelParallelStrategy):
+    """Lightning exchanges FSDP2's gradients after every pass; here, as with DDP, after the last of a step."""
+
+    @contextmanager
+    def block_backward_sync(self) -> Iterator[None]:
+        sharded = [module for module in self.model.modules() if isinstance(module, FSDPModule)]
+        for module in sharded:
+            module.set_requires_gradient_sync(False, recurse=False)
+        try:
+            yield
+        finally:
+            for module in sharded:
+                module.set_requires_gradient_sync(True, recurse=False)
+
+
 class GaudiSingleStrategy(GaudiStrategy, SingleDeviceStrategy):
     """One Gaudi card, one process."""
 
@@ -98,7 +122,7 @@ class GaudiSingleStrategy(GaudiStrategy, SingleDeviceStrategy):
         super().__init__(device=device, **kwargs)
 
 
-class GaudiDDPStrategy(GaudiStrategy, DDPStrategy):
+class GaudiDDPStrategy(GaudiStrategy, HookedDDPStrategy):
     """Data parallel over HCCL."""
 
     strategy_name = "habana_ddp"
@@ -113,12 +137,8 @@ class GaudiDDPStrategy(GaudiStrategy, DDPStrategy):
     def determine_ddp_device_ids(self) -> None:
         """No ids: the module is already on the process's only card."""
 
-    def _register_ddp_hooks(self) -> None:
-        """Lightning registers ``ddp_comm_hook`` on CUDA alone and drops it elsewhere without a word."""
-        _register_ddp_comm_hook(self.model, self._ddp_comm_state, self._ddp_comm_hook, self._ddp_comm_wrapper)
 
-
-class GaudiFSDP2Strategy(GaudiStrategy, ModelParallelStrategy):
+class GaudiFSDP2Strategy(GaudiStrategy, AccumulatingStrategy):
     """FSDP2 over HCCL: the module's ``configure_model`` calls ``fully_shard`` with ``self.device_mesh``.
 
     The mesh's dimension ``data_parallel`` is all ranks, unless ``tensor_parallel_size`` takes some of them.

@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""A small causal transformer over bytes: the first workload, for training and for probing alike."""
+"""A small causal transformer: the built-in model, for training and for probing alike."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch.utils.checkpoint import checkpoint
 
 from gaudi3_scale.core.errors import GaudiError
 
-VOCABULARY = 256
+BYTE_VOCABULARY = 256
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,7 @@ class ModelShape:
     width: int = 256
     heads: int = 4
     sequence_length: int = 256
+    vocabulary: int = BYTE_VOCABULARY
 
     def __post_init__(self) -> None:
         if self.width % self.heads:
@@ -53,8 +54,8 @@ class Block(nn.Module):
         return hidden + self.perceptron(self.perceptron_norm(hidden))
 
 
-class ByteLanguageModel(nn.Module):
-    """Predicts the next byte at each place of a window of at most ``shape.sequence_length`` bytes.
+class LanguageModel(nn.Module):
+    """Predicts the next token at each place of a window of at most ``shape.sequence_length`` tokens.
 
     With ``checkpointing`` a block keeps only its input, and computes the rest once more on the way back.
     """
@@ -62,11 +63,11 @@ class ByteLanguageModel(nn.Module):
     def __init__(self, shape: ModelShape, checkpointing: bool = False) -> None:
         super().__init__()
         self.checkpointing = checkpointing
-        self.tokens = nn.Embedding(VOCABULARY, shape.width)
+        self.tokens = nn.Embedding(shape.vocabulary, shape.width)
         self.places = nn.Embedding(shape.sequence_length, shape.width)
         self.blocks = nn.ModuleList(Block(shape) for _ in range(shape.layers))
         self.norm = nn.LayerNorm(shape.width)
-        self.head = nn.Linear(shape.width, VOCABULARY)
+        self.head = nn.Linear(shape.width, shape.vocabulary)
         self.apply(_initialise)
         # The sum over all layers keeps its size when each addition starts smaller (Radford et al. 2019, GPT-2).
         for block in self.blocks:
@@ -74,7 +75,7 @@ class ByteLanguageModel(nn.Module):
                 nn.init.normal_(last.weight, std=0.02 / (2 * shape.layers) ** 0.5)
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
-        """int64 [batch, length] to logits [batch, length, 256]."""
+        """int64 [batch, length] to logits [batch, length, vocabulary]."""
         hidden = self.tokens(tokens) + self.places(torch.arange(tokens.shape[1], device=tokens.device))
         for block in self.blocks:
             if self.checkpointing and torch.is_grad_enabled():
@@ -84,9 +85,13 @@ class ByteLanguageModel(nn.Module):
         return self.head(self.norm(hidden))
 
 
-def next_byte_loss(model: nn.Module, windows: torch.Tensor) -> torch.Tensor:
-    """Mean cross-entropy in nats of every byte after the first; ``windows`` is int64 [batch, length + 1]."""
-    logits = model(windows[:, :-1])
+def next_token_loss(model: nn.Module, windows: torch.Tensor) -> torch.Tensor:
+    """Mean cross-entropy in nats of every token after the first; ``windows`` is int64 [batch, length + 1].
+
+    Hugging Face's models put out an object with the logits, PyTorch's the logits.
+    """
+    output = model(windows[:, :-1])
+    logits = getattr(output, "logits", output)
     return functional.cross_entropy(logits.flatten(0, 1).float(), windows[:, 1:].flatten())
 
 

@@ -10,15 +10,17 @@ from typing import Any
 import torch
 from lightning.fabric.plugins.environments import ClusterEnvironment, LightningEnvironment, TorchElasticEnvironment
 from lightning.pytorch.plugins import MixedPrecision, Precision
-from lightning.pytorch.strategies import DDPStrategy
+from lightning.pytorch.strategies import Strategy
 
 from gaudi3_scale.accelerator import GaudiAccelerator
 from gaudi3_scale.checkpoints import WholeFileIO
-from gaudi3_scale.hpu_strategies import GaudiDDPStrategy
+from gaudi3_scale.gradient_compression import communication_hook
+from gaudi3_scale.hpu_strategies import AccumulatingStrategy, GaudiDDPStrategy, GaudiFSDP2Strategy, HookedDDPStrategy
 from gaudi3_scale.ranks import Ranks
+from gaudi3_scale.sharding import DDP, FSDP2
 
 
-class NodeDDPStrategy(DDPStrategy):
+class NodeDDPStrategy(HookedDDPStrategy):
     """Data parallel, and a full checkpoint on every node instead of on the first one alone."""
 
     def save_checkpoint(self, checkpoint: dict[str, Any], filepath: str | Path, storage_options: object = None) -> None:
@@ -30,9 +32,12 @@ class NodeGaudiDDPStrategy(NodeDDPStrategy, GaudiDDPStrategy):
     """The same on Gaudi."""
 
 
-def trainer_parts(device: torch.device, precision: str, ranks: Ranks) -> dict[str, Any]:
+def trainer_parts(
+    device: torch.device, precision: str, ranks: Ranks, sharding: str = DDP, compression: str = "none"
+) -> dict[str, Any]:
     """The arguments of Lightning's Trainer that depend on the device; ``precision`` is bf16 or fp32.
 
+    ``sharding`` is ddp or fsdp2, ``compression`` of DDP's gradients none, fp16, bf16 or powersgd.
     The process group has to exist (:func:`gaudi3_scale.ranks.join`).
     """
     is_hpu = device.type == "hpu"
@@ -42,7 +47,17 @@ def trainer_parts(device: torch.device, precision: str, ranks: Ranks) -> dict[st
         "accelerator": GaudiAccelerator() if is_hpu else device.type,
         "devices": ranks.local_world_size,
         "num_nodes": ranks.nodes,
-        "strategy": (NodeGaudiDDPStrategy if is_hpu else NodeDDPStrategy)(gradient_as_bucket_view=True),
+        "strategy": _strategy(is_hpu, ranks, sharding, compression),
         "plugins": [environment, WholeFileIO(), mixed[precision]],
         "use_distributed_sampler": False,
     }
+
+
+def _strategy(is_hpu: bool, ranks: Ranks, sharding: str, compression: str) -> Strategy:
+    if sharding == FSDP2:
+        # One file with everything, from the first rank, as long as checkpoints are Lightning's.
+        sizes = {"data_parallel_size": ranks.world_size, "tensor_parallel_size": 1}
+        fsdp2 = GaudiFSDP2Strategy if is_hpu else AccumulatingStrategy
+        return fsdp2(**sizes, save_distributed_checkpoint=False)
+    data_parallel = NodeGaudiDDPStrategy if is_hpu else NodeDDPStrategy
+    return data_parallel(gradient_as_bucket_view=True, **communication_hook(compression))

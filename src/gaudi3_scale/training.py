@@ -8,42 +8,46 @@ import argparse
 import logging
 import os
 import warnings
-import zlib
 from pathlib import Path
+from typing import Sequence
 
 import lightning.pytorch as lightning
 import torch
 from lightning.fabric.utilities.warnings import PossibleUserWarning
 
 from gaudi3_scale.checkpoints import NodeCheckpoints
-from gaudi3_scale.core.errors import GaudiError
 from gaudi3_scale.devices import choose_device, compile_backend, local_device
+from gaudi3_scale.global_batch import passes_of_step
 from gaudi3_scale.json_lines import WriteLine, line_writer, no_line
-from gaudi3_scale.language_model import ModelShape
-from gaudi3_scale.language_model_task import LanguageModelTask, Schedule
+from gaudi3_scale.language_model_task import LanguageModelTask, Reading
+from gaudi3_scale.measured_workers import measured_workers
 from gaudi3_scale.metrics import MetricLines
-from gaudi3_scale.ranks import Ranks, gather_numbers, join, ranks_from
+from gaudi3_scale.ranks import Ranks, join, ranks_from
 from gaudi3_scale.resume import resume_from
+from gaudi3_scale.schedules import Schedule
+from gaudi3_scale.sharding import FSDP2
 from gaudi3_scale.stop_at_once import StopAtOnce
 from gaudi3_scale.strategies import trainer_parts
-from gaudi3_scale.text_dataset import VALIDATION_EVERY, TextWindows, read_text
+from gaudi3_scale.training_data import TrainingData, open_data, require_same_data
+from gaudi3_scale.training_model import TrainingModel, build_model
 
 
-def run(options: argparse.Namespace) -> None:
-    """Train from the newest checkpoint, or from step 0, to ``max_steps``. Collective: every rank calls it."""
+def run(options: argparse.Namespace, callbacks: Sequence[lightning.Callback] = ()) -> None:
+    """Train from the newest checkpoint, or from step 0, to ``max_steps``. Collective: every rank calls it.
+
+    ``callbacks`` are called after the trainer's own.
+    """
     ranks = ranks_from(os.environ)
     kind = choose_device(options.device)
-    text = read_text(options.text)
-    windows = TextWindows(text, options.sequence_length)
-    if len(windows) < VALIDATION_EVERY:
-        raise GaudiError(
-            f"--text: {len(text)} bytes give {len(windows)} windows of --sequence-length {options.sequence_length} and "
-            f"{VALIDATION_EVERY} are needed; give more text or shorter windows."
-        )
+    passes = passes_of_step(options.global_batch_size, options.batch_size, ranks.world_size, options.accumulate)
+    data = open_data(options.text, options.data, options.sequence_length)
+    _quieten_libraries()
+    torch.manual_seed(options.seed)
+    model = build_model(options, data)
     write = line_writer(options.metrics) if ranks.rank == 0 else no_line
     device = local_device(kind, ranks.local_rank)
     join(ranks, device)
-    _require_same_text(text, device)
+    require_same_data(data, device)
     checkpoint, start = resume_from(options.resume, options.job_dir / "checkpoints", device)
     write(
         "start",
@@ -53,49 +57,57 @@ def run(options: argparse.Namespace) -> None:
         world_size=ranks.world_size,
         nodes=ranks.nodes,
         device=kind,
+        parameters=model.parameters,
+        sharding=options.sharding,
+        checkpointing=model.checkpointing,
+        batch_size=options.batch_size,
+        accumulate=passes,
+        global_batch_size=options.batch_size * passes * ranks.world_size,
+        schedule=options.schedule,
     )
     if start >= options.max_steps:
         write("end", step=start, max_steps=options.max_steps, message="already at --max-steps: nothing to train")
         return
-    _train(options, ranks, device, windows, checkpoint, start, write)
+    task = _task(options, ranks, data, model, write)
+    _train(options, ranks, device, task, passes, checkpoint, start, write, callbacks)
+
+
+def _task(
+    options: argparse.Namespace, ranks: Ranks, data: TrainingData, model: TrainingModel, write: WriteLine
+) -> LanguageModelTask:
+    schedule = Schedule(options.learning_rate, options.warmup_steps, options.max_steps, options.schedule)
+    workers = (lambda task: measured_workers(task, write)) if options.workers is None else options.workers
+    reading = Reading(data.windows, options.batch_size, options.seed, ranks, workers)
+    return LanguageModelTask(model.module, model.shape, schedule, reading, sharded=options.sharding == FSDP2)
 
 
 def _train(
     options: argparse.Namespace,
     ranks: Ranks,
     device: torch.device,
-    windows: TextWindows,
+    task: LanguageModelTask,
+    passes: int,
     checkpoint: Path | None,
     start: int,
     write: WriteLine,
+    callbacks: Sequence[lightning.Callback],
 ) -> None:
-    _quieten_lightning()
-    torch.manual_seed(options.seed)
-    task = LanguageModelTask(
-        ModelShape(options.layers, options.width, options.heads, options.sequence_length),
-        Schedule(options.learning_rate, options.warmup_steps, options.max_steps),
-        windows,
-        options.batch_size,
-        options.seed,
-        ranks,
-        checkpointing=options.checkpointing,
-        workers=options.workers,
-    )
     if options.compile:
         # In place: the names in a checkpoint stay those of the model that is not compiled.
         task.model.compile(backend=compile_backend(device.type))
-    tokens_per_step = options.batch_size * options.sequence_length * options.accumulate * ranks.world_size
+    tokens_per_step = options.batch_size * options.sequence_length * passes * ranks.world_size
     metrics = MetricLines(options.metrics_every, options.max_steps, tokens_per_step, write)
     checkpoints = NodeCheckpoints(
         options.job_dir / "checkpoints", options.checkpoint_every, options.checkpoints_kept, ranks.local_rank, write
     )
+    precision = options.precision or ("fp32" if device.type == "cpu" else "bf16")
     trainer = lightning.Trainer(
-        **trainer_parts(device, options.precision or ("fp32" if device.type == "cpu" else "bf16"), ranks),
+        **trainer_parts(device, precision, ranks, options.sharding, options.gradient_compression),
         max_epochs=-1,
         max_steps=min(options.max_steps, start + (options.stop_after_steps or options.max_steps)),
-        accumulate_grad_batches=options.accumulate,
+        accumulate_grad_batches=passes,
         gradient_clip_val=options.clip or None,
-        callbacks=[StopAtOnce(), metrics, checkpoints],
+        callbacks=[StopAtOnce(), metrics, checkpoints, *callbacks],
         default_root_dir=options.job_dir,
         limit_val_batches=options.validation_batches,
         num_sanity_val_steps=0,
@@ -118,20 +130,10 @@ def _train(
     )
 
 
-def _require_same_text(text: torch.Tensor, device: torch.device) -> None:
-    """Each node reads its own files: ranks that read different ones would train on a mixture without a word."""
-    checksum = zlib.crc32(memoryview(text.numpy())) & 0x7FFFFFFF
-    found = gather_numbers([checksum], 1, device)
-    other = [rank for rank, numbers in enumerate(found) if numbers != found[0]]
-    if other:
-        raise GaudiError(
-            f"--text: rank {', '.join(map(str, other))} read other bytes than rank 0; copy the same files everywhere."
-        )
-
-
-def _quieten_lightning() -> None:
-    """Its banners, its advice on data loader workers, which slicing a tensor in memory does not need, and what newer
-    releases of PyTorch tell its authors."""
+def _quieten_libraries() -> None:
+    """Lightning's banners and its advice on data loader workers, which the option --workers is for, what newer releases
+    of PyTorch tell its authors, and FSDP2's on changing logits in place, which the loss does not."""
     logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
     warnings.filterwarnings("ignore", category=PossibleUserWarning)
     warnings.filterwarnings("ignore", category=FutureWarning, module=r"lightning\.")
+    warnings.filterwarnings("ignore", message=r"FSDP2-wrapped module .* returned a view tensor")

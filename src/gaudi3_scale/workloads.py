@@ -12,14 +12,14 @@ from typing import Callable
 
 import torch
 from torch import nn
-from torch.distributed.fsdp import fully_shard
 from torch.nn.parallel import DistributedDataParallel
 
 from gaudi3_scale.core.errors import GaudiError
 from gaudi3_scale.devices import compile_backend
-from gaudi3_scale.language_model import VOCABULARY, ByteLanguageModel, ModelShape, next_byte_loss
+from gaudi3_scale.language_model import BYTE_VOCABULARY, LanguageModel, ModelShape, next_token_loss
 from gaudi3_scale.optimizer import fused_adamw
 from gaudi3_scale.ranks import join, ranks_from
+from gaudi3_scale.sharding import fully_sharded
 
 CHOICES = {"precision": ("bf16", "fp32"), "sharding": ("none", "ddp", "fsdp2")}
 
@@ -50,17 +50,17 @@ def causal_language_model(
             raise GaudiError(f"{option} {value}: choose {' or '.join(CHOICES[option])}.")
     if accumulation < 1:
         raise GaudiError(f"accumulation is {accumulation}; give at least 1.")
-    model = ByteLanguageModel(ModelShape(layers, width, heads, sequence_length), checkpointing).to(device)
+    model = LanguageModel(ModelShape(layers, width, heads, sequence_length), checkpointing).to(device)
     trained = _compiled(_sharded(model, sharding, device), device) if compile else _sharded(model, sharding, device)
     optimizer = fused_adamw(trained.parameters(), lr=learning_rate)
-    windows = torch.randint(VOCABULARY, (batch_size, sequence_length + 1), device=device)
+    windows = torch.randint(BYTE_VOCABULARY, (batch_size, sequence_length + 1), device=device)
 
     def step() -> torch.Tensor:
         total = torch.zeros((), device=device)
         for number in range(accumulation):
             _exchange_gradients(trained, number == accumulation - 1)
             with torch.autocast(device.type, dtype=torch.bfloat16, enabled=precision == "bf16"):
-                loss = next_byte_loss(trained, windows) / accumulation
+                loss = next_token_loss(trained, windows) / accumulation
             loss.backward()
             total += loss.detach()
         torch.nn.utils.clip_grad_norm_(trained.parameters(), clip)
@@ -71,7 +71,7 @@ def causal_language_model(
     return step
 
 
-def _sharded(model: ByteLanguageModel, sharding: str, device: torch.device) -> nn.Module:
+def _sharded(model: LanguageModel, sharding: str, device: torch.device) -> nn.Module:
     """Joins the process group of the trial's ranks where there is something to share."""
     if sharding == "none":
         return model
@@ -80,9 +80,7 @@ def _sharded(model: ByteLanguageModel, sharding: str, device: torch.device) -> n
     if sharding == "ddp":
         return DistributedDataParallel(model, gradient_as_bucket_view=True)
     mesh = torch.distributed.init_device_mesh(device.type, (torch.distributed.get_world_size(),))
-    for block in model.blocks:
-        fully_shard(block, mesh=mesh)
-    return fully_shard(model, mesh=mesh)
+    return fully_sharded(model, mesh)
 
 
 def _compiled(model: nn.Module, device: torch.device) -> nn.Module:

@@ -13,7 +13,7 @@ ENOUGH = ["--text", "x", "--max-steps", "3"]
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--max-steps", "3"], "The following arguments are required: --text"),
+        (["--max-steps", "3"], "One of the arguments --text --data is required"),
         (["--text", "x", "--max-steps", "0"], "Argument --max-steps: '0' is not a whole number of at least 1"),
         ([*ENOUGH, "--batch-size", "2.5"], "Argument --batch-size: '2.5' is not a whole number of at least 1"),
         ([*ENOUGH, "--learning-rate", "0"], "Argument --learning-rate: '0' is not a number above 0"),

@@ -6,7 +6,7 @@ import pytest
 import torch
 from gaudi3_scale.core.errors import GaudiError
 
-from gaudi3_scale.language_model import ByteLanguageModel, ModelShape
+from gaudi3_scale.language_model import LanguageModel, ModelShape
 from gaudi3_scale.workloads import causal_language_model
 
 TINY = {"layers": 1, "width": 16, "heads": 2, "sequence_length": 8}
@@ -61,7 +61,7 @@ def test_options_that_cannot_be_are_refused():
 
 def test_a_prediction_depends_on_what_came_before_alone():
     torch.manual_seed(0)
-    model = ByteLanguageModel(ModelShape(**TINY)).eval()
+    model = LanguageModel(ModelShape(**TINY)).eval()
     one = torch.randint(256, (1, 8))
     other = one.clone()
     other[0, 5] += 1

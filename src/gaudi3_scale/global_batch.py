@@ -1,0 +1,29 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""How many passes a rank makes before each optimiser step."""
+
+from __future__ import annotations
+
+from gaudi3_scale.core.errors import GaudiError
+
+
+def passes_of_step(global_batch: int | None, batch_size: int, world_size: int, passes: int | None) -> int:
+    """``passes`` as asked for (None: not asked, which is 1), or what makes ``global_batch`` windows of all ranks' passes.
+
+    Raises GaudiError where the global batch cannot be shared out so.
+    """
+    if global_batch is None:
+        return passes or 1
+    together = batch_size * world_size
+    if global_batch % together:
+        raise GaudiError(
+            f"--global-batch-size {global_batch} is not a multiple of --batch-size {batch_size} times {world_size} ranks; "
+            f"choose a multiple of {together}, or another --batch-size or number of ranks."
+        )
+    derived = global_batch // together
+    if passes not in (None, derived):
+        raise GaudiError(
+            f"--accumulate {passes} makes a global batch of {passes * together}, not --global-batch-size {global_batch}; "
+            "leave one of the two out."
+        )
+    return derived
