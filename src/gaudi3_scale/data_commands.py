@@ -35,7 +35,10 @@ def _add_prepare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--text", type=Path, nargs="+", required=True, metavar="PATH", help="files and directories")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="directory for the tokens")
     parser.add_argument(
-        "--tokenizer", default=BYTES, metavar="bytes|DIR", help="or a Hugging Face tokenizer's directory (default: bytes)"
+        "--tokenizer",
+        default=BYTES,
+        metavar="bytes|DIR",
+        help="or a Hugging Face tokenizer's directory (default: bytes)",
     )
     parser.add_argument(
         "--processes", type=positive, default=len(os.sched_getaffinity(0)), help="(default: one a processor)"
@@ -54,7 +57,9 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
 def _add_workers(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="what data prepare made")
     parser.add_argument("--sequence-length", type=positive, default=256, help="tokens a window (default: %(default)s)")
-    parser.add_argument("--batch-size", type=positive, default=16, help="windows a rank and pass (default: %(default)s)")
+    parser.add_argument(
+        "--batch-size", type=positive, default=16, help="windows a rank and pass (default: %(default)s)"
+    )
     parser.add_argument("--pass-seconds", type=positive_real, help="of the model, to say how many workers keep up")
     parser.add_argument("--most", type=positive, help="largest number to try (default: the processors)")
     parser.set_defaults(run=_workers)
@@ -68,9 +73,7 @@ def _prepare(options: argparse.Namespace) -> int:
         sys.stdout.write(f"{done} of {parts} parts, {text_bytes / (1 << 20):.1f} MiB of text, {speed:.1f} MiB/s\n")
         sys.stdout.flush()
 
-    prepared = prepare(
-        options.text, options.out, options.tokenizer, options.processes, options.part_mib << 20, told
-    )
+    prepared = prepare(options.text, options.out, options.tokenizer, options.processes, options.part_mib << 20, told)
     manifest = prepared.manifest
     made = f"{prepared.made} of {len(manifest.files)} files made" if prepared.made else "nothing to do"
     sys.stdout.write(f"{options.out}: {manifest.tokens} tokens, checksum {manifest.checksum[:16]}, {made}\n")

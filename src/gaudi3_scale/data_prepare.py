@@ -162,8 +162,9 @@ def _blocks(piece: Piece) -> Iterator[bytes]:
     try:
         with piece.file.open("rb") as stream:
             stream.seek(piece.start)
-            while stream.tell() < piece.end:
-                yield b"".join(stream.readlines(min(BLOCK_BYTES, piece.end - stream.tell())))
+            while (left := piece.end - stream.tell()) > 0:
+                block = stream.read(min(BLOCK_BYTES, left))
+                yield block if len(block) == left else block + stream.readline()
     except OSError as error:
         raise unreadable(error) from error
 

@@ -31,13 +31,17 @@ def local_model(directory: Path, from_scratch: bool, sequence_length: int, data:
             f"--model {directory}: there is no config.json; give the local directory of a Hugging Face model."
         )
     if importlib.util.find_spec("transformers") is None:
-        raise GaudiError(f"--model {directory}: the package transformers is not in this Python; install gaudi3-scale[hf].")
+        raise GaudiError(
+            f"--model {directory}: the package transformers is not in this Python; install gaudi3-scale[hf]."
+        )
     if not from_scratch:
         _require_weights(directory)
         _require_same_tokenizer(directory, data)
     os.environ["HF_HUB_OFFLINE"] = "1"
     from transformers import AutoConfig, AutoModelForCausalLM
+    from transformers.utils.logging import disable_progress_bar
 
+    disable_progress_bar()
     try:
         config = AutoConfig.from_pretrained(directory, **_LOCAL)
         _require_room(directory, config, sequence_length, data)
@@ -55,9 +59,15 @@ def local_model(directory: Path, from_scratch: bool, sequence_length: int, data:
 
 
 def described(model: nn.Module) -> str:
-    """The architecture's name and a digest of its configuration, which are equal where weights fit."""
-    configuration = model.config.to_json_string(use_diff=False)  # type: ignore[union-attr, operator]
-    return f"{type(model).__name__}-{hashlib.sha256(configuration.encode()).hexdigest()[:12]}"
+    """The architecture's name and a digest of the weights' names and shapes, which are equal where weights fit."""
+    weights = sorted(f"{name} {tuple(weight.shape)}" for name, weight in model.named_parameters())
+    return f"{type(model).__name__}-{hashlib.sha256(chr(10).join(weights).encode()).hexdigest()[:12]}"
+
+
+def keep_only_inputs(model: nn.Module) -> None:
+    """Activation checkpointing of each block, under the name that the release of transformers has for it."""
+    enable = getattr(model, "activation_checkpointing_enable", None) or model.gradient_checkpointing_enable
+    enable({"use_reentrant": False})  # type: ignore[operator]
 
 
 def _require_weights(directory: Path) -> None:

@@ -119,4 +119,3 @@ def write_whole(path: Path, write: Callable[[Any], Any]) -> None:
         stream.flush()
         os.fsync(stream.fileno())
     unfinished.replace(path)
-

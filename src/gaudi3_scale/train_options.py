@@ -26,6 +26,11 @@ def parse_options(arguments: Sequence[str]) -> argparse.Namespace:
         raise GaudiError(
             f"--warmup-steps {options.warmup_steps} is more than --max-steps {options.max_steps}; make it smaller."
         )
+    if options.schedule == "one-cycle" and options.warmup_steps in (1, options.max_steps):
+        raise GaudiError(
+            f"--warmup-steps {options.warmup_steps}: one cycle rises over at least 2 steps and comes down before "
+            f"--max-steps {options.max_steps}; give 0, a number between, or leave it out."
+        )
     if options.from_scratch and options.model is None:
         raise GaudiError("--from-scratch is for --model; the built-in model always begins with new weights.")
     if options.gradient_compression != "none" and options.sharding != "ddp":

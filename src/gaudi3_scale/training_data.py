@@ -39,9 +39,7 @@ def open_data(text: Sequence[Path] | None, directory: Path | None, length: int) 
         manifest = whole_manifest(directory, "--data")
         tokens: Tokens = MappedTokens([directory / file.name for file in manifest.files], manifest.dtype)
         checksum = tuple(int(manifest.checksum[at : at + 8], 16) for at in (0, 8, 16, 24))
-        data = TrainingData(
-            "--data", TokenWindows(tokens, length), manifest.tokenizer, manifest.vocabulary, checksum
-        )
+        data = TrainingData("--data", TokenWindows(tokens, length), manifest.tokenizer, manifest.vocabulary, checksum)
     else:
         text_bytes = read_text(text or ())
         tokens = Tokens([text_bytes])
@@ -64,7 +62,9 @@ def require_same_data(data: TrainingData, device: torch.device) -> None:
     found = gather_numbers(mine, 4, device)
     other = [rank for rank, numbers in enumerate(found) if numbers != found[0]]
     if other:
-        what = "other bytes than rank 0; copy the same files" if data.option == "--text" else (
-            "other tokens than rank 0; copy the same directory"
+        what = (
+            "other bytes than rank 0; copy the same files"
+            if data.option == "--text"
+            else ("other tokens than rank 0; copy the same directory")
         )
         raise GaudiError(f"{data.option}: rank {', '.join(map(str, other))} read {what} everywhere.")

@@ -10,7 +10,7 @@ from typing import Any
 
 from torch import nn
 
-from gaudi3_scale.hugging_face import described, local_model
+from gaudi3_scale.hugging_face import described, keep_only_inputs, local_model
 from gaudi3_scale.language_model import LanguageModel, ModelShape
 from gaudi3_scale.training_data import TrainingData
 
@@ -55,4 +55,4 @@ def _keep_only_inputs(module: nn.Module) -> None:
     if isinstance(module, LanguageModel):
         module.checkpointing = True
     else:
-        module.gradient_checkpointing_enable({"use_reentrant": False})  # type: ignore[operator]
+        keep_only_inputs(module)

@@ -8,6 +8,7 @@ import importlib.util
 import os
 import sys
 from pathlib import Path
+from typing import Sequence
 
 import pytest
 
@@ -39,13 +40,13 @@ def train_here(text, tmp_path, monkeypatch):
 
     from gaudi3_scale.train import train
 
-    for name in ("GAUDI3_SCALE_JOB_DIR", "GAUDI3_SCALE_METRICS", "RANK"):
+    for name in ("GAUDI3_SCALE_JOB_DIR", "GAUDI3_SCALE_METRICS", "GAUDI3_SCALE_GLOBAL_BATCH_SIZE", "RANK"):
         monkeypatch.delenv(name, raising=False)
 
-    def run(*options: object, job: str = "job") -> list[dict]:
+    def run(*options: object, job: str = "job", source: Sequence[object] = ("--text", text)) -> list[dict]:
         metrics = tmp_path / job / "metrics.jsonl"
         before = len(read_lines(metrics))
-        files = ["--text", text, "--job-dir", tmp_path / job, "--metrics", metrics, "--metrics-every", 1]
+        files = [*source, "--job-dir", tmp_path / job, "--metrics", metrics, "--metrics-every", 1]
         try:
             train([str(option) for option in [*files, "--device", "cpu", *SMALL_MODEL, *options]])
         finally:

@@ -51,3 +51,13 @@ def test_it_asks_for_no_other_torch(wheel):
     assert "Name: gaudi3-scale\n" in text
     (torch,) = (line for line in text.splitlines() if line.startswith("Requires-Dist: torch"))
     assert torch == "Requires-Dist: torch>=2.6"
+
+
+def test_it_brings_a_command(wheel):
+    (entries,) = (name for name in wheel.namelist() if name.endswith("/entry_points.txt"))
+    assert wheel.read(entries).decode().split() == [
+        "[console_scripts]",
+        "gaudi3_scale",
+        "=",
+        "gaudi3_scale.__main__:main",
+    ]
