@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""The trainer against a minimal hand-written DDP loop of the same model, data and batch: ``python -m benchmarks.trainer``.
+"""The trainer against a minimal hand-written DDP loop of the same model and data: ``python -m benchmarks.trainer``.
 
 Both train in the same processes and take turns, a few steps each, so that whatever else the machine does slows both.
 The trainer's turn is all that it does from one step to the next: Lightning's loops, callbacks, metric lines.

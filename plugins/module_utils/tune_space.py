@@ -22,11 +22,15 @@ WHOLE, REAL, SWITCH = "whole number", "number", "true or false"
 
 @dataclass(frozen=True)
 class TrainerParameter:
-    """A parameter of the built-in trainer: its option, what its values are, and the least that it takes."""
+    """A parameter of the built-in trainer: its option, what its values are, and the least that it takes.
+
+    ``off`` is what the option is given to turn a switch off, where leaving it out is something else.
+    """
 
     option: str
     kind: str
     least: float = 0.0
+    off: str = ""
 
 
 # argparse's names; the batch size is a variable of launch_training.yml of its own.
@@ -34,7 +38,7 @@ TRAINER: Mapping[str, TrainerParameter] = {
     BATCH_SIZE: TrainerParameter("--batch-size", WHOLE, 1),
     "accumulation": TrainerParameter("--accumulate", WHOLE, 1),
     "learning_rate": TrainerParameter("--learning-rate", REAL, math.ulp(0.0)),
-    "checkpointing": TrainerParameter("--checkpointing", SWITCH),
+    "checkpointing": TrainerParameter("--checkpointing", SWITCH, off="off"),
     "compile": TrainerParameter("--compile", SWITCH),
     "workers": TrainerParameter("--workers", WHOLE, 0),
 }

@@ -144,12 +144,16 @@ def launch_variables(
 
 
 def _arguments(params: Mapping[str, Any]) -> list[object]:
-    """The trainer's options of all values but the batch size; a switch that is off is left out."""
-    words: list[object] = []
-    for name, value in params.items():
-        if name != BATCH_SIZE and value is not False:
-            words += [TRAINER[name].option] if value is True else [TRAINER[name].option, value]
-    return words
+    """The trainer's options of all values but the batch size."""
+    return [word for name, value in params.items() if name != BATCH_SIZE for word in _option(name, value)]
+
+
+def _option(name: str, value: object) -> list[object]:
+    """A switch that is off is left out, unless that would leave it to the trainer."""
+    known = TRAINER[name]
+    if value is False:
+        return [known.option, known.off] if known.off else []
+    return [known.option] if value is True else [known.option, value]
 
 
 def _word(value: object) -> str:

@@ -23,6 +23,7 @@ from gaudi3_scale.token_files import (
     dtype_for,
     read_manifest,
     sha256_of,
+    size_of,
     write_manifest,
     write_whole,
 )
@@ -101,9 +102,8 @@ def prepare(
     except OSError as error:
         raise unreadable(error) from error
     before = _foreign_or_before(directory)
-    if before is not None and [file.name for file in before.files] == [part.name for part in parts]:
-        if all(_size(directory / file.name) == file.tokens * np.dtype(before.dtype).itemsize for file in before.files):
-            return Prepared(before, 0)
+    if before is not None and _is_whole(before, parts, directory):
+        return Prepared(before, 0)
     try:
         directory.mkdir(parents=True, exist_ok=True)
         there = {part.name for part in parts if (directory / part.name).is_file()}
@@ -209,5 +209,9 @@ def _remove_others(directory: Path, names: set[str]) -> None:
             path.unlink()
 
 
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.is_file() else -1
+def _is_whole(manifest: Manifest, parts: Sequence[Part], directory: Path) -> bool:
+    """Whether the manifest is of these very parts, and each of its files is there in its length."""
+    width = np.dtype(manifest.dtype).itemsize
+    return [file.name for file in manifest.files] == [part.name for part in parts] and all(
+        size_of(directory / file.name) == file.tokens * width for file in manifest.files
+    )

@@ -8,7 +8,7 @@ from gaudi3_scale.core.errors import GaudiError
 
 
 def passes_of_step(global_batch: int | None, batch_size: int, world_size: int, passes: int | None) -> int:
-    """``passes`` as asked for (None: not asked, which is 1), or what makes ``global_batch`` windows of all ranks' passes.
+    """``passes`` as asked for (None: not asked, which is 1), or what makes ``global_batch`` windows on all ranks.
 
     Raises GaudiError where the global batch cannot be shared out so.
     """
@@ -17,13 +17,13 @@ def passes_of_step(global_batch: int | None, batch_size: int, world_size: int, p
     together = batch_size * world_size
     if global_batch % together:
         raise GaudiError(
-            f"--global-batch-size {global_batch} is not a multiple of --batch-size {batch_size} times {world_size} ranks; "
-            f"choose a multiple of {together}, or another --batch-size or number of ranks."
+            f"--global-batch-size {global_batch} is not a multiple of --batch-size {batch_size} times {world_size} "
+            f"ranks; choose a multiple of {together}, or another --batch-size or number of ranks."
         )
     derived = global_batch // together
     if passes not in (None, derived):
         raise GaudiError(
-            f"--accumulate {passes} makes a global batch of {passes * together}, not --global-batch-size {global_batch}; "
-            "leave one of the two out."
+            f"--accumulate {passes} makes a global batch of {passes * together}, not --global-batch-size "
+            f"{global_batch}; leave one of the two out."
         )
     return derived

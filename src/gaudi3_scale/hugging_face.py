@@ -82,8 +82,8 @@ def _require_same_tokenizer(directory: Path, data: TrainingData) -> None:
     wanted = hashlib.sha256(tokenizer_file(directory)).hexdigest() if (directory / TOKENIZER_FILE).is_file() else None
     if data.tokenizer != wanted and (wanted is not None or data.option == "--text"):
         raise GaudiError(
-            f"{data.option}: its tokens are not those of {directory}, whose weights know no others; prepare the text with "
-            f"gaudi3_scale data prepare --tokenizer {directory}, or give --from-scratch."
+            f"{data.option}: its tokens are not those of {directory}, whose weights know no others; prepare the text "
+            f"with gaudi3_scale data prepare --tokenizer {directory}, or give --from-scratch."
         )
 
 

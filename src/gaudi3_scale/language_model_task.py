@@ -120,5 +120,6 @@ def _require_equal(option: str, asked: Any, saved: Any, owner: str) -> None:
     if asked != saved:
         named = "--data: the vocabulary" if option == "vocabulary" else f"--{option.replace('_', '-')}"
         raise GaudiError(
-            f"{named} {asked}: the checkpoint's {owner} has {saved}; give that, or another --job-dir to begin a new one."
+            f"{named} {asked}: the checkpoint's {owner} has {saved}; give that, "
+            "or another --job-dir to begin a new one."
         )

@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""``--workers auto``: as many as keep up with the model that is about to be trained, on all ranks of this job at once."""
+"""``--workers auto``: as many as keep up with the model that is about to be trained, measured on all ranks at once."""
 
 from __future__ import annotations
 

@@ -23,7 +23,8 @@ class Schedule:
     """A rise to ``learning_rate`` over ``warmup_steps`` (None: what is usual), then what ``name`` says.
 
     ``cosine``: a linear rise, then half a cosine down to a tenth at ``max_steps``. ``constant``: a linear rise, then no
-    change. ``one-cycle``: PyTorch's OneCycleLR, from a 25th up and down to nearly nothing, AdamW's first beta against it.
+    change. ``one-cycle``: PyTorch's OneCycleLR, from a 25th up and down to nearly nothing; AdamW's first beta goes the
+    other way.
     """
 
     learning_rate: float

@@ -82,7 +82,7 @@ def write_manifest(directory: Path, manifest: Manifest) -> None:
 
 
 def whole_manifest(directory: Path, option: str) -> Manifest:
-    """The manifest, with every file as long as it says. Raises GaudiError, which names ``option``, where that is not so."""
+    """The manifest, with every file as long as it says. Raises GaudiError, naming ``option``, where that is not so."""
     manifest = read_manifest(directory)
     if manifest is None:
         raise GaudiError(
@@ -90,8 +90,7 @@ def whole_manifest(directory: Path, option: str) -> Manifest:
         )
     width = np.dtype(manifest.dtype).itemsize
     for file in manifest.files:
-        path = directory / file.name
-        size = path.stat().st_size if path.is_file() else -1
+        size = size_of(directory / file.name)
         if size != file.tokens * width:
             state = "is missing" if size < 0 else f"has {size} bytes instead of {file.tokens * width}"
             raise GaudiError(f"{option} {directory}: {file.name} {state}; run gaudi3_scale data prepare once more.")
@@ -101,6 +100,11 @@ def whole_manifest(directory: Path, option: str) -> Manifest:
 def damaged(directory: Path, manifest: Manifest) -> list[str]:
     """The files whose bytes are not those that were written."""
     return [file.name for file in manifest.files if sha256_of(directory / file.name) != file.sha256]
+
+
+def size_of(path: Path) -> int:
+    """In bytes; -1 where there is no such file."""
+    return path.stat().st_size if path.is_file() else -1
 
 
 def sha256_of(path: Path) -> str:

@@ -48,7 +48,8 @@ def open_data(text: Sequence[Path] | None, directory: Path | None, length: int) 
     if len(data.windows) < VALIDATION_EVERY:
         raise GaudiError(
             f"{data.option}: {len(tokens)} {'bytes' if data.tokenizer == BYTES else 'tokens'} give {len(data.windows)} "
-            f"windows of --sequence-length {length} and {VALIDATION_EVERY} are needed; give more text or shorter windows."
+            f"windows of --sequence-length {length} and {VALIDATION_EVERY} are needed; give more text or shorter "
+            "windows."
         )
     return data
 

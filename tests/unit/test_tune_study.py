@@ -45,6 +45,8 @@ def test_a_trial_is_what_would_be_launched_with_its_values_behind():
     text = " ".join(words[6:])
     assert "--accumulate 2 --checkpointing --workers 4 --batch-size 32" in text
     assert "--compile" not in text
+    # Left out, the trainer decides by the model's size.
+    assert "--checkpointing off" in " ".join(trial_command(study(), {**PARAMS, "checkpointing": False}))
 
 
 def test_a_trial_ends_one_step_before_the_step_at_which_a_checkpoint_is_written():
