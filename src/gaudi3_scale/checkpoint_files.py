@@ -1,34 +1,207 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""Which checkpoints a directory holds, which of them every rank can resume from, and which are surplus."""
+"""A directory of checkpoints: which are whole, what is wrong with one, which are surplus.
+
+A checkpoint is a folder ``step-00000100`` with the files of torch.distributed.checkpoint and, written last,
+``manifest.json`` with the size and the SHA-256 of each. It is written under a hidden name, and renamed when all is there.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
 import re
+import shutil
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Sequence
 
-PATTERN = re.compile(r"step-(\d{8,})\.ckpt")
+MANIFEST = "manifest.json"
+MARK = ".mark-"
+"""Begins the names of the files by which ranks see that they share a directory."""
+_NAME = re.compile(r"step-(\d{8,})")
+_FORMAT = 1
+_READ_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class FileRecord:
+    """What a file has to be."""
+
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """``run`` is a number of the run that wrote the checkpoint: copies of one save have the same step and run."""
+
+    step: int
+    run: int
+    files: dict[str, FileRecord]
+
+    @property
+    def bytes(self) -> int:
+        return sum(record.bytes for record in self.files.values())
+
+
+@dataclass(frozen=True)
+class Retention:
+    """The newest ``newest`` checkpoints stay, and every one at a multiple of ``every`` steps (0: no others)."""
+
+    newest: int
+    every: int = 0
 
 
 def checkpoint_path(directory: Path, step: int) -> Path:
-    return directory / f"step-{step:08d}.ckpt"
+    return directory / f"step-{step:08d}"
 
 
-def available_steps(directory: Path) -> list[int]:
-    """The steps with a whole checkpoint, in rising order; one that is still being written has another name."""
+def step_of(name: str) -> int | None:
+    """The step that a folder's name says, or None for any other name."""
+    found = _NAME.fullmatch(name)
+    return int(found[1]) if found else None
+
+
+def unfinished_path(directory: Path, step: int, run: int) -> Path:
+    """Where a checkpoint grows; no other run writes there."""
+    return directory / f".step-{step:08d}.{run}"
+
+
+def record_of(path: Path) -> FileRecord:
+    digest, size = hashlib.sha256(), 0
+    with path.open("rb") as stream:
+        while block := stream.read(_READ_BYTES):
+            digest.update(block)
+            size += len(block)
+    return FileRecord(size, digest.hexdigest())
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    with (folder / MANIFEST).open("w", encoding="utf-8") as stream:
+        json.dump({"format": _FORMAT, **asdict(manifest)}, stream, indent=1)
+        stream.flush()
+        os.fsync(stream.fileno())
+    _sync_folder(folder)
+
+
+def read_manifest(text: str | bytes) -> Manifest:
+    """Raises ValueError with the reason where it is none."""
+    try:
+        told = json.loads(text)
+        if told["format"] != _FORMAT:
+            raise ValueError(f"it has format {told['format']!r}, and this release reads {_FORMAT}")
+        files = {str(name): FileRecord(int(file["bytes"]), file["sha256"]) for name, file in told["files"].items()}
+        return Manifest(int(told["step"]), int(told["run"]), files)
+    except (KeyError, TypeError, AttributeError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise ValueError("it is no manifest") from error
+
+
+def manifest_of(folder: Path) -> Manifest:
+    """Raises ValueError where the folder is no whole checkpoint by its manifest alone."""
+    try:
+        manifest = read_manifest((folder / MANIFEST).read_bytes())
+    except OSError as error:
+        raise ValueError(f"{MANIFEST}: {error.strerror}") from error
+    except ValueError as error:
+        raise ValueError(f"{MANIFEST}: {error}") from error
+    if checkpoint_path(folder.parent, manifest.step).name != folder.name and step_of(folder.name) is not None:
+        raise ValueError(f"{MANIFEST}: it is of step {manifest.step}")
+    return manifest
+
+
+def damage(folder: Path, manifest: Manifest, part: int = 0, parts: int = 1) -> str | None:
+    """What is wrong with the files in ``folder``, or None. Reads every ``parts``-th file, from number ``part`` on."""
+    for name in sorted(manifest.files)[part::parts]:
+        try:
+            found = record_of(folder / name)
+        except OSError as error:
+            return f"{name}: {error.strerror}"
+        wanted = manifest.files[name]
+        if found.bytes != wanted.bytes:
+            return f"{name} has {found.bytes} bytes instead of {wanted.bytes}"
+        if found != wanted:
+            return f"{name} has another checksum than {MANIFEST}"
+    return None
+
+
+def found_in(directory: Path) -> tuple[dict[int, int], dict[int, str]]:
+    """The steps that have a checkpoint with the run that wrote each, and those that have none that can be read, with the
+    reason. Files are not looked at: that is :func:`damage`."""
+    runs: dict[int, int] = {}
+    broken: dict[int, str] = {}
+    for step, path in steps_in(directory).items():
+        try:
+            runs[step] = manifest_of(path).run
+        except ValueError as error:
+            broken[step] = str(error)
+    return runs, broken
+
+
+def steps_in(directory: Path) -> dict[int, Path]:
+    """The folders by their step, in rising order; one that is still being written has another name."""
     if not directory.is_dir():
-        return []
-    names = (PATTERN.fullmatch(entry.name) for entry in directory.iterdir())
-    return sorted(int(name[1]) for name in names if name)
+        return {}
+    named = ((step_of(entry.name), entry) for entry in directory.iterdir() if entry.is_dir())
+    return dict(sorted((step, entry) for step, entry in named if step is not None))
 
 
-def newest_common(steps_of_ranks: Sequence[Sequence[int]]) -> int | None:
-    """The newest step that every rank has, or None."""
-    common = set.intersection(*(set(steps) for steps in steps_of_ranks))
-    return max(common, default=None)
+def put_in_place(unfinished: Path, final: Path) -> None:
+    """Give a whole checkpoint its name. One that is there under this name, from an earlier run, is replaced."""
+    _sync_folder(unfinished)
+    if final.exists():
+        remove(final)
+    unfinished.rename(final)
+    _sync_folder(final.parent)
 
 
-def surplus(steps: Sequence[int], keep: int) -> list[int]:
-    """The steps that are not among the newest ``keep``."""
-    return sorted(steps)[:-keep]
+def set_aside(path: Path) -> Path:
+    """Keep a damaged checkpoint for whoever wants to know why, under a name that nothing resumes from."""
+    aside = path.with_name(f"{path.name}.damaged")
+    shutil.rmtree(aside, ignore_errors=True)
+    return path.rename(aside)
+
+
+def remove(path: Path) -> None:
+    """Hidden first, so that a half-removed checkpoint is never taken for a whole one."""
+    hidden = path.with_name(f".{path.name}.removed")
+    shutil.rmtree(hidden, ignore_errors=True)
+    path.rename(hidden)
+    shutil.rmtree(hidden)
+
+
+def surplus(steps: Sequence[int], retention: Retention) -> list[int]:
+    """The steps that need not be kept."""
+    old = sorted(steps)[: -retention.newest]
+    return [step for step in old if not (retention.every and step % retention.every == 0)]
+
+
+def remove_surplus(directory: Path, retention: Retention, spared: int | None = None) -> None:
+    """Remove what need not be kept, but not step ``spared``; and what was set aside as damaged before all that stays."""
+    steps = list(steps_in(directory))
+    for step in surplus(steps, retention):
+        if step != spared:
+            remove(checkpoint_path(directory, step))
+    for aside in directory.glob("step-*.damaged"):
+        if aside.name < checkpoint_path(directory, max(steps, default=0)).name:
+            shutil.rmtree(aside)
+
+
+def remove_unfinished(directory: Path) -> list[str]:
+    """Remove what earlier runs never finished; returns the names of the checkpoints."""
+    for mark in directory.glob(f"{MARK}*"):
+        mark.unlink(missing_ok=True)
+    left = sorted(directory.glob(".step-*"))
+    for path in left:
+        shutil.rmtree(path)
+    return [path.name for path in left]
+
+
+def _sync_folder(folder: Path) -> None:
+    """A name is on the disk only when its folder is."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""Writing checkpoints: every node its own full copy, whole or not at all."""
+"""Checkpoints of your own Lightning code on Gaudi: one file, whole or not at all. The trainer has its own (checkpoint_*.py)."""
 
 from __future__ import annotations
 
@@ -9,13 +9,9 @@ import socket
 from pathlib import Path
 from typing import Any
 
-import lightning.pytorch as lightning
 import torch
 from lightning.fabric.utilities import move_data_to_device
 from lightning.pytorch.plugins.io import TorchCheckpointIO
-
-from gaudi3_scale.checkpoint_files import available_steps, checkpoint_path, surplus
-from gaudi3_scale.json_lines import WriteLine
 
 
 class WholeFileIO(TorchCheckpointIO):
@@ -36,39 +32,6 @@ class WholeFileIO(TorchCheckpointIO):
             stream.flush()
             os.fsync(stream.fileno())
         unfinished.replace(path)
-
-
-class NodeCheckpoints(lightning.Callback):
-    """Saves every ``every`` steps and at the end, and keeps the newest ``keep`` in ``directory`` on each node."""
-
-    def __init__(self, directory: Path, every: int, keep: int, local_rank: int, write: WriteLine) -> None:
-        self._directory = directory
-        self._every = every
-        self._keep = keep
-        self._local_rank = local_rank
-        self._write = write
-        self._saved = 0
-
-    def on_train_start(self, trainer: lightning.Trainer, *_: object) -> None:
-        self._saved = trainer.global_step
-        if self._local_rank == 0 and self._directory.is_dir():
-            for unfinished in self._directory.glob(f".*.{_writer()}*"):
-                unfinished.unlink()
-
-    def on_train_batch_end(self, trainer: lightning.Trainer, *_: object) -> None:
-        step = trainer.global_step
-        if step != self._saved and (step % self._every == 0 or step == trainer.max_steps):
-            self._save(trainer, step)
-
-    def _save(self, trainer: lightning.Trainer, step: int) -> None:
-        path = checkpoint_path(self._directory, step)
-        trainer.save_checkpoint(path)
-        self._saved = step
-        if self._local_rank == 0:
-            for old in surplus(available_steps(self._directory), self._keep):
-                # On a shared file system another node may have been faster.
-                checkpoint_path(self._directory, old).unlink(missing_ok=True)
-        self._write("checkpoint", step=step, path=str(path))
 
 
 def _writer() -> str:

@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 from typing import Sequence
 
+from gaudi3_scale.bucket_url import s3_url
 from gaudi3_scale.core.errors import GaudiError
 from gaudi3_scale.options import ArgumentParser, not_negative, not_negative_real, positive, positive_real
 
@@ -51,6 +52,7 @@ def _parser() -> ArgumentParser:
     _add_training(parser.add_argument_group("training"))
     _add_ranks(parser.add_argument_group("ranks and memory"))
     _add_files(parser.add_argument_group("files"))
+    _add_checkpoints(parser.add_argument_group("checkpoints"))
     return parser
 
 
@@ -147,10 +149,19 @@ def _add_files(files: argparse._ArgumentGroup) -> None:
         help="file that gets the metric lines (default: $GAUDI3_SCALE_METRICS, else standard output)",
     )
     files.add_argument("--metrics-every", type=positive, default=10, help="steps a line (default: %(default)s)")
-    files.add_argument("--checkpoint-every", type=positive, default=100, help="steps (default: %(default)s)")
-    files.add_argument("--checkpoints-kept", type=positive, default=2, help="newest ones (default: %(default)s)")
-    files.add_argument(
+
+
+def _add_checkpoints(checkpoints: argparse._ArgumentGroup) -> None:
+    checkpoints.add_argument("--checkpoint-every", type=positive, default=100, help="steps (default: %(default)s)")
+    checkpoints.add_argument("--checkpoints-kept", type=positive, default=2, help="newest ones (default: %(default)s)")
+    checkpoints.add_argument(
+        "--checkpoints-kept-every", type=positive, default=0, help="also keep those at multiples of so many steps"
+    )
+    checkpoints.add_argument(
         "--resume", default=AUTO, metavar="auto|never|PATH", help="checkpoint to go on from (default: %(default)s)"
+    )
+    checkpoints.add_argument(
+        "--upload", type=s3_url, metavar="s3://BUCKET/PREFIX", help="S3-compatible storage that gets a copy"
     )
 
 

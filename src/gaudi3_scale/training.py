@@ -8,14 +8,14 @@ import argparse
 import logging
 import os
 import warnings
-from pathlib import Path
 from typing import Sequence
 
 import lightning.pytorch as lightning
 import torch
 from lightning.fabric.utilities.warnings import PossibleUserWarning
 
-from gaudi3_scale.checkpoints import NodeCheckpoints
+from gaudi3_scale.checkpoint_callback import Checkpoints
+from gaudi3_scale.checkpoint_job import checkpoints_of_job
 from gaudi3_scale.devices import choose_device, compile_backend, local_device
 from gaudi3_scale.global_batch import passes_of_step
 from gaudi3_scale.json_lines import WriteLine, line_writer, no_line
@@ -23,10 +23,9 @@ from gaudi3_scale.language_model_task import LanguageModelTask, Reading
 from gaudi3_scale.measured_workers import measured_workers
 from gaudi3_scale.metrics import MetricLines
 from gaudi3_scale.ranks import Ranks, join, ranks_from
-from gaudi3_scale.resume import resume_from
 from gaudi3_scale.schedules import Schedule
+from gaudi3_scale.seeded_batches import SeededBatches
 from gaudi3_scale.sharding import FSDP2
-from gaudi3_scale.stop_at_once import StopAtOnce
 from gaudi3_scale.strategies import trainer_parts
 from gaudi3_scale.training_data import TrainingData, open_data, require_same_data
 from gaudi3_scale.training_model import TrainingModel, build_model
@@ -48,7 +47,8 @@ def run(options: argparse.Namespace, callbacks: Sequence[lightning.Callback] = (
     device = local_device(kind, ranks.local_rank)
     join(ranks, device)
     require_same_data(data, device)
-    checkpoint, start = resume_from(options.resume, options.job_dir / "checkpoints", device)
+    checkpoints = checkpoints_of_job(options, ranks, write)
+    start = checkpoints.start
     write(
         "start",
         step=start,
@@ -67,9 +67,10 @@ def run(options: argparse.Namespace, callbacks: Sequence[lightning.Callback] = (
     )
     if start >= options.max_steps:
         write("end", step=start, max_steps=options.max_steps, message="already at --max-steps: nothing to train")
-        return
-    task = _task(options, ranks, data, model, write)
-    _train(options, ranks, device, task, passes, checkpoint, start, write, callbacks)
+    else:
+        task = _task(options, ranks, data, model, write)
+        _train(options, ranks, device, task, passes, checkpoints, write, callbacks)
+    checkpoints.finish_upload()
 
 
 def _task(
@@ -87,8 +88,7 @@ def _train(
     device: torch.device,
     task: LanguageModelTask,
     passes: int,
-    checkpoint: Path | None,
-    start: int,
+    checkpoints: Checkpoints,
     write: WriteLine,
     callbacks: Sequence[lightning.Callback],
 ) -> None:
@@ -97,17 +97,14 @@ def _train(
         task.model.compile(backend=compile_backend(device.type))
     tokens_per_step = options.batch_size * options.sequence_length * passes * ranks.world_size
     metrics = MetricLines(options.metrics_every, options.max_steps, tokens_per_step, write)
-    checkpoints = NodeCheckpoints(
-        options.job_dir / "checkpoints", options.checkpoint_every, options.checkpoints_kept, ranks.local_rank, write
-    )
     precision = options.precision or ("fp32" if device.type == "cpu" else "bf16")
     trainer = lightning.Trainer(
         **trainer_parts(device, precision, ranks, options.sharding, options.gradient_compression),
         max_epochs=-1,
-        max_steps=min(options.max_steps, start + (options.stop_after_steps or options.max_steps)),
+        max_steps=min(options.max_steps, checkpoints.start + (options.stop_after_steps or options.max_steps)),
         accumulate_grad_batches=passes,
         gradient_clip_val=options.clip or None,
-        callbacks=[StopAtOnce(), metrics, checkpoints, *callbacks],
+        callbacks=[SeededBatches(options.seed, ranks.rank), metrics, checkpoints, *callbacks],
         default_root_dir=options.job_dir,
         limit_val_batches=options.validation_batches,
         num_sanity_val_steps=0,
@@ -116,8 +113,11 @@ def _train(
         enable_progress_bar=False,
         enable_model_summary=False,
     )
-    trainer.fit(task, ckpt_path=checkpoint, weights_only=True)
+    trainer.fit(task)
     step = trainer.global_step
+    if checkpoints.stopped:
+        write("stopped", step=step, max_steps=options.max_steps, reason="SIGTERM")
+        return
     validation = trainer.validate(task, verbose=False)
     write(
         "end",

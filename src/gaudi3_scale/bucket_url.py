@@ -1,0 +1,27 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""A place in S3-compatible storage, as it is written on a command line."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import re
+
+_URL = re.compile(r"s3://([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:/(.*?))?/*")
+
+
+def s3_url(text: str) -> str:
+    """``s3://bucket/prefix``, for argparse; what is wrong is told before anything is imported that takes seconds."""
+    if not _URL.fullmatch(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no place in S3; write it as s3://bucket/prefix")
+    if importlib.util.find_spec("boto3") is None:
+        raise argparse.ArgumentTypeError("boto3 is not in this Python; install gaudi3-scale[s3] into it")
+    return text
+
+
+def split(url: str) -> tuple[str, str]:
+    """The bucket, and what every key begins with."""
+    found = _URL.fullmatch(url)
+    assert found, url
+    return found[1], f"{found[2]}/" if found[2] else ""
