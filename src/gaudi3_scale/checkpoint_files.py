@@ -3,7 +3,7 @@
 """A directory of checkpoints: which are whole, what is wrong with one, which are surplus.
 
 A checkpoint is a folder ``step-00000100`` with the files of torch.distributed.checkpoint and, written last,
-``manifest.json`` with the size and the SHA-256 of each. It is written under a hidden name, and renamed when all is there.
+``manifest.json`` with the size and the SHA-256 of each. It grows under a hidden name, and is renamed when all is there.
 """
 
 from __future__ import annotations
@@ -127,8 +127,8 @@ def damage(folder: Path, manifest: Manifest, part: int = 0, parts: int = 1) -> s
 
 
 def found_in(directory: Path) -> tuple[dict[int, int], dict[int, str]]:
-    """The steps that have a checkpoint with the run that wrote each, and those that have none that can be read, with the
-    reason. Files are not looked at: that is :func:`damage`."""
+    """The steps that have a checkpoint with the run that wrote each, and those that have none that can be read with the
+    reason. The manifests alone are read: for the files there is :func:`damage`."""
     runs: dict[int, int] = {}
     broken: dict[int, str] = {}
     for step, path in steps_in(directory).items():
@@ -178,13 +178,14 @@ def surplus(steps: Sequence[int], retention: Retention) -> list[int]:
 
 
 def remove_surplus(directory: Path, retention: Retention, spared: int | None = None) -> None:
-    """Remove what need not be kept, but not step ``spared``; and what was set aside as damaged before all that stays."""
+    """Remove what need not be kept, but not step ``spared``; and what was set aside as damaged before the newest ones."""
     steps = list(steps_in(directory))
+    oldest = min(steps[-retention.newest :], default=0)
     for step in surplus(steps, retention):
         if step != spared:
             remove(checkpoint_path(directory, step))
     for aside in directory.glob("step-*.damaged"):
-        if aside.name < checkpoint_path(directory, max(steps, default=0)).name:
+        if aside.name < checkpoint_path(directory, oldest).name:
             shutil.rmtree(aside)
 
 

@@ -29,8 +29,8 @@ Chunk = Union[bytes, memoryview]
 def spread(
     source: int, receivers: Sequence[int], folder: Path | None, manifest: Manifest, directory: Path
 ) -> str | None:
-    """Collective of all ranks: ``source`` sends the checkpoint in ``folder``, each of ``receivers`` puts it into its own
-    ``directory``. Returns what went wrong on this rank, or None."""
+    """Collective of all ranks: ``source`` sends the checkpoint in ``folder``, each of ``receivers`` puts it into its
+    own ``directory``. Returns what went wrong on this rank, or None."""
     group = torch.distributed.new_group([source, *receivers], backend="gloo")
     rank = torch.distributed.get_rank()
     if rank == source and folder is not None:

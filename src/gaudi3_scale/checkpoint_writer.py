@@ -32,9 +32,9 @@ METADATA = ".metadata"
 class WholeCheckpointWriter(FileSystemWriter):
     """Writes step after step into ``directory``: give :attr:`step` a new value, then save to :attr:`unfinished`.
 
-    Each rank works out the checksums of its own files, at the same time as the others. The first rank of the process group
-    gets them with what FileSystemWriter tells it anyway, writes the manifest, renames the folder, and removes what
-    ``retention`` does not keep: nothing older goes before the new one is whole.
+    Each rank works out the checksums of its own files, at the same time as the others. The first rank of the process
+    group gets them with what FileSystemWriter tells it anyway, writes the manifest, renames the folder, and removes
+    what ``retention`` does not keep: nothing older goes before the new one is whole.
 
     Copies in host memory are pinned and used again where there is CUDA; elsewhere they are made anew for each save.
     """

@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""Checkpoints of your own Lightning code on Gaudi: one file, whole or not at all. The trainer has its own (checkpoint_*.py)."""
+"""Checkpoints of your own Lightning code on Gaudi: one file, whole or not at all. The trainer's are checkpoint_*.py."""
 
 from __future__ import annotations
 

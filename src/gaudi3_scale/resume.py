@@ -52,9 +52,9 @@ class Resume:
 def resume_from(choice: str, place: Place, bucket: Bucket | None = None) -> Resume:
     """The checkpoint meant by ``--resume`` (``auto``, ``never`` or a folder). Collective: every rank calls it.
 
-    ``auto`` is the newest step of which any directory, or the bucket, has a whole copy whose checksums are right. Raises
-    GaudiError, on every rank alike, where going on or beginning anew would leave newer checkpoints behind, which a later
-    ``auto`` would mistake for this job's.
+    ``auto`` is the newest step of which any directory, or the bucket, has a whole copy whose checksums are right.
+    Raises GaudiError, on every rank alike, where going on or beginning anew would leave newer checkpoints behind, which
+    a later ``auto`` would mistake for this job's.
     """
     run = place.gather(secrets.randbelow(RUNS))[0]
     if place.leads:
@@ -79,8 +79,8 @@ def resume_from(choice: str, place: Place, bucket: Bucket | None = None) -> Resu
             return Resume(checkpoint_path(place.directory, step), step, run, left_out)
     if left_out:
         raise GaudiError(
-            f"--resume auto: no checkpoint in {place.directory} is whole: step {left_out[0].step}: {left_out[0].message}; "
-            "begin in another --job-dir."
+            f"--resume auto: no checkpoint in {place.directory} is whole: step {left_out[0].step}: "
+            f"{left_out[0].message}; begin in another --job-dir."
         )
     return Resume(None, 0, run)
 
@@ -158,7 +158,8 @@ def _named(path: Path, place: Place, run: int) -> Resume:
     newest = max(_everyones_steps(place), default=0)
     if newest > wanted.step:
         raise GaudiError(
-            f"--resume {path}: {place.directory} already holds step {newest}; move it away, or choose another --job-dir."
+            f"--resume {path}: {place.directory} already holds step {newest}; move it away, or choose another "
+            "--job-dir."
         )
     if all(manifest == wanted for manifest, _ in told):
         return Resume(path, wanted.step, run)
@@ -204,8 +205,8 @@ def _steps_in_bucket(choice: str, place: Place, bucket: Bucket | None, some_loca
         return told
     if choice == "auto" and not some_local:
         raise GaudiError(
-            f"--upload {bucket.url}: it does not say whether it holds a checkpoint to go on from ({told}); correct it or wait "
-            "until it answers, or begin anew with --resume never."
+            f"--upload {bucket.url}: it does not say whether it holds a checkpoint to go on from ({told}); correct it or "
+            "wait until it answers, or begin anew with --resume never."
         )
     return []
 
@@ -223,6 +224,6 @@ def _refuse_files_of_old(choice: str, place: Place) -> None:
     told = next((names for names in place.gather(old) if names), None)
     if told:
         raise GaudiError(
-            f"--resume {choice}: {place.directory / told[-1]} was written by an older release, and this one cannot go on "
-            "from it; finish that job with the older one, or choose another --job-dir."
+            f"--resume {choice}: {place.directory / told[-1]} was written by an older release, and this one cannot go "
+            "on from it; finish that job with the older one, or choose another --job-dir."
         )

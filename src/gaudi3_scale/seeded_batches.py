@@ -17,8 +17,8 @@ from gaudi3_scale.devices import hpu_module
 class SeededBatches(lightning.Callback):
     """Seeds PyTorch, Python and NumPy before each batch from the job's seed, the step, the batch and the rank alone.
 
-    So nothing of it belongs into a checkpoint: dropout after step 100 is the same for a rank that was there before and for
-    one on a spare node that took its place.
+    So nothing of it belongs into a checkpoint: dropout after step 100 is the same for a rank that was there before and
+    for one on a spare node that took its place.
     """
 
     def __init__(self, seed: int, rank: int) -> None:

@@ -13,8 +13,8 @@ import lightning.pytorch as lightning
 import torch
 
 SAME_SIGNAL_SECONDS = 5.0
-"""Within so long a SIGTERM is the same one again: systemd and Slurm send it to every process of a job, and torchrun, which
-gets it as well, passes it on to its ranks."""
+"""Within so long a SIGTERM is the same one again: systemd and Slurm send it to every process of a job, and torchrun,
+which gets it as well, passes it on to its ranks."""
 
 
 class StopSignal:

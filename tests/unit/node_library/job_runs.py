@@ -6,9 +6,12 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
+from typing import Callable
 
 BRIDGE = Path(__file__).parent / "bridge_stand_in"
 """The folder of the package that stands in for habana_frameworks."""
@@ -47,3 +50,25 @@ def end_of(process: subprocess.Popen, timeout: float = 120) -> tuple[int, str]:
     finally:
         process.kill()
     return process.returncode, output
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
+
+
+def wait_until(true: Callable[[], object], process: subprocess.Popen, seconds: float = 120) -> None:
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert process.poll() is None, "it ended before"
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def ranks_of(agent: subprocess.Popen) -> list[int]:
+    """The process ids of a torchrun's ranks, by their number."""
+    children = map(int, Path(f"/proc/{agent.pid}/task/{agent.pid}/children").read_text().split())
+    variables = {child: Path(f"/proc/{child}/environ").read_bytes().split(b"\0") for child in children}
+    numbers = {int(one[5:]): child for child, all_ in variables.items() for one in all_ if one.startswith(b"RANK=")}
+    return [numbers[rank] for rank in sorted(numbers)]

@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 import json
-import signal
-import socket
-import time
 from pathlib import Path
 
 import pytest
+
 from gaudi3_scale.core.errors import GaudiError
-
 from gaudi3_scale.ranks import Ranks, ranks_from
-from job_runs import SMALL_MODEL, end_of, losses, read_lines, torchrun
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
+from job_runs import end_of, torchrun
 
 
 def errors(directory: Path) -> list[str]:
@@ -60,47 +51,3 @@ def test_a_wrong_option_is_in_the_error_file_too(tmp_path):
     assert errors(tmp_path / "ranks") == [f"GaudiError: {sentence}"]
     (stderr,) = (tmp_path / "ranks").rglob("stderr.log")
     assert stderr.read_text() == f"gaudi3_scale.train: {sentence}\n"
-
-
-def train_on_two_nodes(tmp_path: Path, *options: object) -> list[int]:
-    port = free_port()
-    command = ["-m", "gaudi3_scale.train", "--device", "cpu", *SMALL_MODEL, "--metrics-every", 1, *options]
-    folders = [tmp_path / name for name in ("first", "second")]
-    nodes = [torchrun(each, *command, ranks=1, node=i, nodes=2, port=port) for i, each in enumerate(folders)]
-    return [end_of(node)[0] for node in nodes]
-
-
-def test_every_node_keeps_its_own_checkpoint_and_resumes_from_what_all_have(text, tmp_path):
-    first, second = tmp_path / "first", tmp_path / "second"
-    plan = ["--text", text, "--checkpoint-every", 2, "--checkpoints-kept", 3]
-    assert train_on_two_nodes(tmp_path, *plan, "--max-steps", 5) == [0, 0]
-    names = ["step-00000002.ckpt", "step-00000004.ckpt", "step-00000005.ckpt"]
-    for node in (first, second):
-        assert sorted(path.name for path in (node / "checkpoints").iterdir()) == names
-    assert not (second / "metrics.jsonl").exists()
-    before = losses(read_lines(first / "metrics.jsonl"))
-
-    (second / "checkpoints" / names[2]).rename(second / "checkpoints" / ".step-00000005.ckpt.second-1")
-    assert train_on_two_nodes(tmp_path, *plan, "--max-steps", 6) == [0, 0]
-    resumed = [line for line in read_lines(first / "metrics.jsonl") if line["kind"] == "start"][1]
-    assert (resumed["resumed_from"], resumed["world_size"], resumed["nodes"]) == (4, 2, 2)
-    assert losses(read_lines(first / "metrics.jsonl"))[5] == pytest.approx(before[5], rel=0.01)
-
-
-def test_a_job_that_is_told_to_stop_ends_soon_and_goes_on_later(text, tmp_path):
-    command = ["-m", "gaudi3_scale.train", "--text", text, "--device", "cpu", *SMALL_MODEL]
-    often = ["--metrics-every", 1, "--checkpoint-every", 5]
-    job = torchrun(tmp_path, *command, *often, "--max-steps", 100000)
-    metrics = tmp_path / "metrics.jsonl"
-    deadline = time.monotonic() + 90
-    while not any(line["kind"] == "checkpoint" for line in read_lines(metrics)):
-        assert time.monotonic() < deadline, job.poll()
-        time.sleep(0.1)
-    asked = time.monotonic()
-    job.send_signal(signal.SIGTERM)
-    end_of(job)
-    assert time.monotonic() - asked < 25  # torchrun would kill after 30
-    newest = max(line["step"] for line in read_lines(metrics) if line["kind"] == "checkpoint")
-    status, output = end_of(torchrun(tmp_path, *command, *often, "--max-steps", newest + 2))
-    assert status == 0, output
-    assert read_lines(metrics)[-1]["step"] == newest + 2

@@ -4,10 +4,14 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
 import torch
 from gaudi3_scale.core.errors import GaudiError
+from torch.distributed.checkpoint.format_utils import dcp_to_torch_save
 
+from gaudi3_scale.checkpoint_files import steps_in
 from job_runs import losses
 
 PLAN = ["--max-steps", 12, "--checkpoint-every", 4, "--learning-rate", 0.01, "--warmup-steps", 2, "--accumulate", 2]
@@ -50,22 +54,24 @@ def test_a_line_covers_all_steps_since_the_last(train_here):
     assert some[6] == pytest.approx((each[4] + each[5] + each[6]) / 3, rel=1e-6)
 
 
-def test_the_newest_checkpoints_are_kept_and_unfinished_ones_cleared(train_here, tmp_path):
-    import socket
-
+def test_what_is_kept_and_unfinished_ones_cleared(train_here, tmp_path, caplog):
     folder = tmp_path / "job" / "checkpoints"
-    folder.mkdir(parents=True)
-    (folder / f".step-00000002.ckpt.{socket.gethostname()}-1").write_bytes(b"half")
-    train_here("--max-steps", 7, "--checkpoint-every", 2, "--checkpoints-kept", 2)
-    assert sorted(path.name for path in folder.iterdir()) == ["step-00000006.ckpt", "step-00000007.ckpt"]
+    (folder / ".step-00000002.77").mkdir(parents=True)
+    train_here("--max-steps", 9, "--checkpoint-every", 1, "--checkpoints-kept", 2, "--checkpoints-kept-every", 3)
+    assert list(steps_in(folder)) == [3, 6, 8, 9]
+    assert len(list(folder.iterdir())) == 4
+    assert f"{folder}/.step-00000002.77 was never finished; removed." in caplog.text
 
 
 def test_a_checkpoint_needs_no_code_of_ours_to_be_read(train_here, tmp_path):
     train_here("--max-steps", 2)
-    checkpoint = torch.load(tmp_path / "job" / "checkpoints" / "step-00000002.ckpt", weights_only=True)
-    assert checkpoint["samples_seen"] == 16
-    assert checkpoint["model_shape"]["width"] == 32
-    assert checkpoint["state_dict"]["model.tokens.weight"].shape == (256, 32)
+    dcp_to_torch_save(tmp_path / "job" / "checkpoints" / "step-00000002", tmp_path / "one.pt")
+    checkpoint = torch.load(tmp_path / "one.pt", weights_only=True)
+    assert checkpoint["model"]["model.tokens.weight"].shape == (256, 32)
+    assert checkpoint["optimizer"]["model.tokens.weight"]["exp_avg"].shape == (256, 32)
+    progress = torch.load(io.BytesIO(checkpoint["progress"]), weights_only=True)
+    assert progress["module"]["samples_seen"] == 16
+    assert progress["module"]["model_shape"]["width"] == 32
 
 
 def test_a_finished_job_trains_no_further(train_here):
@@ -77,9 +83,12 @@ def test_a_finished_job_trains_no_further(train_here):
 
 def test_a_named_checkpoint_begins_another_job(train_here, tmp_path):
     train_here("--max-steps", 3, job="one")
-    path = tmp_path / "one" / "checkpoints" / "step-00000003.ckpt"
+    path = tmp_path / "one" / "checkpoints" / "step-00000003"
     lines = train_here("--max-steps", 4, "--resume", path, job="two")
     assert (lines[0]["resumed_from"], list(losses(lines))) == (3, [4])
+    (path / "__0_0.distcp").write_bytes(b"")
+    with pytest.raises(GaudiError, match=rf"^--resume {path}: damaged on rank 0: __0_0\.distcp has 0 bytes instead of"):
+        train_here("--max-steps", 4, "--resume", path, job="three")
 
 
 @pytest.mark.parametrize(
@@ -90,14 +99,37 @@ def test_a_named_checkpoint_begins_another_job(train_here, tmp_path):
             r"^--resume never: .*already holds step 3; move it away, or choose another --job-dir\.$",
         ),
         (["--width", 64], r"^--width 64: the checkpoint's model has 32; "),
-        (["--resume", "/nothing.ckpt"], r"^--resume /nothing\.ckpt: there is no such checkpoint for rank 0; "),
+        (["--resume", "/nothing"], r"^--resume /nothing: no rank has such a checkpoint; name a folder step-…\.$"),
     ],
 )
 def test_what_would_lose_or_mix_up_checkpoints_is_refused(train_here, tmp_path, options, sentence):
     train_here("--max-steps", 3)
     with pytest.raises(GaudiError, match=sentence):
         train_here("--max-steps", 6, *options)
-    assert [path.name for path in (tmp_path / "job" / "checkpoints").iterdir()] == ["step-00000003.ckpt"]
+    assert [path.name for path in (tmp_path / "job" / "checkpoints").iterdir()] == ["step-00000003"]
+
+
+def test_a_checkpoint_of_an_older_release_is_refused(train_here, tmp_path):
+    old = tmp_path / "job" / "checkpoints" / "step-00000400.ckpt"
+    old.parent.mkdir(parents=True)
+    old.touch()
+    with pytest.raises(GaudiError, match=rf"^--resume auto: {old} was written by an older release, and"):
+        train_here("--max-steps", 3)
+
+
+def test_where_no_checkpoint_could_be_written_nothing_begins(train_here, tmp_path):
+    (tmp_path / "job").mkdir()
+    (tmp_path / "job" / "checkpoints").touch()
+    with pytest.raises(GaudiError, match=r"^--job-dir: rank 0 cannot write checkpoints to .*: File exists; make it"):
+        train_here("--max-steps", 3)
+    assert not (tmp_path / "job" / "metrics.jsonl").read_text()
+
+
+def test_a_directory_with_damaged_checkpoints_alone_is_not_begun_anew(train_here, tmp_path):
+    train_here("--max-steps", 3)
+    (tmp_path / "job" / "checkpoints" / "step-00000003" / "manifest.json").unlink()
+    with pytest.raises(GaudiError, match=r"^--resume auto: no checkpoint in .* is whole: step 3: manifest\.json: No"):
+        train_here("--max-steps", 6)
 
 
 def test_too_little_text_is_refused(train_here):
