@@ -34,7 +34,7 @@ class Bucket:
         return sorted(step for step, names in self._files().items() if MANIFEST in names)
 
     def upload(self, folder: Path) -> int:
-        """Upload a whole checkpoint; returns its bytes. Raises OSError or ValueError where the folder went meanwhile."""
+        """Upload a whole checkpoint; returns its bytes. Raises OSError or ValueError where it went meanwhile."""
         manifest = manifest_of(folder)
         for name in [*sorted(manifest.files), MANIFEST]:
             # In this thread alone: a process that ends does not wait for threads of its own then.

@@ -178,7 +178,7 @@ def surplus(steps: Sequence[int], retention: Retention) -> list[int]:
 
 
 def remove_surplus(directory: Path, retention: Retention, spared: int | None = None) -> None:
-    """Remove what need not be kept, but not step ``spared``; and what was set aside as damaged before the newest ones."""
+    """Remove what need not be kept, but not step ``spared``; and damaged ones that are older than the newest."""
     steps = list(steps_in(directory))
     oldest = min(steps[-retention.newest :], default=0)
     for step in surplus(steps, retention):

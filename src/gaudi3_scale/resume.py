@@ -205,8 +205,8 @@ def _steps_in_bucket(choice: str, place: Place, bucket: Bucket | None, some_loca
         return told
     if choice == "auto" and not some_local:
         raise GaudiError(
-            f"--upload {bucket.url}: it does not say whether it holds a checkpoint to go on from ({told}); correct it or "
-            "wait until it answers, or begin anew with --resume never."
+            f"--upload {bucket.url}: it does not say whether it holds a checkpoint to go on from ({told}); correct it "
+            "or wait until it answers, or begin anew with --resume never."
         )
     return []
 

@@ -1,0 +1,198 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""What checkpoints cost a training, in the background and blocking, and what agreeing each step costs:
+``python -m benchmarks.checkpoints``.
+
+All in the same processes, turn by turn, so that whatever else the machine does slows all alike. A turn is so many steps
+of a DDP training; one with a checkpoint saves at its first step, by the trainer's own parts, and lasts until it is saved.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import torch
+from torch.distributed.checkpoint.state_dict import get_state_dict
+from torch.nn.parallel import DistributedDataParallel
+
+from gaudi3_scale.checkpoint_files import Retention
+from gaudi3_scale.checkpoint_place import Place, find_place
+from gaudi3_scale.checkpoint_saver import BackgroundSaver
+from gaudi3_scale.checkpoint_writer import WholeCheckpointWriter
+from gaudi3_scale.devices import choose_device, local_device, synchronize
+from gaudi3_scale.optimizer import fused_adamw
+from gaudi3_scale.ranks import join, ranks_from, run_rank
+from gaudi3_scale.stop_together import Agreement
+
+MODES = ("none", "background", "blocking")
+MOST_FOR_AGREEING = 0.01
+MOST_OF_BLOCKING = 0.5
+
+
+class Training:
+    """Steps of a data parallel training, with and without what is measured."""
+
+    def __init__(self, place: Place, device: torch.device, width: int, layers: int) -> None:
+        torch.manual_seed(0)
+        self._place = place
+        self._device = device
+        plain = torch.nn.Sequential(*(_block(width) for _ in range(layers))).to(device)
+        self._model = DistributedDataParallel(plain, gradient_as_bucket_view=True)
+        self._optimizer = fused_adamw(self._model.parameters())
+        self._batch = torch.randn(32, width, device=device)
+        writer = WholeCheckpointWriter(place.directory, 1, Retention(1), lambda: None)
+        self._saver = BackgroundSaver(place, writer)
+        self._agreement = Agreement(place.everyone, questions=2)
+        self._number = 0
+        self.bytes = 0
+
+    def step(self) -> None:
+        self._model(self._batch).square().mean().backward()
+        self._optimizer.step()
+        self._optimizer.zero_grad(set_to_none=True)
+
+    def turn(self, mode: str, steps: int) -> float:
+        """Seconds of so many steps, until the checkpoint is in place."""
+        self._meet()
+        began = time.perf_counter()
+        for number in range(steps):
+            self.step()
+            if number == 0 and mode != "none":
+                self._save()
+                if mode == "blocking":
+                    self._saved()
+        synchronize(self._device)
+        self._saved()
+        return time.perf_counter() - began
+
+    def agreeing(self, steps: int, agree: bool) -> float:
+        """Seconds a step, the ranks agreeing after each or not."""
+        self._meet()
+        began = time.perf_counter()
+        for _ in range(steps):
+            self.step()
+            if agree:
+                self._agreement.after_step(0, 0)
+        synchronize(self._device)
+        self._agreement.last()
+        return (time.perf_counter() - began) / steps
+
+    def _save(self) -> None:
+        self._number += 1
+        model, optimizer = get_state_dict(self._model, self._optimizer)
+        self._saver.begin(self._number, {"model": model, "optimizer": optimizer["state"]})
+
+    def _saved(self) -> None:
+        saved = self._saver.ended(wait=True)
+        if saved:
+            assert saved.failure is None, saved.failure
+            self.bytes = saved.bytes
+
+    def _meet(self) -> None:
+        synchronize(self._device)
+        torch.distributed.barrier()
+
+
+def _block(width: int) -> torch.nn.Module:
+    return torch.nn.Sequential(torch.nn.Linear(width, width), torch.nn.GELU())
+
+
+def measure(arguments: argparse.Namespace) -> dict[str, object]:
+    """Medians over the turns, on each rank of its own."""
+    ranks = ranks_from(os.environ)
+    device = local_device(choose_device(arguments.device), ranks.local_rank)
+    join(ranks, device)
+    place = find_place(arguments.directory, ranks)
+    training = Training(place, device, arguments.width, arguments.layers)
+    for mode in MODES:
+        training.turn(mode, 2)
+    turns = [{mode: training.turn(mode, arguments.steps) for mode in MODES} for _ in range(arguments.turns)]
+    many = arguments.steps * 4
+    agreeing = [[training.agreeing(many, agree) for agree in (False, True)] for _ in range(arguments.turns)]
+    return {
+        "ranks": ranks.world_size,
+        "device": device.type,
+        "megabytes": training.bytes / 1e6,
+        "steps": arguments.steps,
+        "seconds": {mode: statistics.median(turn[mode] for turn in turns) for mode in MODES},
+        "lost": {
+            mode: statistics.median(1 - turn["none"] / turn[mode] for turn in turns)
+            for mode in ("background", "blocking")
+        },
+        "milliseconds_a_step": statistics.median(without for without, _ in agreeing) * 1e3,
+        "agreeing_milliseconds": statistics.median(with_it - without for without, with_it in agreeing) * 1e3,
+        "agreeing_share": statistics.median(with_it / without - 1 for without, with_it in agreeing),
+    }
+
+
+def show(found: dict) -> None:
+    print(
+        f"{found['ranks']} ranks on {found['device']}, a checkpoint of {found['megabytes']:.0f} MB every "
+        f"{found['steps']} steps of {found['milliseconds_a_step']:.1f} ms"
+    )
+    for mode in ("background", "blocking"):
+        print(f"  {mode:12} {found['seconds'][mode]:7.2f} s a turn, {found['lost'][mode]:6.1%} of its time lost")
+    print(
+        f"  agreeing     {found['agreeing_milliseconds']:7.3f} ms a step, {found['agreeing_share']:6.2%} of its time lost"
+    )
+
+
+def goals(found: dict) -> list[tuple[str, float, float]]:
+    """What is held, its figure, and the most that it may be."""
+    lost = found["lost"]
+    return [
+        (
+            "time lost in the background, as a part of what blocking loses",
+            lost["background"] / lost["blocking"],
+            MOST_OF_BLOCKING,
+        ),
+        ("time lost by agreeing after each step, as a part of the step", found["agreeing_share"], MOST_FOR_AGREEING),
+    ]
+
+
+def main() -> int:
+    """Start the ranks, print the figures; returns the number of goals that are not held."""
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("--ranks", type=int, default=2)
+    options.add_argument("--device", default="auto")
+    options.add_argument("--layers", type=int, default=6)
+    options.add_argument("--width", type=int, default=768)
+    options.add_argument("--steps", type=int, default=20, help="of a turn: what lies between two checkpoints")
+    options.add_argument("--turns", type=int, default=5)
+    options.add_argument("--directory", type=Path, help="where checkpoints are written (default: a temporary one)")
+    options.add_argument("--result", type=Path, help="also write the figures here")
+    arguments = options.parse_args()
+    if "RANK" in os.environ:
+        run_rank("benchmarks.checkpoints", lambda _: _as_rank(arguments), [])
+        return 0
+    with tempfile.TemporaryDirectory() as directory:
+        result = arguments.result or Path(directory) / "result.json"
+        given = [*sys.argv[1:], "--result", str(result)]
+        if not arguments.directory:
+            given += ["--directory", f"{directory}/checkpoints"]
+        torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(arguments.ranks)]
+        subprocess.run([sys.executable, *torchrun, "-m", "benchmarks.checkpoints", *given], check=True)
+        found = json.loads(result.read_text())
+    show(found)
+    held = goals(found)
+    for text, figure, most in held:
+        print(f"{'held  ' if figure <= most else 'MISSED'} {text}: {figure:.3g}, at most {most:g}")
+    return sum(figure > most for _text, figure, most in held)
+
+
+def _as_rank(arguments: argparse.Namespace) -> None:
+    found = measure(arguments)
+    if torch.distributed.get_rank() == 0:
+        arguments.result.write_text(json.dumps(found, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
