@@ -79,6 +79,12 @@ def _parser() -> ArgumentParser:
         help="file that gets the metric lines (default: $GAUDI3_SCALE_METRICS, else standard output)",
     )
     files.add_argument("--metrics-every", type=positive, default=10, help="steps a line (default: %(default)s)")
+    files.add_argument(
+        "--loggers",
+        default="auto",
+        metavar="auto|none|NAME,NAME",
+        help="tensorboard, wandb (default: auto, those that are installed, and wandb with WANDB_API_KEY)",
+    )
     files.add_argument("--checkpoint-every", type=positive, default=100, help="steps (default: %(default)s)")
     files.add_argument("--checkpoints-kept", type=positive, default=2, help="newest ones (default: %(default)s)")
     files.add_argument(

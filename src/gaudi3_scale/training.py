@@ -21,9 +21,11 @@ from gaudi3_scale.devices import choose_device, compile_backend, local_device
 from gaudi3_scale.json_lines import WriteLine, line_writer, no_line
 from gaudi3_scale.language_model import ModelShape
 from gaudi3_scale.language_model_task import LanguageModelTask, Schedule
-from gaudi3_scale.metrics import MetricLines
-from gaudi3_scale.ranks import Ranks, gather_numbers, join, ranks_from
+from gaudi3_scale.loggers import choose_loggers, logged
+from gaudi3_scale.observation import Observation, observe
+from gaudi3_scale.ranks import Ranks, gather_numbers, join, node_names, ranks_from
 from gaudi3_scale.resume import resume_from
+from gaudi3_scale.run_facts import device_memory, peak_reader, run_facts
 from gaudi3_scale.stop_at_once import StopAtOnce
 from gaudi3_scale.strategies import trainer_parts
 from gaudi3_scale.text_dataset import VALIDATION_EVERY, TextWindows, read_text
@@ -40,11 +42,13 @@ def run(options: argparse.Namespace) -> None:
             f"--text: {len(text)} bytes give {len(windows)} windows of --sequence-length {options.sequence_length} and "
             f"{VALIDATION_EVERY} are needed; give more text or shorter windows."
         )
+    names = choose_loggers(options.loggers, os.environ)
     write = line_writer(options.metrics) if ranks.rank == 0 else no_line
     device = local_device(kind, ranks.local_rank)
     join(ranks, device)
     _require_same_text(text, device)
     checkpoint, start = resume_from(options.resume, options.job_dir / "checkpoints", device)
+    nodes, memory = node_names(ranks, device), device_memory(device)
     write(
         "start",
         step=start,
@@ -53,11 +57,22 @@ def run(options: argparse.Namespace) -> None:
         world_size=ranks.world_size,
         nodes=ranks.nodes,
         device=kind,
+        **run_facts(os.environ, nodes, memory),
     )
     if start >= options.max_steps:
         write("end", step=start, max_steps=options.max_steps, message="already at --max-steps: nothing to train")
         return
-    _train(options, ranks, device, windows, checkpoint, start, write)
+    with logged(write, names if ranks.rank == 0 else (), options.job_dir, start) as write_and_log:
+        observation = observe(
+            device,
+            write_and_log,
+            every=options.metrics_every,
+            max_steps=options.max_steps,
+            tokens_per_step=options.batch_size * options.sequence_length * options.accumulate * ranks.world_size,
+            nodes=nodes,
+            peak_bytes=peak_reader(memory),
+        )
+        _train(options, ranks, device, windows, checkpoint, start, write_and_log, observation)
 
 
 def _train(
@@ -68,6 +83,7 @@ def _train(
     checkpoint: Path | None,
     start: int,
     write: WriteLine,
+    observation: Observation,
 ) -> None:
     _quieten_lightning()
     torch.manual_seed(options.seed)
@@ -84,8 +100,6 @@ def _train(
     if options.compile:
         # In place: the names in a checkpoint stay those of the model that is not compiled.
         task.model.compile(backend=compile_backend(device.type))
-    tokens_per_step = options.batch_size * options.sequence_length * options.accumulate * ranks.world_size
-    metrics = MetricLines(options.metrics_every, options.max_steps, tokens_per_step, write)
     checkpoints = NodeCheckpoints(
         options.job_dir / "checkpoints", options.checkpoint_every, options.checkpoints_kept, ranks.local_rank, write
     )
@@ -95,7 +109,7 @@ def _train(
         max_steps=min(options.max_steps, start + (options.stop_after_steps or options.max_steps)),
         accumulate_grad_batches=options.accumulate,
         gradient_clip_val=options.clip or None,
-        callbacks=[StopAtOnce(), metrics, checkpoints],
+        **observation.trainer_parts(StopAtOnce(), checkpoints),
         default_root_dir=options.job_dir,
         limit_val_batches=options.validation_batches,
         num_sanity_val_steps=0,
@@ -111,10 +125,10 @@ def _train(
         "end",
         step=step,
         max_steps=options.max_steps,
-        first_loss=metrics.first_loss,
-        last_loss=metrics.last_loss,
+        first_loss=observation.metrics.first_loss,
+        last_loss=observation.metrics.last_loss,
         validation_loss=validation[0].get("validation_loss") if validation else None,
-        tokens_per_second=metrics.rate(),
+        tokens_per_second=observation.metrics.rate(),
     )
 
 
