@@ -29,7 +29,7 @@ def training_charts(runs: Sequence[Run]) -> list[dict[str, Any]]:
         _speed(means, restarts),
         _split(means, restarts),
         _memory(points, runs, restarts),
-        _line("Learning rate", "learning rate", _pairs(points, "lr"), restarts, y_from_zero=True),
+        _rate(points, restarts),
     ]
     return [chart for chart in charts if chart is not None]
 
@@ -47,6 +47,11 @@ def _line(
         "marks": list(marks),
         "y_from_zero": y_from_zero,
     }
+
+
+def _rate(points: Sequence[Run], restarts: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    pairs = [[x, 1e6 * y] for x, y in _pairs(points, "lr")]
+    return _line("Learning rate", "in millionths", pairs, restarts, y_from_zero=True)
 
 
 def _speed(points: Sequence[Run], restarts: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:

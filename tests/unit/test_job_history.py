@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_history import (
     current,
+    means,
     merge,
     read_history,
     split_runs,
@@ -80,6 +81,19 @@ def test_a_long_run_keeps_its_extremes_and_its_ends():
     assert 250 < len(kept) <= 600
     assert {1, 77_001, 30_001, 100_000} <= {point["step"] for point in kept}
     assert kept == sorted(kept, key=lambda point: point["step"])
+
+
+def test_speed_and_parts_are_averaged_over_stretches():
+    points = [
+        {"step": number, "tokens_per_second": float(number), "seconds": {"forward": 0.1 * number, "communication": None}}
+        for number in range(1, 101)
+    ]
+    assert means(points, 2) == [
+        {"step": 50, "tokens_per_second": 25.5, "seconds": {"forward": 2.55, "communication": None}},
+        {"step": 100, "tokens_per_second": 75.5, "seconds": {"forward": 7.55, "communication": None}},
+    ]
+    assert [mean["step"] for mean in means(points[:3], 120)] == [1, 2, 3]
+    assert means([], 120) == []
 
 
 def test_a_loss_that_is_none_does_not_stop_the_thinning():
