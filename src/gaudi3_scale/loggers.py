@@ -8,6 +8,7 @@ dropped, and the first exception is told and ends it.
 
 from __future__ import annotations
 
+import atexit
 import importlib.util
 import os
 import queue
@@ -16,7 +17,7 @@ import threading
 import time
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Callable, Iterator, Mapping, Sequence
+from typing import Any, Callable, Iterator, Mapping, NamedTuple, Sequence
 
 from gaudi3_scale.core.errors import GaudiError
 from gaudi3_scale.json_lines import WriteLine
@@ -26,11 +27,16 @@ NAMES = (TENSORBOARD, WANDB)
 KEY = "WANDB_API_KEY"
 # Lines that may wait for a logger, and the seconds that all of them get at the end for what is left.
 MOST_WAITING = 1000
-PATIENCE_S = 20.0
+PATIENCE_S = 15.0
 # Of a line, what is no curve.
 NO_CURVE = ("step", "max_steps", "time", "ends_at")
 
-Log = Callable[[Mapping[str, float], int], None]
+
+class Sink(NamedTuple):
+    """Where the numbers of a step go; ``finish`` writes what is left."""
+
+    log: Callable[[Mapping[str, float], int], None]
+    finish: Callable[[], None]
 
 
 def choose_loggers(wish: str, environment: Mapping[str, str]) -> tuple[str, ...]:
@@ -65,7 +71,7 @@ def logged(write: WriteLine, names: Sequence[str], job_dir: Path, start: int) ->
     At the end they get some seconds for what is left.
     """
     job = os.environ.get("GAUDI3_SCALE_JOB", job_dir.name)
-    makers: dict[str, Callable[[], Log]] = {
+    makers: dict[str, Callable[[], Sink]] = {
         TENSORBOARD: lambda: _tensorboard(job_dir, start),
         WANDB: lambda: _wandb(job_dir, job),
     }
@@ -82,8 +88,9 @@ def logged(write: WriteLine, names: Sequence[str], job_dir: Path, start: int) ->
         yield write_and_log
     finally:
         deadline = time.monotonic() + PATIENCE_S
-        for thread in threads:
-            thread.close(deadline)
+        if not all([thread.close(deadline) for thread in threads]):
+            # A library's own exit handler may wait long for its server. Handlers run from the last to the first.
+            atexit.register(_end_at_once)
 
 
 def numbers_of(fields: Mapping[str, Any]) -> dict[str, float]:
@@ -102,10 +109,11 @@ def numbers_of(fields: Mapping[str, Any]) -> dict[str, float]:
 class LoggerThread:
     """One logger behind a queue; ``make`` may take long and may fail."""
 
-    def __init__(self, name: str, make: Callable[[], Log]) -> None:
+    def __init__(self, name: str, make: Callable[[], Sink]) -> None:
         self._name = name
         self._make = make
         self._waiting: queue.Queue[tuple[Mapping[str, float], int] | None] = queue.Queue(MOST_WAITING)
+        self._finished = False
         # A daemon: a logger that waits for a server does not keep the process from its end.
         self._thread = threading.Thread(target=self._run, name=f"{name} logger", daemon=True)
         self._thread.start()
@@ -118,8 +126,8 @@ class LoggerThread:
             # The logger is behind, or has ended: the metric lines have it all.
             return
 
-    def close(self, deadline: float) -> None:
-        """Let it write what is left, until ``deadline`` (monotonic)."""
+    def close(self, deadline: float) -> bool:
+        """Let it write what is left, until ``deadline`` (monotonic); False where it could not."""
         if self._thread.is_alive():
             try:
                 self._waiting.put(None, timeout=max(0.0, deadline - time.monotonic()))
@@ -128,12 +136,15 @@ class LoggerThread:
                 pass
         if self._thread.is_alive():
             self._tell("was still behind at the end; its last lines are in the metric lines alone")
+        return self._finished
 
     def _run(self) -> None:
         try:
-            log = self._make()
+            sink = self._make()
             while (entry := self._waiting.get()) is not None:
-                log(*entry)
+                sink.log(*entry)
+            sink.finish()
+            self._finished = True
         # Also SystemExit, by which a library may mean to end the process.
         except BaseException as error:  # noqa: BLE001
             self._tell(f"is left out from here on: {type(error).__name__}: {_without_key(str(error))}")
@@ -142,31 +153,32 @@ class LoggerThread:
         sys.stderr.write(f"gaudi3_scale: {self._name} {what}\n")
 
 
+def _end_at_once() -> None:
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
+
+
 def _without_key(text: str) -> str:
     key = os.environ.get(KEY)
     return (text.splitlines() or [""])[0].replace(key, "(not shown)") if key else (text.splitlines() or [""])[0]
 
 
-def _tensorboard(job_dir: Path, start: int) -> Log:
+def _tensorboard(job_dir: Path, start: int) -> Sink:
     from lightning.pytorch.loggers import TensorBoardLogger
 
     # Steps after the checkpoint that the run goes on from are made anew: purge_step takes them off the curves.
     logger = TensorBoardLogger(job_dir, name="tensorboard", version="", purge_step=start + 1)
-
-    def log(numbers: Mapping[str, float], step: int) -> None:
-        logger.log_metrics(dict(numbers), step)
-        logger.experiment.flush()
-
-    return log
+    # It writes what waits every two minutes by itself.
+    return Sink(lambda numbers, step: logger.log_metrics(dict(numbers), step), logger.experiment.close)
 
 
-def _wandb(job_dir: Path, job: str) -> Log:
+def _wandb(job_dir: Path, job: str) -> Sink:
     import wandb
     from lightning.pytorch.loggers import WandbLogger
 
     # Each run of the job is one of W&B's in a group. What the ranks print stays here.
-    settings = wandb.Settings(console="off", silent=True)
-    logger = WandbLogger(
-        name=job, group=job, project=os.environ.get("WANDB_PROJECT", "gaudi3_scale"), save_dir=job_dir, settings=settings
-    )
-    return lambda numbers, step: logger.log_metrics(dict(numbers), step)
+    settings = wandb.Settings(console="off", silent=True, init_timeout=PATIENCE_S)
+    project = os.environ.get("WANDB_PROJECT", "gaudi3_scale")
+    logger = WandbLogger(name=job, group=job, project=project, save_dir=job_dir, settings=settings)
+    return Sink(lambda numbers, step: logger.log_metrics(dict(numbers), step), logger.experiment.finish)

@@ -9,7 +9,7 @@ import time
 import pytest
 from gaudi3_scale import loggers
 from gaudi3_scale.core.errors import GaudiError
-from gaudi3_scale.loggers import LoggerThread, choose_loggers, numbers_of
+from gaudi3_scale.loggers import LoggerThread, Sink, choose_loggers, numbers_of
 
 needs_tensorboard = pytest.mark.skipif(importlib.util.find_spec("tensorboard") is None, reason="no tensorboard here")
 needs_wandb = pytest.mark.skipif(importlib.util.find_spec("wandb") is None, reason="no wandb here")
@@ -71,22 +71,31 @@ def test_a_logger_that_fails_is_told_once_without_the_key_and_left_out(capsys, m
         raise SystemExit("key f00ba4 is refused")
 
     thread = LoggerThread("wandb", make)
-    thread.close(time.monotonic() + 5)
+    assert not thread.close(time.monotonic() + 5)
     thread.log({"loss": 1.0}, 1)
-    thread.close(time.monotonic() + 5)
+    assert not thread.close(time.monotonic() + 5)
     told = capsys.readouterr().err
     assert told == "gaudi3_scale: wandb is left out from here on: SystemExit: key (not shown) is refused\n"
+
+
+def test_a_logger_gets_every_line_and_then_its_end():
+    entries = []
+    thread = LoggerThread("x", lambda: Sink(lambda *entry: entries.append(entry), lambda: entries.append("finished")))
+    for step in (1, 2):
+        thread.log({"loss": 1.0 / step}, step)
+    assert thread.close(time.monotonic() + 5)
+    assert entries == [({"loss": 1.0}, 1), ({"loss": 0.5}, 2), "finished"]
 
 
 def test_a_logger_that_hangs_holds_up_nothing(capsys, monkeypatch):
     monkeypatch.setattr(loggers, "MOST_WAITING", 10)
     forever = threading.Event()
     begun = time.monotonic()
-    thread = LoggerThread("wandb", lambda: lambda numbers, step: forever.wait())
+    thread = LoggerThread("wandb", lambda: Sink(lambda numbers, step: forever.wait(), forever.wait))
     for step in range(100):
         thread.log({"loss": 1.0}, step)
     assert time.monotonic() - begun < 1
-    thread.close(time.monotonic() + 0.2)
+    assert not thread.close(time.monotonic() + 0.2)
     assert time.monotonic() - begun < 2
     assert "wandb was still behind at the end" in capsys.readouterr().err
     forever.set()
