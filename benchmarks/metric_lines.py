@@ -17,6 +17,7 @@ from types import SimpleNamespace
 
 import torch
 import torch.distributed
+
 from gaudi3_scale.json_lines import line_writer
 from gaudi3_scale.metrics import MetricLines
 from gaudi3_scale.observation import ReportedProgress
@@ -45,14 +46,12 @@ def _round(directory: str, steps: int, every: int) -> float:
     device = torch.device("cpu")
     model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(8, 8))
     model(torch.ones(1, 8)).sum().backward()
-    clock = StepClock(device, lambda step: True)
+    clock = StepClock(device, lambda _step: True)
     first = ClockedSteps(clock)
     write = line_writer(f"{directory}/metrics.jsonl")
     lines = MetricLines(every, steps, 4096, write, clock=clock, nodes=["node"], peak_bytes=peak_reader(None))
     progress = ReportedProgress(ProgressFile(directory, 0, 0), clock)
-    trainer = SimpleNamespace(
-        strategy=SimpleNamespace(model=model, root_device=device), global_step=0, max_steps=steps
-    )
+    trainer = SimpleNamespace(strategy=SimpleNamespace(model=model, root_device=device), global_step=0, max_steps=steps)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     outputs = {"loss": torch.tensor(1.0)}
     for callback in (first, lines, progress):

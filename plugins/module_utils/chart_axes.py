@@ -34,10 +34,10 @@ class Axes:
     def svg(self, x_label: str, y_label: str, below: Sequence[str], above: Sequence[str]) -> str:
         """The whole picture: what is drawn ``below`` the grid lines' labels and ``above`` them."""
         middle_x, middle_y = (WIDTH + LEFT) // 2, (HEIGHT - BOTTOM + TOP) // 2
+        said = f"{escape(y_label)} over {escape(x_label)}"
         return "\n".join(
             [
-                f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img"'
-                f' aria-label="{escape(y_label)} over {escape(x_label)}">',
+                f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{said}">',
                 *below,
                 *(self._level_grid(value) for value in self.y_ticks),
                 *(self._upright_tick(value) for value in self.x_ticks),

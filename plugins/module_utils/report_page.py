@@ -33,7 +33,8 @@ body {
 h1 { font-size: 1.5rem; margin-bottom: .2rem } h2 { font-size: 1.1rem; margin-top: 2.2rem } p, li { color: var(--soft) }
 .wide { overflow-x: auto } table { border-collapse: collapse; width: 100% }
 th, td { text-align: left; padding: .45rem .8rem .45rem 0; border-bottom: 1px solid var(--rule); vertical-align: top }
-th { font-weight: 600; color: var(--soft) } td:first-child { white-space: nowrap } td { font-variant-numeric: tabular-nums }
+th { font-weight: 600; color: var(--soft) } td:first-child { white-space: nowrap }
+td { font-variant-numeric: tabular-nums }
 .bad { color: var(--bad); font-weight: 600 } .good { color: var(--good); font-weight: 600 }
 svg[role=img] { width: 100%; height: auto } svg[role=img] text { font-size: 12px; fill: var(--soft) }
 .grid { stroke: var(--rule) } .line { fill: none; stroke: var(--line); stroke-width: 2; stroke-linejoin: round }
@@ -145,9 +146,7 @@ def _chart(chart: Mapping[str, Any]) -> str:
     labels = {"x_label": chart["x_label"], "y_label": chart["y_label"]}
     marks = [Mark(one["axis"], float(one["value"]), one["label"], one["tone"]) for one in chart.get("marks", [])]
     if chart.get("series"):
-        return stacked_chart(
-            [Series(one["label"], _points(one)) for one in chart["series"]], **labels, marks=marks
-        )
+        return stacked_chart([Series(one["label"], _points(one)) for one in chart["series"]], **labels, marks=marks)
     return line_chart(
         _points(chart),
         **labels,

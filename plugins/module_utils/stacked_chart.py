@@ -42,7 +42,5 @@ def stacked_chart(series: Sequence[Series], *, x_label: str, y_label: str, marks
 
 
 def _legend(series: Sequence[Series]) -> str:
-    entries = (
-        f'<li><i class="c{number % COLOURS}"></i>{escape(one.label)}</li>' for number, one in enumerate(series)
-    )
+    entries = (f'<li><i class="c{number % COLOURS}"></i>{escape(one.label)}</li>' for number, one in enumerate(series))
     return f'<ul class="legend">{"".join(entries)}</ul>'

@@ -85,11 +85,9 @@ def _split(points: Sequence[Run], restarts: Sequence[Mapping[str, Any]]) -> dict
     }
 
 
-def _memory(
-    points: Sequence[Run], runs: Sequence[Run], restarts: Sequence[Mapping[str, Any]]
-) -> dict[str, Any] | None:
+def _memory(points: Sequence[Run], runs: Sequence[Run], restarts: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     limits = [(run["start"] or {}).get("memory_limit_bytes") for run in runs]
-    known = [limit / GIB for limit in limits if is_number(limit)]
+    known = [limit / GIB for limit in limits if isinstance(limit, (int, float))]
     limit = [{"axis": "y", "value": known[-1], "label": "limit of a card", "tone": "bad"}] if known else []
     pairs = [[x, y / GIB] for x, y in _pairs(points, "memory_bytes")]
     return _line("Memory of the fullest rank", "GiB, highest so far", pairs, [*restarts, *limit], y_from_zero=True)

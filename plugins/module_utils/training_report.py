@@ -87,7 +87,7 @@ def _notes(info: Mapping[str, Any], runs: Sequence[Run], steps: Sequence[Run]) -
     if unreal:
         notes.append(f"the loss is no number from step {unreal[0]:,} on: the training has diverged")
     left = (info.get("last_metrics") or {}).get("seconds_left")
-    if info.get("state") == "running" and is_number(left):
+    if info.get("state") == "running" and isinstance(left, (int, float)):
         notes.append(f"{duration(left)} left, by the speed of the last lines")
     return notes
 
@@ -105,16 +105,14 @@ def _nodes(runs: Sequence[Run]) -> dict[str, Any]:
     median = statistics.median_low(busy) if busy else 0.0
     rows = [_node(name, node, median) for name, node in nodes.items()]
     columns = ["node", "ranks", "own work", "of the median", "slowest rank", "data", "forward", "backward"]
-    notes = [
-        f"means a step over {told.get('steps', 0)} steps up to {told.get('step')}; own work is data and forward, in which "
-        "no rank waits for another"
-    ]
+    over = f"means a step over {told.get('steps', 0)} steps up to {told.get('step')}"
+    notes = [f"{over}; own work is data and forward, in which no rank waits for another"]
     return _section("Speed of each node", [*columns, "optimiser", "communication", "memory"], rows, notes=notes)
 
 
 def _node(name: str, node: Mapping[str, Any], median: float) -> dict[str, Any]:
     busy, parts = node.get("busy_seconds"), node.get("seconds") or {}
-    ratio = busy / median if is_number(busy) and median else None
+    ratio = busy / median if isinstance(busy, (int, float)) and median else None
     # "slow" is a word by which the page colours a cell.
     verdict = None if ratio is None else f"slow: {ratio:.2f}" if ratio >= SLOW else f"{ratio:.2f}"
     slowest = node.get("slowest_busy_seconds")
@@ -155,9 +153,7 @@ def _events(events: Sequence[Mapping[str, Any]], runs: Sequence[Run]) -> dict[st
         {**{key: event.get(key) for key in ("kind", "host", "text")}, "time": event.get("time")} for event in events
     ] + [{"kind": line.get("kind"), "host": None, "text": metric_line(line), "time": line.get("time")} for line in said]
     rows.sort(key=lambda row: row["time"] if is_number(row["time"]) else 0.0)
-    return _section(
-        "Events", ["time", "kind", "host", "text"], [{**row, "time": clock(row["time"])} for row in rows]
-    )
+    return _section("Events", ["time", "kind", "host", "text"], [{**row, "time": clock(row["time"])} for row in rows])
 
 
 def _configuration(info: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,8 +11,8 @@ module: training_job_history
 short_description: Tell the whole course of a training job, thinned for a chart
 version_added: "0.1.0"
 description:
-  - Reads all metric lines of a job that this node has, also those of runs whose logs were put away, and thins them there,
-    so that a job of weeks gives a full curve. The highest and lowest values are kept.
+  - Reads all metric lines of a job that this node has, also those of runs whose logs were put away, and thins them
+    there, so that a job of weeks gives a full curve. The highest and lowest values are kept.
   - Steps that a later run made once more are left out of the earlier one.
   - Metrics are written by rank 0, so ask the node of rank 0; where its node was replaced, ask all of them.
 options:

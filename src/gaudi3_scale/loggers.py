@@ -66,9 +66,8 @@ def _missing(name: str, environment: Mapping[str, str]) -> str | None:
 
 @contextmanager
 def logged(write: WriteLine, names: Sequence[str], job_dir: Path, start: int) -> Iterator[WriteLine]:
-    """``write``, with the curves of each line given to the loggers too. ``start`` is the step that the run goes on from.
-
-    At the end they get some seconds for what is left.
+    """``write``, with the curves of each line given to the loggers too; at the end they get some seconds for what is
+    left. ``start`` is the step that the run goes on from.
     """
     job = os.environ.get("GAUDI3_SCALE_JOB", job_dir.name)
     makers: dict[str, Callable[[], Sink]] = {
@@ -88,7 +87,9 @@ def logged(write: WriteLine, names: Sequence[str], job_dir: Path, start: int) ->
         yield write_and_log
     finally:
         deadline = time.monotonic() + PATIENCE_S
-        if not all([thread.close(deadline) for thread in threads]):
+        # Each of them is closed, also behind one that could not be.
+        closed = [thread.close(deadline) for thread in threads]
+        if not all(closed):
             # A library's own exit handler may wait long for its server. Handlers run from the last to the first.
             atexit.register(_end_at_once)
 
@@ -146,7 +147,7 @@ class LoggerThread:
             sink.finish()
             self._finished = True
         # Also SystemExit, by which a library may mean to end the process.
-        except BaseException as error:  # noqa: BLE001
+        except BaseException as error:
             self._tell(f"is left out from here on: {type(error).__name__}: {_without_key(str(error))}")
 
     def _tell(self, what: str) -> None:

@@ -63,7 +63,5 @@ def observe(
 ) -> Observation:
     """Lines every ``every`` steps; on cards the steps of these lines are the ones that are measured."""
     clock = StepClock(device, lambda step: step % every == 0)
-    metrics = MetricLines(
-        every, max_steps, tokens_per_step, write, clock=clock, nodes=nodes, peak_bytes=peak_bytes
-    )
+    metrics = MetricLines(every, max_steps, tokens_per_step, write, clock=clock, nodes=nodes, peak_bytes=peak_bytes)
     return Observation(metrics, ClockedSteps(clock), ReportedProgress(ProgressFile.of_job(os.environ), clock))

@@ -50,7 +50,7 @@ def mean_seconds(readings: Readings) -> dict[str, float | None]:
 
 
 def slowest(readings: Readings, names: Sequence[str]) -> dict[str, object] | None:
-    """The rank with the most work of its own, where that is notably more than the median's; ``names`` are the nodes'."""
+    """The rank with the most work of its own, where that is notably more than the median's; ``names`` are of nodes."""
     busy = [one.busy for one in readings]
     if len(busy) < 2 or any(seconds != seconds for seconds in busy):
         return None

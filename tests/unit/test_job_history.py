@@ -85,8 +85,8 @@ def test_a_long_run_keeps_its_extremes_and_its_ends():
 
 def test_speed_and_parts_are_averaged_over_stretches():
     points = [
-        {"step": number, "tokens_per_second": float(number), "seconds": {"forward": 0.1 * number, "communication": None}}
-        for number in range(1, 101)
+        {"step": step, "tokens_per_second": float(step), "seconds": {"forward": 0.1 * step, "communication": None}}
+        for step in range(1, 101)
     ]
     assert means(points, 2) == [
         {"step": 50, "tokens_per_second": 25.5, "seconds": {"forward": 2.55, "communication": None}},

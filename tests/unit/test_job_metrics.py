@@ -14,6 +14,10 @@ from ansible_collections.gaudi3.scale.plugins.module_utils.job_metrics import (
     step_losses,
 )
 
+SLOW_STEP = (
+    "step 1200/20000  loss 3.2146  1.23M tokens/s (19.3k/card)  412 ms: fwd 31 bwd 52 opt 6 comm 9 %  61.2 GiB  "
+    "slow: rank 11 on gaudi-02, 1.42 of the median  2 h 04 min left"
+)
 LINES = [{"kind": "step", "step": step, "loss": 5.0 - step} for step in range(4)]
 
 
@@ -92,8 +96,7 @@ def test_losses_of_steps_only():
                 "memory_bytes": 65713209344,
                 "slowest": {"rank": 11, "node": "gaudi-02", "ratio": 1.42},
             },
-            "step 1200/20000  loss 3.2146  1.23M tokens/s (19.3k/card)  412 ms: fwd 31 bwd 52 opt 6 comm 9 %  61.2 GiB  "
-            "slow: rank 11 on gaudi-02, 1.42 of the median  2 h 04 min left",
+            SLOW_STEP,
         ),
         (
             {"kind": "step", "step": 20, "loss": 3, "tokens_per_second": 950.4, "tokens_per_second_per_card": 950.4},
@@ -142,7 +145,14 @@ def test_a_line_of_a_large_job_fits_a_screen():
         "tokens_per_second": 12345678,
         "tokens_per_second_per_card": 24112,
         "seconds_left": 90000,
-        "seconds": {"step": 1.5, "data": 0.001, "forward": 0.4, "backward": 0.8, "optimiser": 0.1, "communication": 0.2},
+        "seconds": {
+            "step": 1.5,
+            "data": 0.001,
+            "forward": 0.4,
+            "backward": 0.8,
+            "optimiser": 0.1,
+            "communication": 0.2,
+        },
         "memory_bytes": 90 << 30,
     }
     assert len(metric_line(line)) <= 125

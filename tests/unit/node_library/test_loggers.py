@@ -7,8 +7,9 @@ import threading
 import time
 
 import pytest
-from gaudi3_scale import loggers
 from gaudi3_scale.core.errors import GaudiError
+
+from gaudi3_scale import loggers
 from gaudi3_scale.loggers import LoggerThread, Sink, choose_loggers, numbers_of
 
 needs_tensorboard = pytest.mark.skipif(importlib.util.find_spec("tensorboard") is None, reason="no tensorboard here")
@@ -42,7 +43,10 @@ def test_auto_is_what_can_be_used(installed, packages, environment, chosen):
 @pytest.mark.parametrize(
     ("wish", "sentence"),
     [
-        ("tensorbord", r"^--loggers tensorbord: there is no 'tensorbord'; give auto, none, or of tensorboard, wandb\.$"),
+        (
+            "tensorbord",
+            r"^--loggers tensorbord: there is no 'tensorbord'; give auto, none, or of tensorboard, wandb\.$",
+        ),
         ("tensorboard", r"^--loggers tensorboard: tensorboard is not installed; install gaudi3-scale\[tensorboard\]"),
         ("wandb", r"^--loggers wandb: WANDB_API_KEY is not set; "),
     ],

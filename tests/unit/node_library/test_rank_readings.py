@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from gaudi3_scale.rank_readings import Averages, as_numbers, by_node, from_numbers, mean_seconds, reading, slowest
 from gaudi3_scale.step_clock import PARTS
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+
 from gaudi3_scale import step_clock
 from gaudi3_scale.step_clock import StepClock
 
