@@ -29,9 +29,19 @@ ARGUMENTS = {
             "title": {"type": "str", "required": True},
             "x_label": {"type": "str", "required": True},
             "y_label": {"type": "str", "required": True},
-            "points": {"type": "list", "elements": "list", "required": True},
+            "points": {"type": "list", "elements": "list", "default": []},
+            "series": {
+                "type": "list",
+                "elements": "dict",
+                "default": [],
+                "options": {
+                    "label": {"type": "str", "required": True},
+                    "points": {"type": "list", "elements": "list", "required": True},
+                },
+            },
             "dots": {"type": "bool", "default": False},
             "from_zero": {"type": "bool", "default": False},
+            "y_from_zero": {"type": "bool", "default": False},
             "marks": {
                 "type": "list",
                 "elements": "dict",
@@ -76,6 +86,7 @@ ARGUMENTS = {
             "rows": {"type": "list", "elements": "dict", "required": True},
             "columns": {"type": "list", "elements": "str", "required": True},
             "notes": {"type": "list", "elements": "str", "default": []},
+            "on_screen": {"type": "bool", "default": True},
         },
     },
     "data": {"type": "raw"},
@@ -96,7 +107,8 @@ class ActionModule(ActionBase):
         """Print, write, and return the table."""
         super().run(tmp, task_vars)
         options = self.validate_argument_spec(argument_spec=ARGUMENTS)[1]
-        text = "\n".join(_lines(part) for part in (options, *options["sections"]))
+        told = (options, *(section for section in options["sections"] if section["on_screen"]))
+        text = "\n".join(_lines(part) for part in told)
         Display().display(f"\n{text}")
         files = [] if options["path"] is None or self._task.check_mode else _keep(options)
         return {"changed": False, "text": text, "files": files}

@@ -14,14 +14,14 @@ from typing import Any
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_metrics import duration, metric_line
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_metrics import duration, metric_line, opening_lines
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JobPaths, check_name
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_state import ACTIVE, RUNNING, SUCCEEDED
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_watch import job_state, verdict_sentence
 from ansible_collections.gaudi3.scale.plugins.plugin_utils.node_action import NodeAction, UnreachableError
 
 # Bytes before the end of the metrics at which the first look begins: a job that has run for days shows its last lines.
-RECENT = -4096
+RECENT = -8192
 
 ARGUMENTS = {
     "name": {"type": "str", "required": True},
@@ -136,10 +136,11 @@ class Watch:
         self._infos[host] = info
         self._states[host] = info["state"]
         if host == self._first:
-            self._offset = info["metrics_offset"]
+            first_look, self._offset = self._offset == RECENT, info["metrics_offset"]
             self._tell_queue(info)
-            for metric in info["metrics"]:
-                _show(metric_line(metric))
+            new = info["metrics"]
+            for line in opening_lines(new, info.get("started"), time.time()) if first_look else map(metric_line, new):
+                _show(line)
 
     def _tell_queue(self, info: dict[str, Any]) -> None:
         """A scheduler's job can wait for hours, and go on after a while: say so, once for each state."""

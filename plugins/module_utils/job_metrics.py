@@ -6,12 +6,17 @@ from __future__ import annotations
 
 import json
 import os
+import statistics
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Mapping
+from typing import Mapping, Sequence
 
 # As much as one call returns; what is beyond comes with the next call, from the offset it is given.
 CHUNK_BYTES = 1 << 20
+# Lines that are shown at once of a job that has run for a while.
+OPENING_LINES = 3
+# The parts of a step (docs/following.md) as a line has room for them.
+SHORT_PARTS = {"data": "data", "forward": "fwd", "backward": "bwd", "optimiser": "opt", "communication": "comm"}
 
 
 @dataclass(frozen=True)
@@ -55,10 +60,29 @@ def step_losses(lines: tuple[Mapping[str, object], ...]) -> list[object]:
 
 def metric_line(metric: Mapping[str, object]) -> str:
     """One metric as a line for people; a kind or key that is not known here is shown as it is."""
-    if metric.get("kind") == "step":
-        return "  ".join(filter(None, (_step(metric), _loss(metric), _speed(metric), _left(metric))))
-    rest = {key: value for key, value in metric.items() if key not in ("kind", "time") and value is not None}
-    return f"{metric.get('kind', '?')}: " + ", ".join(f"{key} {_plain(value)}" for key, value in rest.items())
+    kind = str(metric.get("kind", "?"))
+    if kind == "step":
+        parts = (_step, _loss, _speed, _split, _memory, _slowest, _left)
+        return "  ".join(filter(None, (part(metric) for part in parts)))
+    if kind == "start":
+        return _start(metric)
+    if kind == "nodes":
+        return _nodes(metric)
+    step = f" at step {metric['step']}" if "step" in metric else ""
+    # What people wrote for people stands first, and alone.
+    said = next((str(metric[key]) for key in ("message", "reason", "text") if metric.get(key)), "")
+    known = ("kind", "time", "step", "max_steps", "message", "reason", "text")
+    rest = [_field(key, value) for key, value in metric.items() if key not in known and value is not None]
+    told = ", ".join([said, *rest] if said else rest)
+    return f"{kind.replace('_', ' ')}{step}" + (f": {told}" if told else "")
+
+
+def opening_lines(lines: Sequence[Mapping[str, object]], started: float | None, now: float) -> list[str]:
+    """What is shown of a job at the first look: all of one that has just begun, of another one where it is now."""
+    if len(lines) <= OPENING_LINES or lines[0].get("kind") == "start":
+        return [metric_line(line) for line in lines]
+    since = f"It has run for {duration(now - started)}; its last lines:" if started else "Its last lines:"
+    return [since, *(metric_line(line) for line in lines[-OPENING_LINES:])]
 
 
 def _step(metric: Mapping[str, object]) -> str:
@@ -72,8 +96,37 @@ def _loss(metric: Mapping[str, object]) -> str:
 
 
 def _speed(metric: Mapping[str, object]) -> str:
-    speed = metric.get("tokens_per_second")
-    return f"{speed:,.0f} tokens/s" if isinstance(speed, (int, float)) else ""
+    speed, share = metric.get("tokens_per_second"), metric.get("tokens_per_second_per_card")
+    if not isinstance(speed, (int, float)):
+        return ""
+    card = f" ({short_number(share)}/card)" if isinstance(share, (int, float)) and share != speed else ""
+    return f"{short_number(speed)} tokens/s{card}"
+
+
+def _split(metric: Mapping[str, object]) -> str:
+    """The step's time, and in hundredths of it what each part takes; what rounds to nothing is left out."""
+    seconds = metric.get("seconds")
+    if not isinstance(seconds, Mapping) or not isinstance(seconds.get("step"), (int, float)) or not seconds["step"]:
+        return ""
+    shares = {
+        name: round(100 * seconds[part] / seconds["step"])
+        for part, name in SHORT_PARTS.items()
+        if isinstance(seconds.get(part), (int, float))
+    }
+    told = " ".join(f"{name} {share}" for name, share in shares.items() if share)
+    return short_seconds(seconds["step"]) + (f": {told} %" if told else "")
+
+
+def _memory(metric: Mapping[str, object]) -> str:
+    memory = metric.get("memory_bytes")
+    return short_bytes(memory) if isinstance(memory, (int, float)) else ""
+
+
+def _slowest(metric: Mapping[str, object]) -> str:
+    rank = metric.get("slowest")
+    if not isinstance(rank, Mapping):
+        return ""
+    return f"slow: rank {rank.get('rank')} on {rank.get('node')}, {rank.get('ratio')} of the median"
 
 
 def _left(metric: Mapping[str, object]) -> str:
@@ -81,8 +134,59 @@ def _left(metric: Mapping[str, object]) -> str:
     return f"{duration(seconds)} left" if isinstance(seconds, (int, float)) else ""
 
 
+def _start(metric: Mapping[str, object]) -> str:
+    resumed = metric.get("resumed_from")
+    begun = f"goes on from step {resumed}" if resumed else "started"
+    ranks = f", {metric['world_size']} rank(s)" if "world_size" in metric else ""
+    nodes = f" on {metric['nodes']} node(s)" if "nodes" in metric else ""
+    device = f", {metric['device']}" if "device" in metric else ""
+    return f"{begun}{ranks}{nodes}{device}"
+
+
+def _nodes(metric: Mapping[str, object]) -> str:
+    """The nodes' own work, the one with the most of it named."""
+    nodes = metric.get("nodes")
+    known = {name: node.get("busy_seconds") for name, node in nodes.items()} if isinstance(nodes, Mapping) else {}
+    busy = {name: seconds for name, seconds in known.items() if isinstance(seconds, (int, float))}
+    if not busy:
+        return "nodes: nothing was measured"
+    first = max(busy, key=lambda name: busy[name])
+    most = f", most on {first} ({short_seconds(busy[first])})" if len(busy) > 1 else ""
+    return f"nodes: own work {short_seconds(statistics.median(busy.values()))} a step{most}"
+
+
+def _field(key: str, value: object) -> str:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        if key.endswith("bytes"):
+            return f"{key.removesuffix('bytes').strip('_') or 'size'} {short_bytes(value)}"
+        if key == "tokens_per_second":
+            return f"{short_number(value)} tokens/s"
+    return f"{key} {_plain(value)}"
+
+
 def _plain(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def short_number(number: float) -> str:
+    """Three digits at least: 9,876, 19.3k, 1.23M."""
+    for size, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if number >= size:
+            scaled = number / (1e3 if unit == "k" else size)
+            return f"{scaled:.{2 if scaled < 10 else 1 if scaled < 100 else 0}f}{unit}"
+    return f"{number:,.0f}"
+
+
+def short_bytes(size: float) -> str:
+    """61.2 GiB, 340 MiB."""
+    return f"{size / (1 << 30):.1f} GiB" if size >= 1 << 30 else f"{size / (1 << 20):.0f} MiB"
+
+
+def short_seconds(seconds: float) -> str:
+    """1.24 s, 412 ms, 4.7 ms."""
+    if seconds >= 1:
+        return f"{seconds:.2f} s"
+    return f"{1000 * seconds:.{0 if seconds >= 0.1 else 1}f} ms"
 
 
 def duration(seconds: float) -> str:

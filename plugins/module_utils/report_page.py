@@ -10,17 +10,20 @@ from typing import Any, Mapping, Sequence
 from .chart_marks import Mark
 from .interval_chart import Bar, interval_chart
 from .line_chart import line_chart
+from .stacked_chart import Series, stacked_chart
 from .text_table import cell_text
 
 STYLE = """
 :root {
   color-scheme: light dark; --ink: #1b2430; --soft: #5c6b7a; --paper: #fff; --rule: #dde3e9;
-  --line: #0068b5; --bad: #b3261e; --good: #1b7f4b
+  --line: #0068b5; --bad: #b3261e; --good: #1b7f4b;
+  --c0: #d9a300; --c1: #4a9ad4; --c2: #0068b5; --c3: #3a9a6b; --c4: #c2577a; --c5: #b4bec8
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --ink: #e6ebf0; --soft: #9fb0c0; --paper: #12181f; --rule: #2c3742;
-    --line: #5cb3f0; --bad: #ff8a80; --good: #6fd39f
+    --line: #5cb3f0; --bad: #ff8a80; --good: #6fd39f;
+    --c0: #c99700; --c1: #6fb7ea; --c2: #2f7fc0; --c3: #3f9d72; --c4: #c9668a; --c5: #56636f
   }
 }
 body {
@@ -30,17 +33,27 @@ body {
 h1 { font-size: 1.5rem; margin-bottom: .2rem } h2 { font-size: 1.1rem; margin-top: 2.2rem } p, li { color: var(--soft) }
 .wide { overflow-x: auto } table { border-collapse: collapse; width: 100% }
 th, td { text-align: left; padding: .45rem .8rem .45rem 0; border-bottom: 1px solid var(--rule); vertical-align: top }
-th { font-weight: 600; color: var(--soft) } td { font-variant-numeric: tabular-nums }
+th { font-weight: 600; color: var(--soft) } td:first-child { white-space: nowrap }
+td { font-variant-numeric: tabular-nums }
 .bad { color: var(--bad); font-weight: 600 } .good { color: var(--good); font-weight: 600 }
 svg[role=img] { width: 100%; height: auto } svg[role=img] text { font-size: 12px; fill: var(--soft) }
 .grid { stroke: var(--rule) } .line { fill: none; stroke: var(--line); stroke-width: 2; stroke-linejoin: round }
 .interval line { stroke: var(--soft); stroke-width: 2 } .interval circle { fill: var(--soft) }
 .interval.good line { stroke: var(--good) } .interval.good circle { fill: var(--good) }
 .interval.bad line { stroke: var(--bad) } .interval.bad circle { fill: var(--bad) }
+.charts { display: grid; gap: 0 2.5rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 30rem), 1fr)) }
+.charts section { min-width: 0 } .legend { list-style: none; display: flex; flex-wrap: wrap; gap: .2rem 1.2rem }
+.legend { margin: .3rem 0 0; padding: 0 0 0 3rem; font-size: .85rem }
+.legend i { display: inline-block; width: .8em; height: .8em; margin-right: .45em; border-radius: 2px }
+.c0 { fill: var(--c0); background: var(--c0) } .c1 { fill: var(--c1); background: var(--c1) }
+.c2 { fill: var(--c2); background: var(--c2) } .c3 { fill: var(--c3); background: var(--c3) }
+.c4 { fill: var(--c4); background: var(--c4) } .c5 { fill: var(--c5); background: var(--c5) }
 .dot { fill: var(--line) } .mark { stroke: var(--soft); stroke-dasharray: 5 4 }
 .mark.bad { stroke: var(--bad) } .mark.good { stroke: var(--good) }
 svg[role=img] text.bad { fill: var(--bad) } svg[role=img] text.good { fill: var(--good) }
 svg[role=img] text:is(.plain, .bad, .good) { paint-order: stroke; stroke: var(--paper); stroke-width: 4px }
+@media (min-width: 66rem) { .charts:has(section + section) svg[role=img] text { font-size: 14px } }
+@media (max-width: 40rem) { body { margin: 1.2rem auto; padding: 0 .9rem } svg[role=img] text { font-size: 18px } }
 """
 
 # Words that open a cell of a verdict; anything else is left in plain ink.
@@ -63,6 +76,7 @@ _TONES = {
     "unreadable": "bad",
     "power": "bad",  # power cycle needed
     "outlier": "bad",
+    "slow": "bad",
     "helps": "good",
     "hurts": "bad",
     "changes": "bad",  # changes the loss
@@ -82,11 +96,12 @@ def report_page(
     sections: Sequence[Mapping[str, Any]] = (),
     fragments: Sequence[str] = (),
 ) -> str:
-    """HTML of a table of ``rows``, the ``charts`` and the ``notes`` below it.
+    """HTML of a table of ``rows``, the ``notes`` and the ``charts`` below it.
 
-    A chart is {title, x_label, y_label, points}, and if wanted marks, dots and from_zero. ``sections`` ({title,
-    columns, rows, notes}) are further tables with a heading each.
-    ``fragments`` are HTML of our own making, put in as it is after the notes: plots of other libraries.
+    A chart is {title, x_label, y_label, points}, and if wanted marks, dots, from_zero and y_from_zero; or with
+    ``series`` ({label, points}) instead of points, which are stacked. ``sections`` ({title, columns, rows, notes}) are
+    further tables with a heading each.
+    ``fragments`` are HTML of our own making, put in as it is after the charts: plots of other libraries.
     """
     return "\n".join(
         [
@@ -95,9 +110,9 @@ def report_page(
             f"<title>{escape(title)}</title><style>{STYLE}</style></head><body>",
             f"<h1>{escape(title)}</h1><p>{escape(subtitle)}</p>",
             _table(rows, columns),
-            *(_chart(chart) for chart in charts),
-            *(_intervals(chart) for chart in intervals),
             _notes(notes),
+            _charts(charts),
+            *(_intervals(chart) for chart in intervals),
             *fragments,
             *(_section(section) for section in sections),
             "</body></html>",
@@ -121,17 +136,29 @@ def _cell(text: str) -> str:
     return f'<td class="{tone}">{escape(text)}</td>' if tone else f"<td>{escape(text)}</td>"
 
 
+def _charts(charts: Sequence[Mapping[str, Any]]) -> str:
+    """Side by side where there is room."""
+    drawn = "".join(f"<section><h2>{escape(chart['title'])}</h2>{_chart(chart)}</section>" for chart in charts)
+    return f'<div class="charts">{drawn}</div>' if drawn else ""
+
+
 def _chart(chart: Mapping[str, Any]) -> str:
-    points = [(float(x), float(y)) for x, y in chart["points"]]
-    svg = line_chart(
-        points,
-        x_label=chart["x_label"],
-        y_label=chart["y_label"],
-        marks=[Mark(one["axis"], float(one["value"]), one["label"], one["tone"]) for one in chart.get("marks", [])],
+    labels = {"x_label": chart["x_label"], "y_label": chart["y_label"]}
+    marks = [Mark(one["axis"], float(one["value"]), one["label"], one["tone"]) for one in chart.get("marks", [])]
+    if chart.get("series"):
+        return stacked_chart([Series(one["label"], _points(one)) for one in chart["series"]], **labels, marks=marks)
+    return line_chart(
+        _points(chart),
+        **labels,
+        marks=marks,
         dots=bool(chart.get("dots")),
         from_zero=bool(chart.get("from_zero")),
+        y_from_zero=bool(chart.get("y_from_zero")),
     )
-    return f"<h2>{escape(chart['title'])}</h2>{svg}"
+
+
+def _points(one: Mapping[str, Any]) -> list[tuple[float, float]]:
+    return [(float(x), float(y)) for x, y in one["points"]]
 
 
 def _intervals(chart: Mapping[str, Any]) -> str:

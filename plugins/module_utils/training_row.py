@@ -33,9 +33,10 @@ def training_row(host: Mapping[str, Any], first: Mapping[str, Any]) -> dict[str,
 
 def _loss(steps: list[Mapping[str, Any]]) -> str | None:
     """First and last loss with their steps; a job that resumed begins where it went on."""
-    if not steps:
+    told = [line for line in steps if isinstance(line.get("loss"), (int, float))]
+    if not told:
         return None
-    first, last = steps[0], steps[-1]
+    first, last = told[0], told[-1]
     return f"{first['loss']:.3f} (step {first['step']}) to {last['loss']:.3f} (step {last['step']})"
 
 

@@ -55,13 +55,32 @@ options:
         description: Pairs of numbers, the first ascending.
         type: list
         elements: list
-        required: true
+        default: []
+      series:
+        description: Instead of O(charts[].points) the parts of a whole, stacked on one another from zero.
+        type: list
+        elements: dict
+        default: []
+        suboptions:
+          label:
+            description: What the part is.
+            type: str
+            required: true
+          points:
+            description: Pairs of numbers; all parts have the same first ones.
+            type: list
+            elements: list
+            required: true
       dots:
         description: Whether each point is shown, so that a single one is enough.
         type: bool
         default: false
       from_zero:
         description: Whether both axes begin at zero.
+        type: bool
+        default: false
+      y_from_zero:
+        description: Whether the upright axis begins at zero.
         type: bool
         default: false
       marks:
@@ -131,7 +150,7 @@ options:
             type: str
             default: ""
   sections:
-    description: Further tables, each under its own heading, on the screen, on the page and in the JSON.
+    description: Further tables, each under its own heading, on the page and in the JSON, and usually on the screen.
     type: list
     elements: dict
     default: []
@@ -155,6 +174,10 @@ options:
         type: list
         elements: str
         default: []
+      on_screen:
+        description: Whether it is on the screen too, and not on the page and in the JSON alone.
+        type: bool
+        default: true
   data:
     description: Anything that the JSON shall have besides, for programs to read.
     type: raw

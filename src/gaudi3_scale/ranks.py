@@ -5,7 +5,10 @@
 from __future__ import annotations
 
 import datetime
+import faulthandler
 import os
+import signal
+import socket
 import sys
 import traceback
 from dataclasses import dataclass
@@ -71,12 +74,29 @@ def gather_numbers(numbers: Sequence[int], most: int, device: torch.device) -> l
     return [[number for number in rank.tolist() if number >= 0] for rank in gathered]
 
 
+def gather_reals(numbers: Sequence[float], device: torch.device) -> list[list[float]]:
+    """The numbers of each rank, in the order of the ranks, as many of each; as float32, which all devices have."""
+    mine = torch.tensor(numbers, dtype=torch.float32, device=device)
+    gathered = [torch.empty_like(mine) for _ in range(torch.distributed.get_world_size())]
+    torch.distributed.all_gather(gathered, mine)
+    return [rank.tolist() for rank in gathered]
+
+
+def node_names(ranks: Ranks, device: torch.device) -> list[str]:
+    """The host names of the nodes, in the order of their ranks."""
+    longest = 64  # HOST_NAME_MAX, gethostname(2)
+    names = gather_numbers(list(socket.gethostname().encode()[:longest]), longest, device)
+    return [bytes(name).decode(errors="replace") for name in names[:: ranks.local_world_size]]
+
+
 def run_rank(name: str, body: Callable[[Sequence[str]], None], arguments: Sequence[str]) -> None:
     """Run ``body`` as the whole life of one rank.
 
     An exception is written to torchrun's error file (TORCHELASTIC_ERROR_FILE) with its message; a GaudiError is shown
-    as one sentence, anything else with its traceback.
+    as one sentence, anything else with its traceback. SIGUSR1 shows the stacks of all threads on standard error: what
+    a rank that hangs is asked for.
     """
+    faulthandler.register(signal.SIGUSR1, all_threads=True)
     try:
         record(body)(arguments)
     except Exception as error:

@@ -149,6 +149,12 @@ def _add_files(files: argparse._ArgumentGroup) -> None:
         help="file that gets the metric lines (default: $GAUDI3_SCALE_METRICS, else standard output)",
     )
     files.add_argument("--metrics-every", type=positive, default=10, help="steps a line (default: %(default)s)")
+    files.add_argument(
+        "--loggers",
+        default="auto",
+        metavar="auto|none|NAME,NAME",
+        help="tensorboard, wandb (default: auto, those that are installed, and wandb with WANDB_API_KEY)",
+    )
 
 
 def _add_checkpoints(checkpoints: argparse._ArgumentGroup) -> None:

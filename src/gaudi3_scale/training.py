@@ -20,9 +20,11 @@ from gaudi3_scale.devices import choose_device, compile_backend, local_device
 from gaudi3_scale.global_batch import passes_of_step
 from gaudi3_scale.json_lines import WriteLine, line_writer, no_line
 from gaudi3_scale.language_model_task import LanguageModelTask, Reading
+from gaudi3_scale.loggers import choose_loggers, logged
 from gaudi3_scale.measured_workers import measured_workers
-from gaudi3_scale.metrics import MetricLines
-from gaudi3_scale.ranks import Ranks, join, ranks_from
+from gaudi3_scale.observation import Observation, observe
+from gaudi3_scale.ranks import Ranks, join, node_names, ranks_from
+from gaudi3_scale.run_facts import device_memory, peak_reader, run_facts
 from gaudi3_scale.schedules import Schedule
 from gaudi3_scale.seeded_batches import SeededBatches
 from gaudi3_scale.sharding import FSDP2
@@ -39,6 +41,7 @@ def run(options: argparse.Namespace, callbacks: Sequence[lightning.Callback] = (
     ranks = ranks_from(os.environ)
     kind = choose_device(options.device)
     passes = passes_of_step(options.global_batch_size, options.batch_size, ranks.world_size, options.accumulate)
+    names = choose_loggers(options.loggers, os.environ)
     data = open_data(options.text, options.data, options.sequence_length)
     _quieten_libraries()
     torch.manual_seed(options.seed)
@@ -49,6 +52,7 @@ def run(options: argparse.Namespace, callbacks: Sequence[lightning.Callback] = (
     require_same_data(data, device)
     checkpoints = checkpoints_of_job(options, ranks, write)
     start = checkpoints.start
+    nodes, memory = node_names(ranks, device), device_memory(device)
     write(
         "start",
         step=start,
@@ -64,12 +68,23 @@ def run(options: argparse.Namespace, callbacks: Sequence[lightning.Callback] = (
         accumulate=passes,
         global_batch_size=options.batch_size * passes * ranks.world_size,
         schedule=options.schedule,
+        **run_facts(os.environ, nodes, memory),
     )
     if start >= options.max_steps:
         write("end", step=start, max_steps=options.max_steps, message="already at --max-steps: nothing to train")
     else:
-        task = _task(options, ranks, data, model, write)
-        _train(options, ranks, device, task, passes, checkpoints, write, callbacks)
+        with logged(write, names if ranks.rank == 0 else (), options.job_dir, start) as write_and_log:
+            observation = observe(
+                device,
+                write_and_log,
+                every=options.metrics_every,
+                max_steps=options.max_steps,
+                tokens_per_step=options.batch_size * options.sequence_length * passes * ranks.world_size,
+                nodes=nodes,
+                peak_bytes=peak_reader(memory),
+            )
+            task = _task(options, ranks, data, model, write_and_log)
+            _train(options, ranks, device, task, passes, checkpoints, write_and_log, observation, callbacks)
     checkpoints.finish_upload()
 
 
@@ -90,13 +105,12 @@ def _train(
     passes: int,
     checkpoints: Checkpoints,
     write: WriteLine,
+    observation: Observation,
     callbacks: Sequence[lightning.Callback],
 ) -> None:
     if options.compile:
         # In place: the names in a checkpoint stay those of the model that is not compiled.
         task.model.compile(backend=compile_backend(device.type))
-    tokens_per_step = options.batch_size * options.sequence_length * passes * ranks.world_size
-    metrics = MetricLines(options.metrics_every, options.max_steps, tokens_per_step, write)
     precision = options.precision or ("fp32" if device.type == "cpu" else "bf16")
     trainer = lightning.Trainer(
         **trainer_parts(device, precision, ranks, options.sharding, options.gradient_compression),
@@ -104,7 +118,7 @@ def _train(
         max_steps=min(options.max_steps, checkpoints.start + (options.stop_after_steps or options.max_steps)),
         accumulate_grad_batches=passes,
         gradient_clip_val=options.clip or None,
-        callbacks=[SeededBatches(options.seed, ranks.rank), metrics, checkpoints, *callbacks],
+        **observation.trainer_parts(SeededBatches(options.seed, ranks.rank), checkpoints, *callbacks),
         default_root_dir=options.job_dir,
         limit_val_batches=options.validation_batches,
         num_sanity_val_steps=0,
@@ -123,10 +137,10 @@ def _train(
         "end",
         step=step,
         max_steps=options.max_steps,
-        first_loss=metrics.first_loss,
-        last_loss=metrics.last_loss,
+        first_loss=observation.metrics.first_loss,
+        last_loss=observation.metrics.last_loss,
         validation_loss=validation[0].get("validation_loss") if validation else None,
-        tokens_per_second=metrics.rate(),
+        tokens_per_second=observation.metrics.rate(),
     )
 
 

@@ -95,7 +95,7 @@ class Progress:
             outcome, message = DIVERGED, f"the loss became {self._losses[-1]}"
         if outcome == OK and value is None:
             name = {LOSS: "loss", THROUGHPUT: "tokens_per_second"}[self._objective]
-            outcome, message = CRASH, f"it wrote no metric line with {name}; see docs/training.md, Metric lines"
+            outcome, message = CRASH, f"it wrote no metric line with {name}; see docs/following.md, Metric lines"
         return Ended(outcome, message, value if outcome == OK else None, self.tokens_per_second, self.loss)
 
 

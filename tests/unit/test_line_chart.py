@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ElementTree
 
+from ansible_collections.gaudi3.scale.plugins.module_utils.chart_axes import HEIGHT, WIDTH
 from ansible_collections.gaudi3.scale.plugins.module_utils.chart_marks import Mark
-from ansible_collections.gaudi3.scale.plugins.module_utils.line_chart import HEIGHT, WIDTH, line_chart
+from ansible_collections.gaudi3.scale.plugins.module_utils.line_chart import line_chart
 
 
 def points_of(svg: str) -> list[tuple[float, float]]:

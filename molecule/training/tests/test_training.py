@@ -30,7 +30,7 @@ time.sleep(600)
 
 
 def losses(report: Path) -> list[float]:
-    (chart,) = json.loads(report.read_text())["charts"]
+    (chart,) = [chart for chart in json.loads(report.read_text())["charts"] if chart["title"] == "Loss"]
     return [loss for _step, loss in chart["points"]]
 
 

@@ -1,0 +1,124 @@
+#!/usr/bin/python
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+---
+module: training_job_history
+short_description: Tell the whole course of a training job, thinned for a chart
+version_added: "0.1.0"
+description:
+  - Reads all metric lines of a job that this node has, also those of runs whose logs were put away, and thins them
+    there, so that a job of weeks gives a full curve. The highest and lowest values are kept.
+  - Steps that a later run made once more are left out of the earlier one.
+  - Metrics are written by rank 0, so ask the node of rank 0; where its node was replaced, ask all of them.
+options:
+  name:
+    description: Name of the job.
+    type: str
+    required: true
+  points:
+    description: How many points to return at most, over all runs; at least 4 of each.
+    type: int
+    default: 600
+  state_directory:
+    description: Directory below which the job's description lies.
+    type: path
+    default: /var/lib/gaudi3_scale
+  log_directory:
+    description: Directory below which its logs lie.
+    type: path
+    default: /var/log/gaudi3_scale
+author: The gaudi3.scale authors (@gaudi3-scale)
+attributes:
+  check_mode:
+    support: full
+    description: Only reads.
+  diff_mode:
+    support: none
+    description: Changes nothing, so there is nothing to show.
+seealso:
+  - module: gaudi3.scale.training_job_info
+  - ref: gaudi3.scale.training_report filter
+    description: Makes a page of what this module returns.
+"""
+
+EXAMPLES = r"""
+- name: Read how the loss fell
+  gaudi3.scale.training_job_history:
+    name: llama
+  register: course
+  become: true
+
+- name: Show the last point
+  ansible.builtin.debug:
+    var: course.runs[-1].points[-1]
+"""
+
+RETURN = r"""
+runs:
+  description: The runs of the job in the order of time. Empty where this node has no metrics.
+  returned: always
+  type: list
+  elements: dict
+  contains:
+    start:
+      description: The line C(start) of the run, with versions, hosts and flags. V(null) where a script wrote none.
+      type: dict
+    points:
+      description: Thinned lines C(step), each with C(step), C(time), C(loss) and what else was measured.
+      type: list
+      elements: dict
+    means:
+      description: Tokens a second and the parts of a step, averaged over about 120 stretches of the job.
+      type: list
+      elements: dict
+    nodes:
+      description: The last line C(nodes) of the run. V(null) where there is none.
+      type: dict
+    end:
+      description: The line C(end) of the run. V(null) where it did not come to its end.
+      type: dict
+    remarks:
+      description: The last lines of other kinds.
+      type: list
+      elements: dict
+    lost:
+      description: Steps at the end of the run that a later one had to make once more.
+      type: int
+events:
+  description: What the job's supervisor on this node noted, the last 200.
+  returned: always
+  type: list
+  elements: dict
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_history import POINTS, read_history
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JobPaths, check_name
+
+
+def main() -> None:
+    module = AnsibleModule(
+        argument_spec={
+            "name": {"type": "str", "required": True},
+            "points": {"type": "int", "default": POINTS},
+            "state_directory": {"type": "path", "default": "/var/lib/gaudi3_scale"},
+            "log_directory": {"type": "path", "default": "/var/log/gaudi3_scale"},
+        },
+        supports_check_mode=True,
+    )
+    options = module.params
+    try:
+        paths = JobPaths(check_name(options["name"]), options["state_directory"], options["log_directory"])
+    except GaudiError as error:
+        module.fail_json(msg=str(error), **error.facts)
+    module.exit_json(changed=False, **read_history(paths, options["points"]))
+
+
+if __name__ == "__main__":
+    main()
