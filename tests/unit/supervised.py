@@ -157,9 +157,8 @@ class Cluster:
     def left(self):
         """Processes that the supervisors started and that are there still, without the supervisors themselves."""
         own = {process.pid for process in self.processes.values()}
-        return [
-            pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if pid not in own and self.marked(pid)
-        ]
+        every = (int(place.name) for place in Path("/proc").glob("[0-9]*"))
+        return [pid for pid in every if pid not in own and self.marked(pid)]
 
     def marked(self, pid):
         return environment_of(pid).get("MARK") == self.mark
