@@ -102,9 +102,17 @@ def _own(state: State, rules: Rules, facts: Facts, now: float) -> State:
     mine = is_member(state, rules) and facts.generation == state.committed.number
     if mine and any(step is not None for step in facts.steps):
         state = replace(state, progressed=True)
-    if state.committed.is_quorum(linked(state.peers, rules.index, now, rules.lease)):
+    if state.committed.is_quorum(_voters(state, rules, now)):
         state = replace(state, quorum_heard=now)
     return state
+
+
+def _voters(state: State, rules: Rules, now: float) -> list[int]:
+    """The members that could still agree on something with this node, itself among them."""
+    near = linked(state.peers, rules.index, now, rules.lease) - {rules.index}
+    votes = {index: (state.peers[index].message.incarnation, state.peers[index].message.voter) for index in near}
+    votes[rules.index] = (state.incarnation, state.voter)
+    return [index for index, (incarnation, voter) in votes.items() if voter and state.committed.has(index, incarnation)]
 
 
 def _watch(state: State, rules: Rules, facts: Facts, now: float) -> State:
@@ -202,8 +210,8 @@ def _lead(state: State, rules: Rules, now: float) -> State:
     own = message_of(state, rules, 0, ())
     if leader(state, rules, now) == rules.index:
         wanted = successor(state, rules, own, now)
-        waits = wanted is None and state.halt is not None
-        state = replace(state, waiting=(state.waiting if state.waiting is not None else now) if waits else None)
+        if wanted is None and state.halt is not None and state.waiting is None:
+            state = replace(state, waiting=now)
         # With one member each step is the answer to the one before.
         for _step in range(3):
             state = state if wanted is None else propose(state, rules, wanted, now)
