@@ -137,7 +137,7 @@ def _halt(state: State, rules: Rules, facts: Facts, now: float) -> Halt | None:
         return Halt(number, RANK_FAILED, rules.index, f"a rank failed on {rules.names[rules.index]}")
     if facts.terminated:
         return Halt(number, LEAVING, rules.index, f"{rules.names[rules.index]} is going down")
-    if now - max(state.quorum_heard, state.changed) > rules.lease:
+    if state.quorum_heard < now and now - state.changed > rules.lease:
         said = f"{rules.names[rules.index]} does not hear most of the others any more"
         return Halt(number, ISOLATED, rules.index, said)
     return _lost_member(state, rules, now) or _hang(state, rules, facts, now)

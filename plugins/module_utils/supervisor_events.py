@@ -22,6 +22,8 @@ NODE_BACK = "node_back"
 UNFIT = "unfit"
 ENDED = "ended"
 STOPPED_JOB = "stopped"
+# What can happen again and again, and is found by its change.
+CHANGES = (NODE_LOST, NODE_BACK)
 
 
 def events_between(before: State, state: State, rules: Rules, now: float) -> tuple[State, list[Event]]:
@@ -35,14 +37,13 @@ def events_between(before: State, state: State, rules: Rules, now: float) -> tup
     events += _slow(state, rules, now)
     if state.committed.number > before.committed.number:
         events += _generations(before.committed, state.committed, rules)
-    new = [event for event in events if _name(event) not in state.told]
+    new = [event for event in events if event.kind in CHANGES or _name(event) not in state.told]
     lost = _lost(state, rules, now)
     return replace(state, lost=lost, told=state.told | {_name(event) for event in new}), new
 
 
 def _name(event: Event) -> str:
-    # Losing a node and having it back can happen again and again, and is told by its change.
-    return "" if event.kind in (NODE_LOST, NODE_BACK) else f"{event.kind} {event.generation} {event.host} {event.text}"
+    return f"{event.kind} {event.generation} {event.host} {event.text}"
 
 
 def _lost(state: State, rules: Rules, now: float) -> frozenset[int]:

@@ -27,7 +27,6 @@ from .supervisor_state import Event, Rules, State, message_of
 from .supervisor_view import heard_ages, linked
 
 LOOK_S = 0.1
-TELL_S = 1.0
 # What is new is said at once, and again after these times: a datagram may be lost.
 TELL_AGAIN_S = (0.2, 0.5)
 STATUS_S = 5.0
@@ -110,7 +109,7 @@ class Loop:
             self._said = said
             self._due = [now, *(now + later for later in TELL_AGAIN_S)]
         if self._due[0] <= now:
-            self._due = [due for due in self._due if due > now] or [now + TELL_S]
+            self._due = [due for due in self._due if due > now] or [now + self._rules.tell_every]
             self._tell(now)
 
     def _tell(self, now: float) -> None:
@@ -138,7 +137,8 @@ def status_of(state: State, rules: Rules, launch: str, now: float) -> Status:
     current = state.committed
     member = current.kind == RUN and current.has(rules.index, state.incarnation)
     first = leader(state, rules, now)
-    reports = [state.report, *(peer.message.report for peer in state.peers.values())]
+    now_there = [peer.message for peer in state.peers.values() if peer.message.committed.number == current.number]
+    reports = [state.report, *(message.report for message in now_there)]
     steps = [step for report in reports for step in report.steps if step is not None]
     near = linked(state.peers, rules.index, now, rules.lost_after)
     return Status(

@@ -34,6 +34,11 @@ class Rules:
     exclude_stragglers: bool = False
 
     @property
+    def tell_every(self) -> float:
+        """Seconds between two messages, where nothing is new: a link is as old as two of them, and some get lost."""
+        return min(1.0, self.lost_after / 10)
+
+    @property
     def lease(self) -> float:
         """So long without a quorum, and a node ends its ranks: before the others take it for lost and go on."""
         return 0.8 * self.lost_after

@@ -44,9 +44,7 @@ def successor(state: State, rules: Rules, own: Message, now: float) -> Generatio
     if _is_final(state, view, failure):
         return _end(current, FAILED, why, failure)
     if current.restarts >= rules.max_restarts:
-        return _end(
-            current, FAILED, f"{why}; {_times(rules.max_restarts)} is as often as max_restarts lets it", failure
-        )
+        return _end(current, FAILED, f"{why}; max_restarts allows {_times(rules.max_restarts)}", failure)
     return _next_run(state, rules, view, why, failure, now)
 
 
@@ -56,8 +54,9 @@ def _first_run(state: State, rules: Rules, view: Standing, now: float) -> Genera
         return None
     refused = _unfit_members(state, view)
     absent = [index for index in state.committed.indexes if index not in view.messages]
-    places = places_for(state, fit_nodes(state, rules, view), view, ())
-    if now - state.started < _patience(rules, view, places, absent):
+    able = fit_nodes(state, rules, view)
+    places = places_for(state, able, view, ())
+    if now - state.started < _patience(rules, view, places, able, absent):
         return None
     reason = _of_absent(rules, view, refused, absent)
     if not _enough(places, rules):
@@ -65,12 +64,13 @@ def _first_run(state: State, rules: Rules, view: Standing, now: float) -> Genera
     return replace(state.committed, number=1, kind=RUN, places=places, reason=reason or "the job was started")
 
 
-def _patience(rules: Rules, view: Standing, places: Sequence[Place], absent: Sequence[int]) -> float:
+def _patience(
+    rules: Rules, view: Standing, places: Sequence[Place], able: Sequence[int], absent: Sequence[int]
+) -> float:
     """Seconds from the start until the first run does with these places."""
-    if None not in places and not absent:
-        return 0.0
-    if len(view.messages) == len(rules.names):
-        # Nobody else can come.
+    refused = [index for index, message in view.messages.items() if message.report.fit is False]
+    if (None not in places and not absent) or len(able) + len(refused) == len(rules.names):
+        # All are there, or nobody else can come.
         return 0.0
     complete = None not in places or (not absent and _enough(places, rules))
     return min(START_PATIENCE * rules.lost_after, rules.join_timeout) if complete else rules.join_timeout

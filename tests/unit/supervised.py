@@ -56,7 +56,7 @@ class Cluster:
             "rendezvous_port": self.port,
             "min_nodes": len(hosts),
             "max_restarts": 3,
-            "lost_after": 2.0,
+            "lost_after": 4.0,
             "join_timeout": 30,
             "stop_grace": 5,
             "failure_grace": 1.5,
@@ -135,12 +135,14 @@ class Cluster:
         )
 
     def wait_for_step(self, generation=1, *names):
-        return self.wait(
-            lambda: all(
-                self.status(name).get("generation") == generation and (self.status(name).get("step") or 0) > 0
-                for name in names or self.shared["hosts"]
-            )
-        )
+        """Seconds until all ranks of these nodes have made a step of this generation."""
+        return self.wait(lambda: all(self.has_stepped(name, generation) for name in names or self.shared["hosts"]))
+
+    def has_stepped(self, name, generation):
+        status = self.status(name)
+        files = [self.place(name) / f"progress/{local}.json" for local in range(self.shared["processes_per_node"])]
+        running = (status.get("generation"), status.get("state")) == (generation, "running")
+        return running and all(file.exists() for file in files)
 
     def ranks(self, name=None):
         """Process by rank, of one node or of all."""

@@ -106,9 +106,7 @@ class Simulation:
     def partition(self, *groups):
         """Word goes only within a group."""
         group_of = {index: number for number, group in enumerate(groups) for index in group}
-        self.cut |= {
-            (a, b) for a in self.rules for b in self.rules if a != b and group_of.get(a) != group_of.get(b)
-        }
+        self.cut |= {(a, b) for a in self.rules for b in self.rules if a != b and group_of.get(a) != group_of.get(b)}
 
     def cut_one_way(self, source, target):
         self.cut.add((source, target))
@@ -210,7 +208,14 @@ class Simulation:
         index = next(key for key, value in self.nodes.items() if value is node)
         failure = None
         if tree.died is not None and not tree.alive:
-            failure = {"rank": index, "echo": tree.echo, "exception": "", "message": "killed", "lines": [], "path": "/x"}
+            failure = {
+                "rank": index,
+                "echo": tree.echo,
+                "exception": "",
+                "message": "killed",
+                "lines": [],
+                "path": "/x",
+            }
         return Facts(
             generation=tree.generation,
             alive=tree.alive,
@@ -251,9 +256,7 @@ class Simulation:
             assert known == committed, f"two generations {committed.number}: {known} and {committed}"
             assert committed.restarts <= rules.max_restarts
             assert committed.kind != RUN or len(committed.members) >= rules.min_nodes
-        alive = {
-            index: node.tree.generation for index, node in self.nodes.items() if node.tree and node.tree.alive
-        }
+        alive = {index: node.tree.generation for index, node in self.nodes.items() if node.tree and node.tree.alive}
         if len(set(alive.values())) > 1:
             self.overlap += LOOK_S
         runs = [self.chain[number] for number in sorted(self.chain) if self.chain[number].kind == RUN]
