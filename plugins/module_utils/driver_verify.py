@@ -22,12 +22,7 @@ _POLL_S = 3.0
 
 
 def driver_checks(facts: HpuFacts, release: Release, cards: int) -> list[Check]:
-    """Pure: the checks of a node whose driver was changed. Temperature 0 is what hl-smi shows for a dead card."""
-    addresses = ", ".join(card.pci_address for card in facts.cards)
-    ill = [
-        f"{card.pci_address} {card.status or 'without driver'}" for card in facts.cards if card.status != HEALTHY_STATUS
-    ]
-    cold = [card.pci_address for card in facts.cards if card.temperature_c in (None, 0)]
+    """Pure: the checks of a node whose driver was changed."""
     missing = [module for module in release.modules if module not in facts.driver.modules]
     return [
         Check("modules", not missing, "all loaded", f"{', '.join(missing)} not loaded", "see `dmesg`"),
@@ -38,6 +33,18 @@ def driver_checks(facts: HpuFacts, release: Release, cards: int) -> list[Check]:
             facts.driver.version or "none",
             "see `modinfo habanalabs`",
         ),
+        *card_checks(facts, cards),
+    ]
+
+
+def card_checks(facts: HpuFacts, cards: int) -> list[Check]:
+    """Pure: whether all cards are there and initialised. Temperature 0 is what hl-smi shows for a dead card."""
+    addresses = ", ".join(card.pci_address for card in facts.cards)
+    ill = [
+        f"{card.pci_address} {card.status or 'without driver'}" for card in facts.cards if card.status != HEALTHY_STATUS
+    ]
+    cold = [card.pci_address for card in facts.cards if card.temperature_c in (None, 0)]
+    return [
         Check("cards", facts.count >= cards, str(cards), f"{facts.count} ({addresses})", "see `lspci -d 1da3:`"),
         Check("status", not ill, HEALTHY_STATUS, ", ".join(ill) or "none", "see `dmesg | grep habana`"),
         Check(

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from pathlib import Path
 from typing import Mapping, Sequence
@@ -30,11 +29,11 @@ from .job_state import (
     Share,
     read_share,
     slurm_jobs_of,
-    tail,
     unit_is_active,
     unit_properties,
 )
 from .node_lock import exclusive
+from .process_tree import processes_in
 from .recipe_cache import RECIPE_CACHE
 from .release_table import NEWEST
 from .rendered_files import WantedFile, differences, pending, write
@@ -47,7 +46,6 @@ PREPARED = "prepared"
 # Longer than a start takes, which may have to stop a job first.
 LOCK_SECONDS = 300.0
 STOP_SECONDS = 60.0
-CGROUP_MOUNTS = ("/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/systemd")
 
 
 def decide(job: Job, share: Share, restart: bool, replace: bool = False) -> str:
@@ -206,16 +204,6 @@ def remove(paths: JobPaths, run: Run, *, check_mode: bool, slurm_user: str = "")
             Path(path).unlink(missing_ok=True)
         _systemctl(run, "daemon-reload")
     return _result(paths, ABSENT, changed=bool(stopped["changed"] or changes), diff=differences(changes))
-
-
-def processes_in(control_group: str) -> list[int]:
-    """The processes of a control group and of those below it, whichever layout of cgroups the node has."""
-    found: set[int] = set()
-    for mount in CGROUP_MOUNTS if control_group else ():
-        for directory, _directories, files in os.walk(mount + control_group):
-            if "cgroup.procs" in files:
-                found.update(map(int, (tail(f"{directory}/cgroup.procs") or "").split()))
-    return sorted(found)
 
 
 def _interface(job: Job, run: Run) -> str | None:

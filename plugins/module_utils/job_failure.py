@@ -18,7 +18,8 @@ from typing import Iterable, Mapping, Sequence
 
 # E1121 09:12:46.979000 15930 torch/.../api.py:1002] failed (exitcode: -9) local_rank: 1 (pid: 15965) of binary: ...
 NOTICE = re.compile(
-    r"(?P<clock>\d\d:\d\d:\d\d)\.(?P<fraction>\d+) .*\] failed \(exitcode: -?\d+\) local_rank: (?P<local>\d+) "
+    r"(?P<clock>\d\d:\d\d:\d\d)\.(?P<fraction>\d+) .*\] "
+    r"failed \(exitcode: (?P<code>-?\d+)\) local_rank: (?P<local>\d+) "
 )
 ENTRY = re.compile(
     r"^ +time +: (?P<day>\d{4}-\d\d-\d\d)_(?P<clock>\d\d:\d\d:\d\d)\n"
@@ -101,6 +102,15 @@ def agent_entries(agent_log: str) -> list[AgentEntry]:
         )
         for entry in ENTRY.finditer(table)
     ]
+
+
+def noticed_entry(agent_log: str, first_rank: int, now: float) -> AgentEntry | None:
+    """The rank that the agent named at once; for one that was ended before it could show its table."""
+    notice = NOTICE.search(agent_log)
+    if notice is None:
+        return None
+    local_rank = int(notice["local"])
+    return AgentEntry(first_rank + local_rank, local_rank, int(notice["code"]), now, None)
 
 
 def _seconds(day: str, clock: str) -> float:

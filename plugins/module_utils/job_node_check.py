@@ -17,8 +17,8 @@ from .job_description import MPIRUN, SLURM
 from .job_network import address_towards, port_is_free
 from .job_paths import JobPaths
 from .job_plan import Job
-from .job_state import tail
 from .job_user import account, as_user
+from .rank_logs import tail
 from .slurm_jobs import check_slurm_there
 
 # Of the program's own file only the imports that it cannot do without: not those in functions, in `try` and under

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import time
@@ -16,10 +15,12 @@ from .commands import Run
 from .engine_slurm import slurm_name
 from .errors import GaudiError
 from .job_description import SLURM
-from .job_failure import RankFailure, agent_entries, agent_failure, first_failure, lost_node, rank_failure
+from .job_failure import RankFailure, agent_failure, lost_node
 from .job_metrics import read_metrics, step_losses
 from .job_paths import JobPaths
+from .json_file import read_json
 from .mpirun_failure import mpirun_failure
+from .rank_logs import TAIL_BYTES, attempt_directory, tail, torchrun_failures
 from .slurm_jobs import CANCELLED, COMPLETED, SlurmJob, find, state_of
 
 ABSENT = "absent"
@@ -29,7 +30,6 @@ FAILED = "failed"
 STOPPED = "stopped"
 # What systemd calls states in which processes of the unit are there.
 ACTIVE = ("active", "activating", "deactivating", "reloading", "refreshing")
-TAIL_BYTES = 1 << 16
 POLL_S = 0.5
 
 
@@ -130,56 +130,21 @@ def unit_properties(unit: str, run: Run, *names: str) -> dict[str, str]:
     return dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
 
 
-def read_json(path: str) -> dict[str, object] | None:
-    """The JSON object in ``path``; None where there is no such file or it is no object."""
-    text = tail(path, None)
-    if text is None:
-        return None
-    try:
-        data = json.loads(text)
-    except ValueError:
-        return None
-    return data if isinstance(data, dict) else None
-
-
-def tail(path: str, size: int | None = TAIL_BYTES) -> str | None:
-    """The last ``size`` bytes of a file as text (None: all of it), or None where there is none."""
-    try:
-        with Path(path).open("rb") as stream:
-            if size is not None:
-                stream.seek(max(0, os.fstat(stream.fileno()).st_size - size))
-            return stream.read().decode(errors="replace")
-    except OSError:
-        return None
-
-
 def _time(data: Mapping[str, object] | None) -> float | None:
     value = None if data is None else data.get("time")
     return float(value) if isinstance(value, (int, float)) else None
 
 
-def attempt_directory(paths: JobPaths) -> str | None:
-    """Where the ranks of the present run log: torchrun adds a random part to the directory it is given."""
-    found = Path(paths.ranks).glob("*/attempt_*")
-    return max(map(str, found), key=os.path.getmtime, default=None)
-
-
 def rank_failures(paths: JobPaths) -> list[RankFailure]:
     """The ranks of this node that did not end well, the cause first."""
-    attempt = attempt_directory(paths)
-    failures = []
     log = tail(paths.agent_log) or ""
-    for entry in agent_entries(log):
-        stderr = f"{attempt or paths.ranks}/{entry.local_rank}/stderr.log"
-        error_file = tail(entry.error_file, None) if entry.error_file else None
-        failures.append(rank_failure(entry, error_file, tail(stderr) or "", stderr))
-    if not failures and log:
-        # One log for the ranks of all nodes: mpirun has brought their output to the first one.
-        written = Path(paths.agent_log).stat().st_mtime
-        told = mpirun_failure(log, paths.agent_log, written, read_json(paths.description) or {})
-        failures = [] if told is None else [told]
-    cause = first_failure(failures)
-    return sorted(failures, key=lambda failure: failure is not cause)
+    failures = torchrun_failures(log, attempt_directory(paths.ranks) or paths.ranks)
+    if failures or not log:
+        return failures
+    # One log for the ranks of all nodes: mpirun has brought their output to the first one.
+    written = Path(paths.agent_log).stat().st_mtime
+    told = mpirun_failure(log, paths.agent_log, written, read_json(paths.description) or {})
+    return [] if told is None else [told]
 
 
 def failure_of(paths: JobPaths, share: Share) -> RankFailure | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils import job_control
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_control import prepare, processes_in, remove, start, stop
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_control import prepare, remove, start, stop
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JobPaths
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_plan import Job
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_state import read_share
@@ -227,16 +227,6 @@ def test_a_stop_that_leaves_a_process_is_told(job, paths, unit, monkeypatch):
     with pytest.raises(GaudiError, match=r"processes are left .process ids 41, 42.") as caught:
         stop(paths, unit, check_mode=False)
     assert caught.value.facts == {"processes": [41, 42]}
-
-
-def test_processes_of_a_group_and_those_below_it_are_found_in_any_layout(tmp_path, monkeypatch):
-    monkeypatch.setattr(job_control, "CGROUP_MOUNTS", (str(tmp_path / "v2"), str(tmp_path / "v1")))
-    for place, text in (("v1/system.slice/u", "7\n9\n"), ("v1/system.slice/u/sub", "8\n"), ("v1/system.slice", "1\n")):
-        (tmp_path / place).mkdir(parents=True, exist_ok=True)
-        (tmp_path / place / "cgroup.procs").write_text(text)
-    assert processes_in("/system.slice/u") == [7, 8, 9]
-    assert processes_in("/system.slice/gone") == []
-    assert processes_in("") == []
 
 
 def test_forgetting_keeps_checkpoints_and_logs(job, paths, unit):

@@ -1,0 +1,264 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a supervisor does next: values in, values out. Nothing here waits, sends or touches a process.
+
+Called for each message that comes and several times a second. What happens to a generation, in this order: it is
+chosen; its members start their ranks; somebody sees a reason to end it (a halt), which all take over; the ranks of all
+that are heard are gone; the leader, who is the first member that is heard, asks for the next one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Sequence
+
+from .supervisor_agreement import adopt, chosen, propose, take
+from .supervisor_events import events_between
+from .supervisor_generation import END, FAILED, RUN, STOPPED, first_generation
+from .supervisor_members import standing
+from .supervisor_messages import (
+    DONE,
+    ENDING,
+    GONE,
+    HANG,
+    IDLE,
+    ISOLATED,
+    LEAVING,
+    NODE_LOST,
+    RANK_FAILED,
+    RUNNING,
+    STOP,
+    Halt,
+    Message,
+    Report,
+    short_failure,
+)
+from .supervisor_pace import hang, slow_nodes
+from .supervisor_state import Event, Facts, Order, Rules, State, message_of
+from .supervisor_succession import successor
+from .supervisor_view import heard, linked
+
+# Nobody can use a checkpoint of ranks that have lost the others, who may go on without them.
+ISOLATED_GRACE_S = 1.0
+# So long a node that is to go waits for the others to agree without it.
+FAREWELL_S = 5.0
+
+
+def begin(rules: Rules, incarnation: int, voter: bool, now: float) -> State:
+    """The state of a supervisor that was just started; ``voter`` False where one ran here for this launch before."""
+    return State(incarnation, first_generation(rules.hosts), Report(), now, now, now, voter)
+
+
+def advance(
+    state: State, rules: Rules, facts: Facts, messages: Sequence[Message], now: float
+) -> tuple[State, Order, list[Event]]:
+    """One look at everything: the new state, what the processes are to do, and what people should be told."""
+    before = state
+    for message in messages:
+        state = _hear(state, rules, message, now)
+    state = _own(state, rules, facts, now)
+    state = _watch(state, rules, facts, now)
+    state = replace(state, report=_report(state, rules, facts))
+    state = _lead(state, rules, now)
+    # What was agreed upon now is seen in our own share at once.
+    state = replace(state, report=_report(state, rules, facts))
+    state = _leave(state, rules, facts, now)
+    state, events = events_between(before, state, rules, now)
+    return state, _order(state, rules, facts), events
+
+
+def _hear(state: State, rules: Rules, message: Message, now: float) -> State:
+    if message.index == rules.index or not 0 <= message.index < len(rules.names):
+        return state
+    peers = heard(state.peers, message, now)
+    if peers is state.peers:
+        return state
+    state = take(replace(state, peers=peers), message, now)
+    if message.stop and not state.stop:
+        state = replace(state, stop=True, stopped=now)
+    if message.halt is not None and message.halt.generation == state.committed.number and state.halt is None:
+        state = replace(state, halt=message.halt, halted=now)
+    current = message.committed.number == state.committed.number
+    if current and any(step is not None for step in message.report.steps) and _is_member_message(state, message):
+        state = replace(state, progressed=True)
+    return state
+
+
+def _is_member_message(state: State, message: Message) -> bool:
+    return state.committed.kind == RUN and state.committed.has(message.index, message.incarnation)
+
+
+def is_member(state: State, rules: Rules) -> bool:
+    """Whether this supervisor has ranks to run in the current generation."""
+    return state.committed.kind == RUN and state.committed.has(rules.index, state.incarnation)
+
+
+def _own(state: State, rules: Rules, facts: Facts, now: float) -> State:
+    """What happened on this node itself."""
+    if facts.terminated and facts.stop_requested and not state.stop:
+        state = replace(state, stop=True, stopped=now)
+    if facts.terminated and not state.stopped:
+        state = replace(state, stopped=now)
+    mine = is_member(state, rules) and facts.generation == state.committed.number
+    if mine and any(step is not None for step in facts.steps):
+        state = replace(state, progressed=True)
+    if state.committed.is_quorum(_voters(state, rules, now)):
+        state = replace(state, quorum_heard=now)
+    return state
+
+
+def _voters(state: State, rules: Rules, now: float) -> list[int]:
+    """The members that could still agree on something with this node, itself among them."""
+    near = linked(state.peers, rules.index, now, rules.lease) - {rules.index}
+    votes = {index: (state.peers[index].message.incarnation, state.peers[index].message.voter) for index in near}
+    votes[rules.index] = (state.incarnation, state.voter)
+    return [index for index, (incarnation, voter) in votes.items() if voter and state.committed.has(index, incarnation)]
+
+
+def _watch(state: State, rules: Rules, facts: Facts, now: float) -> State:
+    """Look for a reason to end the current generation."""
+    if state.committed.kind != RUN or state.halt is not None:
+        return state
+    halt = _halt(state, rules, facts, now)
+    if halt is not None:
+        return replace(state, halt=halt, halted=now)
+    own = message_of(replace(state, report=_report(state, rules, facts)), rules, 0, ())
+    view = standing(state, rules, own, now)
+    return replace(state, slow=slow_nodes(state, rules, view, now))
+
+
+def _halt(state: State, rules: Rules, facts: Facts, now: float) -> Halt | None:
+    number = state.committed.number
+    if state.stop:
+        return Halt(number, STOP, rules.index, "the job was stopped")
+    if not is_member(state, rules):
+        return None
+    if facts.generation == number and facts.rank_died:
+        return Halt(number, RANK_FAILED, rules.index, f"a rank failed on {rules.names[rules.index]}")
+    if facts.terminated:
+        return Halt(number, LEAVING, rules.index, f"{rules.names[rules.index]} is going down")
+    if state.quorum_heard < now and now - state.changed > rules.lease:
+        said = f"{rules.names[rules.index]} does not hear most of the others any more"
+        return Halt(number, ISOLATED, rules.index, said)
+    return _lost_member(state, rules, now) or _hang(state, rules, facts, now)
+
+
+def _lost_member(state: State, rules: Rules, now: float) -> Halt | None:
+    near = linked(state.peers, rules.index, now, rules.lost_after)
+    for index, incarnation in state.committed.members:
+        peer = state.peers.get(index)
+        number, name = state.committed.number, rules.names[index]
+        if index == rules.index or (peer is not None and peer.message.report.phase == DONE):
+            continue
+        if peer is not None and peer.message.incarnation > incarnation:
+            return Halt(number, NODE_LOST, index, f"the supervisor of {name} was started again")
+        if index not in near and now - state.changed > rules.lost_after:
+            return Halt(number, NODE_LOST, index, f"{name} was not heard for {rules.lost_after:.0f} s")
+    return None
+
+
+def _hang(state: State, rules: Rules, facts: Facts, now: float) -> Halt | None:
+    if leader(state, rules, now) != rules.index:
+        return None
+    own = message_of(replace(state, report=_report(state, rules, facts)), rules, 0, ())
+    return hang(state, rules, standing(state, rules, own, now), now)
+
+
+def leader(state: State, rules: Rules, now: float) -> int | None:
+    """The first member that is heard and votes; None where none is."""
+    near = linked(state.peers, rules.index, now, rules.lost_after)
+    for index, _incarnation in state.committed.members:
+        if index == rules.index and state.voter and state.committed.has(index, state.incarnation):
+            return index
+        if index in near and index in state.peers:
+            message = state.peers[index].message
+            if message.voter and state.committed.has(index, message.incarnation):
+                return index
+    return None
+
+
+def _report(state: State, rules: Rules, facts: Facts) -> Report:
+    """This node's share of the current generation, for itself and the others."""
+    mine = is_member(state, rules) and facts.generation == state.committed.number
+    failure = facts.failure if mine and not facts.alive else None
+    return Report(
+        phase=_phase(state, rules, facts, mine),
+        fit=facts.fit,
+        unfit=facts.unfit,
+        stuck=facts.stuck,
+        steps=facts.steps if mine else (),
+        busy=facts.busy if mine else (),
+        step_age=facts.step_age if mine else None,
+        failure=short_failure(failure) if failure else None,
+        failure_age=facts.failure_age if failure else 0.0,
+        leaving=facts.terminated and not state.stop,
+    )
+
+
+def _phase(state: State, rules: Rules, facts: Facts, mine: bool) -> str:
+    if mine and facts.succeeded:
+        return DONE
+    if facts.alive:
+        return RUNNING if mine and state.halt is None else ENDING
+    if mine or (state.halt is not None and is_member(state, rules)):
+        return GONE
+    return IDLE
+
+
+def _lead(state: State, rules: Rules, now: float) -> State:
+    """Take part in the agreement; as the leader, ask for what is wanted next."""
+    own = message_of(state, rules, 0, ())
+    if leader(state, rules, now) == rules.index:
+        wanted = successor(state, rules, own, now)
+        if wanted is None and state.halt is not None and state.waiting is None:
+            state = replace(state, waiting=now)
+        # With one member each step is the answer to the one before.
+        for _step in range(3):
+            state = state if wanted is None else propose(state, rules, wanted, now)
+    agreed = chosen(state, rules)
+    return state if agreed is None else adopt(state, agreed, now)
+
+
+def _leave(state: State, rules: Rules, facts: Facts, now: float) -> State:
+    """Whether this supervisor is done, and with what outcome."""
+    if state.exit is not None or facts.alive:
+        return state
+    current = state.committed
+    if current.kind == END:
+        near = linked(state.peers, rules.index, now, rules.lost_after) - {rules.index}
+        all_know = all(state.peers[index].message.committed.number >= current.number for index in near)
+        over = all_know or now - state.changed > rules.lost_after
+        return replace(state, exit=current.outcome, exit_reason=current.reason) if over else state
+    outlived = facts.terminated and now - state.stopped > FAREWELL_S
+    replaced = facts.terminated and not state.stop and state.report.phase in (IDLE,) and not _awaited(state, rules)
+    if outlived or replaced:
+        reason = "the job was stopped" if state.stop else f"{rules.names[rules.index]} left the job"
+        return replace(state, exit=STOPPED, exit_reason=reason)
+    alone = now - max(state.quorum_heard, state.started)
+    if alone > rules.join_timeout:
+        name = rules.names[rules.index]
+        reason = f"{name} has not heard most of the job's nodes for {rules.join_timeout:.0f} s; look at its network"
+        return replace(state, exit=FAILED, exit_reason=reason)
+    return state
+
+
+def _awaited(state: State, rules: Rules) -> bool:
+    """Whether the others may want this node's vote for the next generation."""
+    return state.committed.has(rules.index, state.incarnation)
+
+
+def _order(state: State, rules: Rules, facts: Facts) -> Order:
+    if facts.alive:
+        stays = facts.generation == state.committed.number and state.halt is None and state.committed.kind == RUN
+        if stays and state.exit is None:
+            return Order()
+        return Order(end=True, grace=_grace(state, rules), stacks=state.halt is not None and state.halt.cause == HANG)
+    starts = is_member(state, rules) and state.halt is None and facts.generation != state.committed.number
+    return Order(run=state.committed) if starts and state.exit is None else Order()
+
+
+def _grace(state: State, rules: Rules) -> float:
+    if state.halt is not None and state.halt.cause == ISOLATED:
+        return ISOLATED_GRACE_S
+    planned = state.stop or (state.halt is not None and state.halt.cause == LEAVING)
+    return rules.stop_grace if planned else rules.failure_grace

@@ -1,0 +1,184 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""The effects of a supervisor on its own node: it starts and ends ranks, and sees how they stand."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from pathlib import Path
+from typing import Mapping
+
+from .commands import Run
+from .job_failure import RankFailure, agent_failure
+from .job_network import port_is_free
+from .job_paths import JobPaths
+from .process_tree import keep_descendants, own_control_group
+from .rank_logs import attempt_directory, torchrun_failures
+from .supervisor_files import MASTER_ADDRESS, NNODES, NODE_RANK, Supervision
+from .supervisor_generation import Generation
+from .supervisor_health import HealthCheck, unfit_reason
+from .supervisor_processes import Ranks, ranks_of
+from .supervisor_progress import Progress, clear_progress, read_progress
+from .supervisor_stacks import write_stacks
+from .supervisor_state import Facts, Order
+
+# The store of the generation before closes its port when it is gone.
+PORT_S = 5.0
+LOOK_AGAIN_S = 60.0
+# A card in reset holds hl-smi for 90 s; more than twice that is no answer.
+HEALTH_S = 240.0
+
+
+class Node:
+    """This node's ranks, cards and files."""
+
+    def __init__(self, supervision: Supervision, run: Run) -> None:
+        self._given = supervision
+        self._run = run
+        self._ranks: Ranks | None = None
+        self._generation: Generation | None = None
+        self._refused: RankFailure | None = None
+        self._failure: RankFailure | None = None
+        self._refused_since: float | None = None
+        self._progress = Progress()
+        self._stepped: float | None = None
+        self._health: HealthCheck | None = None
+        self._fit: bool | None = None
+        self._unfit = ""
+        self._stacks: threading.Thread | None = None
+        keep_descendants()
+        self._control_group = own_control_group(JobPaths(supervision.job).unit)
+
+    def facts(self, now: float, terminated: bool) -> Facts:
+        """How things stand now."""
+        ranks = self._ranks
+        if ranks is not None and ranks.alive:
+            ranks.look(now)
+            if not ranks.alive:
+                self._after_ranks(ranks)
+        self._look_at_cards(now)
+        self._read_progress(now)
+        failure = self._refused or self._failure
+        died = ranks.died if ranks is not None and self._refused is None else self._refused_since
+        return Facts(
+            generation=None if self._generation is None else self._generation.number,
+            alive=ranks is not None and ranks.alive,
+            rank_died=died is not None and (failure is not None or ranks is None or ranks.died is not None),
+            succeeded=ranks is not None and ranks.succeeded,
+            stuck=ranks is not None and ranks.stuck,
+            failure=None if failure is None else failure.as_dict(),
+            failure_age=0.0 if died is None else now - died,
+            steps=self._progress.steps,
+            busy=self._progress.busy,
+            step_age=None if self._stepped is None else now - self._stepped,
+            fit=self._fit,
+            unfit=self._unfit,
+            terminated=terminated,
+            stop_requested=terminated and Path(self._given.stop_requested).exists(),
+        )
+
+    def carry_out(self, order: Order, now: float) -> None:
+        """Start or end ranks, as it was decided."""
+        if order.run is not None:
+            self._start(order.run, now)
+        if order.end and self._ranks is not None and self._ranks.alive:
+            if order.stacks and not self._stacks_written(self._ranks):
+                return
+            self._ranks.end(order.grace, now)
+
+    def abandon(self, now: float) -> None:
+        """End everything at once."""
+        if self._ranks is not None:
+            self._ranks.end(0.0, now)
+
+    def _start(self, generation: Generation, now: float) -> None:
+        given = self._given
+        node_rank = generation.indexes.index(given.rules.index)
+        if node_rank == 0 and not port_is_free(given.rendezvous_port):
+            self._refused_since = self._refused_since or now
+            if now - self._refused_since > PORT_S:
+                self._refuse(
+                    generation,
+                    f"rendezvous_port {given.rendezvous_port} is in use on {given.host}; choose "
+                    "another port, or stop what uses it.",
+                )
+            return
+        self._refused_since = None
+        clear_progress(given.progress_directory)
+        self._progress, self._stepped, self._stacks = Progress(), None, None
+        self._refused = self._failure = None
+        try:
+            self._ranks = Ranks(generation.number, argv_of(given, generation), os.environ, self._control_group, now)
+        except OSError as error:
+            self._refused_since = now
+            self._refuse(generation, f"{given.argv[0]} cannot be run: {error.strerror}")
+        self._generation = generation
+
+    def _refuse(self, generation: Generation, said: str) -> None:
+        self._ranks = None
+        self._generation = generation
+        self._refused = agent_failure(1, time.time(), said, f"{self._given.log_directory}/agent.log")
+
+    def _after_ranks(self, ranks: Ranks) -> None:
+        """Say why they ended, and look at the cards anew."""
+        self._fit, self._health = None, None
+        if ranks.died is None or self._generation is None:
+            return
+        given = self._given
+        attempt = attempt_directory(given.ranks_directory) or given.ranks_directory
+        failures = torchrun_failures(ranks.text, attempt, self._first_rank())
+        agent = agent_failure(ranks.exit_code or 1, time.time(), ranks.text, f"{given.log_directory}/agent.log")
+        self._failure = failures[0] if failures else agent
+
+    def _first_rank(self) -> int:
+        assert self._generation is not None
+        return self._generation.indexes.index(self._given.rules.index) * self._given.processes_per_node
+
+    def _look_at_cards(self, now: float) -> None:
+        """Whenever no ranks are there: once after they ended, and now and then while something is wrong."""
+        if self._ranks is not None and self._ranks.alive:
+            return
+        if self._health is None or (self._fit is False and now - self._health.started > LOOK_AGAIN_S):
+            given = self._given
+            arguments = (given.device, given.processes_per_node, self._run, given.kernel_root)
+            self._health = HealthCheck(lambda: unfit_reason(*arguments), now)
+        if self._health.reason is not None:
+            self._fit, self._unfit = not self._health.reason, self._health.reason
+        elif now - self._health.started > HEALTH_S:
+            self._fit, self._unfit = False, f"hl-smi has not answered for {HEALTH_S:.0f} s"
+
+    def _read_progress(self, now: float) -> None:
+        if self._ranks is None or not self._ranks.alive:
+            return
+        progress = read_progress(self._given.progress_directory, self._given.processes_per_node)
+        if progress.steps != self._progress.steps and any(step is not None for step in progress.steps):
+            self._stepped = now
+        self._progress = progress
+
+    def _stacks_written(self, ranks: Ranks) -> bool:
+        """Whether the stacks of this generation are in their files; begins to write them where nobody has."""
+        if self._stacks is None:
+            self._stacks = threading.Thread(target=self._write_stacks, args=(ranks,), daemon=True)
+            self._stacks.start()
+        return not self._stacks.is_alive()
+
+    def _write_stacks(self, ranks: Ranks) -> None:
+        given = self._given
+        attempt = attempt_directory(given.ranks_directory) or given.ranks_directory
+        found = ranks_of(os.getpid())
+        stderr = {local: f"{attempt}/{local}/stderr.log" for local in found}
+        directory = f"{given.log_directory}/stacks/generation-{ranks.generation}"
+        write_stacks(directory, found, self._first_rank(), stderr, given.venv, self._run)
+
+
+def argv_of(given: Supervision, generation: Generation) -> list[str]:
+    """torchrun's words for this node in this generation."""
+    names = given.rules.names
+    words: Mapping[str, str] = {
+        NNODES: str(len(generation.members)),
+        NODE_RANK: str(generation.indexes.index(given.rules.index)),
+        MASTER_ADDRESS: given.addresses[names[generation.indexes[0]]],
+    }
+    return [words.get(word, word) for word in given.argv]

@@ -1,0 +1,194 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""Supervisors as real processes, each a node with an address 127.0.0.x of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from ansible_collections.gaudi3.scale.plugins.module_utils.process_tree import descendants, environment_of
+from ansible_collections.gaudi3.scale.plugins.module_utils.supervisor_archive import build
+
+HERE = Path(__file__).parent
+CORE = HERE.parents[1] / "plugins/module_utils"
+STAND_IN = (sys.executable, str(HERE / "torchrun_stand_in.py"))
+
+
+def read_source(name):
+    return (CORE / f"{name}.py").read_text(encoding="utf-8")
+
+
+def free_port(kind=socket.SOCK_STREAM):
+    with socket.socket(socket.AF_INET, kind) as probe:
+        probe.bind(("", 0))
+        return probe.getsockname()[1]
+
+
+class Cluster:
+    """``hosts`` and ``spares`` by name; the rules are those of supervision.json, made short for tests."""
+
+    def __init__(self, directory, hosts, spares=(), *, processes=2, argv=None, **rules):
+        self.directory, self.names = Path(directory), (*hosts, *spares)
+        self.control = self.directory / "control"
+        self.control.mkdir()
+        self.archive = self.directory / "supervisor.pyz"
+        self.archive.write_bytes(build(read_source))
+        self.port = free_port()
+        # Marks all that these supervisors start, so that what is left of it can be found.
+        self.mark = secrets.token_hex(8)
+        self.shared = {
+            "job": "test",
+            "hosts": list(hosts),
+            "spares": list(spares),
+            "addresses": {name: f"127.0.0.{10 + number}" for number, name in enumerate(self.names)},
+            "control_port": free_port(socket.SOCK_DGRAM),
+            "key": secrets.token_hex(32),
+            "processes_per_node": processes,
+            "rendezvous_port": self.port,
+            "min_nodes": len(hosts),
+            "max_restarts": 3,
+            "lost_after": 4.0,
+            "join_timeout": 30,
+            "stop_grace": 5,
+            "failure_grace": 1.5,
+            "device": "cpu",
+            "venv": str(Path(sys.executable).parents[1]),
+            "argv": argv,
+            **rules,
+        }
+        self.processes = {}
+
+    def place(self, name):
+        return self.directory / name
+
+    def start(self, *names):
+        for name in names or self.names:
+            place = self.place(name)
+            (place / "progress").mkdir(parents=True, exist_ok=True)
+            (place / "ranks").mkdir(exist_ok=True)
+            given = {
+                **self.shared,
+                "host": name,
+                "progress_directory": str(place / "progress"),
+                "ranks_directory": str(place / "ranks"),
+                "log_directory": str(place),
+                "status": str(place / "status.json"),
+                "events": str(place / "events.jsonl"),
+                "stop_requested": str(place / "stop_requested"),
+            }
+            given["argv"] = self.shared["argv"] or self.stand_in(place)
+            (place / "supervision.json").write_text(json.dumps(given))
+            with (place / "agent.log").open("ab") as log:
+                self.processes[name] = subprocess.Popen(
+                    [sys.executable, str(self.archive), str(place / "supervision.json")],
+                    stdout=log,
+                    stderr=log,
+                    stdin=subprocess.DEVNULL,
+                    env={**os.environ, "GAUDI3_SCALE_PROGRESS_DIR": str(place / "progress"), "MARK": self.mark},
+                )
+
+    def stand_in(self, place):
+        options = {
+            "--nnodes": "@NNODES@",
+            "--node-rank": "@NODE_RANK@",
+            "--nproc-per-node": str(self.shared["processes_per_node"]),
+            "--master-addr": "@MASTER_ADDRESS@",
+            "--master-port": str(self.port),
+            "--log-dir": str(place / "ranks"),
+            "--control": str(self.control),
+        }
+        return [*STAND_IN, *(word for pair in options.items() for word in pair)]
+
+    def status(self, name):
+        try:
+            return json.loads((self.place(name) / "status.json").read_text())
+        except (OSError, ValueError):
+            return {}
+
+    def events(self, name):
+        path = self.place(name) / "events.jsonl"
+        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+    def kinds(self, name):
+        return [event["kind"] for event in self.events(name)]
+
+    def wait(self, condition, seconds=30.0):
+        """Seconds until it holds; AssertionError with what is known where it does not."""
+        begun = time.monotonic()
+        while time.monotonic() < begun + seconds:
+            if condition():
+                return time.monotonic() - begun
+            time.sleep(0.02)
+        told = {name: self.status(name) for name in self.names}
+        logs = {name: (self.place(name) / "agent.log").read_text()[-1500:] for name in self.processes}
+        raise AssertionError(
+            f"not within {seconds} s: {json.dumps(told, indent=1)}\n" + "\n".join(map(str, logs.items()))
+        )
+
+    def wait_for_step(self, generation=1, *names):
+        """Seconds until all ranks of these nodes have made a step of this generation."""
+        return self.wait(lambda: all(self.has_stepped(name, generation) for name in names or self.shared["hosts"]))
+
+    def has_stepped(self, name, generation):
+        status = self.status(name)
+        files = [self.place(name) / f"progress/{local}.json" for local in range(self.shared["processes_per_node"])]
+        running = (status.get("generation"), status.get("state")) == (generation, "running")
+        return running and all(file.exists() for file in files)
+
+    def ranks(self, name=None):
+        """Process by rank, of one node or of all."""
+        found = {}
+        owners = [self.processes[name]] if name else self.processes.values()
+        for owner in owners:
+            tree = descendants(owner.pid)
+            for pid in tree:
+                told = environment_of(pid)
+                if "RANK" in told and "RANK" not in environment_of(tree[pid]):
+                    found[int(told["RANK"])] = pid
+        return found
+
+    def left(self):
+        """Processes that the supervisors started and that are there still, without the supervisors themselves."""
+        own = {process.pid for process in self.processes.values()}
+        every = (int(place.name) for place in Path("/proc").glob("[0-9]*"))
+        return [pid for pid in every if pid not in own and self.marked(pid)]
+
+    def marked(self, pid):
+        return environment_of(pid).get("MARK") == self.mark
+
+    def wish(self, rank, text):
+        (self.control / str(rank)).write_text(text)
+
+    def finish(self):
+        (self.control / "finish").write_text("x")
+
+    def stop(self, *names, requested=True):
+        for name in names or self.names:
+            if requested:
+                (self.place(name) / "stop_requested").write_text("x")
+            self.processes[name].send_signal(signal.SIGTERM)
+
+    def codes(self, *names, seconds=30.0):
+        return {name: self.processes[name].wait(seconds) for name in names or self.processes}
+
+    def port_is_free(self):
+        with socket.socket() as server:
+            server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            server.bind(("", self.port))
+        return True
+
+    def kill_all(self):
+        for pid in [*self.left(), *(process.pid for process in self.processes.values())]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        for process in self.processes.values():
+            process.wait()

@@ -1,0 +1,209 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""Supervisors as real processes on 127.0.0.x, with real ranks to kill; only torchrun itself is a stand-in."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import time
+
+import pytest
+from tests.unit.supervised import Cluster
+
+# What a busy machine adds to what is measured.
+SLACK_S = 3.0
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    made = []
+
+    def make(hosts, spares=(), **rules):
+        made.append(Cluster(tmp_path, hosts, spares, **rules))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.kill_all()
+
+
+def started(nodes):
+    nodes.start()
+    nodes.wait_for_step()
+    return nodes
+
+
+def assert_nothing_left(nodes):
+    assert nodes.left() == []
+    assert nodes.port_is_free()
+
+
+def test_a_killed_rank_ends_all_and_the_job_goes_on(cluster):
+    nodes = started(cluster(["a", "b", "c"]))
+    first = nodes.ranks()
+    assert sorted(first) == [0, 1, 2, 3, 4, 5]
+    os.kill(first[2], signal.SIGKILL)
+    gone = nodes.wait(lambda: not set(first.values()) & set(nodes.left()))
+    assert gone < nodes.shared["failure_grace"] + SLACK_S
+    nodes.wait_for_step(2)
+    assert sorted(nodes.ranks()) == [0, 1, 2, 3, 4, 5]
+    nodes.finish()
+    assert nodes.codes() == {"a": 0, "b": 0, "c": 0}
+    assert_nothing_left(nodes)
+    for name in "abc":
+        assert nodes.kinds(name) == ["run", "rank_failed", "run", "ended"]
+        told = nodes.events(name)[1]
+        assert (told["host"], told["generation"]) == ("b", 1)
+        assert told["text"].startswith("rank 2 on b failed first: killed by SIGKILL")
+        assert nodes.status(name)["outcome"] == "succeeded"
+    # The logs of both runs are there.
+    assert len(list((nodes.place("b") / "ranks").glob("*/attempt_0/0/stderr.log"))) == 2
+
+
+def test_a_program_that_fails_before_its_first_step_is_not_tried_again(cluster):
+    nodes = cluster(["a", "b"], ["c"])
+    nodes.wish("0", "no step")
+    nodes.wish("1", "no step")
+    nodes.wish("2", "no step")
+    nodes.wish("3", "raise")
+    nodes.start()
+    assert nodes.codes() == {"a": 1, "b": 1, "c": 1}
+    assert_nothing_left(nodes)
+    for name in nodes.names:
+        status = nodes.status(name)
+        assert (status["outcome"], status["restarts"]) == ("failed", 0)
+        failure = status["failure"]
+        assert (failure["host"], failure["rank"], failure["exception"]) == ("b", 3, "ValueError")
+        assert failure["message"] == "bad thing on rank 3"
+        assert failure["lines"][-1] == "ValueError: bad thing on rank 3"
+        assert failure["path"].endswith("/attempt_0/1/stderr.log")
+
+
+def test_ranks_that_ignore_sigterm_are_killed(cluster):
+    nodes = cluster(["a", "b"], max_restarts=0)
+    for rank in range(4):
+        nodes.wish(rank, "deaf")
+    started(nodes)
+    begun = time.monotonic()
+    os.kill(nodes.ranks()[0], signal.SIGKILL)
+    assert nodes.codes() == {"a": 1, "b": 1}
+    # torchrun alone gives them 30 s.
+    assert time.monotonic() - begun < nodes.shared["failure_grace"] + 2 * SLACK_S
+    assert_nothing_left(nodes)
+    assert nodes.status("b")["failure"]["message"] == "killed by SIGKILL"
+    assert nodes.status("b")["failure"]["rank"] == 0
+    assert "max_restarts allows no restart" in nodes.status("b")["reason"]
+
+
+def test_a_spare_takes_the_place_of_a_lost_node(cluster):
+    nodes = started(cluster(["a", "b", "c"], ["d"], lost_after=3.0))
+    lost = [nodes.processes["b"].pid, *nodes.ranks("b").values()]
+    others = {**nodes.ranks("a"), **nodes.ranks("c")}
+    # What a power cut leaves: nothing.
+    for pid in [*lost, *(pid for pid in nodes.left() if parent_is(pid, lost))]:
+        kill(pid)
+    assert nodes.wait(lambda: not set(others.values()) & set(nodes.left())) < 3.0 + 1.5 + SLACK_S
+    nodes.wait_for_step(2, "a", "c", "d")
+    assert nodes.status("a")["members"] == ["a", "d", "c"]
+    assert [nodes.status(name)["node_rank"] for name in "adc"] == [0, 1, 2]
+    assert sorted(nodes.ranks("d")) == [2, 3]
+    # The one that comes back is a new one, whose place is taken.
+    nodes.start("b")
+    nodes.wait(lambda: "b" in nodes.status("a")["alive"])
+    assert nodes.status("b")["state"] == "waiting"
+    nodes.finish()
+    assert nodes.codes() == {"a": 0, "b": 0, "c": 0, "d": 0}
+    assert_nothing_left(nodes)
+    assert nodes.kinds("a") == ["run", "node_lost", "run", "spare", "node_back", "ended"]
+
+
+def kill(pid):
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+
+
+def parent_is(pid, parents):
+    with open(f"/proc/{pid}/stat") as stat:
+        return int(stat.read().rpartition(")")[2].split()[1]) in parents
+
+
+def test_fewer_nodes_go_on_where_min_nodes_allows_it(cluster):
+    nodes = started(cluster(["a", "b", "c"], min_nodes=2, lost_after=3.0))
+    nodes.stop("a", requested=False)
+    nodes.wait_for_step(2, "b", "c")
+    assert nodes.status("b")["members"] == ["b", "c"]
+    assert sorted(nodes.ranks()) == [0, 1, 2, 3]
+    words = open(f"/proc/{nodes.ranks()[0]}/environ").read().split("\0")
+    assert "WORLD_SIZE=4" in words
+    assert "MASTER_ADDR=127.0.0.11" in words
+    # Who goes gets a checkpoint from all, in the grace that a stop has.
+    assert len(list(nodes.control.glob("checkpoint-*"))) == 6
+    assert nodes.codes("a") == {"a": 143}
+    nodes.finish()
+    assert nodes.codes("b", "c") == {"b": 0, "c": 0}
+    assert "shrunk" in nodes.kinds("b")
+
+
+def test_a_stop_on_one_node_stops_the_job_with_a_checkpoint(cluster):
+    nodes = started(cluster(["a", "b"], ["c"]))
+    nodes.stop("b")
+    assert nodes.codes() == {"a": 143, "b": 143, "c": 143}
+    assert_nothing_left(nodes)
+    assert sorted(path.name for path in nodes.control.glob("checkpoint-*")) == [f"checkpoint-{n}" for n in range(4)]
+    assert {nodes.status(name)["outcome"] for name in nodes.names} == {"stopped"}
+    assert nodes.kinds("a") == ["run", "stopped"]
+
+
+def test_ranks_that_hang_are_named_with_their_stacks(cluster):
+    nodes = cluster(["a", "b"], hang_timeout=3, max_restarts=1)
+    started(nodes)
+    nodes.wish("3", "hang")
+    for rank in range(3):
+        # As ranks do that wait for another one.
+        nodes.wish(rank, "hang")
+    nodes.wait(lambda: nodes.status("a")["state"] == "stopping")
+    for rank in range(4):
+        (nodes.control / str(rank)).unlink()
+    nodes.wait_for_step(2)
+    told = [event for event in nodes.events("b") if event["kind"] == "hang"]
+    assert len(told) == 1
+    assert told[0]["text"].startswith("no step for 3 s")
+    stacks = nodes.place("b") / "stacks/generation-1/rank-3.txt"
+    assert "torchrun_stand_in.py" in stacks.read_text()
+    nodes.finish()
+    assert nodes.codes() == {"a": 0, "b": 0}
+
+
+def test_a_port_in_use_is_named(cluster):
+    nodes = cluster(["a", "b"])
+    with socket.create_server(("", nodes.port)):
+        nodes.start()
+        assert nodes.codes() == {"a": 1, "b": 1}
+    said = nodes.status("b")["failure"]["message"]
+    assert said.startswith(f"rendezvous_port {nodes.port} is in use on a; choose another port")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
+        taken.bind(("127.0.0.10", nodes.shared["control_port"]))
+        nodes.start("a")
+        assert nodes.codes("a") == {"a": 2}
+    last = (nodes.place("a") / "agent.log").read_text().splitlines()[-1]
+    assert last.startswith(f"control_port {nodes.shared['control_port']} cannot be used on a")
+
+
+def test_datagrams_of_an_earlier_launch_are_no_messages(cluster):
+    old = cluster(["a", "b"])
+    old.start("a")
+    old.wait(lambda: old.status("a"))
+    new = Cluster.__new__(Cluster)
+    new.__dict__.update(old.__dict__)
+    new.shared = {**old.shared, "key": "11" * 32}
+    new.processes = {}
+    new.start("b")
+    new.wait(lambda: new.status("b"))
+    time.sleep(3)
+    assert old.status("a")["alive"] == ["a"]
+    assert new.status("b")["alive"] == ["b"]
+    old.processes.update(new.processes)
