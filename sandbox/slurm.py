@@ -20,6 +20,8 @@ CONTROLLER_PACKAGES = ("munge", "slurmctld", "slurmd", "slurm-client")
 NODE_PACKAGES = ("munge", "slurmd", "slurm-client")
 MUNGE_KEY = "/etc/munge/munge.key"
 REGISTER_SECONDS = 60
+LOST_SECONDS = 30
+AGAIN_SECONDS = 20
 MEBIBYTES = {"k": 1 / 1024, "m": 1.0, "g": 1024.0}
 
 # Installs those of its arguments that are missing.
@@ -78,7 +80,16 @@ def files(cluster: ClusterPlan) -> dict[str, str]:
         "SelectType=select/cons_tres",
         "SelectTypeParameters=CR_Core",
         "GresTypes=hpu",
-        "ReturnToService=1",
+        # 1 needs somebody's word for a node that was lost and is back; a site of jobs that go on by themselves has 2.
+        "ReturnToService=2",
+        # Slurm's own are minutes: until a silent node counts as lost, and until a job that is queued again may start.
+        f"SlurmdTimeout={LOST_SECONDS}",
+        f"AuthInfo=cred_expire={AGAIN_SECONDS}",
+        # A partition of a lower tier than that of `gaudi`, 1, loses its jobs to it, into the queue; tests make theirs.
+        "PreemptType=preempt/partition_prio",
+        "PreemptMode=REQUEUE",
+        # Where it has a grace time, jobs get their own signal then, that of --signal.
+        "SlurmctldParameters=preempt_send_user_signal",
         *nodes,
         f"PartitionName=gaudi Nodes={names} Default=YES MaxTime=INFINITE State=UP",
     ]
