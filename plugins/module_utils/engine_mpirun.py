@@ -24,7 +24,7 @@ _VERSION = re.compile(r"\((?:Open MPI|OpenRTE)\) (\d+(?:\.\d+)+)")
 KILL_AFTER = "3"
 # A node that is gone says nothing: without these mpirun would wait for it for eight minutes. Seconds of silence until
 # it is asked, seconds between the questions, and their number.
-LOST_NODE = {"oob_tcp_keepalive_time": "10", "oob_tcp_keepalive_intvl": "5", "oob_tcp_keepalive_probes": "2"}
+LOST_NODE = {"oob_tcp_keepalive_time": "5", "oob_tcp_keepalive_intvl": "5", "oob_tcp_keepalive_probes": "2"}
 # mpirun hands this signal on to every rank's shell, which tells the rank to end. Its SIGTERM would end all KILL_AFTER
 # seconds later, too soon for a checkpoint. $1: seconds to wait for the end.
 STOP = """test -n "$MAINPID" || exit 0

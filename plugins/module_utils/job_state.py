@@ -15,7 +15,7 @@ from typing import Callable, Mapping, Sequence
 from .commands import Run
 from .engine_slurm import slurm_name
 from .errors import GaudiError
-from .job_description import SLURM
+from .job_description import MPIRUN, SLURM
 from .job_failure import RankFailure, agent_entries, agent_failure, first_failure, lost_node, rank_failure
 from .job_metrics import read_metrics, step_losses
 from .job_paths import JobPaths
@@ -64,8 +64,10 @@ def read_share(paths: JobPaths, run: Run) -> Share:
     ended = read_json(paths.ended)
     if ended is None:
         return Share(STOPPED if Path(paths.stop_requested).exists() else FAILED, description, started)
+    stopped = Path(paths.stop_requested).exists()
     return Share(
-        state=ended_state(ended, Path(paths.stop_requested).exists()),
+        # mpirun has status 0 also where its ranks ended well because they were told to.
+        state=STOPPED if stopped and description.get("engine") == MPIRUN else ended_state(ended, stopped),
         description=description,
         started=started,
         ended=_time(ended),

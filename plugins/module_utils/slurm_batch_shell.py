@@ -33,26 +33,27 @@ def tell_ranks(nodes: int, signal_ahead: int) -> list[str]:
         "tell_ranks() {",
         f'  srun --overlap --nodes={nodes} --ntasks-per-node=1 sh -c {shlex.quote(TELL_NODE)} sh "$agent" ||',
         '    scancel --signal=TERM "$me"',
-        # Nobody is to wait for a script's output because of this sleep.
-        f"  sleep {max(1, signal_ahead - LAST_WORD)} > /dev/null 2>&1",
+        # In pieces, so that nothing of it is left when it is ended.
+        f"  for _ in $(seq {max(1, signal_ahead - LAST_WORD)}); do sleep 1; done",
         '  scancel --signal=TERM "$me"',
         "}",
         "interrupted= told= warned=",
         f"trap 'interrupted=yes told=yes warned=yes; tell_ranks &' {WARNING}",
         f"trap 'interrupted=yes told=yes; tell_ranks &' {STOP}",
         "trap 'interrupted=yes' TERM",
-        'trap \'kill $(jobs -p) 2> /dev/null\' EXIT',
     ]
 
 
-# A trap runs while the shell waits, and ends that wait: it waits again, as long as a trap was what ended it.
+# A trap runs while the shell waits, and ends that wait: it waits again, as long as a trap was what ended it. Ranks that
+# are gone need not be told any more.
 WAIT = """wait_for() {
   while :; do
     interrupted=
     wait "$1"
     status=$?
-    [ -n "$interrupted" ] || return "$status"
+    [ -n "$interrupted" ] || break
   done
+  kill $(jobs -p) 2> /dev/null
 }"""
 
 
