@@ -316,7 +316,7 @@ def test_a_job_that_slurm_ends_waits_for_its_ranks(batch):
 
 def test_the_end_is_kept_on_the_first_host_of_the_description(batch):
     assert batch.run(JOB) == 0
-    assert [line for line in batch.calls if "--nodelist=" in line][0].startswith(
+    assert next(line for line in batch.calls if "--nodelist=" in line).startswith(
         "srun --overlap --nodes=1 --ntasks=1 --nodelist=n2 sh -c"
     )
     # Which of any nodes is the first, Slurm says: it runs the script there.
