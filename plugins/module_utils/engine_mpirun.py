@@ -19,7 +19,7 @@ from .releases import find_release, version_key
 
 # Called by another name than mpirun, 4.1 says OpenRTE. What 5.0 says as prterun is PRRTE's version, none of Open MPI's.
 _VERSION = re.compile(r"\((?:Open MPI|OpenRTE)\) (\d+(?:\.\d+)+)")
-# Seconds between SIGTERM and SIGKILL after a failure. Open MPI waits them out about four times (4.1.4 on three nodes: 15
+# Seconds between SIGTERM and SIGKILL after a failure. Open MPI waits them out about four times (4.1.4, three nodes: 15
 # made 60), so they are few; what stops a job tells the ranks before, see STOP.
 KILL_AFTER = "3"
 # A node that is gone says nothing: without these mpirun would wait for it for eight minutes. Seconds of silence until

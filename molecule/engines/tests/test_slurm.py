@@ -54,7 +54,8 @@ def test_ranks_are_in_the_order_of_the_hosts_and_have_cards(
     assert "Job order: succeeded" in again.screen
 
 
-def test_a_killed_rank_is_named_and_all_are_gone(nodes: dict[str, Host], controller: Host, launch: Launch) -> None:
+@pytest.mark.usefixtures("controller")
+def test_a_killed_rank_is_named_and_all_are_gone(nodes: dict[str, Host], launch: Launch) -> None:
     with ThreadPoolExecutor() as pool:
         following = pool.submit(launch, "killed", "slurm")
         wait_for_ranks(nodes, "killed", IN_ORDER)
