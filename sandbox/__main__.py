@@ -13,6 +13,7 @@ from . import cluster, demo
 from .distribution import host_distribution
 from .errors import SandboxError
 from .nodes import in_node
+from .open_mpi import ensure_open_mpi
 from .paths import CACHE
 from .plan import DEFAULT_NAME, DEFAULT_NODES, GENERATIONS
 from .prerequisites import problems
@@ -67,6 +68,7 @@ def _parser() -> argparse.ArgumentParser:
     reboot = add("reboot", _reboot, "boot nodes again, keeping what is on their disks")
     reboot.add_argument("nodes", nargs="*", metavar="NODE")
     add("slurm", _slurm, "install a real Slurm on the nodes; does nothing where it is")
+    add("open-mpi", _open_mpi, "install Open MPI on the nodes, with keys between them; does nothing where it is")
     rhel = add("rhel", _rhel, "make a node stand in for RHEL 9, with real dnf and rpm; `reset` undoes it")
     rhel.add_argument("node")
     add("prerequisites", _prerequisites, "say what this host lacks")
@@ -147,6 +149,11 @@ def _reboot(options: argparse.Namespace) -> int:
 
 def _slurm(options: argparse.Namespace) -> int:
     print(ensure_slurm(cluster.load(options.name)), end="")
+    return 0
+
+
+def _open_mpi(options: argparse.Namespace) -> int:
+    print(ensure_open_mpi(cluster.load(options.name)), end="")
     return 0
 
 

@@ -14,27 +14,17 @@ from concurrent.futures import ThreadPoolExecutor
 from .commands import step
 from .errors import SandboxError
 from .nodes import in_node
+from .packages_in_nodes import install, write_files
 from .plan import ClusterPlan, NodePlan
 
 CONTROLLER_PACKAGES = ("munge", "slurmctld", "slurmd", "slurm-client")
 NODE_PACKAGES = ("munge", "slurmd", "slurm-client")
 MUNGE_KEY = "/etc/munge/munge.key"
 REGISTER_SECONDS = 60
+LOST_SECONDS = 30
+AGAIN_SECONDS = 20
 MEBIBYTES = {"k": 1 / 1024, "m": 1.0, "g": 1024.0}
 
-# Installs those of its arguments that are missing.
-INSTALL = """
-missing=$(for p in "$@"; do dpkg-query -Wf '${db:Status-Status}' "$p" 2>&1 | grep -qx installed || echo "$p"; done)
-[ -n "$missing" ] || exit 0
-export DEBIAN_FRONTEND=noninteractive
-apt-get update -q && apt-get install -qy --no-install-recommends $missing
-"""
-# Writes standard input to $1, and says so where something else was there before.
-WRITE = """
-mkdir -p "${1%/*}" && cat > "$1.new"
-cmp -s "$1.new" "$1" || { cat "$1.new" > "$1" && echo changed; }
-rm "$1.new"
-"""
 # A container may not raise its limits, and a unit that asks for more than it has does not start.
 DROP_IN = "[Service]\nLimitNOFILE=\nLimitMEMLOCK=\nLimitSTACK=\n"
 
@@ -78,7 +68,16 @@ def files(cluster: ClusterPlan) -> dict[str, str]:
         "SelectType=select/cons_tres",
         "SelectTypeParameters=CR_Core",
         "GresTypes=hpu",
-        "ReturnToService=1",
+        # 1 needs somebody's word for a node that was lost and is back; a site of jobs that go on by themselves has 2.
+        "ReturnToService=2",
+        # Slurm's own are minutes: until a silent node counts as lost, and until a job that is queued again may start.
+        f"SlurmdTimeout={LOST_SECONDS}",
+        f"AuthInfo=cred_expire={AGAIN_SECONDS}",
+        # A partition of a lower tier than that of `gaudi`, 1, loses its jobs to it, into the queue; tests make theirs.
+        "PreemptType=preempt/partition_prio",
+        "PreemptMode=REQUEUE",
+        # Where it has a grace time, jobs get their own signal then, that of --signal.
+        "SlurmctldParameters=preempt_send_user_signal",
         *nodes,
         f"PartitionName=gaudi Nodes={names} Default=YES MaxTime=INFINITE State=UP",
     ]
@@ -97,7 +96,7 @@ def _mebibytes(memory: str) -> int:
 
 
 def _install(node: NodePlan, is_controller: bool) -> None:
-    in_node(node, "sh", "-c", INSTALL, "sh", *(CONTROLLER_PACKAGES if is_controller else NODE_PACKAGES))
+    install(node, *(CONTROLLER_PACKAGES if is_controller else NODE_PACKAGES))
 
 
 def _share_munge_key(controller: NodePlan, others: list[NodePlan]) -> None:
@@ -110,10 +109,10 @@ def _share_munge_key(controller: NodePlan, others: list[NodePlan]) -> None:
 
 
 def _write_files(node: NodePlan, wanted: dict[str, str]) -> bool:
-    said = [in_node(node, "sh", "-c", WRITE, "sh", path, text_in=text) for path, text in wanted.items()]
-    if any(said):
+    changed = write_files(node, wanted)
+    if changed:
         in_node(node, "systemctl", "daemon-reload")
-    return any(said)
+    return changed
 
 
 def _wait_until_registered(cluster: ClusterPlan) -> None:

@@ -19,9 +19,33 @@ from .releases import find_release, version_key
 
 # Called by another name than mpirun, 4.1 says OpenRTE. What 5.0 says as prterun is PRRTE's version, none of Open MPI's.
 _VERSION = re.compile(r"\((?:Open MPI|OpenRTE)\) (\d+(?:\.\d+)+)")
-# Seconds between SIGTERM and SIGKILL. Open MPI's own is 1, too short for a checkpoint; but it waits them out even where
-# the other ranks of a failed one are gone at once (seen with 4.1.4), so they delay what follows a failure.
-KILL_AFTER = 15
+# Seconds between SIGTERM and SIGKILL after a failure. Open MPI waits them out about four times (4.1.4, three nodes: 15
+# made 60), so they are few; what stops a job tells the ranks before, see STOP.
+KILL_AFTER = "3"
+# A node that is gone says nothing: without these mpirun would wait for it for eight minutes. Seconds of silence until
+# it is asked, seconds between the questions, and their number.
+LOST_NODE = {"oob_tcp_keepalive_time": "5", "oob_tcp_keepalive_intvl": "5", "oob_tcp_keepalive_probes": "2"}
+# mpirun hands this signal on to every rank's shell, which tells the rank to end. Its SIGTERM would end all KILL_AFTER
+# seconds later, too soon for a checkpoint. $1: seconds to wait for the end.
+STOP = """test -n "$MAINPID" || exit 0
+kill -USR2 "$MAINPID"
+while kill -0 "$MAINPID" 2> /dev/null && [ "$1" -gt 0 ]; do sleep 1; set -- $(($1 - 1)); done"""
+# Seconds of stop_timeout that mpirun has in the end for ranks that did not listen.
+AT_LAST = 15
+# The rank is a child, so that its shell can be told. Its group gets the signal from mpirun too, and ignores it.
+# Its status is handed on as mpirun would have seen it: a signal as a signal.
+RANK = """(trap '' USR2; exec "$@") &
+rank=$!
+trap 'kill -TERM "$rank" 2> /dev/null' USR2
+trap : TERM
+while :; do
+  wait "$rank"
+  status=$?
+  kill -0 "$rank" 2> /dev/null || break
+done
+trap - TERM
+[ "$status" -le 128 ] || kill -s "$((status - 128))" "$$"
+exit $status"""
 # What mpirun tells its processes, by the names that torch's env:// reads and torchrun would set.
 RANKS = """export RANK="$OMPI_COMM_WORLD_RANK" WORLD_SIZE="$OMPI_COMM_WORLD_SIZE"
 export LOCAL_RANK="$OMPI_COMM_WORLD_LOCAL_RANK" LOCAL_WORLD_SIZE="$OMPI_COMM_WORLD_LOCAL_SIZE"
@@ -61,7 +85,8 @@ def mpirun_argv(job: Job, paths: JobPaths, version: str, environment: Mapping[st
         "btl_tcp_if_include": options.network,
         "oob_tcp_if_include": options.network,
         "plm_rsh_args": f"-p {options.ssh_port}" if options.ssh_port else "",
-        "odls_base_sigkill_timeout": str(max(1, min(KILL_AFTER, job.stop_timeout - 5))),
+        "odls_base_sigkill_timeout": KILL_AFTER,
+        **LOST_NODE,
     }
     python = f"{job.venv}/bin/python"
     return (
@@ -88,6 +113,11 @@ def mpirun_environment(job: Job, environment: Mapping[str, str]) -> dict[str, st
     return {**environment, "MASTER_ADDR": job.rendezvous_address, "MASTER_PORT": str(job.rendezvous_port)}
 
 
+def stop_argv(job: Job) -> tuple[str, ...]:
+    """What the unit runs before it ends mpirun: the ranks get time for a checkpoint."""
+    return ("/bin/sh", "-c", STOP, "sh", str(max(1, job.stop_timeout - AT_LAST)))
+
+
 def rank_shell(job: Job) -> str:
     """What each rank runs before the program: the node's flags, its interface, its place among the ranks."""
     return "\n".join(
@@ -99,7 +129,7 @@ def rank_shell(job: Job) -> str:
             *_restored(job, "kept_"),
             RANKS,
             f"cd {shlex.quote(job.working_directory)} || exit",
-            'exec "$@"',
+            RANK,
         ]
     )
 

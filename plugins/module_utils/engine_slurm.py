@@ -12,13 +12,14 @@ from __future__ import annotations
 import hashlib
 import json
 import shlex
-from typing import Mapping, Sequence
+from typing import Mapping
 
 from .engine_torchrun import torchrun_argv
 from .job_description import NAMED
 from .job_paths import JobPaths
 from .job_plan import Job, describe
 from .job_shell import INTERFACE, exports, read_files
+from .slurm_batch_shell import WAIT, WARNING, go_on, record, sweep, tell_ranks
 
 MARK = "gaudi3_scale:"
 DESCRIPTION = "# gaudi3_scale description: "
@@ -31,26 +32,6 @@ WAIT_FOR_OTHERS = 60
 NODE_RANK, ADDRESS, PORT, RANK_LOGS = "\0node_rank", "\0MASTER_ADDR", "\0MASTER_PORT", "\0rank_logs"
 
 OF_POINT = ("GAUDI3_SCALE_JOB_DIR", "GAUDI3_SCALE_METRICS")
-
-# The trap runs while the shell waits, and ends that wait: it waits again, as long as a trap was what ended it.
-WAIT = """interrupted=
-warned=
-trap 'interrupted=yes; warned=yes; scancel --signal=TERM "$me"' USR1
-trap 'interrupted=yes' TERM
-wait_for() {
-  while :; do
-    interrupted=
-    wait "$1"
-    status=$?
-    [ -n "$interrupted" ] || return "$status"
-  done
-}"""
-# Slurm forgets a job after MinJobAge (300 s) where it keeps no accounting. As job_unit's RECORD_END.
-RECORD = """result=exit-code
-[ "$status" -ne 0 ] || result=success
-printf '{"result": "%s", "code": "exited", "status": "%s", "time": %s}\\n' "$result" "$status" "$(date +%s)" \\
-  > "$ended.new" && mv -f "$ended.new" "$ended"
-"""
 
 
 def slurm_name(paths: JobPaths) -> str:
@@ -90,6 +71,7 @@ def script_text(job: Job, paths: JobPaths, environment: Mapping[str, str]) -> st
         '[ -z "${SLURM_ARRAY_TASK_ID-}" ] || me=${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID',
         "point=${SLURM_ARRAY_TASK_ID:+/point-$SLURM_ARRAY_TASK_ID}",
         f'ended={shlex.quote(paths.directory)}"$point"/ended.json',
+        f'agent={shlex.quote(paths.logs)}"$point"/agent.pid',
         *_address(job),
         f"export MASTER_PORT=$(({job.rendezvous_port} + ${{SLURM_ARRAY_TASK_ID:-0}}))",
         *exports({name: value for name, value in environment.items() if name not in OF_POINT}),
@@ -97,13 +79,13 @@ def script_text(job: Job, paths: JobPaths, environment: Mapping[str, str]) -> st
         f'export GAUDI3_SCALE_JOB_DIR={shlex.quote(environment["GAUDI3_SCALE_JOB_DIR"])}"$point"',
         f'export GAUDI3_SCALE_METRICS={shlex.quote(paths.logs)}"$point"/metrics.jsonl',
         f"node={shlex.quote(node_shell(job, paths, environment))}",
-        *_sweep(job.slurm.array),
+        *sweep(job.slurm.array),
+        *tell_ranks(len(job.hosts), job.slurm.signal_ahead),
         WAIT,
         f'srun {shlex.join(srun_options(job))} sh -c "$node" sh "$@" &',
         'wait_for "$!"',
-        'mkdir -p "${ended%/*}"',
-        *_requeue(job),
-        RECORD + 'exit "$status"',
+        *(go_on(job.slurm.requeue_limit) if job.slurm.requeue else []),
+        *record(job.hosts[0] if job.slurm.nodes == NAMED else ""),
         "",
     ]
     return "\n".join(lines)
@@ -129,10 +111,12 @@ def sbatch_options(job: Job, paths: JobPaths) -> list[str]:
         "account": options.account,
         "qos": options.qos,
         "time": options.time_limit,
-        # To the script alone, which then tells the ranks; see WAIT.
-        "signal": f"B:USR1@{options.signal_ahead}",
+        # To the script alone, which then tells the ranks.
+        "signal": f"B:{WARNING}@{options.signal_ahead}",
         "array": f"0-{count - 1}{limit}" if count else "",
         "open-mode": "append",
+        # Else it is where sbatch was called, which another node may not have.
+        "chdir": "/",
         "output": shlex.quote(log),
         # As a unit has it. NONE would have a login shell's, of which nobody knows whether srun is on its path.
         "export": "PATH,HOME,USER,LOGNAME",
@@ -180,6 +164,8 @@ def node_shell(job: Job, paths: JobPaths, environment: Mapping[str, str]) -> str
             f"cd {shlex.quote(job.working_directory)} || exit",
             # As the unit's LimitMEMLOCK: cards pin host memory. A site may not allow it.
             "ulimit -l unlimited 2> /dev/null || :",
+            # exec keeps the number: it is torchrun's, by whose children the ranks are found.
+            'echo $$ > "$logs/agent.pid"',
             f'exec {" ".join(map(_word, argv))} "$@"',
         ]
     )
@@ -215,25 +201,3 @@ def _towards(job: Job) -> list[str]:
     """The first node may know its own name as a loopback address (Debian does), so it looks towards another one."""
     first = [] if job.slurm.nodes == NAMED else ['[ "$node_rank" != 0 ] || towards=$LAST_ADDR']
     return ["towards=$MASTER_ADDR", *first]
-
-
-def _sweep(array: Sequence[Sequence[str]]) -> list[str]:
-    if not array:
-        return ["set --"]
-    # As torchrun_argv writes the command's own words.
-    points = [shlex.join(word.replace("$", "$$") for word in words) for words in array]
-    return ['case "$SLURM_ARRAY_TASK_ID" in', *(f"{n}) set -- {words} ;;" for n, words in enumerate(points)), "esac"]
-
-
-def _requeue(job: Job) -> list[str]:
-    """After the warning before the time limit: go on in another allocation, unless the ranks ended well meanwhile."""
-    if not job.slurm.requeue:
-        return []
-    return [
-        "again=$((${SLURM_RESTART_COUNT:-0} + 1))",
-        f'if [ "$status" -ne 0 ] && [ -n "$warned" ] && [ "$again" -le {job.slurm.requeue_limit} ]; then',
-        # Slurm ends this script once it has put the job into its queue again.
-        "  trap - TERM",
-        '  scontrol requeue "$me" && sleep 600',
-        "fi",
-    ]

@@ -22,6 +22,7 @@ from .flag_profiles import NETWORKS, PROFILES
 from .flag_rejected import find_rejected, set_by_launcher
 from .hand_edits import find_edit
 from .job_paths import JobPaths, check_name
+from .job_processes import parse_environ, rank_process
 from .job_state import unit_properties
 from .release_table import RELEASES
 from .releases import find_release, version_key
@@ -138,12 +139,15 @@ def _variables(question: Question, run: Run) -> tuple[str, dict[str, str]]:
                 file=question.file,
             )
         return question.file, parse(text, question.file)
-    process = _process(question.job, run)
+    process = _process(question.job, question.proc, run)
     return f"process {process} of job {question.job}", process_environment(f"{question.proc}/{process}/environ")
 
 
-def _process(job: str, run: Run) -> str:
+def _process(job: str, proc: str, run: Run) -> str:
+    """A rank, as far as there is one: Slurm and mpirun start theirs on nodes on which no unit runs."""
     unit = JobPaths(check_name(job)).unit
+    if process := rank_process(job, proc):
+        return process
     process = unit_properties(unit, run, "MainPID").get("MainPID", "0")
     if process in ("", "0"):
         raise GaudiError(f"Job {job} does not run on this node; name a job that runs, or explain a file.", unit=unit)
@@ -156,8 +160,7 @@ def process_environment(path: str) -> dict[str, str]:
         data = Path(path).read_bytes()
     except OSError as error:
         raise GaudiError(f"{path} cannot be read: {error.strerror}; does the process still run?", file=path) from error
-    pairs = (entry.decode(errors="replace").partition("=") for entry in data.split(b"\0") if b"=" in entry)
-    return {name: value for name, _equals, value in pairs}
+    return parse_environ(data)
 
 
 def _target(question: Question, flags: Mapping[str, str], bridge: InstalledBridge | None) -> tuple[Target, str]:

@@ -48,6 +48,8 @@ def start_slurm(job: Job, paths: JobPaths, launch: Launch, run: Run) -> None:
     script = launch.files[0]
     for change in pending([script]):
         write(change)
+    for ended in Path(paths.directory).glob("point-*/ended.json"):
+        ended.unlink()
     owner = account(job.user)
     # It holds the job's environment, so it is for that account alone.
     os.chown(script.path, owner.pw_uid, owner.pw_gid)

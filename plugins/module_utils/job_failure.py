@@ -50,7 +50,8 @@ LOG_LINES = 15
 class RankFailure:
     """A rank that did not end well, or the agent itself (rank AGENT).
 
-    ``time`` in seconds since 1970; ``exit_code`` negative for a signal; ``path`` of the whole log on the node.
+    ``time`` in seconds since 1970; ``exit_code`` negative for a signal; ``path`` of the whole log on the node. ``host``
+    is the rank's where its log lies on another node; "": it is the log's.
     """
 
     rank: int
@@ -61,6 +62,7 @@ class RankFailure:
     message: str
     lines: tuple[str, ...]
     path: str
+    host: str = ""
 
     @property
     def echo(self) -> int:
@@ -191,6 +193,7 @@ def failure_sentence(host: str, failure: Mapping[str, object]) -> str:
     lines = failure["lines"]
     shown = [f"  {line}" for line in lines] if isinstance(lines, Sequence) else []
     exception = f"{failure['exception']}: " if failure["exception"] else ""
-    who = f"rank {failure['rank']} on {host}" if _number(failure["rank"]) >= 0 else f"the agent on {host}"
+    place = failure.get("host") or host
+    who = f"rank {failure['rank']} on {place}" if _number(failure["rank"]) >= 0 else f"the agent on {place}"
     first = f"{who} failed first: {exception}{failure['message']}"
     return "\n".join([first, *shown, f"The whole log is {failure['path']} on {host}."])

@@ -18,6 +18,7 @@ from .job_network import address_towards, port_is_free
 from .job_paths import JobPaths
 from .job_plan import Job
 from .job_user import account, as_user
+from .mpirun_reach import check_reach
 from .rank_logs import tail
 from .slurm_jobs import check_slurm_there
 
@@ -84,6 +85,8 @@ def check_node(job: Job, paths: JobPaths, run: Run, *, running: bool) -> None:
         check_slurm_there(job.host, job.slurm.partition, run)
     if job.engine == MPIRUN:
         open_mpi_version(job, run)
+    if job.engine == MPIRUN and job.host in job.starting_hosts:
+        check_reach(job, run)
 
 
 def _check_programs(job: Job) -> None:

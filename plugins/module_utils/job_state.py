@@ -14,7 +14,7 @@ from typing import Callable, Mapping, Sequence
 from .commands import Run
 from .engine_slurm import slurm_name
 from .errors import GaudiError
-from .job_description import SLURM
+from .job_description import MPIRUN, SLURM
 from .job_failure import RankFailure, agent_failure, lost_node
 from .job_metrics import read_metrics, step_losses
 from .job_paths import JobPaths
@@ -61,17 +61,31 @@ def read_share(paths: JobPaths, run: Run) -> Share:
     started = _time(read_json(paths.started))
     if description.get("engine") != SLURM and unit_is_active(paths.unit, run):
         return Share(RUNNING, description, started)
-    ended = read_json(paths.ended)
+    ended = _recorded_end(paths, description)
     if ended is None:
         return Share(STOPPED if Path(paths.stop_requested).exists() else FAILED, description, started)
+    stopped = Path(paths.stop_requested).exists()
     return Share(
-        state=ended_state(ended, Path(paths.stop_requested).exists()),
+        # mpirun has status 0 also where its ranks ended well because they were told to.
+        state=STOPPED if stopped and description.get("engine") == MPIRUN else ended_state(ended, stopped),
         description=description,
         started=started,
         ended=_time(ended),
         result=str(ended.get("result")),
         exit_code=_exit_code(ended),
     )
+
+
+def _recorded_end(paths: JobPaths, description: Mapping[str, object]) -> Mapping[str, object] | None:
+    """What was recorded at the end; of a sweep's points one that failed, else the last. None where one is missing."""
+    slurm = description.get("slurm")
+    points = len(slurm.get("array") or ()) if isinstance(slurm, Mapping) else 0
+    directories = [f"{paths.directory}/point-{number}" for number in range(points)]
+    records = [read_json(f"{place}/ended.json") for place in directories] if points else [read_json(paths.ended)]
+    known = [record for record in records if record is not None]
+    if len(known) < len(records):
+        return None
+    return max(known, key=lambda record: (ended_state(record, False) == FAILED, _time(record) or 0.0))
 
 
 def slurm_jobs_of(paths: JobPaths, user: str, run: Run) -> tuple[SlurmJob, ...]:

@@ -6,7 +6,9 @@ from __future__ import annotations
 
 from typing import Mapping, Sequence
 
+from .engine_mpirun import stop_argv
 from .environment_file import assignment
+from .job_description import MPIRUN
 from .job_paths import JobPaths
 from .job_plan import Job
 
@@ -35,6 +37,7 @@ def unit_text(job: Job, paths: JobPaths, argv: Sequence[str]) -> str:
         "Type=exec",
         f"ExecStart={command_line(argv)}",
         f"ExecStop=+{command_line(['/bin/sh', '-c', RECORD_STOP, 'sh', paths.stop_requested])}",
+        *([f"ExecStop={command_line(stop_argv(job))}"] if job.engine == MPIRUN else []),
         f"ExecStopPost=+{command_line(['/bin/sh', '-c', RECORD_END, 'sh', paths.ended])}",
         f"User={job.user}",
         f"WorkingDirectory={_specifiers(job.working_directory)}",

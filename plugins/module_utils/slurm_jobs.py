@@ -18,6 +18,7 @@ from .commands import CommandResult, Run, last_line
 from .engine_slurm import described_in, sbatch_argv
 from .errors import GaudiError
 from .job_user import as_user
+from .slurm_batch_shell import STOP
 from .slurm_commands import DENIED, call_slurm
 
 # States of a job that has not ended (squeue(1), JOB STATE CODES), and the two ends that are no failures.
@@ -178,8 +179,8 @@ def parse_kept(text: str) -> tuple[SlurmJob, ...]:
 
 def cancel(numbers: Sequence[str], grace: float, run: Run, sleep: Callable[[float], None] = time.sleep) -> None:
     """Ask the ranks to end (SIGTERM), and after ``grace`` seconds end what is left; raises where something stays."""
-    # Only steps get this signal; a job that has none yet fails with it, and is then cancelled below.
-    call_slurm(["scancel", "--signal=TERM", *numbers], run, time_format="%s")
+    # The batch script tells the ranks; a job that has not begun fails with it, and is then cancelled below.
+    call_slurm(["scancel", "--batch", f"--signal={STOP}", *numbers], run, time_format="%s")
     for _ in range(max(1, int(grace / POLL_S))):
         if not _left(numbers, run, steps=True):
             break
@@ -211,7 +212,7 @@ def check_slurm_there(host: str, partition: str, run: Run) -> None:
                 f"engine slurm: {program} is not installed on {host}; install Slurm's commands there, or choose engine "
                 "torchrun."
             )
-    listed = _call(["sinfo", "--noheader", "--format=%R"], run)
+    listed = _call(["sinfo", "--all", "--noheader", "--format=%R"], run)
     partitions = listed.stdout.split()
     if partition and not set(partition.split(",")) <= set(partitions):
         raise GaudiError(

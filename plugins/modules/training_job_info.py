@@ -141,6 +141,9 @@ failure:
     path:
       description: The whole log on this node.
       type: str
+    host:
+      description: The rank's host, where C(mpirun) brought its words to this one, or a host that was lost. Else empty.
+      type: str
     echo:
       description: 0 for a cause. Else the cause is another rank - 1 lost a peer, 2 was ended by its own agent.
       type: int

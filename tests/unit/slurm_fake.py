@@ -131,7 +131,7 @@ class SlurmQueue:
         return CommandResult(0, "".join(rows), "")
 
     def _scancel(self, argv: list[str]) -> CommandResult:
-        signalled = "--signal=TERM" in argv
+        signalled = "--signal=USR2" in argv
         for job in self.jobs:
             if job.number in argv and job.state not in ENDED and not self.immortal:
                 if not signalled:

@@ -27,6 +27,8 @@ class JobUnit:
         self.imports = "{}"
         # What its mpirun says about itself; empty where there is none.
         self.mpirun = "mpirun (Open MPI) 5.0.8\n"
+        # What ssh to another node ends with.
+        self.ssh = OK
 
     def __call__(
         self, argv: Sequence[str], *, timeout: float | None = None, env: Mapping[str, str] | None = None
@@ -37,6 +39,8 @@ class JobUnit:
             return CommandResult(0, self.imports, "")
         if argv[0] == "mpirun" and self.mpirun:
             return CommandResult(0, self.mpirun, "")
+        if argv[0] == "ssh":
+            return self.ssh
         if argv[0] != "systemctl":
             return CommandResult(127, "", f"{argv[0]}: not installed")
         verb = argv[1]

@@ -88,7 +88,10 @@ def test_the_program():
         "btl_tcp_if_include": "192.0.2.0/24",
         "oob_tcp_if_include": "192.0.2.0/24",
         "plm_rsh_args": "-p 3022",
-        "odls_base_sigkill_timeout": "15",
+        "odls_base_sigkill_timeout": "3",
+        "oob_tcp_keepalive_time": "5",
+        "oob_tcp_keepalive_intvl": "5",
+        "oob_tcp_keepalive_probes": "2",
     }
     assert after(words, "--prefix") == "/opt/ompi"
     assert "--display-map" in words

@@ -38,15 +38,15 @@ JOB = Job(
     engine="slurm",
     slurm=SlurmOptions(partition="gaudi", time_limit="12:00:00"),
 )
-# Each notes its arguments. srun runs the node's part as Slurm does on the node that NODE names; a sleeping torchrun
-# ends at once when scancel is called, as it would by the signal.
+# Each notes its arguments. srun runs the node's part as Slurm does on the node that NODE names; torchrun's rank sleeps
+# until it is told.
 PROGRAMS = {
     "srun": 'echo "srun $*" | head -n 1 >> "$CALLS"\n'
     'while [ "$1" != sh ]; do shift; done\n'
     'SLURMD_NODENAME=$NODE SLURM_NODEID=0 exec "$@"\n',
     "torchrun": 'echo "torchrun $*" >> "$CALLS"; env > "$CALLS.env"; pwd > "$CALLS.pwd"; echo from the agent\n'
-    'while [ "$SECONDS_TO_RUN" != 0 ] && [ ! -e "$CALLS.cancelled" ]; do sleep 0.05; done; exit "$EXIT"\n',
-    "scancel": 'echo "scancel $*" >> "$CALLS"; touch "$CALLS.cancelled"\n',
+    'sleep "$SECONDS_TO_RUN" & echo rank >> "$CALLS"; wait "$!"; exit "$EXIT"\n',
+    "scancel": 'echo "scancel $*" >> "$CALLS"\n',
     "scontrol": 'echo "scontrol $*" >> "$CALLS"\n[ "$1" != show ] || printf "n7\\nn8\\nn9\\n"\n[ "$1" != requeue ] || '
     'kill -TERM "$PPID"\n',
     "getent": 'echo "getent $*" >> "$CALLS"; echo "192.0.2.2       STREAM host"\n',
@@ -129,6 +129,7 @@ def test_the_head_of_the_script():
         "--time=12:00:00",
         "--signal=B:USR1@300",
         "--open-mode=append",
+        "--chdir=/",
         "--output=/var/log/gaudi3_scale/jobs/llama/slurm-%j.log",
         "--export=PATH,HOME,USER,LOGNAME",
         "--requeue",
@@ -233,27 +234,33 @@ def test_the_end_is_recorded_as_a_unit_records_it(batch, status, result):
 
 
 def ending(batch, job, send, **variables):
-    """Run the script until its ranks work, send it a signal, and return its exit status."""
-    process = batch.start(job, SECONDS_TO_RUN="1", **variables)
-    batch.wait_for("torchrun")
+    """Run the script until its rank works, send it a signal, and return its exit status."""
+    process = batch.start(job, SECONDS_TO_RUN="60", **variables)
+    batch.wait_for("rank")
     process.send_signal(send)
     process.communicate(timeout=20)
     return process.returncode
 
 
-def test_before_the_time_limit_the_ranks_are_told_and_the_job_goes_on_in_another_allocation(batch):
-    assert ending(batch, JOB, signal.SIGUSR1, EXIT=1) == -signal.SIGTERM
-    assert [line for line in batch.calls if line.startswith(("scancel", "scontrol"))] == [
-        "scancel --signal=TERM 41",
-        "scontrol requeue 41",
-    ]
+def orders(batch):
+    """What the script told Slurm."""
+    return [line for line in batch.calls if line.startswith(("scancel", "scontrol"))]
+
+
+# 0: ranks that wrote a checkpoint when they were told, and are not done.
+@pytest.mark.parametrize("status", [0, 1])
+def test_before_the_time_limit_the_ranks_are_told_and_the_job_goes_on_in_another_allocation(batch, status):
+    assert ending(batch, JOB, signal.SIGUSR1, EXIT=status) == -signal.SIGTERM
+    assert orders(batch) == ["scontrol requeue 41"]
     assert not Path(batch.paths.ended).exists()
+    # On every node, beside the ranks that run there.
+    assert len([line for line in batch.calls if line.startswith("srun --overlap --nodes=2 --ntasks-per-node=1 ")]) == 1
 
 
 def test_of_a_sweep_only_the_point_that_is_meant_goes_on(batch):
     sweep = replace(JOB, slurm=SlurmOptions(array=(("--lr", "1"), ("--lr", "2"))))
     ending(batch, sweep, signal.SIGUSR1, EXIT=1, SLURM_JOB_ID=40, SLURM_ARRAY_JOB_ID=40, SLURM_ARRAY_TASK_ID=1)
-    assert {"scancel --signal=TERM 40_1", "scontrol requeue 40_1"} <= set(batch.calls)
+    assert orders(batch) == ["scontrol requeue 40_1"]
 
 
 @pytest.mark.parametrize(
@@ -261,28 +268,61 @@ def test_of_a_sweep_only_the_point_that_is_meant_goes_on(batch):
     [
         (SlurmOptions(requeue=False), {"EXIT": 1}),
         (SlurmOptions(requeue_limit=3), {"EXIT": 1, "SLURM_RESTART_COUNT": 3}),
-        # The ranks had just come to their end.
-        (SlurmOptions(), {"EXIT": 0}),
+        (SlurmOptions(requeue_limit=3), {"EXIT": 0, "SLURM_RESTART_COUNT": 3}),
     ],
 )
-def test_a_job_that_may_not_or_need_not_go_on_ends(batch, slurm, variables):
-    assert ending(batch, replace(JOB, slurm=slurm), signal.SIGUSR1, **variables) == variables["EXIT"]
-    assert "scancel --signal=TERM 41" in batch.calls
-    assert not [line for line in batch.calls if line.startswith("scontrol")]
-    assert json.loads(Path(batch.paths.ended).read_text())["status"] == str(variables["EXIT"])
+def test_a_job_that_may_not_go_on_ends_and_is_no_success(batch, slurm, variables):
+    status = variables["EXIT"] or 143
+    assert ending(batch, replace(JOB, slurm=slurm), signal.SIGUSR1, **variables) == status
+    assert orders(batch) == []
+    assert json.loads(Path(batch.paths.ended).read_text())["status"] == str(status)
 
 
-def test_a_job_that_is_told_to_end_waits_for_its_ranks_and_does_not_come_again(batch):
+def test_a_job_that_is_stopped_tells_its_ranks_and_does_not_come_again(batch):
+    assert ending(batch, JOB, signal.SIGUSR2, EXIT=0) == 143
+    assert orders(batch) == []
+    assert json.loads(Path(batch.paths.ended).read_text())["result"] == "exit-code"
+
+
+def test_ranks_that_cannot_be_told_alone_are_told_with_their_agents(batch):
     process = batch.start(JOB, SECONDS_TO_RUN="1", EXIT=1)
-    batch.wait_for("torchrun")
+    batch.wait_for("rank")
+    Path(batch.paths.logs, "agent.pid").write_text("")
+    process.send_signal(signal.SIGUSR2)
+    process.communicate(timeout=20)
+    assert orders(batch) == ["scancel --signal=TERM 41"]
+
+
+def test_ranks_that_do_not_listen_are_ended_before_the_time_is_over(batch):
+    # torchrun needs 30 s to kill what does not listen.
+    text = script_text(replace(JOB, slurm=SlurmOptions(signal_ahead=60)), PATHS, job_environment(JOB, PATHS, None))
+    told = text.partition("tell_ranks() {")[2].partition("}")[0].splitlines()
+    assert [line.strip() for line in told[-2:]] == [
+        "for _ in $(seq 15); do sleep 1; done",
+        'scancel --signal=TERM "$me"',
+    ]
+
+
+def test_a_job_that_slurm_ends_waits_for_its_ranks(batch):
+    process = batch.start(JOB, SECONDS_TO_RUN="2", EXIT=1)
+    batch.wait_for("rank")
     process.send_signal(signal.SIGTERM)
     time.sleep(0.3)
     assert process.poll() is None
-    # What Slurm's signal to the ranks does.
-    Path(f"{batch.noted}.cancelled").touch()
     process.communicate(timeout=20)
     assert process.returncode == 1
-    assert not [line for line in batch.calls if line.startswith(("scancel", "scontrol"))]
+    assert orders(batch) == []
+
+
+def test_the_end_is_kept_on_the_first_host_of_the_description(batch):
+    assert batch.run(JOB) == 0
+    assert next(line for line in batch.calls if "--nodelist=" in line).startswith(
+        "srun --overlap --nodes=1 --ntasks=1 --nodelist=n2 sh -c"
+    )
+    # Which of any nodes is the first, Slurm says: it runs the script there.
+    batch.noted.unlink()
+    assert batch.run(replace(JOB, slurm=SlurmOptions(nodes="any")), NODE="n7") == 0
+    assert not [line for line in batch.calls if "--nodelist=" in line]
 
 
 def test_each_point_of_a_sweep_has_its_arguments_port_and_directories(batch):

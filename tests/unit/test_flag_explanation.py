@@ -92,6 +92,16 @@ def test_a_running_job_is_explained_by_what_its_process_was_started_with(tmp_pat
     assert result["other_variables"] == ["EMPTY", "GLOO_SOCKET_IFNAME", "PATH", "RANK"]
 
 
+def test_of_a_job_that_no_unit_here_runs_the_lowest_rank_is_read(tmp_path: Path) -> None:
+    """As under Slurm and mpirun; a data-loader worker (13) has its rank's environment, another job is none of ours."""
+    for process, job, rank in ((12, "night", 9), (11, "night", 10), (13, "night", 9), (5, "day", 0), (4, "night", "")):
+        (tmp_path / str(process)).mkdir()
+        text = f"GAUDI3_SCALE_JOB={job}\0RANK={rank}\0PT_HPU_LAZY_MODE=0\0"
+        (tmp_path / str(process) / "environ").write_bytes(text.encode())
+    result: Any = explain(Question(job="night", proc=str(tmp_path)), unit_with("0"))
+    assert result["source"] == "process 12 of job night"
+
+
 @pytest.mark.parametrize(
     ("question", "message"),
     [

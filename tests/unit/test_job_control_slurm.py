@@ -321,3 +321,24 @@ def test_a_sweep_is_over_when_all_its_points_are(job, paths, slurm):
 def test_the_description_that_is_kept_is_the_jobs(job, paths, slurm):
     launch(job, paths, slurm)
     assert json.loads(Path(paths.description).read_text()) == describe(job)
+
+
+@pytest.mark.parametrize(
+    ("ends", "state"),
+    [(("0", "0"), "succeeded"), (("0", "3"), "failed"), (("3", "0"), "failed"), (("0", None), "failed")],
+)
+def test_a_sweep_that_slurm_forgot_stands_as_its_points_ended(job, paths, slurm, ends, state):
+    sweep = replace(job, slurm=SlurmOptions(array=(("--lr", "1"), ("--lr", "2"))))
+    launch(sweep, paths, slurm)
+    slurm.jobs[0].state, slurm.jobs[0].forgotten = "COMPLETED", True
+    for number, status in enumerate(ends):
+        place = Path(paths.directory, f"point-{number}")
+        place.mkdir()
+        if status is not None:
+            result = "success" if status == "0" else "exit-code"
+            record = {"result": result, "code": "exited", "status": status, "time": 100 + number}
+            (place / "ended.json").write_text(json.dumps(record))
+    assert read_share(paths, slurm).state == state
+    # A new run knows nothing of those ends.
+    launch(sweep, paths, slurm, restart=True)
+    assert list(Path(paths.directory).glob("point-*/ended.json")) == []

@@ -1,6 +1,9 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""Outputs of Open MPI 4.1.4 (Debian 12) with two daemons, each started as for a node of its own, and two ranks each."""
+"""Outputs of Open MPI 4.1.4 (Debian 12) with two daemons, each started as for a node of its own, and two ranks each.
+
+Those of lost nodes are of three nodes (node3, node1, node2) with a rank each, of which node2 was stopped, or cut off.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,13 @@ import json
 from pathlib import Path
 
 import pytest
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_failure import failure_sentence
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JobPaths
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_state import rank_failures
 from ansible_collections.gaudi3.scale.plugins.module_utils.mpirun_failure import mpirun_failure
 
 FIXTURES = Path(__file__).parent / "fixtures/job_failure"
-DESCRIPTION = {"processes_per_node": 2}
+DESCRIPTION = {"processes_per_node": 2, "hosts": ["n1", "n2"]}
 
 
 def told(log):
@@ -23,6 +27,7 @@ def told(log):
 def test_a_rank_that_raised():
     found = told((FIXTURES / "mpirun_exit.log").read_text())
     assert (found.rank, found.local_rank, found.exit_code, found.time) == (3, 1, 1, 7.0)
+    assert found.host == "n2"
     assert (found.exception, found.message, found.path) == ("ValueError", "loss is nan", "/log/agent.log")
     # Its own lines alone, without the tags.
     assert found.lines[0] == "Traceback (most recent call last):"
@@ -33,6 +38,24 @@ def test_a_rank_that_raised():
 def test_a_rank_that_was_killed():
     found = told((FIXTURES / "mpirun_killed.log").read_text())
     assert (found.rank, found.local_rank, found.exit_code, found.message) == (2, 0, -9, "killed by SIGKILL")
+    # The log is on the first host, the rank was on the second.
+    assert found.host == "n2"
+    assert failure_sentence("n1", found.as_dict()) == (
+        "rank 2 on n2 failed first: killed by SIGKILL\nThe whole log is /log/agent.log on n1."
+    )
+
+
+@pytest.mark.parametrize("name", ["mpirun_cut.log", "mpirun_stopped_node.log"])
+def test_a_node_that_was_lost_is_named_and_not_who_lost_it(name):
+    hosts = ["trainer3", "trainer1", "trainer2"]
+    description = {"processes_per_node": 1, "hosts": hosts, "mpi": {"addresses": ["node3", "node1", "node2"]}}
+    found = mpirun_failure((FIXTURES / name).read_text(), "/log/agent.log", 7.0, description)
+    assert (found.rank, found.host, found.echo) == (-1, "trainer2", 0)
+    assert failure_sentence("trainer3", found.as_dict()).startswith(
+        "the agent on trainer2 failed first: the node, or its network, went down while the job ran"
+    )
+    # Without addresses mpirun was given the names.
+    assert told((FIXTURES / name).read_text()).host == "node2"
 
 
 @pytest.mark.parametrize(

@@ -213,7 +213,7 @@ def test_ranks_get_time_for_a_checkpoint():
     slurm = SlurmQueue()
     slurm.add(SCRIPT, state="RUNNING")
     cancel(["41"], 5, slurm, no_sleep)
-    assert slurm.called("scancel") == [["--signal=TERM", "41"]]
+    assert slurm.called("scancel") == [["--batch", "--signal=USR2", "41"]]
     assert slurm.jobs[0].state == "FAILED"
 
 
@@ -223,7 +223,7 @@ def test_a_job_that_does_not_end_by_itself_is_cancelled(state):
     slurm.add(SCRIPT, state=state)
     waited = []
     cancel(["41"], 5, slurm, waited.append)
-    assert slurm.called("scancel") == [["--signal=TERM", "41"], ["41"]]
+    assert slurm.called("scancel") == [["--batch", "--signal=USR2", "41"], ["41"]]
     assert slurm.jobs[0].state == "CANCELLED"
     assert len(waited) == (5 if state == "RUNNING" else 0)
 

@@ -1,0 +1,109 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""A job whose ranks tell where they are, and what is left of it on the nodes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from testinfra.host import Host
+
+from tests.sandbox_nodes import run
+
+# In the order of the ranks, which is not Slurm's.
+CLUSTER = ("node3", "node1", "node2")
+IN_ORDER = {host: str(rank) for rank, host in enumerate(CLUSTER)}
+PORT = 29600
+PROGRAM = "/var/tmp/engines/rank.py"
+# Its rank alone, neither its agent nor a shell.
+KILL = "pkill -KILL -f '^[^ ]*/venv/bin/python (-u )?/var/tmp/engines/[r]ank.py'"
+# No torch in the ranks: what is tried here is what starts and ends them. Each says that it is there, and which try it
+# is; told to end, it says that too, as after a checkpoint, and ends well.
+RANK = """
+import os, pathlib, signal, sys, time
+told = []
+signal.signal(signal.SIGTERM, lambda *_: told.append(True))
+place = pathlib.Path("/var/tmp/engines", os.environ["GAUDI3_SCALE_JOB"])
+place.mkdir(exist_ok=True)
+rank = os.environ["RANK"]
+(place / f"rank-{rank}").write_text(os.environ.get("SLURM_RESTART_COUNT", "0"))
+end = time.monotonic() + float(sys.argv[1])
+while time.monotonic() < end and not told:
+    time.sleep(0.1)
+if told:
+    (place / f"told-{rank}").touch()
+"""
+
+
+@dataclass(frozen=True)
+class Played:
+    """One run of a playbook."""
+
+    status: str
+    changed: int
+    screen: str
+    messages: tuple[str, ...]
+
+
+def play(directory: Path, playbook: str, **variables: object) -> Played:
+    job = {
+        "training_hosts": list(CLUSTER),
+        "training_processes_per_node": 1,
+        "training_rendezvous_port": PORT,
+        "training_follow_interval": 1,
+        "gaudi_report_directory": str(directory),
+    }
+    seconds = str(variables.pop("seconds", 600))
+    result = run(directory, playbook, **{**job, "training_command": [PROGRAM, seconds], **variables})
+    failed = [event["event_data"]["res"] for event in result.events if event["event"] == "runner_on_failed"]
+    changed = sum(result.stats["changed"].values())
+    return Played(result.status, changed, result.stdout.read(), tuple(str(res.get("msg", "")) for res in failed))
+
+
+class Cluster:
+    """The nodes, and what of jobs is on them."""
+
+    def __init__(self, nodes: dict[str, Host]) -> None:
+        self.nodes = nodes
+
+    def prepare(self) -> None:
+        for node in self.nodes.values():
+            node.check_output(
+                f"rm -rf /var/tmp/engines && mkdir -p /var/tmp/engines && cat > {PROGRAM} <<'END'{RANK}END"
+            )
+
+    def ranks_left(self, wait: float = 30) -> dict[str, str]:
+        """What of jobs runs on each node, or listens on their port, after at most ``wait`` seconds."""
+        # The brackets keep pgrep's own command line out.
+        question = f"pgrep -af '[e]ngines/rank.py|[t]orchrun|[o]rted'; ss -Hltn 'sport = :{PORT}'"
+        left = {}
+        for name in CLUSTER:
+            node = self.nodes[name]
+            left[name] = until(lambda node=node: node.run(question).stdout, lambda said: not said, wait)  # type: ignore[misc]
+        return left
+
+
+def until(ask: Callable[[], str], enough: Callable[[str], bool], wait: float = 90) -> str:
+    """Ask until the answer is enough; returns the last one, also where it is not."""
+    deadline = time.monotonic() + wait
+    while True:
+        answer = ask()
+        if enough(answer) or time.monotonic() > deadline:
+            return answer
+        time.sleep(0.5)
+
+
+def wait_for_ranks(nodes: dict[str, Host], name: str, ranks: dict[str, str], start: str = "0") -> None:
+    """Return when each of ``ranks``, host to rank, has said that it is there."""
+    for host, rank in ranks.items():
+        said = until(lambda: nodes[host].run(f"cat /var/tmp/engines/{name}/rank-{rank}").stdout, lambda it: it == start)  # noqa: B023
+        assert said == start, f"rank {rank} is not on {host}"
+
+
+def told(nodes: dict[str, Host], name: str) -> list[str]:
+    """The ranks that were told to end, on all nodes."""
+    listed = [node.run(f"cd /var/tmp/engines/{name} && ls told-*").stdout.split() for node in nodes.values()]
+    return sorted(rank for ranks in listed for rank in ranks)
