@@ -10,6 +10,7 @@ import socket
 import time
 
 import pytest
+
 from tests.unit.supervised import Cluster
 
 # What a busy machine adds to what is measured.
