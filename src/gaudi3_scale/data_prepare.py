@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import os
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
@@ -106,11 +107,18 @@ def prepare(
         return Prepared(before, 0)
     try:
         directory.mkdir(parents=True, exist_ok=True)
+        if before is not None:
+            _remove_cut_short(directory, before)
         there = {part.name for part in parts if (directory / part.name).is_file()}
         files = _make_all(parts, directory, tokenizer_name, processes, told)
         manifest = Manifest(tokenizer.identity, tokenizer.vocabulary, dtype_for(tokenizer.vocabulary), files)
         write_manifest(directory, manifest)
         _remove_others(directory, {part.name for part in parts})
+    except BrokenProcessPool as error:
+        raise GaudiError(
+            f"--processes {processes}: the system ended one of them, most likely for want of memory; give fewer, and "
+            "run this again to go on."
+        ) from error
     except OSError as error:
         raise GaudiError(f"--out {directory}: {error.strerror}; name a directory that this user can write.") from error
     return Prepared(manifest, len(parts) - len(there))
@@ -200,6 +208,14 @@ def _foreign_or_before(directory: Path) -> Manifest | None:
         if foreign is not None and not foreign.startswith(f".{NAME}."):
             raise GaudiError(f"--out {directory}: {foreign} is there already; name a new or an empty directory.")
     return before
+
+
+def _remove_cut_short(directory: Path, manifest: Manifest) -> None:
+    """Files that lost a part of their contents since they were written, as by a copy: they would count as whole."""
+    width = np.dtype(manifest.dtype).itemsize
+    for file in manifest.files:
+        if size_of(directory / file.name) != file.tokens * width:
+            (directory / file.name).unlink(missing_ok=True)
 
 
 def _remove_others(directory: Path, names: set[str]) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import sys
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 import numpy as np
@@ -76,6 +77,25 @@ def test_an_interrupted_run_goes_on_with_the_parts_that_are_missing(prepared, tm
     after = state(folder)
     assert {name: after[name] for name in (whole.files[0].name, whole.files[2].name)}.items() <= before.items()
     assert sorted(after) == sorted([*(file.name for file in whole.files), "manifest.json"])
+
+
+def test_a_part_that_was_cut_short_is_made_again(prepared, text, tmp_path):
+    whole = prepared().manifest
+    os.truncate(tmp_path / "tokens" / whole.files[1].name, 100)
+    again = prepared()
+    assert (again.made, again.manifest) == (1, whole)
+    assert tokens_in(tmp_path / "tokens") == text.read_bytes()
+
+
+def test_a_process_that_the_system_ends_is_one_sentence(prepared, tmp_path, monkeypatch):
+    def ended(*_):
+        raise BrokenProcessPool("A process in the process pool was terminated abruptly")
+
+    monkeypatch.setattr("gaudi3_scale.data_prepare._make_all", ended)
+    with pytest.raises(
+        GaudiError, match=r"^--processes 2: the system ended one of them, most likely for want of memory; "
+    ):
+        prepared()
 
 
 def test_text_that_changed_is_made_again_and_the_old_is_gone(prepared, text, tmp_path):
