@@ -4,7 +4,8 @@
 ``python -m benchmarks.checkpoints``.
 
 All in the same processes, turn by turn, so that whatever else the machine does slows all alike. A turn is so many steps
-of a DDP training; one with a checkpoint saves at its first step, by the trainer's own parts, and lasts until it is saved.
+of a DDP training; one with a checkpoint saves at its first step, by the trainer's own parts, and lasts until it is
+in place.
 """
 
 from __future__ import annotations
@@ -140,9 +141,7 @@ def show(found: dict) -> None:
     )
     for mode in ("background", "blocking"):
         print(f"  {mode:12} {found['seconds'][mode]:7.2f} s a turn, {found['lost'][mode]:6.1%} of its time lost")
-    print(
-        f"  agreeing     {found['agreeing_milliseconds']:7.3f} ms a step, {found['agreeing_share']:6.2%} of its time lost"
-    )
+    print(f"  agreeing     {found['agreeing_milliseconds']:7.3f} ms a step, {found['agreeing_share']:6.2%} of it lost")
 
 
 def goals(found: dict) -> list[tuple[str, float, float]]:

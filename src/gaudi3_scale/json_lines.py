@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 import time
@@ -30,8 +31,10 @@ def line_writer(path: str | None) -> WriteLine:
         stream = sys.stdout
 
     def write(kind: str, **fields: object) -> None:
-        stream.write(json.dumps({"kind": kind, "time": round(time.time(), 3), **fields}) + "\n")
-        stream.flush()
+        # A full disk costs lines. It must not cost the training.
+        with contextlib.suppress(OSError):
+            stream.write(json.dumps({"kind": kind, "time": round(time.time(), 3), **fields}) + "\n")
+            stream.flush()
 
     return write
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""Random numbers that a resumed training draws again as if it had never stopped."""
+"""Random numbers that a resumed training draws again as if it had never stopped. Never run on a card."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import lightning.pytorch as lightning
 import numpy
 import torch
 
-from gaudi3_scale.devices import hpu_module
+from gaudi3_scale.devices import habana
 
 
 class SeededBatches(lightning.Callback):
@@ -34,5 +34,5 @@ class SeededBatches(lightning.Callback):
         random.seed(seed)
         numpy.random.seed(seed)
         if module.device.type == "hpu":
-            # The bridge keeps generators of its own.
-            hpu_module().random.manual_seed(seed)
+            # The bridge keeps generators of its own; optimum-habana's set_seed does the same.
+            habana("hpu.random").manual_seed_all(seed)

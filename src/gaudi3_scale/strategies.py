@@ -1,10 +1,9 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""The arguments of Lightning's Trainer that depend on the device, and checkpoints on every node."""
+"""The arguments of Lightning's Trainer that depend on the device and the sharding."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -13,23 +12,10 @@ from lightning.pytorch.plugins import MixedPrecision, Precision
 from lightning.pytorch.strategies import Strategy
 
 from gaudi3_scale.accelerator import GaudiAccelerator
-from gaudi3_scale.checkpoints import WholeFileIO
 from gaudi3_scale.gradient_compression import communication_hook
 from gaudi3_scale.hpu_strategies import AccumulatingStrategy, GaudiDDPStrategy, GaudiFSDP2Strategy, HookedDDPStrategy
 from gaudi3_scale.ranks import Ranks
 from gaudi3_scale.sharding import DDP, FSDP2
-
-
-class NodeDDPStrategy(HookedDDPStrategy):
-    """Data parallel, and a full checkpoint on every node instead of on the first one alone."""
-
-    def save_checkpoint(self, checkpoint: dict[str, Any], filepath: str | Path, storage_options: object = None) -> None:
-        if self.local_rank == 0:
-            self.checkpoint_io.save_checkpoint(checkpoint, filepath, storage_options=storage_options)
-
-
-class NodeGaudiDDPStrategy(NodeDDPStrategy, GaudiDDPStrategy):
-    """The same on Gaudi."""
 
 
 def trainer_parts(
@@ -48,16 +34,15 @@ def trainer_parts(
         "devices": ranks.local_world_size,
         "num_nodes": ranks.nodes,
         "strategy": _strategy(is_hpu, ranks, sharding, compression),
-        "plugins": [environment, WholeFileIO(), mixed[precision]],
+        "plugins": [environment, mixed[precision]],
         "use_distributed_sampler": False,
     }
 
 
 def _strategy(is_hpu: bool, ranks: Ranks, sharding: str, compression: str) -> Strategy:
     if sharding == FSDP2:
-        # One file with everything, from the first rank, as long as checkpoints are Lightning's.
         sizes = {"data_parallel_size": ranks.world_size, "tensor_parallel_size": 1}
         fsdp2 = GaudiFSDP2Strategy if is_hpu else AccumulatingStrategy
-        return fsdp2(**sizes, save_distributed_checkpoint=False)
-    data_parallel = NodeGaudiDDPStrategy if is_hpu else NodeDDPStrategy
+        return fsdp2(**sizes)
+    data_parallel = GaudiDDPStrategy if is_hpu else HookedDDPStrategy
     return data_parallel(gradient_as_bucket_view=True, **communication_hook(compression))

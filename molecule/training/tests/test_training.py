@@ -16,7 +16,7 @@ from testinfra.host import Host
 from .runs import Played
 
 ARGUMENTS = ["--learning-rate", "3e-3", "--warmup-steps", "5", "--metrics-every", "10", "--checkpoint-every", "20"]
-CHECKPOINT = "/var/lib/gaudi3_scale/jobs/test/checkpoints/step-00000040.ckpt"
+CHECKPOINT = "/var/lib/gaudi3_scale/jobs/test/checkpoints/step-00000040"
 # Each rank learns who it is from torchrun; the last one of the second node fails, and the others wait for it.
 FAILING = """
 import os, time
@@ -51,7 +51,7 @@ def test_the_job_takes_the_probed_batch_and_learns(
     assert curve[0] > 5
     assert curve[-1] < curve[0] - 1
     # Both nodes keep a copy, so that either may be lost.
-    assert [node.file(CHECKPOINT).exists for node in nodes.values()] == [True, True]
+    assert [node.file(f"{CHECKPOINT}/manifest.json").exists for node in nodes.values()] == [True, True]
 
 
 def test_launching_it_again_starts_nothing(play: Callable[..., Played]) -> None:

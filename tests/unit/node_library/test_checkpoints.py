@@ -270,3 +270,28 @@ def test_a_full_disk_costs_a_checkpoint_and_no_training(small_disk, tmp_path):
     assert not any(small_disk.glob(".step-*"))
     (log,) = (tmp_path / "second" / "ranks").rglob("stderr.log")
     assert f"no checkpoint of step {failed[0]['step']}: rank 1: " in log.read_text()
+
+
+def test_a_sharded_training_goes_on_sharded_or_not(tmp_path):
+    """FSDP2's ranks write their own shards; DDP, and another number of ranks, read them all the same."""
+    whole = losses(train(tmp_path / "whole", "--sharding", "fsdp2", "--max-steps", 30))
+    first = losses(train(tmp_path / "job", "--sharding", "fsdp2", "--max-steps", 30, "--stop-after-steps", 15))
+    for name in ("ddp", "four"):
+        shutil.copytree(tmp_path / "job", tmp_path / name)
+    sizes = [path.stat().st_size for path in (tmp_path / "job" / "checkpoints" / "step-00000015").glob("*.distcp")]
+    assert len(sizes) == 2
+    assert max(sizes) < 0.6 * sum(sizes)
+    second = losses(train(tmp_path / "job", "--sharding", "fsdp2", "--max-steps", 30))
+    assert {**first, **second} == whole
+    rest = {step: loss for step, loss in whole.items() if step > 15}
+    assert losses(train(tmp_path / "ddp", "--max-steps", 30)) == pytest.approx(rest, rel=2e-3)
+    kept = ["--sharding", "fsdp2", "--max-steps", 30, "--global-batch-size", 16, "--batch-size", 4]
+    assert losses(train(tmp_path / "four", *kept, ranks=4)) == pytest.approx(rest, rel=2e-3)
+
+
+def test_shards_on_disks_that_are_not_shared_are_refused(tmp_path):
+    ends = [end_of(node) for node in start_two_nodes(tmp_path, "--sharding", "fsdp2")]
+    assert [status for status, _ in ends] == [1, 1]
+    (log,) = (tmp_path / "first" / "ranks").rglob("stderr.log")
+    assert "--job-dir: a model that is sharded over all ranks needs one directory of checkpoints" in log.read_text()
+    assert not list((tmp_path / "first" / "checkpoints").glob("step-*"))

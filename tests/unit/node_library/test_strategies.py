@@ -10,8 +10,9 @@ import torch
 
 from gaudi3_scale.accelerator import GaudiAccelerator
 from gaudi3_scale.checkpoints import WholeFileIO
+from gaudi3_scale.hpu_strategies import GaudiDDPStrategy
 from gaudi3_scale.ranks import Ranks
-from gaudi3_scale.strategies import NodeDDPStrategy, NodeGaudiDDPStrategy, trainer_parts
+from gaudi3_scale.strategies import trainer_parts
 
 SECOND_NODE = Ranks(rank=11, world_size=16, local_rank=3, local_world_size=8, launched=True)
 
@@ -26,26 +27,12 @@ def torchrun_environment(monkeypatch):
 def test_lightning_accepts_the_parts_for_gaudi(bridge, torchrun_environment):
     trainer = lightning.Trainer(**trainer_parts(torch.device("hpu"), "bf16", SECOND_NODE), logger=False)
     assert isinstance(trainer.accelerator, GaudiAccelerator)
-    assert isinstance(trainer.strategy, NodeGaudiDDPStrategy)
-    assert isinstance(trainer.strategy.checkpoint_io, WholeFileIO)
+    assert isinstance(trainer.strategy, GaudiDDPStrategy)
     assert trainer.strategy.root_device == torch.device("hpu")
     assert trainer.strategy.determine_ddp_device_ids() is None
     assert (trainer.num_devices, trainer.num_nodes, trainer.world_size) == (8, 2, 16)
     autocast = trainer.precision_plugin.autocast_context_manager()
     assert (autocast.device, autocast.fast_dtype) == ("hpu", torch.bfloat16)
-
-
-@pytest.mark.parametrize("kind", ["cpu", "hpu"])
-def test_the_first_rank_of_each_node_saves(kind, bridge, torchrun_environment, monkeypatch, tmp_path):
-    parts = trainer_parts(torch.device(kind), "fp32", SECOND_NODE)
-    trainer = lightning.Trainer(**parts, logger=False)
-    assert isinstance(trainer.strategy, NodeDDPStrategy)
-    for local_rank, written in ((3, False), (0, True)):
-        monkeypatch.setenv("LOCAL_RANK", str(local_rank))
-        path = tmp_path / f"{local_rank}.ckpt"
-        trainer.strategy.save_checkpoint({"step": torch.tensor(4)}, path)
-        assert path.exists() == written
-    assert torch.load(path, weights_only=True) == {"step": torch.tensor(4)}
 
 
 def test_a_write_that_fails_leaves_the_old_file(tmp_path):
