@@ -96,8 +96,10 @@ def current(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def merge(histories: Sequence[Mapping[str, Any]], limit: int = POINTS) -> dict[str, Any]:
-    """The course of a job from what several nodes know: rank 0 may have been on more than one."""
-    runs = current([run for history in histories for run in history["runs"]])
+    """The course of a job from what several nodes know: rank 0 may have been on more than one, and where they share their
+    log directory all of them know the same."""
+    known = {_identity(run): run for history in histories for run in history["runs"]}
+    runs = current(list(known.values()))
     share = max(4, limit // max(1, len(runs)))
     events = {json.dumps(event, sort_keys=True): event for history in histories for event in history["events"]}
     return {
@@ -168,6 +170,11 @@ def _first_step(run: Mapping[str, Any]) -> int | None:
     if run["start"] is not None and isinstance(run["start"].get("step"), int):
         return int(run["start"]["step"])
     return max(0, run["points"][0]["step"] - 1) if run["points"] else None
+
+
+def _identity(run: Mapping[str, Any]) -> str:
+    """The line with which it begins, which has a time."""
+    return json.dumps(run["start"] or next(iter(run["points"]), {}), sort_keys=True)
 
 
 def _begun(run: Mapping[str, Any]) -> float:

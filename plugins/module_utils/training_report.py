@@ -40,15 +40,17 @@ Host = Mapping[str, Any]
 Run = Mapping[str, Any]
 
 
-def training_report(hosts: Sequence[Host], name: str, release: str | None = None) -> dict[str, Any]:
-    """What ``gaudi3.scale.report`` takes. ``hosts`` are the variables of the job's nodes in the order of their ranks,
-    with ``training_info`` and ``training_history`` as the modules returned them.
+def training_report(hosts: Sequence[Host], release: str | None = None) -> dict[str, Any]:
+    """What ``gaudi3.scale.report`` takes but for title and path.
+
+    ``hosts`` are the variables of the job's nodes in the order of their ranks, with ``training_info`` and
+    ``training_history`` as the modules returned them.
     """
     # A host that was left out has none.
     history = merge([host["training_history"] for host in hosts if "runs" in (host.get("training_history") or {})])
     runs = history["runs"]
     infos = [host.get("training_info") or {} for host in hosts]
-    first = next((info for info in infos if info.get("description")), infos[0])
+    first: Mapping[str, Any] = next((info for info in infos if info.get("description")), {})
     steps = [{"kind": "step", **point} for run in runs for point in run["points"]]
     sections = [
         _nodes(runs),
@@ -59,13 +61,12 @@ def training_report(hosts: Sequence[Host], name: str, release: str | None = None
         _versions(runs, release),
     ]
     return {
-        "title": f"Job {name}: {first.get('state', 'absent')}",
         "columns": list(COLUMNS),
         "rows": [training_row(host, {**first, "metrics": steps}) for host in hosts],
         "notes": _notes(first, runs, steps),
         "charts": training_charts(runs),
         "sections": [section for section in sections if section["rows"]],
-        "data": {"last_metrics": first.get("last_metrics") or {}, "failure": first.get("failure")},
+        "data": {"state": first.get("state", "absent"), "last_metrics": first.get("last_metrics") or {}, "failure": first.get("failure")},
     }
 
 
