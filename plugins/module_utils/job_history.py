@@ -54,7 +54,7 @@ def read_lines(path: Path) -> Iterator[Line]:
 
 
 def split_runs(lines: Iterable[Line]) -> list[dict[str, Any]]:
-    """Each start of the processes as a run of its own: {start, points, means, nodes, end, remarks}.
+    """Each start of the processes as a run of its own: {start, points, means, last, nodes, end, remarks}.
 
     A script that writes no line ``start`` begins anew where a step is not after the one before.
     """
@@ -69,6 +69,7 @@ def split_runs(lines: Iterable[Line]) -> list[dict[str, Any]]:
         run = runs[-1]
         if kind == "step" and isinstance(line.get("step"), int):
             run["points"].append({key: line[key] for key in KEPT if key in line})
+            run["last"] = dict(line)
         elif kind in ("nodes", "end"):
             run[kind] = dict(line)
         elif kind != "step":
@@ -153,7 +154,7 @@ def is_number(value: object) -> bool:
 
 
 def _new_run() -> dict[str, Any]:
-    return {"start": None, "points": [], "means": [], "nodes": None, "end": None, "remarks": []}
+    return {"start": None, "points": [], "means": [], "last": None, "nodes": None, "end": None, "remarks": []}
 
 
 def _thinned(run: Mapping[str, Any], points: int, stretches: int) -> dict[str, Any]:

@@ -73,8 +73,8 @@ def training_report(hosts: Sequence[Host], release: str | None = None) -> dict[s
 def _notes(info: Mapping[str, Any], runs: Sequence[Run], steps: Sequence[Run]) -> list[str]:
     if not steps:
         return ["no step was measured"]
-    last, lost = steps[-1], sum(run["lost"] for run in runs)
-    total = (info.get("last_metrics") or {}).get("max_steps")
+    last, lost = next(run["last"] for run in reversed(runs) if run["last"]), sum(run["lost"] for run in runs)
+    total = last.get("max_steps")
     rates = [step["tokens_per_second"] for step in steps if is_number(step.get("tokens_per_second"))]
     world = next((run["start"].get("world_size") for run in reversed(runs) if run["start"]), None)
     card = f", {short_number(statistics.median(rates) / world)} a card" if rates and world else ""
@@ -87,7 +87,7 @@ def _notes(info: Mapping[str, Any], runs: Sequence[Run], steps: Sequence[Run]) -
     unreal = [step["step"] for step in steps if "loss" in step and not is_number(step["loss"])]
     if unreal:
         notes.append(f"the loss is no number from step {unreal[0]:,} on: the training has diverged")
-    left = (info.get("last_metrics") or {}).get("seconds_left")
+    left = last.get("seconds_left")
     if info.get("state") == "running" and isinstance(left, (int, float)):
         notes.append(f"{duration(left)} left, by the speed of the last lines")
     return notes

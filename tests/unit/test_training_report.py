@@ -19,7 +19,7 @@ INFO = {
         "environment": {"WANDB_API_KEY": "f00ba4", "PT_HPU_LAZY_MODE": "0"},
         "spares": [],
     },
-    "last_metrics": {"kind": "step", "step": 40, "max_steps": 60, "seconds_left": 90.0},
+    "last_metrics": {"kind": "checkpoint", "step": 40},
     "log_directory": "/log/jobs/a",
     "job_directory": "/state/jobs/a",
 }
@@ -73,7 +73,7 @@ LINES = [
     {"kind": "checkpoint_failed", "time": 1030.5, "step": 30, "message": "the disk is full"},
     start(20, 1100.0, ["n1", "n3"]),
     step(30, 3.6),
-    step(40, 3.0),
+    step(40, 3.0, max_steps=60, seconds_left=90.0),
     {"kind": "nodes", "time": 1200.0, "step": 40, "steps": 20, "nodes": {"n1": node(0.1), "n3": node(0.15)}},
 ]
 EVENTS = [{"time": 1050.0, "kind": "node_lost", "host": "n2", "text": "n2 was not heard for 15 s."}]
@@ -188,4 +188,5 @@ def test_what_the_report_says_becomes_a_page(hosts):
     page = report_page("Job a", subtitle="today", **parts, sections=sections)
     assert page.count("<svg") == 5
     assert '<td class="bad">slow: 1.50</td>' in page
+    assert '<td class="bad">node_lost</td>' in page
     assert "nan" not in page
