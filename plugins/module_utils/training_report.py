@@ -66,7 +66,11 @@ def training_report(hosts: Sequence[Host], release: str | None = None) -> dict[s
         "notes": _notes(first, runs, steps),
         "charts": training_charts(runs),
         "sections": [section for section in sections if section["rows"]],
-        "data": {"state": first.get("state", "absent"), "last_metrics": first.get("last_metrics") or {}, "failure": first.get("failure")},
+        "data": {
+            "state": first.get("state", "absent"),
+            "last_metrics": first.get("last_metrics") or {},
+            "failure": first.get("failure"),
+        },
     }
 
 

@@ -159,8 +159,8 @@ last_metrics:
   type: dict
 last_step:
   description:
-    - The last line of a step, with C(step), C(loss), C(tokens_per_second), C(tokens_per_second_per_card), C(seconds) (the
-      parts of a step), C(memory_bytes), C(slowest), C(seconds_left) and C(ends_at), as far as the job tells them.
+    - The last line of a step, with C(step), C(loss), C(tokens_per_second), C(tokens_per_second_per_card), C(seconds)
+      (the parts of a step), C(memory_bytes), C(slowest), C(seconds_left) and C(ends_at), as far as the job tells them.
     - Empty where there is none.
   returned: always
   type: dict
