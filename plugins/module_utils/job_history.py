@@ -97,8 +97,8 @@ def current(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def merge(histories: Sequence[Mapping[str, Any]], limit: int = POINTS) -> dict[str, Any]:
-    """The course of a job from what several nodes know: rank 0 may have been on more than one, and where they share their
-    log directory all of them know the same."""
+    """The course of a job from what several nodes know: rank 0 may have been on more than one, and where they share
+    their log directory all of them know the same."""
     known = {_identity(run): run for history in histories for run in history["runs"]}
     runs = current(list(known.values()))
     share = max(4, limit // max(1, len(runs)))
