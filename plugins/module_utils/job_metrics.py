@@ -164,6 +164,8 @@ def _field(key: str, value: object) -> str:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         if key.endswith("bytes"):
             return f"{key.removesuffix('bytes').strip('_') or 'size'} {short_bytes(value)}"
+        if key.endswith("seconds"):
+            return f"{key.removesuffix('seconds').strip('_') or 'took'} {short_seconds(value)}"
         if key == "tokens_per_second":
             return f"{short_number(value)} tokens/s"
     return f"{key} {_plain(value)}"
