@@ -232,7 +232,8 @@ def _tolerating(host: str) -> Iterator[None]:
 
 
 def _result(state: str, states: dict[str, str], info: dict[str, Any]) -> dict[str, Any]:
-    kept = ("last_metrics", "first_loss", "last_loss", "started", "ended", "log_directory", "job_directory")
+    kept = ("last_metrics", "last_step", "first_loss", "last_loss", "started", "ended")
+    kept += ("log_directory", "job_directory")
     return {"changed": False, "state": state, "nodes": states, **{key: info.get(key) for key in kept}}
 
 

@@ -17,7 +17,7 @@ version_added: "0.1.0"
 description:
   - Makes of what the nodes know of a job what M(gaudi3.scale.report) takes - rows, notes, charts and sections.
   - Values of variables that sound like secrets are not in it.
-positional: name, release
+positional: release
 options:
   _input:
     description: >-
@@ -25,10 +25,6 @@ options:
       C(training_history) registered from M(gaudi3.scale.training_job_info) and M(gaudi3.scale.training_job_history).
     type: list
     elements: dict
-    required: true
-  name:
-    description: The job's name.
-    type: str
     required: true
   release:
     description: The vendor's release that the nodes are meant to have.
@@ -39,12 +35,12 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 EXAMPLES = r"""
 - name: What is on the page of a job?
   ansible.builtin.debug:
-    msg: "{{ groups.gaudi | map('extract', hostvars) | gaudi3.scale.training_report('llama') }}"
+    msg: "{{ groups.gaudi | map('extract', hostvars) | gaudi3.scale.training_report }}"
 """
 
 RETURN = r"""
 _value:
-  description: The options of M(gaudi3.scale.report) but for its path.
+  description: The options of M(gaudi3.scale.report) but for its title and its path.
   type: dict
 """
 

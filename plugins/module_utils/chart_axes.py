@@ -13,6 +13,8 @@ from .chart_ticks import tick_text, ticks_around
 
 WIDTH, HEIGHT = 720, 300
 LEFT, RIGHT, TOP, BOTTOM = 72, 20, 16, 44
+# Characters of a number that may stand half beyond the axis.
+ROOM_AT_THE_END = 4
 AREA = Area(LEFT, TOP, WIDTH - RIGHT, HEIGHT - BOTTOM)
 
 
@@ -56,10 +58,11 @@ class Axes:
         )
 
     def _upright_tick(self, value: float) -> str:
-        x, y = self.across(value), HEIGHT - BOTTOM + 18
+        text, y = tick_text(value), HEIGHT - BOTTOM + 18
         # A long number below the end of the axis would leave the picture.
-        place, anchor = (WIDTH, "end") if value == self.x_ticks[-1] else (x, "middle")
-        return f'<text x="{place:.1f}" y="{y}" text-anchor="{anchor}">{tick_text(value)}</text>'
+        leaves = value == self.x_ticks[-1] and len(text) > ROOM_AT_THE_END
+        place, anchor = (WIDTH, "end") if leaves else (self.across(value), "middle")
+        return f'<text x="{place:.1f}" y="{y}" text-anchor="{anchor}">{text}</text>'
 
 
 def axes_around(xs: Sequence[float], ys: Sequence[float]) -> Axes:

@@ -54,7 +54,7 @@ def read_lines(path: Path) -> Iterator[Line]:
 
 
 def split_runs(lines: Iterable[Line]) -> list[dict[str, Any]]:
-    """Each start of the processes as a run of its own: {start, points, means, nodes, end, remarks}.
+    """Each start of the processes as a run of its own: {start, points, means, last, nodes, end, remarks}.
 
     A script that writes no line ``start`` begins anew where a step is not after the one before.
     """
@@ -69,6 +69,7 @@ def split_runs(lines: Iterable[Line]) -> list[dict[str, Any]]:
         run = runs[-1]
         if kind == "step" and isinstance(line.get("step"), int):
             run["points"].append({key: line[key] for key in KEPT if key in line})
+            run["last"] = dict(line)
         elif kind in ("nodes", "end"):
             run[kind] = dict(line)
         elif kind != "step":
@@ -96,8 +97,10 @@ def current(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def merge(histories: Sequence[Mapping[str, Any]], limit: int = POINTS) -> dict[str, Any]:
-    """The course of a job from what several nodes know: rank 0 may have been on more than one."""
-    runs = current([run for history in histories for run in history["runs"]])
+    """The course of a job from what several nodes know: rank 0 may have been on more than one, and where they share
+    their log directory all of them know the same."""
+    known = {_identity(run): run for history in histories for run in history["runs"]}
+    runs = current(list(known.values()))
     share = max(4, limit // max(1, len(runs)))
     events = {json.dumps(event, sort_keys=True): event for history in histories for event in history["events"]}
     return {
@@ -151,7 +154,7 @@ def is_number(value: object) -> bool:
 
 
 def _new_run() -> dict[str, Any]:
-    return {"start": None, "points": [], "means": [], "nodes": None, "end": None, "remarks": []}
+    return {"start": None, "points": [], "means": [], "last": None, "nodes": None, "end": None, "remarks": []}
 
 
 def _thinned(run: Mapping[str, Any], points: int, stretches: int) -> dict[str, Any]:
@@ -168,6 +171,11 @@ def _first_step(run: Mapping[str, Any]) -> int | None:
     if run["start"] is not None and isinstance(run["start"].get("step"), int):
         return int(run["start"]["step"])
     return max(0, run["points"][0]["step"] - 1) if run["points"] else None
+
+
+def _identity(run: Mapping[str, Any]) -> str:
+    """The line with which it begins, which has a time."""
+    return json.dumps(run["start"] or next(iter(run["points"]), {}), sort_keys=True)
 
 
 def _begun(run: Mapping[str, Any]) -> float:

@@ -15,6 +15,8 @@ from typing import Mapping, Sequence
 CHUNK_BYTES = 1 << 20
 # Lines that are shown at once of a job that has run for a while.
 OPENING_LINES = 3
+# From this part of a step on, what is none of its parts is shown too: a checkpoint, for the most part.
+NOTABLE_REST = 0.05
 # The parts of a step (docs/following.md) as a line has room for them.
 SHORT_PARTS = {"data": "data", "forward": "fwd", "backward": "bwd", "optimiser": "opt", "communication": "comm"}
 
@@ -113,6 +115,9 @@ def _split(metric: Mapping[str, object]) -> str:
         for part, name in SHORT_PARTS.items()
         if isinstance(seconds.get(part), (int, float))
     }
+    rest = seconds.get("other")
+    if isinstance(rest, (int, float)) and rest >= NOTABLE_REST * seconds["step"]:
+        shares["rest"] = round(100 * rest / seconds["step"])
     told = " ".join(f"{name} {share}" for name, share in shares.items() if share)
     return short_seconds(seconds["step"]) + (f": {told} %" if told else "")
 
@@ -159,6 +164,8 @@ def _field(key: str, value: object) -> str:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         if key.endswith("bytes"):
             return f"{key.removesuffix('bytes').strip('_') or 'size'} {short_bytes(value)}"
+        if key.endswith("seconds"):
+            return f"{key.removesuffix('seconds').strip('_') or 'took'} {short_seconds(value)}"
         if key == "tokens_per_second":
             return f"{short_number(value)} tokens/s"
     return f"{key} {_plain(value)}"

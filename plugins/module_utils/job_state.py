@@ -225,6 +225,7 @@ def report(
         "metrics": [dict(line) for line in metrics.lines],
         "metrics_offset": metrics.offset,
         "last_metrics": dict(latest[-1]) if latest else {},
+        "last_step": next((dict(line) for line in reversed(latest) if line.get("kind") == "step"), {}),
         "first_loss": next(iter(step_losses(read_metrics(paths.metrics).lines)), None) if present else None,
         "last_loss": next(reversed(step_losses(latest)), None),
         "log": (tail(paths.agent_log) or "").splitlines()[-log_lines:] if present and log_lines else [],

@@ -77,6 +77,11 @@ _TONES = {
     "power": "bad",  # power cycle needed
     "outlier": "bad",
     "slow": "bad",
+    "rank_failed": "bad",
+    "node_lost": "bad",
+    "hang": "bad",
+    "straggler": "bad",
+    "checkpoint_failed": "bad",
     "helps": "good",
     "hurts": "bad",
     "changes": "bad",  # changes the loss

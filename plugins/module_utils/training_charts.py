@@ -95,7 +95,7 @@ def _memory(points: Sequence[Run], runs: Sequence[Run], restarts: Sequence[Mappi
 
 def _restarts(runs: Sequence[Run]) -> list[dict[str, Any]]:
     """A mark where each run but the first went on."""
-    begun = [_start(run) for run in runs[1:]]
+    begun = list(dict.fromkeys(_start(run) for run in runs[1:]))
     label = len(begun) <= LABELLED_RESTARTS
     return [
         {"axis": "x", "value": float(step), "label": "restart" if label else "", "tone": "plain"}

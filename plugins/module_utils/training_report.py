@@ -40,15 +40,17 @@ Host = Mapping[str, Any]
 Run = Mapping[str, Any]
 
 
-def training_report(hosts: Sequence[Host], name: str, release: str | None = None) -> dict[str, Any]:
-    """What ``gaudi3.scale.report`` takes. ``hosts`` are the variables of the job's nodes in the order of their ranks,
-    with ``training_info`` and ``training_history`` as the modules returned them.
+def training_report(hosts: Sequence[Host], release: str | None = None) -> dict[str, Any]:
+    """What ``gaudi3.scale.report`` takes but for title and path.
+
+    ``hosts`` are the variables of the job's nodes in the order of their ranks, with ``training_info`` and
+    ``training_history`` as the modules returned them.
     """
     # A host that was left out has none.
     history = merge([host["training_history"] for host in hosts if "runs" in (host.get("training_history") or {})])
     runs = history["runs"]
     infos = [host.get("training_info") or {} for host in hosts]
-    first = next((info for info in infos if info.get("description")), infos[0])
+    first: Mapping[str, Any] = next((info for info in infos if info.get("description")), {})
     steps = [{"kind": "step", **point} for run in runs for point in run["points"]]
     sections = [
         _nodes(runs),
@@ -59,21 +61,24 @@ def training_report(hosts: Sequence[Host], name: str, release: str | None = None
         _versions(runs, release),
     ]
     return {
-        "title": f"Job {name}: {first.get('state', 'absent')}",
         "columns": list(COLUMNS),
         "rows": [training_row(host, {**first, "metrics": steps}) for host in hosts],
         "notes": _notes(first, runs, steps),
         "charts": training_charts(runs),
         "sections": [section for section in sections if section["rows"]],
-        "data": {"last_metrics": first.get("last_metrics") or {}, "failure": first.get("failure")},
+        "data": {
+            "state": first.get("state", "absent"),
+            "last_metrics": first.get("last_metrics") or {},
+            "failure": first.get("failure"),
+        },
     }
 
 
 def _notes(info: Mapping[str, Any], runs: Sequence[Run], steps: Sequence[Run]) -> list[str]:
     if not steps:
         return ["no step was measured"]
-    last, lost = steps[-1], sum(run["lost"] for run in runs)
-    total = (info.get("last_metrics") or {}).get("max_steps")
+    last, lost = next(run["last"] for run in reversed(runs) if run["last"]), sum(run["lost"] for run in runs)
+    total = last.get("max_steps")
     rates = [step["tokens_per_second"] for step in steps if is_number(step.get("tokens_per_second"))]
     world = next((run["start"].get("world_size") for run in reversed(runs) if run["start"]), None)
     card = f", {short_number(statistics.median(rates) / world)} a card" if rates and world else ""
@@ -86,7 +91,7 @@ def _notes(info: Mapping[str, Any], runs: Sequence[Run], steps: Sequence[Run]) -
     unreal = [step["step"] for step in steps if "loss" in step and not is_number(step["loss"])]
     if unreal:
         notes.append(f"the loss is no number from step {unreal[0]:,} on: the training has diverged")
-    left = (info.get("last_metrics") or {}).get("seconds_left")
+    left = last.get("seconds_left")
     if info.get("state") == "running" and isinstance(left, (int, float)):
         notes.append(f"{duration(left)} left, by the speed of the last lines")
     return notes

@@ -125,7 +125,7 @@ def trial_command(study: Study, params: Mapping[str, Any]) -> list[str]:
         return _filled(study.command, {**params, MAX_STEPS: steps})
     # One step more than is run: the trainer writes a checkpoint at its last step, which nobody needs of a trial.
     budget = ["--max-steps", steps + 1, "--stop-after-steps", steps, "--checkpoint-every", steps + 1]
-    files = ["--metrics-every", max(1, steps // 10), "--resume", "never"]
+    files = ["--metrics-every", max(1, steps // 10), "--resume", "never", "--loggers", "none"]
     words = [*budget, *files, *_arguments(params), "--batch-size", params[BATCH_SIZE]]
     return [*study.command, *map(_word, words)]
 

@@ -103,6 +103,10 @@ last_metrics:
   description: The last line of the metrics.
   returned: always
   type: dict
+last_step:
+  description: The last line of a step, as M(gaudi3.scale.training_job_info) returns it.
+  returned: always
+  type: dict
 first_loss:
   description: The first loss of this run.
   returned: always

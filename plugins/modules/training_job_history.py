@@ -76,6 +76,9 @@ runs:
       description: Tokens a second and the parts of a step, averaged over about 120 stretches of the job.
       type: list
       elements: dict
+    last:
+      description: The last line C(step) of the run, with all that it has. V(null) where there is none.
+      type: dict
     nodes:
       description: The last line C(nodes) of the run. V(null) where there is none.
       type: dict

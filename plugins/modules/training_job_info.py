@@ -157,7 +157,14 @@ metrics_offset:
   returned: always
   type: int
 last_metrics:
-  description: The last line of the metrics. Empty where there is none.
+  description: The last line of the metrics, of whatever kind. Empty where there is none.
+  returned: always
+  type: dict
+last_step:
+  description:
+    - The last line of a step, with C(step), C(loss), C(tokens_per_second), C(tokens_per_second_per_card), C(seconds)
+      (the parts of a step), C(memory_bytes), C(slowest), C(seconds_left) and C(ends_at), as far as the job tells them.
+    - Empty where there is none.
   returned: always
   type: dict
 first_loss:

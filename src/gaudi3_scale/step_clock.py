@@ -195,7 +195,7 @@ class ClockedSteps(lightning.Callback):
 
 def sample_communication(model: Any, wanted: bool) -> None:
     """Let DDP time the communication of the next steps, or not."""
-    if isinstance(model, DistributedDataParallel):
+    if _has_timers(model):
         model._set_ddp_runtime_logging_sample_rate(1 if wanted else NEVER)
 
 
@@ -206,9 +206,14 @@ def communication_seconds(model: Any) -> float | None:
     end of the last, less what of it lay under the backward pass. None where nothing is timed: another strategy, or a
     device for which PyTorch has no such timer (it has them for CPU and CUDA).
     """
-    if not isinstance(model, DistributedDataParallel):
+    if not _has_timers(model):
         return None
     model.logger.set_runtime_stats_and_log()
     times = model.logger._get_ddp_logging_data().ints_map
     whole = times.get("backward_comm_time", 0)
     return (whole - times.get("backward_compute_comm_overlap_time", 0)) / 1e9 if whole else None
+
+
+def _has_timers(model: Any) -> bool:
+    """DDP without its own reducer, as under torch.compile's python_reducer, has none."""
+    return isinstance(model, DistributedDataParallel) and model.logger is not None

@@ -74,6 +74,13 @@ def test_what_two_nodes_know_is_put_together_by_time():
     assert [event["text"] for event in history["events"]] == ["a", "b"]
 
 
+def test_nodes_that_share_their_logs_know_the_same_runs_once(paths):
+    write(Path(paths.metrics), [start(0, 1), step(10, 2), start(10, 5), step(20, 6)])
+    known = read_history(paths)
+    assert merge([known, read_history(paths)]) == merge([known])
+    assert [steps_of(run) for run in merge([known, known])["runs"]] == [[10], [20]]
+
+
 def test_a_long_run_keeps_its_extremes_and_its_ends():
     points = [step(number, number, loss=5 - number / 50_000) for number in range(1, 100_001)]
     points[77_000]["loss"], points[30_000]["tokens_per_second"] = 9.0, 3.0

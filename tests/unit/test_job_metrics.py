@@ -107,7 +107,14 @@ def test_losses_of_steps_only():
             "step 1/9  loss 5.5000",
         ),
         ({"kind": "step", "step": 7, "seconds": {"step": None, "data": None}}, "step 7"),
-        ({"kind": "checkpoint", "time": 1.5, "step": 20, "path": "/c"}, "checkpoint at step 20: path /c"),
+        (
+            {"kind": "step", "step": 7, "seconds": {"step": 2.0, "forward": 1.0, "communication": None, "other": 0.4}},
+            "step 7  2.00 s: fwd 50 rest 20 %",
+        ),
+        (
+            {"kind": "checkpoint", "time": 1.5, "step": 20, "path": "/c", "seconds": 3.2, "blocked_seconds": 0.0125},
+            "checkpoint at step 20: path /c, took 3.20 s, blocked 12.5 ms",
+        ),
         (
             {"kind": "checkpoint_failed", "step": 20, "message": "the disk is full", "path": "/c"},
             "checkpoint failed at step 20: the disk is full, path /c",

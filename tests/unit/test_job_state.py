@@ -197,6 +197,7 @@ def test_the_report(paths, unit):
     Path(paths.metrics).write_text("".join(json.dumps(line) + "\n" for line in [*lines, {"kind": "end"}]))
     first = report(paths, unit, log_lines=2)
     assert (first["first_loss"], first["last_loss"], first["last_metrics"]) == (5.5, 3.0, {"kind": "end"})
+    assert first["last_step"]["loss"] == 3.0
     assert first["log"] == ["two", "three"]
     assert first["metrics"] == [*lines, {"kind": "end"}]
     assert report(paths, unit, metrics_after=first["metrics_offset"], log_lines=0)["metrics"] == []

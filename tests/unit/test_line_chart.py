@@ -32,6 +32,12 @@ def test_labels_are_escaped():
     assert "loss &lt; 1" in line_chart([(0, 1), (1, 2)], x_label="step", y_label="loss < 1")
 
 
+def test_a_long_number_stays_in_the_picture():
+    svg = line_chart([(0, 1), (1_000_000, 2)], x_label="x", y_label="y")
+    assert f'<text x="{WIDTH}.0" y="274" text-anchor="end">1,000,000</text>' in svg
+    assert 'text-anchor="middle">100</text>' in line_chart([(0, 1), (100, 2)], x_label="x", y_label="y")
+
+
 def test_one_point_is_no_line():
     assert line_chart([(0, 1)], x_label="x", y_label="y") == ""
 

@@ -95,6 +95,20 @@ def test_a_job_is_shown_until_it_has_ended_on_all_nodes(follow):
     assert nodes["n2"].told == []
 
 
+def test_a_job_that_has_run_for_a_while_is_shown_from_its_last_lines_on(follow):
+    class Busy(Node):
+        """Each look finds five new lines."""
+
+        def module(self, name, arguments, timeout):
+            info = super().module(name, arguments, timeout)
+            begun = max(0, arguments["metrics_after"])
+            lines = [{"kind": "step", "step": step} for step in range(begun + 1, begun + 6)]
+            return {**info, "metrics": lines, "metrics_offset": begun + 5}
+
+    lines = follow({"n1": Busy("running", "succeeded")})[1]
+    assert lines[1:] == ["Its last lines:", *(f"step {step}" for step in range(3, 11))]
+
+
 def test_a_failure_on_one_node_ends_the_job_on_all_and_names_the_cause(follow):
     nodes = {
         "n1": Node("running", "running", "running", "failed", failure=PEER),

@@ -19,7 +19,7 @@ INFO = {
         "environment": {"WANDB_API_KEY": "f00ba4", "PT_HPU_LAZY_MODE": "0"},
         "spares": [],
     },
-    "last_metrics": {"kind": "step", "step": 40, "max_steps": 60, "seconds_left": 90.0},
+    "last_metrics": {"kind": "checkpoint", "step": 40},
     "log_directory": "/log/jobs/a",
     "job_directory": "/state/jobs/a",
 }
@@ -73,7 +73,7 @@ LINES = [
     {"kind": "checkpoint_failed", "time": 1030.5, "step": 30, "message": "the disk is full"},
     start(20, 1100.0, ["n1", "n3"]),
     step(30, 3.6),
-    step(40, 3.0),
+    step(40, 3.0, max_steps=60, seconds_left=90.0),
     {"kind": "nodes", "time": 1200.0, "step": 40, "steps": 20, "nodes": {"n1": node(0.1), "n3": node(0.15)}},
 ]
 EVENTS = [{"time": 1050.0, "kind": "node_lost", "host": "n2", "text": "n2 was not heard for 15 s."}]
@@ -100,8 +100,8 @@ def section(report, title):
 
 
 def test_the_table_says_how_each_node_stands(hosts):
-    report = training_report(hosts, "a")
-    assert report["title"] == "Job a: running"
+    report = training_report(hosts)
+    assert report["data"]["state"] == "running"
     assert [(row["node"], row["share"], row["loss"]) for row in report["rows"]] == [
         ("n1", "running", "5.000 (step 10) to 3.000 (step 40)"),
         ("n2", "failed", "5.000 (step 10) to 3.000 (step 40)"),
@@ -115,7 +115,7 @@ def test_the_table_says_how_each_node_stands(hosts):
 
 
 def test_curves_are_of_all_runs_with_the_restart_marked(hosts):
-    charts = {chart["title"]: chart for chart in training_report(hosts, "a")["charts"]}
+    charts = {chart["title"]: chart for chart in training_report(hosts)["charts"]}
     assert charts["Loss"]["points"] == [[10, 5.0], [20, 4.0], [30, 3.6], [40, 3.0]]
     assert [mark["value"] for mark in charts["Loss"]["marks"]] == [20.0]
     assert charts["Speed"]["points"][0] == [10, 16.0]
@@ -129,12 +129,12 @@ def test_curves_are_of_all_runs_with_the_restart_marked(hosts):
 
 
 def test_a_slow_node_is_told_from_the_others(hosts):
-    rows = section(training_report(hosts, "a"), "Speed of each node")["rows"]
+    rows = section(training_report(hosts), "Speed of each node")["rows"]
     assert [(row["node"], row["of the median"]) for row in rows] == [("n1", "1.00"), ("n3", "slow: 1.50")]
 
 
 def test_events_of_supervisor_and_trainer_are_in_the_order_of_time_without_the_routine(hosts):
-    rows = section(training_report(hosts, "a"), "Events")["rows"]
+    rows = section(training_report(hosts), "Events")["rows"]
     assert [(row["kind"], row["text"]) for row in rows] == [
         ("checkpoint_failed", "checkpoint failed at step 30: the disk is full"),
         ("node_lost", "n2 was not heard for 15 s."),
@@ -142,7 +142,7 @@ def test_events_of_supervisor_and_trainer_are_in_the_order_of_time_without_the_r
 
 
 def test_configuration_flags_and_versions_have_no_secret(hosts):
-    report = training_report(hosts, "a", "1.24.1")
+    report = training_report(hosts, "1.24.1")
     options = {row["option"]: row["value"] for row in section(report, "Configuration")["rows"]}
     assert options == {
         "engine": "torchrun",
@@ -162,7 +162,7 @@ def test_configuration_flags_and_versions_have_no_secret(hosts):
 
 def test_a_job_without_a_step_has_a_page_too():
     info = {"state": "failed", "description": INFO["description"]}
-    report = training_report([{"inventory_hostname": "n1", "training_info": info}], "a")
+    report = training_report([{"inventory_hostname": "n1", "training_info": info}])
     assert (report["notes"], report["charts"]) == (["no step was measured"], [])
     assert [one["title"] for one in report["sections"]] == ["Configuration", "Flags and environment"]
 
@@ -170,22 +170,23 @@ def test_a_job_without_a_step_has_a_page_too():
 def test_a_script_that_writes_steps_and_losses_only_has_curves_of_these():
     lines = [{"kind": "step", "step": number, "loss": 5.0 - number} for number in (1, 2, 3)]
     host = {"inventory_hostname": "n1", "training_info": INFO, "training_history": {**history(lines), "events": []}}
-    report = training_report([host], "a")
+    report = training_report([host])
     assert [chart["title"] for chart in report["charts"]] == ["Loss"]
 
 
 def test_a_loss_that_became_no_number_is_said_and_not_drawn(hosts):
     hosts[0]["training_history"]["runs"][-1]["points"][-1]["loss"] = float("nan")
-    report = training_report(hosts, "a")
+    report = training_report(hosts)
     assert "the loss is no number from step 40 on: the training has diverged" in report["notes"]
     assert report["charts"][0]["points"][-1] == [30, 3.6]
 
 
 def test_what_the_report_says_becomes_a_page(hosts):
-    report = training_report(hosts, "a", "1.24.1")
+    report = training_report(hosts, "1.24.1")
     sections = [{"notes": [], **one} for one in report["sections"]]
     parts = {name: report[name] for name in ("rows", "columns", "notes", "charts")}
-    page = report_page(report["title"], subtitle="today", **parts, sections=sections)
+    page = report_page("Job a", subtitle="today", **parts, sections=sections)
     assert page.count("<svg") == 5
     assert '<td class="bad">slow: 1.50</td>' in page
+    assert '<td class="bad">node_lost</td>' in page
     assert "nan" not in page

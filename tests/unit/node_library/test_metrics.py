@@ -50,8 +50,8 @@ def test_two_ranks_tell_where_the_time_goes_and_who_is_slow(slow_rank):
         assert sum(seconds.values()) == pytest.approx(whole, rel=0.25)
         assert line["tokens_per_second_per_card"] == pytest.approx(line["tokens_per_second"] / 2, rel=0.01)
         # Rank 0 waits about 50 ms for rank 1, which does not wait for it: 25 ms as the mean of both.
-        assert 0.015 < seconds["communication"] < 0.06
-        assert 0.02 < seconds["forward"] < 0.06
+        assert 0.015 < seconds["communication"] < whole / 2
+        assert 0.025 < seconds["forward"] < whole
         assert (line["slowest"]["rank"], line["slowest"]["ratio"] > 1.2) == (1, True)
         assert 100 << 20 < line["memory_bytes"] < 100 << 30
     assert steps[1]["ends_at"] == pytest.approx(steps[1]["time"] + steps[1]["seconds_left"], abs=1)
@@ -107,3 +107,15 @@ def test_a_rank_shows_its_stacks_when_it_is_asked(tmp_path):
         rank.wait()
     # Whoever wants the stacks asks only ranks that catch the signal.
     assert "Current thread" in stack
+
+
+@pytest.mark.parametrize(
+    ("hosts", "names"),
+    [(["a", "b"], ["a", "b"]), (["a", "a"], ["a (node 0)", "a (node 1)"])],
+)
+def test_nodes_are_called_by_their_host_names(monkeypatch, hosts, names):
+    from gaudi3_scale import ranks
+
+    told = [list(host.encode()) for host in hosts for _local_rank in range(2)]
+    monkeypatch.setattr(ranks, "gather_numbers", lambda *given: told)
+    assert ranks.node_names(ranks.Ranks(0, 4, 0, 2), None) == names

@@ -95,3 +95,9 @@ def test_taking_begins_anew():
     run_step(clock, watch, 1)
     clock.take()
     assert set(clock.take().values()) == {None}
+
+
+def test_what_is_no_ddp_has_no_timer():
+    model = torch.nn.Linear(1, 1)
+    step_clock.sample_communication(model, True)
+    assert step_clock.communication_seconds(model) is None
