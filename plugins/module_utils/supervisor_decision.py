@@ -59,11 +59,12 @@ def advance(
     state = _own(state, rules, facts, now)
     state = _watch(state, rules, facts, now)
     state = replace(state, report=_report(state, rules, facts))
+    seen = state
     state = _lead(state, rules, now)
     # What was agreed upon now is seen in our own share at once.
     state = replace(state, report=_report(state, rules, facts))
     state = _leave(state, rules, facts, now)
-    state, events = events_between(before, state, rules, now)
+    state, events = events_between(before, seen, state, rules, now)
     return state, _order(state, rules, facts), events
 
 

@@ -71,7 +71,6 @@ def fit_nodes(state: State, rules: Rules, view: Standing) -> tuple[int, ...]:
         and not message.report.leaving
         and message.committed.number == state.committed.number
         and message.report.phase not in (RUNNING, ENDING)
-        and index not in view.missing
     ]
     members = [index for index in state.committed.indexes if index in able]
     # Who leads comes first: it is linked with all of them.
