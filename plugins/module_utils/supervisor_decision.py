@@ -40,7 +40,7 @@ from .supervisor_view import heard, linked
 
 # Nobody can use a checkpoint of ranks that have lost the others, who may go on without them.
 ISOLATED_GRACE_S = 1.0
-# So long a node that is to go waits for the others to agree without it.
+# So long a node that is to go waits for the others, beyond what their ranks may take.
 FAREWELL_S = 5.0
 
 
@@ -230,9 +230,7 @@ def _leave(state: State, rules: Rules, facts: Facts, now: float) -> State:
         all_know = all(state.peers[index].message.committed.number >= current.number for index in near)
         over = all_know or now - state.changed > rules.lost_after
         return replace(state, exit=current.outcome, exit_reason=current.reason) if over else state
-    outlived = facts.terminated and now - state.stopped > FAREWELL_S
-    replaced = facts.terminated and not state.stop and state.report.phase in (IDLE,) and not _awaited(state, rules)
-    if outlived or replaced:
+    if (facts.terminated or state.stop) and _has_waited(state, rules, now):
         reason = "the job was stopped" if state.stop else f"{rules.names[rules.index]} left the job"
         return replace(state, exit=STOPPED, exit_reason=reason)
     alone = now - max(state.quorum_heard, state.started)
@@ -243,9 +241,13 @@ def _leave(state: State, rules: Rules, facts: Facts, now: float) -> State:
     return state
 
 
-def _awaited(state: State, rules: Rules) -> bool:
-    """Whether the others may want this node's vote for the next generation."""
-    return state.committed.has(rules.index, state.incarnation)
+def _has_waited(state: State, rules: Rules, now: float) -> bool:
+    """Whether a node that is to go has given the others their time; they may want its vote on what comes next."""
+    wanted = state.committed.has(rules.index, state.incarnation)
+    if not wanted and not state.stop:
+        return True
+    others_agree = state.quorum_heard >= now
+    return now - state.stopped > FAREWELL_S + (rules.stop_grace if others_agree else 0.0)
 
 
 def _order(state: State, rules: Rules, facts: Facts) -> Order:

@@ -311,7 +311,7 @@ TROUBLES = (
 )
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(16))
 def test_whatever_happens_one_history_and_one_outcome(seed):
     dice = random.Random(seed)
     hosts = dice.choice([1, 2, 3, 4, 5])
