@@ -46,7 +46,8 @@ for step in range(1, 10000):
     time.sleep(0.1)
 distributed.destroy_process_group()
 """
-SLACK_S = 4.0
+# Torch alone takes seconds to start or to show its table on a machine that has other work, too.
+SLACK_S = 12.0
 
 pytestmark = pytest.mark.skipif(not TORCHRUN.exists(), reason="torch is not installed")
 
