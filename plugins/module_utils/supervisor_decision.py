@@ -15,7 +15,7 @@ from typing import Sequence
 from .supervisor_agreement import adopt, chosen, propose, take
 from .supervisor_events import events_between
 from .supervisor_generation import END, FAILED, RUN, STOPPED, first_generation
-from .supervisor_members import standing
+from .supervisor_members import is_member, leader, standing
 from .supervisor_messages import (
     DONE,
     ENDING,
@@ -89,11 +89,6 @@ def _is_member_message(state: State, message: Message) -> bool:
     return state.committed.kind == RUN and state.committed.has(message.index, message.incarnation)
 
 
-def is_member(state: State, rules: Rules) -> bool:
-    """Whether this supervisor has ranks to run in the current generation."""
-    return state.committed.kind == RUN and state.committed.has(rules.index, state.incarnation)
-
-
 def _own(state: State, rules: Rules, facts: Facts, now: float) -> State:
     """What happened on this node itself."""
     if facts.terminated and facts.stop_requested and not state.stop:
@@ -163,19 +158,6 @@ def _hang(state: State, rules: Rules, facts: Facts, now: float) -> Halt | None:
         return None
     own = message_of(replace(state, report=_report(state, rules, facts)), rules, 0, ())
     return hang(state, rules, standing(state, rules, own, now), now)
-
-
-def leader(state: State, rules: Rules, now: float) -> int | None:
-    """The first member that is heard and votes; None where none is."""
-    near = linked(state.peers, rules.index, now, rules.lost_after)
-    for index, _incarnation in state.committed.members:
-        if index == rules.index and state.voter and state.committed.has(index, state.incarnation):
-            return index
-        if index in near and index in state.peers:
-            message = state.peers[index].message
-            if message.voter and state.committed.has(index, message.incarnation):
-                return index
-    return None
 
 
 def _report(state: State, rules: Rules, facts: Facts) -> Report:
