@@ -42,6 +42,7 @@ LOST_PEER = (
     "the client socket has timed out",
 )
 SIGTERM = -15
+NO_MEMORY = "the kernel ended a process since the node has no memory left"
 AGENT = -1
 LOG_LINES = 15
 

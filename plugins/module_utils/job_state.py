@@ -15,7 +15,7 @@ from .commands import Run
 from .engine_slurm import slurm_name
 from .errors import GaudiError
 from .job_description import MPIRUN, SLURM
-from .job_failure import RankFailure, agent_failure, lost_node
+from .job_failure import NO_MEMORY, RankFailure, agent_failure, lost_node
 from .job_metrics import read_metrics, step_losses
 from .job_paths import JobPaths
 from .json_file import read_json
@@ -185,7 +185,7 @@ def last_log(paths: JobPaths) -> str:
 def _with_cause(failure: RankFailure, share: Share) -> RankFailure:
     if share.result != "oom-kill":
         return failure
-    return replace(failure, message=f"{failure.message}; the kernel ended a process since the node has no memory left")
+    return replace(failure, message=f"{failure.message}; {NO_MEMORY}")
 
 
 def exit_codes(paths: JobPaths, share: Share) -> dict[str, int]:

@@ -67,6 +67,17 @@ def processes_in(control_group: str) -> list[int]:
     return sorted(found)
 
 
+def oom_kills(control_group: str) -> int:
+    """How many processes of this group the kernel has ended for want of memory, by its own count."""
+    places = ("/sys/fs/cgroup{}/memory.events", "/sys/fs/cgroup/memory{}/memory.oom_control")
+    for place in places if control_group else ():
+        with contextlib.suppress(OSError, ValueError):
+            for line in Path(place.format(control_group)).read_text(encoding="ascii").splitlines():
+                if line.startswith("oom_kill "):
+                    return int(line.split()[1])
+    return 0
+
+
 def own_control_group(unit: str) -> str:
     """The control group of this process, where it is that of ``unit``; else empty: others may be in it."""
     with contextlib.suppress(OSError):

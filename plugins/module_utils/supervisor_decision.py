@@ -15,7 +15,7 @@ from typing import Sequence
 from .supervisor_agreement import adopt, chosen, propose, take
 from .supervisor_events import events_between
 from .supervisor_generation import END, FAILED, RUN, STOPPED, first_generation
-from .supervisor_members import standing
+from .supervisor_members import is_member, leader, standing
 from .supervisor_messages import (
     DONE,
     ENDING,
@@ -40,7 +40,7 @@ from .supervisor_view import heard, linked
 
 # Nobody can use a checkpoint of ranks that have lost the others, who may go on without them.
 ISOLATED_GRACE_S = 1.0
-# So long a node that is to go waits for the others to agree without it.
+# So long a node that is to go waits for the others, beyond what their ranks may take.
 FAREWELL_S = 5.0
 
 
@@ -59,11 +59,12 @@ def advance(
     state = _own(state, rules, facts, now)
     state = _watch(state, rules, facts, now)
     state = replace(state, report=_report(state, rules, facts))
+    seen = state
     state = _lead(state, rules, now)
     # What was agreed upon now is seen in our own share at once.
     state = replace(state, report=_report(state, rules, facts))
     state = _leave(state, rules, facts, now)
-    state, events = events_between(before, state, rules, now)
+    state, events = events_between(before, seen, state, rules, now)
     return state, _order(state, rules, facts), events
 
 
@@ -86,11 +87,6 @@ def _hear(state: State, rules: Rules, message: Message, now: float) -> State:
 
 def _is_member_message(state: State, message: Message) -> bool:
     return state.committed.kind == RUN and state.committed.has(message.index, message.incarnation)
-
-
-def is_member(state: State, rules: Rules) -> bool:
-    """Whether this supervisor has ranks to run in the current generation."""
-    return state.committed.kind == RUN and state.committed.has(rules.index, state.incarnation)
 
 
 def _own(state: State, rules: Rules, facts: Facts, now: float) -> State:
@@ -164,19 +160,6 @@ def _hang(state: State, rules: Rules, facts: Facts, now: float) -> Halt | None:
     return hang(state, rules, standing(state, rules, own, now), now)
 
 
-def leader(state: State, rules: Rules, now: float) -> int | None:
-    """The first member that is heard and votes; None where none is."""
-    near = linked(state.peers, rules.index, now, rules.lost_after)
-    for index, _incarnation in state.committed.members:
-        if index == rules.index and state.voter and state.committed.has(index, state.incarnation):
-            return index
-        if index in near and index in state.peers:
-            message = state.peers[index].message
-            if message.voter and state.committed.has(index, message.incarnation):
-                return index
-    return None
-
-
 def _report(state: State, rules: Rules, facts: Facts) -> Report:
     """This node's share of the current generation, for itself and the others."""
     mine = is_member(state, rules) and facts.generation == state.committed.number
@@ -229,9 +212,7 @@ def _leave(state: State, rules: Rules, facts: Facts, now: float) -> State:
         all_know = all(state.peers[index].message.committed.number >= current.number for index in near)
         over = all_know or now - state.changed > rules.lost_after
         return replace(state, exit=current.outcome, exit_reason=current.reason) if over else state
-    outlived = facts.terminated and now - state.stopped > FAREWELL_S
-    replaced = facts.terminated and not state.stop and state.report.phase in (IDLE,) and not _awaited(state, rules)
-    if outlived or replaced:
+    if (facts.terminated or state.stop) and _has_waited(state, rules, now):
         reason = "the job was stopped" if state.stop else f"{rules.names[rules.index]} left the job"
         return replace(state, exit=STOPPED, exit_reason=reason)
     alone = now - max(state.quorum_heard, state.started)
@@ -242,9 +223,13 @@ def _leave(state: State, rules: Rules, facts: Facts, now: float) -> State:
     return state
 
 
-def _awaited(state: State, rules: Rules) -> bool:
-    """Whether the others may want this node's vote for the next generation."""
-    return state.committed.has(rules.index, state.incarnation)
+def _has_waited(state: State, rules: Rules, now: float) -> bool:
+    """Whether a node that is to go has given the others their time; they may want its vote on what comes next."""
+    wanted = state.committed.has(rules.index, state.incarnation)
+    if not wanted and not state.stop:
+        return True
+    others_agree = state.quorum_heard >= now
+    return now - state.stopped > FAREWELL_S + (rules.stop_grace if others_agree else 0.0)
 
 
 def _order(state: State, rules: Rules, facts: Facts) -> Order:

@@ -26,12 +26,15 @@ STOPPED_JOB = "stopped"
 CHANGES = (NODE_LOST, NODE_BACK)
 
 
-def events_between(before: State, state: State, rules: Rules, now: float) -> tuple[State, list[Event]]:
-    """The events, and the state in which they count as told."""
+def events_between(before: State, seen: State, state: State, rules: Rules, now: float) -> tuple[State, list[Event]]:
+    """The events, and the state in which they count as told.
+
+    ``seen`` is the state in which the next generation was decided on, and with which its causes are forgotten.
+    """
     events = [
         *_links(state, rules, now),
-        *_failures(state, rules),
-        *_halts(before, state, rules),
+        *_failures(seen, rules),
+        *_halts(before, seen, rules),
         *_unfit(state, rules),
     ]
     events += _slow(state, rules, now)

@@ -17,9 +17,10 @@ from typing import Sequence
 
 from .commands import run_process
 from .errors import GaudiError
-from .supervisor_decision import advance, begin, leader
+from .supervisor_decision import advance, begin
 from .supervisor_files import Status, Supervision, append_event, incarnation_of, read_supervision, write_status
-from .supervisor_generation import RUN, STOPPED, SUCCEEDED
+from .supervisor_generation import STOPPED, SUCCEEDED
+from .supervisor_members import is_member, leader
 from .supervisor_messages import ENDING, decode, encode, launch_of
 from .supervisor_network import Network
 from .supervisor_node import Node
@@ -135,7 +136,7 @@ class Loop:
 def status_of(state: State, rules: Rules, launch: str, now: float) -> Status:
     """The state for others to read."""
     current = state.committed
-    member = current.kind == RUN and current.has(rules.index, state.incarnation)
+    member = is_member(state, rules)
     first = leader(state, rules, now)
     now_there = [peer.message for peer in state.peers.values() if peer.message.committed.number == current.number]
     reports = [state.report, *(message.report for message in now_there)]

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Sequence
 
-from .supervisor_generation import Generation, Member, Place
+from .supervisor_generation import RUN, Generation, Member, Place
 from .supervisor_messages import DONE, ENDING, RUNNING, Message
 from .supervisor_state import Rules, State
 from .supervisor_view import aged, all_linked, linked
@@ -71,7 +71,6 @@ def fit_nodes(state: State, rules: Rules, view: Standing) -> tuple[int, ...]:
         and not message.report.leaving
         and message.committed.number == state.committed.number
         and message.report.phase not in (RUNNING, ENDING)
-        and index not in view.missing
     ]
     members = [index for index in state.committed.indexes if index in able]
     # Who leads comes first: it is linked with all of them.
@@ -110,3 +109,21 @@ def all_done(state: State, rules: Rules, own: Message) -> bool:
         if message.committed.number != state.committed.number or message.report.phase != DONE:
             return False
     return True
+
+
+def is_member(state: State, rules: Rules) -> bool:
+    """Whether this supervisor has ranks to run in the current generation."""
+    return state.committed.kind == RUN and state.committed.has(rules.index, state.incarnation)
+
+
+def leader(state: State, rules: Rules, now: float) -> int | None:
+    """The first member that is heard and votes; None where none is."""
+    near = linked(state.peers, rules.index, now, rules.lost_after)
+    for index, _incarnation in state.committed.members:
+        if index == rules.index and state.voter and state.committed.has(index, state.incarnation):
+            return index
+        if index in near and index in state.peers:
+            message = state.peers[index].message
+            if message.voter and state.committed.has(index, message.incarnation):
+                return index
+    return None

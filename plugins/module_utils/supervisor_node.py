@@ -7,14 +7,15 @@ from __future__ import annotations
 import os
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Mapping
 
 from .commands import Run
-from .job_failure import RankFailure, agent_failure
+from .job_failure import NO_MEMORY, RankFailure, agent_failure
 from .job_network import port_is_free
 from .job_paths import JobPaths
-from .process_tree import keep_descendants, own_control_group
+from .process_tree import keep_descendants, oom_kills, own_control_group
 from .rank_logs import attempt_directory, torchrun_failures
 from .supervisor_files import MASTER_ADDRESS, NNODES, NODE_RANK, Supervision
 from .supervisor_generation import Generation
@@ -49,6 +50,7 @@ class Node:
         self._unfit = ""
         self._stacks: threading.Thread | None = None
         keep_descendants()
+        self._oom_kills = 0
         self._control_group = own_control_group(JobPaths(supervision.job).unit)
 
     def facts(self, now: float, terminated: bool) -> Facts:
@@ -61,11 +63,11 @@ class Node:
         self._look_at_cards(now)
         self._read_progress(now)
         failure = self._refused or self._failure
-        died = ranks.died if ranks is not None and self._refused is None else self._refused_since
+        died = self._refused_since if self._refused is not None else ranks.died if ranks is not None else None
         return Facts(
             generation=None if self._generation is None else self._generation.number,
             alive=ranks is not None and ranks.alive,
-            rank_died=died is not None and (failure is not None or ranks is None or ranks.died is not None),
+            rank_died=died is not None,
             succeeded=ranks is not None and ranks.succeeded,
             stuck=ranks is not None and ranks.stuck,
             failure=None if failure is None else failure.as_dict(),
@@ -109,6 +111,7 @@ class Node:
         clear_progress(given.progress_directory)
         self._progress, self._stepped, self._stacks = Progress(), None, None
         self._refused = self._failure = None
+        self._oom_kills = oom_kills(self._control_group)
         try:
             self._ranks = Ranks(generation.number, argv_of(given, generation), os.environ, self._control_group, now)
         except OSError as error:
@@ -130,7 +133,10 @@ class Node:
         attempt = attempt_directory(given.ranks_directory) or given.ranks_directory
         failures = torchrun_failures(ranks.text, attempt, self._first_rank())
         agent = agent_failure(ranks.exit_code or 1, time.time(), ranks.text, f"{given.log_directory}/agent.log")
-        self._failure = failures[0] if failures else agent
+        failure = failures[0] if failures else agent
+        if oom_kills(self._control_group) > self._oom_kills:
+            failure = replace(failure, message=f"{failure.message}; {NO_MEMORY}")
+        self._failure = failure
 
     def _first_rank(self) -> int:
         assert self._generation is not None

@@ -35,7 +35,7 @@ def hang(state: State, rules: Rules, view: Standing, now: float) -> Halt | None:
     said = f"no step for {limit:.0f} s" if known else f"no first step within {limit:.0f} s"
     first = next(iter(behind), None)
     index = rules.index if first is None else state.committed.indexes[first // rules.processes_per_node]
-    return Halt(state.committed.number, HANG, index, said + _named(state, rules, behind))
+    return Halt(state.committed.number, HANG, index, said + (_named(state, rules, behind) if known else ""))
 
 
 def ranks_behind(state: State, rules: Rules, view: Standing) -> dict[int, int | None]:

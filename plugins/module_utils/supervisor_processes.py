@@ -58,6 +58,7 @@ class Ranks:
         self._ranks_gone: float | None = None
         self._signs = False
         self._seen: set[int] = set()
+        self._told: set[int] = set()
         self._agent = subprocess.Popen(
             list(argv),
             stdin=subprocess.DEVNULL,
@@ -104,17 +105,19 @@ class Ranks:
             return
         if self._ending is None:
             self._ending = now + grace
-            # Not to the agent: it would give its ranks 30 s, whatever was agreed upon.
-            for pid in ranks_of(os.getpid()).values():
+            # Not to the agent: it would give its ranks 30 s, whatever was agreed upon. What a rank leaves behind looks
+            # like one once its parent is gone, but is not waited for.
+            self._told = set(ranks_of(os.getpid()).values())
+            for pid in self._told:
                 _send(pid, signal.SIGTERM)
         self._ending = min(self._ending, now + grace)
 
     def _go_on_ending(self, now: float) -> None:
         assert self._ending is not None
-        ranks = ranks_of(os.getpid())
+        ranks = self._told & set(descendants(os.getpid()))
         if ranks and now < self._ending:
             return
-        for pid in ranks.values():
+        for pid in ranks:
             _send(pid, signal.SIGKILL)
         if self._ranks_gone is None:
             self._ranks_gone = now

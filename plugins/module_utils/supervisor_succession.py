@@ -40,12 +40,23 @@ def successor(state: State, rules: Rules, own: Message, now: float) -> Generatio
     if view.unknown:
         return None
     failure = first_failure(view, rules, now)
+    if _cause_may_show(state, rules, view, failure, now):
+        return None
     why = _why(state, rules, view, failure)
     if _is_final(state, view, failure):
         return _end(current, FAILED, why, failure)
     if current.restarts >= rules.max_restarts:
         return _end(current, FAILED, f"{why}; max_restarts allows {_times(rules.max_restarts)}", failure)
     return _next_run(state, rules, view, why, failure, now)
+
+
+def _cause_may_show(
+    state: State, rules: Rules, view: Standing, failure: Mapping[str, object] | None, now: float
+) -> bool:
+    """Whether ranks have only lost each other so far: the link or node that is to blame is not missed at once."""
+    cause_is_known = view.missing or (failure is not None and failure.get("echo") == 0)
+    failed = state.halt is not None and state.halt.cause == RANK_FAILED
+    return failed and not cause_is_known and now - state.halted <= rules.lost_after
 
 
 def _first_run(state: State, rules: Rules, view: Standing, now: float) -> Generation | None:
@@ -68,9 +79,9 @@ def _patience(
     rules: Rules, view: Standing, places: Sequence[Place], able: Sequence[int], absent: Sequence[int]
 ) -> float:
     """Seconds from the start until the first run does with these places."""
-    refused = [index for index, message in view.messages.items() if message.report.fit is False]
-    if (None not in places and not absent) or len(able) + len(refused) == len(rules.names):
-        # All are there, or nobody else can come.
+    settled = {*able, *(index for index, message in view.messages.items() if message.report.fit is False)}
+    nobody_else_can_come = len(settled) == len(rules.names)
+    if nobody_else_can_come or (None not in places and settled.issuperset(range(rules.hosts))):
         return 0.0
     complete = None not in places or (not absent and _enough(places, rules))
     return min(START_PATIENCE * rules.lost_after, rules.join_timeout) if complete else rules.join_timeout

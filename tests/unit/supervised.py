@@ -165,6 +165,10 @@ class Cluster:
     def marked(self, pid):
         return environment_of(pid).get("MARK") == self.mark
 
+    def belongs(self, pid, name):
+        """Whether this node's supervisor has started it, or one that was started by it."""
+        return environment_of(pid).get("GAUDI3_SCALE_PROGRESS_DIR") == str(self.place(name) / "progress")
+
     def wish(self, rank, text):
         (self.control / str(rank)).write_text(text)
 

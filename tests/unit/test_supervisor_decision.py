@@ -1,0 +1,344 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""Every test also holds the invariants of ``Simulation.check`` at each look: one generation of each number, ranks that
+keep their order, no more restarts than allowed, and no supervisor that leaves ranks behind."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from tests.unit.supervisor_simulation import END, Simulation
+
+
+def running(simulation, number=1, seconds=90):
+    took = simulation.run(seconds, lambda: simulation.running(number))
+    assert simulation.running(number), simulation.current()
+    return took
+
+
+def members(simulation):
+    return list(simulation.current().indexes)
+
+
+def none_alive(simulation):
+    return lambda: not simulation.alive_ranks()
+
+
+def ended(simulation, outcome, seconds=120):
+    simulation.run(seconds, simulation.ended)
+    assert set(simulation.outcomes.values()) == {outcome}, simulation.exits
+    return simulation.current()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_dead_rank_ends_all_ranks_soon_though_a_third_of_the_datagrams_is_lost(seed):
+    simulation = Simulation(4, 1, seed=seed, loss=0.33)
+    running(simulation)
+    assert simulation.kill_rank(2)
+    # SIGTERM's grace, and a few datagrams.
+    assert simulation.run(30, none_alive(simulation)) <= 5.0 + 3.0
+    running(simulation, 2)
+    assert members(simulation) == [0, 1, 2, 3]
+    assert "rank 2 on n2 failed first" in simulation.current().reason
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_spare_takes_the_place_of_a_lost_node(seed):
+    simulation = Simulation(4, 2, seed=seed, loss=0.1)
+    running(simulation)
+    simulation.crash(1)
+    assert simulation.run(60, none_alive(simulation)) <= 20.0
+    running(simulation, 2)
+    assert members(simulation) == [0, 4, 2, 3]
+    assert {"node_lost", "spare"} <= set(simulation.kinds(0))
+    # It comes back, and takes no place that is taken.
+    simulation.boot(1)
+    simulation.run(10)
+    assert members(simulation) == [0, 4, 2, 3]
+    assert "node_back" in simulation.kinds(0)
+    # The next loss has it in its own place of old, if that is free.
+    simulation.crash(4)
+    running(simulation, 3)
+    assert members(simulation) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_of_two_parts_the_larger_goes_on_and_the_other_has_ended_before(seed):
+    simulation = Simulation(5, 0, seed=seed, min_nodes=3)
+    running(simulation)
+    simulation.partition([0, 1], [2, 3, 4])
+    simulation.run(60, lambda: simulation.current().number == 2)
+    assert members(simulation) == [2, 3, 4]
+    running(simulation, 2)
+    assert simulation.alive_ranks() == [2, 3, 4]
+    assert simulation.overlap == 0.0
+    simulation.heal()
+    simulation.run(10)
+    assert simulation.nodes[0].state.committed.number == 2
+    assert simulation.current().restarts == 1
+
+
+def test_of_two_halves_the_one_with_the_first_member_goes_on():
+    simulation = Simulation(4, 0, min_nodes=2)
+    running(simulation)
+    simulation.partition([1, 2], [0, 3])
+    running(simulation, 2)
+    assert members(simulation) == [0, 3]
+    assert simulation.alive_ranks() == [0, 3]
+
+
+def test_parts_that_are_all_too_small_wait_and_go_on_together_when_healed():
+    simulation = Simulation(3, 0, min_nodes=1)
+    running(simulation)
+    simulation.partition([0], [1], [2])
+    simulation.run(30, none_alive(simulation))
+    simulation.run(100)
+    assert simulation.current().number == 1
+    simulation.heal()
+    running(simulation, 2)
+    assert members(simulation) == [0, 1, 2]
+
+
+def test_who_hears_nobody_for_join_timeout_gives_up():
+    simulation = Simulation(3, 0, min_nodes=1, join_timeout=60)
+    running(simulation)
+    simulation.partition([0], [1], [2])
+    ended(simulation, "failed")
+    assert "has not heard most of the job's nodes for 60 s" in simulation.exits[0][1]
+
+
+@pytest.mark.parametrize(("source", "target"), [(0, 1), (1, 0), (1, 2)])
+def test_a_link_that_is_cut_in_one_direction_costs_one_node(source, target):
+    simulation = Simulation(4, 0, min_nodes=3)
+    running(simulation)
+    simulation.cut_one_way(source, target)
+    running(simulation, 2)
+    assert len(members(simulation)) == 3
+    assert not {source, target} <= set(members(simulation))
+
+
+def test_a_supervisor_that_was_started_again_is_not_taken_for_the_old_one():
+    simulation = Simulation(3, 1)
+    running(simulation)
+    simulation.crash(1)
+    simulation.boot(1)
+    # Long before anybody would miss it.
+    assert simulation.run(30, none_alive(simulation)) <= 5.0 + 3.0
+    running(simulation, 2)
+    assert simulation.current().has(1, 2) and not simulation.current().has(1, 1)
+
+
+def test_when_most_supervisors_were_started_again_nobody_knows_what_was_agreed():
+    simulation = Simulation(3, 0, join_timeout=60)
+    running(simulation)
+    for index in (0, 1):
+        simulation.crash(index)
+        simulation.boot(index)
+    ended(simulation, "failed", 200)
+    assert simulation.current().number == 1
+
+
+def test_a_stop_on_one_node_stops_all():
+    simulation = Simulation(4, 1, loss=0.2, stop_grace=30)
+    running(simulation)
+    simulation.terminate(3, stop=True)
+    assert ended(simulation, "stopped").kind == END
+
+
+def test_a_stop_reaches_only_who_can_be_reached():
+    simulation = Simulation(2, 0)
+    running(simulation)
+    simulation.partition([0], [1])
+    simulation.terminate(1, stop=True)
+    simulation.run(60, lambda: 1 in simulation.exits)
+    assert simulation.outcomes == {1: "stopped"}
+
+
+def test_a_node_that_goes_down_is_replaced_and_ends():
+    simulation = Simulation(3, 1, stop_grace=10)
+    running(simulation)
+    simulation.terminate(0)
+    running(simulation, 2)
+    assert members(simulation) == [3, 1, 2]
+    simulation.run(10, lambda: 0 in simulation.exits)
+    assert simulation.outcomes == {0: "stopped"}
+
+
+def test_no_more_restarts_than_allowed():
+    simulation = Simulation(2, 0, max_restarts=2)
+    for number in (1, 2, 3):
+        running(simulation, number)
+        assert simulation.kill_rank(1)
+    end = ended(simulation, "failed")
+    assert end.restarts == 2
+    assert end.reason == "rank 1 on n1 failed first: killed; max_restarts allows 2 restarts"
+    assert (end.failure["host"], end.failure["rank"]) == ("n1", 1)
+
+
+def test_a_program_that_fails_before_a_step_is_not_tried_again():
+    simulation = Simulation(2, 1)
+    simulation.stuck_step = 0
+    simulation.run(30, lambda: len(simulation.alive_ranks()) == 2)
+    assert simulation.kill_rank(0)
+    end = ended(simulation, "failed")
+    assert (end.restarts, end.reason) == (0, "rank 0 on n0 failed first: killed")
+
+
+def test_a_hang_is_named_and_ends_the_generation():
+    simulation = Simulation(2, 0, hang_timeout=20)
+    running(simulation)
+    simulation.stuck_step = 1
+    simulation.run(60, none_alive(simulation))
+    event = next(event for event in simulation.nodes[1].events if event.kind == "hang")
+    assert event.text == "no step for 20 s; all ranks are at the same step."
+    simulation.stuck_step = None
+    running(simulation, 2)
+
+
+def test_without_a_first_step_start_timeout_counts():
+    simulation = Simulation(2, 0, hang_timeout=20, start_timeout=40, max_restarts=0)
+    simulation.stuck_step = 0
+    end = ended(simulation, "failed")
+    assert end.reason == "no first step within 40 s; max_restarts allows no restart"
+
+
+@pytest.mark.parametrize(("exclude", "place"), [(True, [0, 3, 2]), (False, [0, 1, 2])])
+def test_a_slow_node_is_named_once_and_left_out_where_asked(exclude, place):
+    simulation = Simulation(3, 1, exclude_stragglers=exclude)
+    simulation.busy[1] = 0.2
+    running(simulation)
+    simulation.run(60)
+    for node in simulation.nodes.values():
+        told = [event.text for event in node.events if event.kind == "straggler"]
+        assert told == ["n1 needs more than 1.3 times as long for its own work as the median of all ranks."]
+    simulation.kill_rank(0)
+    running(simulation, 2)
+    assert members(simulation) == place
+
+
+def test_a_slow_node_stays_where_it_cannot_be_spared():
+    simulation = Simulation(3, 0, exclude_stragglers=True)
+    simulation.busy[1] = 0.2
+    running(simulation)
+    simulation.run(60)
+    simulation.kill_rank(0)
+    running(simulation, 2)
+    assert members(simulation) == [0, 1, 2]
+
+
+def test_an_unfit_node_is_not_taken_and_says_why():
+    simulation = Simulation(3, 2)
+    for index in (1, 3):
+        simulation.nodes[index].fit, simulation.nodes[index].unfit = False, "a card is missing"
+    running(simulation)
+    assert members(simulation) == [0, 4, 2]
+    told = {event.host: event.text for event in simulation.nodes[0].events if event.kind == "unfit"}
+    assert told == {name: f"{name} cannot take part: a card is missing" for name in ("n1", "n3")}
+
+
+def test_too_few_fit_nodes_end_the_job_by_their_names():
+    simulation = Simulation(2, 0)
+    simulation.nodes[1].fit, simulation.nodes[1].unfit = False, "a card is missing"
+    end = ended(simulation, "failed")
+    assert end.reason.startswith("n1 is not fit: a card is missing; ")
+
+
+def test_a_host_that_never_comes_is_replaced_after_a_while():
+    simulation = Simulation(3, 1, join_timeout=600)
+    simulation.crash(1)
+    assert running(simulation, 1, 120) >= 60.0
+    assert members(simulation) == [0, 3, 2]
+
+
+def test_a_lost_node_without_a_spare_is_waited_for():
+    simulation = Simulation(3, 0, join_timeout=100)
+    running(simulation)
+    simulation.crash(2)
+    simulation.run(60)
+    assert simulation.current().number == 1
+    simulation.boot(2)
+    running(simulation, 2)
+    simulation.crash(2)
+    end = ended(simulation, "failed", 200)
+    assert end.reason.startswith("n2 was lost; after 100 s 2 of the nodes can take part and the job wants 3")
+
+
+@pytest.mark.parametrize("hosts", [1, 2, 5])
+def test_all_end_well_together(hosts):
+    simulation = Simulation(hosts, 1, loss=0.2, finish_after=10)
+    assert ended(simulation, "succeeded").restarts == 0
+
+
+def boot_what_is_gone(simulation, _index, _dice):
+    for gone in set(simulation.rules) - set(simulation.nodes) - set(simulation.exits):
+        simulation.boot(gone)
+
+
+def cut_in_two(simulation, _index, dice):
+    everyone = dice.sample(sorted(simulation.rules), len(simulation.rules))
+    middle = dice.randint(1, len(everyone))
+    simulation.partition(everyone[:middle], everyone[middle:])
+
+
+def leave(simulation, index, dice):
+    if dice.random() < 0.3:
+        simulation.terminate(index)
+
+
+def change_fitness(simulation, index, _dice):
+    node = simulation.nodes[index]
+    node.fit, node.unfit = not node.fit, "a card is missing"
+
+
+def change_speed(simulation, index, dice):
+    simulation.busy[index] = dice.choice([0.1, 0.5])
+
+
+TROUBLES = (
+    lambda simulation, index, _dice: simulation.kill_rank(index),
+    lambda simulation, index, _dice: simulation.kill_rank(index),
+    lambda simulation, index, _dice: simulation.crash(index),
+    lambda simulation, index, dice: simulation.cut_one_way(index, dice.choice(sorted(simulation.rules))),
+    lambda simulation, _index, _dice: simulation.heal(),
+    lambda simulation, _index, _dice: simulation.heal(),
+    boot_what_is_gone,
+    cut_in_two,
+    leave,
+    change_fitness,
+    change_speed,
+)
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_whatever_happens_one_history_and_one_outcome(seed):
+    dice = random.Random(seed)
+    hosts = dice.choice([1, 2, 3, 4, 5])
+    simulation = Simulation(
+        hosts,
+        dice.choice([0, 1, 2]),
+        seed=seed,
+        loss=dice.choice([0, 0.05, 0.3]),
+        delay=dice.choice([0.01, 0.05, 0.5]),
+        min_nodes=dice.randint(1, hosts),
+        max_restarts=dice.choice([0, 3, 20]),
+        join_timeout=60,
+        stop_grace=dice.choice([5, 30]),
+        hang_timeout=dice.choice([0, 20]),
+        exclude_stragglers=dice.random() < 0.5,
+    )
+    for _number in range(dice.randint(3, 20)):
+        simulation.run(dice.expovariate(1 / 8))
+        if not simulation.nodes:
+            break
+        dice.choice(TROUBLES)(simulation, dice.choice(sorted(simulation.nodes)), dice)
+    simulation.heal()
+    for node in simulation.nodes.values():
+        node.fit = True
+    simulation.finish_after = 50
+    simulation.run(400, simulation.ended)
+    assert simulation.ended(), "somebody waits for ever"
+    assert len({told[0] for told in simulation.exits.values() if told[2].kind == END}) <= 1
+    # Word of the isolated end comes late by what the network delays.
+    assert simulation.overlap <= 2.0

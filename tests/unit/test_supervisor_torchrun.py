@@ -1,0 +1,130 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""Supervisors with the real torchrun, whose lines and habits they rely on; two nodes with a rank each."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.unit.supervised import Cluster
+
+TORCHRUN = Path(sys.executable).parent / "torchrun"
+# Ranks that meet in every step, as those of a training do, and tell how far they are.
+PROGRAM = """
+import faulthandler, json, os, pathlib, signal, sys, time
+import torch
+import torch.distributed as distributed
+
+faulthandler.register(signal.SIGUSR1)
+stop = []
+signal.signal(signal.SIGTERM, lambda *_: stop.append(1))
+distributed.init_process_group("gloo")
+rank = distributed.get_rank()
+place = pathlib.Path(os.environ["GAUDI3_SCALE_PROGRESS_DIR"], os.environ["LOCAL_RANK"] + ".json")
+control = pathlib.Path(sys.argv[1])
+for step in range(1, 10000):
+    told = torch.tensor([float(bool(stop)), float((control / "finish").exists())])
+    distributed.all_reduce(told, op=distributed.ReduceOp.MAX)
+    if (control / f"raise-{rank}").exists():
+        raise ValueError(f"bad thing on rank {rank}")
+    if told[0]:
+        (control / f"checkpoint-{rank}-{step}").write_text("x")
+    if told.any():
+        break
+    while (control / f"hang-{rank}").exists():
+        time.sleep(0.1)
+    new = place.with_suffix(".new")
+    new.write_text(json.dumps({"rank": rank, "step": step, "busy_seconds": 0.1, "pid": os.getpid()}))
+    new.replace(place)
+    time.sleep(0.1)
+distributed.destroy_process_group()
+"""
+# Torch alone takes seconds to start or to show its table on a machine that has other work, too.
+SLACK_S = 12.0
+
+pytestmark = pytest.mark.skipif(not TORCHRUN.exists(), reason="torch is not installed")
+
+
+@pytest.fixture
+def nodes(tmp_path, monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    monkeypatch.setenv("GLOO_SOCKET_IFNAME", "lo")
+    (tmp_path / "program.py").write_text(PROGRAM)
+    cluster = Cluster(tmp_path, ["a", "b"], ["c"], processes=1, lost_after=6.0, join_timeout=60)
+    cluster.stand_in = lambda place: [
+        str(TORCHRUN),
+        *("--nnodes", "@NNODES@", "--node-rank", "@NODE_RANK@", "--nproc-per-node", "1"),
+        *("--rdzv-backend", "static", "--rdzv-id", "test", "--max-restarts", "0"),
+        *("--master-addr", "@MASTER_ADDRESS@", "--master-port", str(cluster.port)),
+        *("--log-dir", str(place / "ranks"), "--redirects", "3"),
+        *(str(tmp_path / "program.py"), str(cluster.control)),
+    ]
+    cluster.start()
+    cluster.wait(lambda: all(cluster.has_stepped(name, 1) for name in "ab"), 90)
+    yield cluster
+    cluster.kill_all()
+
+
+def second_run(cluster, *names):
+    cluster.wait(lambda: all(cluster.has_stepped(name, 2) for name in names), 90)
+
+
+def test_a_killed_rank_a_lost_node_and_a_stop(nodes):
+    first = nodes.ranks()
+    os.kill(first[1], signal.SIGKILL)
+    gone = nodes.wait(lambda: not set(first.values()) & set(nodes.left()))
+    assert gone < 2 + SLACK_S
+    second_run(nodes, "a", "b")
+    told = [event for event in nodes.events("a") if event["kind"] == "rank_failed"]
+    assert [event["text"].splitlines()[0] for event in told] == ["rank 1 on b failed first: killed by SIGKILL"]
+
+    # The node is gone with all that it ran.
+    for pid in [nodes.processes["b"].pid, *(pid for pid in nodes.left() if nodes.belongs(pid, "b"))]:
+        os.kill(pid, signal.SIGKILL)
+    survivor = nodes.ranks("a")[0]
+    assert nodes.wait(lambda: survivor not in nodes.left()) < 6.0 + SLACK_S
+    nodes.wait(lambda: all(nodes.has_stepped(name, 3) for name in "ac"), 90)
+    assert nodes.status("c")["members"] == ["a", "c"]
+
+    nodes.stop("a")
+    assert nodes.codes("a", "c") == {"a": 143, "c": 143}
+    # Both in the same step, since they agree on it.
+    steps = {path.name.rpartition("-")[2] for path in nodes.control.glob("checkpoint-*")}
+    assert len(list(nodes.control.glob("checkpoint-*"))) == 2 and len(steps) == 1
+    assert nodes.left() == []
+    assert nodes.port_is_free()
+    # Three runs, three places for logs.
+    assert len(list((nodes.place("a") / "ranks").glob("*/attempt_0/0/stderr.log"))) == 3
+
+
+def test_the_rank_that_raised_is_named_and_not_the_one_that_lost_it(nodes):
+    (nodes.control / "raise-1").write_text("x")
+    nodes.wait(lambda: nodes.status("a").get("generation", 0) > 1 or nodes.status("a").get("outcome"), 60)
+    told = [event for event in nodes.events("a") if event["kind"] == "rank_failed"]
+    assert told[0]["host"] == "b"
+    assert told[0]["text"].startswith("rank 1 on b failed first: ValueError: bad thing on rank 1")
+    (nodes.control / "raise-1").unlink()
+    second_run(nodes, "a", "b")
+    nodes.finish()
+    assert nodes.codes() == {"a": 0, "b": 0, "c": 0}
+    assert nodes.left() == []
+
+
+def test_a_node_that_goes_down_is_replaced_after_a_checkpoint(nodes):
+    nodes.stop("b", requested=False)
+    second_run(nodes, "a", "c")
+    assert nodes.codes("b") == {"b": 143}
+    assert len(list(nodes.control.glob("checkpoint-*"))) == 2
+    assert nodes.status("a")["members"] == ["a", "c"]
+    begun = time.monotonic()
+    nodes.finish()
+    assert nodes.codes("a", "c") == {"a": 0, "c": 0}
+    assert time.monotonic() - begun < 20
+    shutil.rmtree(nodes.control)
