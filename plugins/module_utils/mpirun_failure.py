@@ -14,9 +14,10 @@ from typing import Mapping
 from .job_failure import AGENT, AgentEntry, RankFailure, rank_failure
 
 EXITED = re.compile(r"first process to do so was:\s+Process name: \[\S*,(?P<rank>\d+)\]\s+Exit code: +(?P<code>\d+)")
+# 5.0 breaks its lines where they get long.
 KILLED = re.compile(
-    r"^(?:mpirun|prterun) noticed that process rank (?P<rank>\d+) with PID \d+ on node \S+ "
-    r"exited on signal (?P<number>\d+)",
+    r"^(?:mpirun|prterun) noticed that process rank (?P<rank>\d+) with PID \d+ on node\s+\S+\s+"
+    r"exited\s+on\s+signal\s+(?P<number>\d+)",
     re.MULTILINE,
 )
 # A node that says nothing any more, and one whose sshd is told to go.

@@ -59,19 +59,17 @@ def test_a_node_that_was_lost_is_named_and_not_who_lost_it(name):
 
 
 @pytest.mark.parametrize(
-    ("log", "rank", "code"),
+    ("name", "rank", "host", "code", "message"),
     [
-        ("The first process to do so was:\n\n   Process name: [prterun-n1-2177@1,5]\n   Exit code:    3\n", 5, 3),
-        (
-            "prterun noticed that process rank 5 with PID 17 on node n2 exited on signal 11 (Segfault).\n",
-            5,
-            -11,
-        ),
+        ("mpirun5_exit.log", 2, "n2", 1, "the text of shard 7 is empty"),
+        ("mpirun5_killed.log", 1, "n1", -9, "killed by SIGKILL"),
     ],
 )
-def test_the_names_of_open_mpi_5(log, rank, code):
-    """Written after the sources of PRRTE 3, not recorded."""
-    assert (told(log).rank, told(log).exit_code) == (rank, code)
+def test_the_words_of_open_mpi_5(name, rank, host, code, message):
+    """Recorded from 5.0.11 on three nodes with a rank each."""
+    description = {"processes_per_node": 1, "hosts": ["n3", "n1", "n2"]}
+    found = mpirun_failure((FIXTURES / name).read_text(), "/log/agent.log", 7.0, description)
+    assert (found.rank, found.host, found.exit_code, found.message) == (rank, host, code, message)
 
 
 def test_an_mpirun_that_tells_of_no_rank():

@@ -87,6 +87,10 @@ def test_a_preempted_job_writes_a_checkpoint_and_goes_on(
     controller.check_output("cd /tmp && sbatch --partition=gaudi --nodes=3 --exclusive --wrap 'sleep 1'")
     wait_for_ranks(nodes, "preempted", IN_ORDER, start="1")
     assert told(nodes, "preempted") == ["told-0", "told-1", "told-2"]
+    # The configuration's partitions only; the job goes with its own.
+    controller.check_output("scancel --user=root")
+    assert until(lambda: controller.check_output("squeue --noheader"), lambda said: not said) == ""
+    controller.check_output("scontrol delete PartitionName=spot")
 
 
 def test_the_place_of_a_lost_node_is_taken(nodes: dict[str, Host], controller: Host, launch: Launch) -> None:
