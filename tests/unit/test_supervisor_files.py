@@ -186,8 +186,8 @@ def test_a_look_that_fails_is_no_health():
 
 RANK = """import faulthandler, signal, time
 {}
-print("ready", flush=True)
 def where():
+    print("ready", flush=True)
     time.sleep(99)
 where()
 """
