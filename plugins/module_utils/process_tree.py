@@ -22,13 +22,22 @@ def keep_descendants() -> None:
 
 def parents() -> dict[int, int]:
     """Parent by process, of all processes that have not ended."""
+    return {pid: parent for pid, (parent, ended) in _processes().items() if not ended}
+
+
+def ended_children(pid: int) -> set[int]:
+    """The children of ``pid`` that have ended and that nobody has waited for."""
+    return {child for child, (parent, ended) in _processes().items() if ended and parent == pid}
+
+
+def _processes() -> dict[int, tuple[int, bool]]:
+    """Of each process its parent, and whether it has ended."""
     found = {}
     for place in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             # The command's name is in brackets and may have some itself.
             fields = (place / "stat").read_bytes().rpartition(b")")[2].split()
-            if fields[0] not in (b"Z", b"X"):
-                found[int(place.name)] = int(fields[1])
+            found[int(place.name)] = int(fields[1]), fields[0] in (b"Z", b"X")
     return found
 
 

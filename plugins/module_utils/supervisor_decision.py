@@ -167,7 +167,7 @@ def _report(state: State, rules: Rules, facts: Facts) -> Report:
     return Report(
         phase=_phase(state, rules, facts, mine),
         fit=facts.fit,
-        unfit=facts.unfit,
+        unfit=facts.unfit or ("processes of its ranks cannot be ended; reboot it" if facts.stuck else ""),
         stuck=facts.stuck,
         steps=facts.steps if mine else (),
         busy=facts.busy if mine else (),

@@ -13,7 +13,7 @@ import sys
 from typing import Mapping, Sequence
 
 from .job_failure import NOTICE
-from .process_tree import descendants, environment_of, processes_in
+from .process_tree import descendants, ended_children, environment_of, processes_in
 
 # The agent ends its other ranks at once when one has failed, and says so; which one it was it says only when they are
 # gone, up to 30 s later (elastic/multiprocessing/api.py of torch 2.13).
@@ -23,6 +23,8 @@ AGENT_S = 3.0
 # Processes that are still there so long after SIGKILL hang in the kernel.
 STUCK_S = 30.0
 KEPT_BYTES = 1 << 16
+# A rank may leave processes behind for as long as the job runs.
+COLLECT_S = 60.0
 
 
 def ranks_of(pid: int) -> dict[int, int]:
@@ -57,7 +59,7 @@ class Ranks:
         self._killed: float | None = None
         self._ranks_gone: float | None = None
         self._signs = False
-        self._seen: set[int] = set()
+        self._collected = now
         self._told: set[int] = set()
         self._agent = subprocess.Popen(
             list(argv),
@@ -86,6 +88,9 @@ class Ranks:
         if not self.alive:
             return
         self._read()
+        if now - self._collected > COLLECT_S:
+            self._collected = now
+            self._collect()
         self.exit_code = self._agent.poll()
         if self.died is None and self._ending is None and self._has_failed():
             self.died = now
@@ -134,13 +139,14 @@ class Ranks:
 
     def _members(self) -> set[int]:
         """Everything but this process itself; descendants that were left alone by their parents are among them."""
-        for pid in self._seen - {self._agent.pid}:
-            # What its parent left alone became our child, and is ours to collect.
+        self._collect()
+        return (set(processes_in(self._control_group)) | set(descendants(os.getpid()))) - {os.getpid()}
+
+    def _collect(self) -> None:
+        """What ended after its parent did is our child; the agent itself is collected by its Popen."""
+        for pid in ended_children(os.getpid()) - {self._agent.pid}:
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(pid, os.WNOHANG)
-        found = (set(processes_in(self._control_group)) | set(descendants(os.getpid()))) - {os.getpid()}
-        self._seen |= found
-        return found
 
     def _has_failed(self) -> bool:
         return bool(self.exit_code) or self._signs

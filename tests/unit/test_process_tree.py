@@ -2,8 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import subprocess
+import sys
+
 from ansible_collections.gaudi3.scale.plugins.module_utils import process_tree
-from ansible_collections.gaudi3.scale.plugins.module_utils.process_tree import processes_in
+from ansible_collections.gaudi3.scale.plugins.module_utils.process_tree import (
+    descendants,
+    ended_children,
+    environment_of,
+    own_control_group,
+    processes_in,
+)
 
 
 def test_processes_of_a_group_and_those_below_it_are_found_in_any_layout(tmp_path, monkeypatch):
@@ -14,3 +23,27 @@ def test_processes_of_a_group_and_those_below_it_are_found_in_any_layout(tmp_pat
     assert processes_in("/system.slice/u") == [7, 8, 9]
     assert processes_in("/system.slice/gone") == []
     assert processes_in("") == []
+
+
+def test_descendants_are_found_with_their_parents():
+    code = "import os, subprocess; p = subprocess.Popen(['sleep', '60']); print(p.pid, flush=True); p.wait()"
+    environment = {"PATH": "/usr/bin:/bin", "MARK": "x=y"}
+    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=environment)
+    grandchild = int(child.stdout.readline())
+    try:
+        found = descendants(child.pid)
+        assert found == {grandchild: child.pid}
+        assert environment_of(grandchild)["MARK"] == "x=y"
+    finally:
+        child.kill()
+        subprocess.run(["kill", "-9", str(grandchild)], check=True)
+        while child.pid not in ended_children(process_tree.os.getpid()):
+            continue
+        child.wait()
+    assert child.pid not in ended_children(process_tree.os.getpid())
+    assert environment_of(grandchild) == {}
+
+
+def test_a_control_group_that_is_not_the_units_own_is_left_alone():
+    # That of whoever runs the tests, for instance.
+    assert own_control_group("gaudi3-scale-job-demo.service") == ""

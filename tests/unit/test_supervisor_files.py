@@ -186,11 +186,16 @@ def test_a_look_that_fails_is_no_health():
 
 RANK = """import faulthandler, signal, time
 {}
-print("ready", flush=True)
 def where():
+    print("ready", flush=True)
     time.sleep(99)
 where()
 """
+
+
+def no_py_spy(_argv, **_options):
+    """It is there, but may not look into another account's processes."""
+    return CommandResult(1, "", "Permission denied")
 
 
 @pytest.mark.parametrize(
@@ -204,7 +209,7 @@ def test_stacks_come_from_ranks_that_write_them(tmp_path, line, expected):
     try:
         rank.stdout.readline()
         assert catches(rank.pid, signal.SIGUSR1) is (expected == "in where")
-        write_stacks(str(tmp_path / "stacks"), {1: rank.pid}, 8, {1: str(stderr)}, str(tmp_path), run_process)
+        write_stacks(str(tmp_path / "stacks"), {1: rank.pid}, 8, {1: str(stderr)}, str(tmp_path), no_py_spy)
         assert expected in (tmp_path / "stacks/rank-9.txt").read_text()
         # Who does not catch the signal is not sent it.
         assert rank.poll() is None
