@@ -68,8 +68,7 @@ def files(cluster: ClusterPlan) -> dict[str, str]:
         "SelectType=select/cons_tres",
         "SelectTypeParameters=CR_Core",
         "GresTypes=hpu",
-        # 1 needs somebody's word for a node that was lost and is back; a site of jobs that go on by themselves has 2.
-        "ReturnToService=2",
+        "ReturnToService=1",
         # Slurm's own are minutes: until a silent node counts as lost, and until a job that is queued again may start.
         f"SlurmdTimeout={LOST_SECONDS}",
         f"AuthInfo=cred_expire={AGAIN_SECONDS}",

@@ -54,6 +54,8 @@ def play(directory: Path, playbook: str, **variables: object) -> Played:
         "training_processes_per_node": 1,
         "training_rendezvous_port": PORT,
         "training_follow_interval": 1,
+        # A test that goes wrong ends, too.
+        "training_timeout": 300,
         "gaudi_report_directory": str(directory),
     }
     seconds = str(variables.pop("seconds", 600))
@@ -86,7 +88,7 @@ class Cluster:
         return left
 
 
-def until(ask: Callable[[], str], enough: Callable[[str], bool], wait: float = 90) -> str:
+def until(ask: Callable[[], str], enough: Callable[[str], bool], wait: float = 180) -> str:
     """Ask until the answer is enough; returns the last one, also where it is not."""
     deadline = time.monotonic() + wait
     while True:

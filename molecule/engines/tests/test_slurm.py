@@ -51,7 +51,6 @@ def test_ranks_are_in_the_order_of_the_hosts_and_have_cards(
     finally:
         controller.check_output("sed -i /^MinJobAge=2/d /etc/slurm/slurm.conf && scontrol reconfigure")
     assert (again.status, again.changed) == ("successful", 0), again.screen
-    assert "Job order: succeeded" in again.screen
 
 
 @pytest.mark.usefixtures("controller")

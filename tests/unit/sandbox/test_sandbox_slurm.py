@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from sandbox.packages_in_nodes import WRITE
 from sandbox.plan import Cards, plan
-from sandbox.slurm import WRITE, files
+from sandbox.slurm import files
 
 CLUSTER = plan("test", "10.0.0.0/24", 2, Cards("gaudi3", 4), "6g")
 
