@@ -134,6 +134,20 @@ GATES = (
         limit=1800,
     ),
     Gate(
+        "surviving",
+        "jobs lose ranks, nodes, the network and their controller, and go on",
+        (("env", f"GAUDI_SURVIVING_SANDBOX={TEST_SANDBOX}-surviving", *molecule("surviving", destroy="always")),),
+        needs=("artifact", "sandbox"),
+        limit=1800,
+    ),
+    Gate(
+        "engines",
+        "jobs through a real Slurm and a real Open MPI over three nodes",
+        (("env", f"GAUDI_ENGINES_SANDBOX={TEST_SANDBOX}-engines", *molecule("engines", destroy="always")),),
+        needs=("artifact", "sandbox"),
+        limit=1800,
+    ),
+    Gate(
         "rhel",
         "real dnf, rpm and DKMS on a node that stands in for RHEL 9",
         (("env", f"GAUDI_RHEL_SANDBOX={TEST_SANDBOX}-rhel", *PYTEST, "tests/rhel"),),
