@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Mapping, Sequence
 
 from .errors import GaudiError
-from .job_plan import check_name
+from .job_paths import check_name
 from .tune_space import (
     BATCH_SIZE,
     LOSS,
