@@ -19,6 +19,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JobP
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_state import ACTIVE, RUNNING, SUCCEEDED
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_watch import job_state, verdict_sentence
 from ansible_collections.gaudi3.scale.plugins.plugin_utils.node_action import NodeAction, UnreachableError
+from ansible_collections.gaudi3.scale.plugins.plugin_utils.supervised_watch import SupervisedWatch
 
 # Bytes before the end of the metrics at which the first look begins: a job that has run for days shows its last lines.
 RECENT = -8192
@@ -26,6 +27,7 @@ RECENT = -8192
 ARGUMENTS = {
     "name": {"type": "str", "required": True},
     "hosts": {"type": "list", "elements": "str", "required": True},
+    "spares": {"type": "list", "elements": "str", "default": []},
     "log_hosts": {"type": "list", "elements": "str", "default": []},
     "interval": {"type": "float", "default": 5.0},
     "timeout": {"type": "int"},
@@ -50,7 +52,7 @@ class ActionModule(ActionBase):
             paths = JobPaths(check_name(options["name"]), options["state_directory"], options["log_directory"])
         except GaudiError as error:
             return {"failed": True, "msg": str(error)}
-        named = [*options["hosts"], *options["log_hosts"]]
+        named = [*options["hosts"], *options["spares"], *options["log_hosts"]]
         unknown = [host for host in named if host not in task_vars["hostvars"]]
         if unknown or not options["hosts"]:
             return {"failed": True, "msg": f"hosts: {', '.join(unknown) or 'none given'}; name hosts of the inventory."}
@@ -61,8 +63,26 @@ class ActionModule(ActionBase):
                 "msg": "Check mode: no job runs that could be followed.",
             }
         nodes = {host: NodeAction(self, host, task_vars) for host in options["hosts"]}
+        spares = {host: NodeAction(self, host, task_vars) for host in options["spares"]}
+        if supervised(paths, options, {**nodes, **spares}):
+            return SupervisedWatch(paths.name, options, {**nodes, **spares}, _show, RECENT).follow()
         others = {host: NodeAction(self, host, task_vars) for host in options["log_hosts"] if host not in nodes}
         return Watch(paths, options, nodes, others).follow()
+
+
+def supervised(paths: JobPaths, options: dict[str, Any], nodes: dict[str, NodeAction]) -> bool:
+    """Whether the job's nodes have supervisors, as the first node that answers knows it."""
+    places = {key: options[key] for key in ("state_directory", "log_directory")}
+    arguments = {"name": paths.name, "log_lines": 0, "metrics_after": RECENT, **places}
+    for host, node in nodes.items():
+        try:
+            info = node.module("gaudi3.scale.training_job_info", arguments, options["answer_timeout"])
+        except UnreachableError as reason:
+            _show(f"{host} does not answer: {reason}")
+            continue
+        if info.get("description"):
+            return "supervision" in info["description"]
+    return False
 
 
 class Watch:

@@ -17,7 +17,7 @@ version_added: "0.1.0"
 description:
   - Makes of what the nodes know of a job what M(gaudi3.scale.report) takes - rows, notes, charts and sections.
   - Values of variables that sound like secrets are not in it.
-positional: release
+positional: release, leader
 options:
   _input:
     description: >-
@@ -29,6 +29,10 @@ options:
   release:
     description: The vendor's release that the nodes are meant to have.
     type: str
+  leader:
+    description: The node of rank 0, which knows how the job stands. Without it the first node that knows the job.
+    type: str
+    default: ""
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 

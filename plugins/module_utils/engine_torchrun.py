@@ -4,24 +4,28 @@
 
 from __future__ import annotations
 
+import json
+
 from .job_paths import JobPaths
 from .job_plan import Job
+from .job_supervision import addresses_of, control_port_of, least_nodes
 
 
 def torchrun_argv(
     job: Job,
     paths: JobPaths,
     *,
+    nodes: str | None = None,
     node_rank: str | None = None,
     address: str | None = None,
     port: str | None = None,
     log_directory: str | None = None,
 ) -> tuple[str, ...]:
-    """The program of one node. Where a scheduler decides only later, it gives a word of its own for that part."""
+    """The program of one node. What a scheduler or a supervisor decides only later is given as a word of its own."""
     return (
         f"{job.venv}/bin/torchrun",
         "--nnodes",
-        str(len(job.hosts)),
+        str(len(job.hosts)) if nodes is None else nodes,
         "--node-rank",
         str(job.node_rank) if node_rank is None else node_rank,
         "--nproc-per-node",
@@ -44,3 +48,42 @@ def torchrun_argv(
         # would survive, but $$ would become $.
         *(word.replace("$", "$$") for word in job.command),
     )
+
+
+def supervision_text(job: Job, paths: JobPaths, kernel_root: str) -> str:
+    """What the supervisor of this node is told. The words of ``argv`` between @ differ from one start to the next."""
+    options = job.supervision
+    if options is None:
+        raise ValueError("the job has no supervisors")
+    told = {
+        "job": job.name,
+        "host": job.host,
+        "hosts": job.hosts,
+        "spares": options.spares,
+        "addresses": addresses_of(options, job.hosts, job.rendezvous_address),
+        "control_port": control_port_of(options, job.rendezvous_port),
+        "key": job.key,
+        "argv": torchrun_argv(job, paths, nodes="@NNODES@", node_rank="@NODE_RANK@", address="@MASTER_ADDRESS@"),
+        "processes_per_node": job.processes_per_node,
+        "rendezvous_port": job.rendezvous_port,
+        "min_nodes": least_nodes(options, job.hosts),
+        "max_restarts": options.max_restarts,
+        "lost_after": options.lost_after,
+        "join_timeout": options.join_timeout,
+        "hang_timeout": options.hang_timeout,
+        "start_timeout": options.start_timeout,
+        "stop_grace": job.stop_timeout,
+        "failure_grace": options.failure_grace,
+        "straggler_ratio": options.straggler_ratio,
+        "exclude_stragglers": options.exclude_stragglers,
+        "device": job.device,
+        "kernel_root": kernel_root,
+        "venv": job.venv,
+        "progress_directory": paths.progress,
+        "log_directory": paths.logs,
+        "ranks_directory": paths.ranks,
+        "status": paths.status,
+        "events": paths.events,
+        "stop_requested": paths.stop_requested,
+    }
+    return json.dumps(told, indent=2) + "\n"

@@ -1,18 +1,20 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""Starting, stopping and removing one node's share of a job."""
+"""Starting one node's share of a job, or seeing that the node could."""
 
 from __future__ import annotations
 
 import json
+import os
+import secrets
 import time
+from dataclasses import replace as changed_to
 from pathlib import Path
-from typing import Mapping, Sequence
 
 from .commands import Run
 from .engine_mpirun import version_of_release
 from .errors import GaudiError
-from .job_control_slurm import find_share, remember_found, start_slurm, stop_slurm
+from .job_control_slurm import find_share, remember_found, start_slurm
 from .job_description import MPIRUN, SLURM
 from .job_difference import description_differences, refuse_difference
 from .job_directories import make_directories, put_away_logs, recipe_directory
@@ -21,22 +23,15 @@ from .job_network import address_towards, interface_with
 from .job_node_check import check_node, open_mpi_version, setting_of_files
 from .job_paths import JobPaths
 from .job_plan import Job, describe
-from .job_state import (
-    ABSENT,
-    RUNNING,
-    STOPPED,
-    SUCCEEDED,
-    Share,
-    read_share,
-    slurm_jobs_of,
-    unit_is_active,
-    unit_properties,
-)
+from .job_state import ABSENT, RUNNING, SUCCEEDED, Share
+from .job_stop import share_result, stop, systemctl
+from .job_supervisor_program import install, supervisor_command
+from .job_user import account
 from .node_lock import exclusive
-from .process_tree import processes_in
 from .recipe_cache import RECIPE_CACHE
 from .release_table import NEWEST
 from .rendered_files import WantedFile, differences, pending, write
+from .supervisor_messages import launch_of
 
 KEEP = "keep"
 START = "start"
@@ -45,7 +40,7 @@ RESTART = "restart"
 PREPARED = "prepared"
 # Longer than a start takes, which may have to stop a job first.
 LOCK_SECONDS = 300.0
-STOP_SECONDS = 60.0
+KEY_BYTES = 32
 
 
 def decide(job: Job, share: Share, restart: bool, replace: bool = False) -> str:
@@ -53,6 +48,8 @@ def decide(job: Job, share: Share, restart: bool, replace: bool = False) -> str:
     changed = description_differences(share.description or {}, describe(job))
     if share.state == RUNNING and changed and not replace:
         raise refuse_difference(job.name, job.host, changed)
+    if job.key:
+        return _joining(share, launch_of(bytes.fromhex(job.key)))
     if share.state == RUNNING:
         return RESTART if restart or changed else KEEP
     if share.state == SUCCEEDED and not changed and not restart:
@@ -60,30 +57,46 @@ def decide(job: Job, share: Share, restart: bool, replace: bool = False) -> str:
     return START
 
 
+def _joining(share: Share, launch: str) -> str:
+    """What to do where another node has begun: its run is joined, also by a node that was in it and went down."""
+    if share.launch == launch and share.state in (RUNNING, SUCCEEDED):
+        return KEEP
+    return RESTART if share.state == RUNNING else START
+
+
 def start(
-    job: Job, paths: JobPaths, run: Run, *, restart: bool, check_mode: bool, replace: bool = False
+    job: Job,
+    paths: JobPaths,
+    run: Run,
+    *,
+    restart: bool,
+    check_mode: bool,
+    replace: bool = False,
+    kernel_root: str = "/",
 ) -> dict[str, object]:
     """Bring the share to running, or leave one that ended well; see :func:`decide`.
 
     On a node that the engine reaches by itself from the first one it is only prepared.
     """
     if job.host not in job.starting_hosts:
-        return prepare(job, paths, run, restart=restart, check_mode=check_mode, replace=replace)
+        wishes = {"restart": restart, "check_mode": check_mode, "replace": replace}
+        return prepare(job, paths, run, **wishes, kernel_root=kernel_root)
     share = _found(job, paths, run, check_mode)
     action = decide(job, share, restart, replace)
     if action == KEEP or check_mode:
         if job.engine == SLURM and share.state == RUNNING and not check_mode:
             remember_found(job, paths, run)
-        return _told(job, paths, run, share, action)
-    check_node(job, paths, run, running=share.state == RUNNING)
+        return _told(job, paths, _site(job, paths, run, kernel_root), share, action)
+    check_node(job, paths, run, running=share.state == RUNNING, kernel_root=kernel_root)
     lock = f"job-{job.name}"
     with exclusive(lock, LOCK_SECONDS, directory=paths.state_directory, remedy="wait for its end"):
         now = find_share(job, paths, run)
         # Who was faster has started it, and that is what we were asked for as well.
         action = decide(job, now, restart and not _begun_meanwhile(share, now), replace)
-        result = _told(job, paths, run, now, action)
+        site = _site(job, paths, run, kernel_root)
+        result = _told(job, paths, site, now, action)
         if action != KEEP:
-            _begin(job, paths, run, now)
+            _begin(job, paths, site, now, run)
     return result
 
 
@@ -91,18 +104,21 @@ def _begun_meanwhile(before: Share, now: Share) -> bool:
     return now.state == RUNNING and (before.state != RUNNING or before.started != now.started)
 
 
-def _told(job: Job, paths: JobPaths, run: Run, share: Share, action: str) -> dict[str, object]:
+def _told(job: Job, paths: JobPaths, site: Site, share: Share, action: str) -> dict[str, object]:
     """The result, with the share as it will stand after ``action``."""
-    site = _site(job, run)
     told = shown(job, paths, site)
     if action == KEEP:
-        return _result(paths, share.state, changed=False, launch=told)
+        return share_result(paths, share.state, changed=False, launch=told)
     changes = pending(plan_launch(job, paths, site).files)
-    return _result(paths, RUNNING, changed=True, launch=told, diff=differences(changes))
+    # What the supervisor is told has the secret of the run in it, and of the run before.
+    open_to_all = differences(change for change in changes if change.wanted.path != paths.supervision)
+    return share_result(paths, RUNNING, changed=True, launch=told, diff=open_to_all)
 
 
-def _begin(job: Job, paths: JobPaths, run: Run, share: Share) -> None:
-    site = _site(job, run)
+def _begin(job: Job, paths: JobPaths, site: Site, share: Share, run: Run) -> None:
+    if job.supervision:
+        job = changed_to(job, key=job.key or secrets.token_hex(KEY_BYTES))
+        install(paths)
     launch = plan_launch(job, paths, site)
     if share.state == RUNNING:
         in_slurm = (share.description or {}).get("engine") == SLURM
@@ -113,26 +129,37 @@ def _begin(job: Job, paths: JobPaths, run: Run, share: Share) -> None:
         return start_slurm(job, paths, launch, run)
     for change in pending(launch.files):
         write(change)
-    return _start_unit(paths, run)
+    if job.supervision:
+        owner = account(job.user)
+        # The supervisor runs as the job's account, and the file is for that account alone.
+        os.chown(paths.supervision, owner.pw_uid, owner.pw_gid)
+    return _start_unit(job, paths, run)
 
 
 def prepare(
-    job: Job, paths: JobPaths, run: Run, *, restart: bool, check_mode: bool, replace: bool = False
+    job: Job,
+    paths: JobPaths,
+    run: Run,
+    *,
+    restart: bool,
+    check_mode: bool,
+    replace: bool = False,
+    kernel_root: str = "/",
 ) -> dict[str, object]:
     """See that this node has what the share needs, and make its directories; starts nothing.
 
     What refuses a start refuses this, so that a job begins on no node before it can on all.
     """
     share = _found(job, paths, run, check_mode)
-    told = shown(job, paths, _site(job, run))
+    told = shown(job, paths, _site(job, paths, run, kernel_root))
     if decide(job, share, restart, replace) == KEEP:
-        return _result(paths, share.state, changed=False, launch=told)
+        return share_result(paths, share.state, changed=False, launch=told)
     missing = [path for path in (paths.directory, paths.logs, paths.ranks) if not Path(path).is_dir()]
     if not check_mode:
-        check_node(job, paths, run, running=share.state == RUNNING)
+        check_node(job, paths, run, running=share.state == RUNNING, kernel_root=kernel_root)
         make_directories(job, paths, recipe_directory(job, setting_of_files(job, RECIPE_CACHE)))
     state = PREPARED if share.state == ABSENT else share.state
-    return _result(paths, state, changed=bool(missing), launch=told)
+    return share_result(paths, state, changed=bool(missing), launch=told)
 
 
 def _found(job: Job, paths: JobPaths, run: Run, check_mode: bool) -> Share:
@@ -145,65 +172,19 @@ def _found(job: Job, paths: JobPaths, run: Run, check_mode: bool) -> Share:
         return Share(ABSENT)
 
 
-def _site(job: Job, run: Run) -> Site:
+def _site(job: Job, paths: JobPaths, run: Run, kernel_root: str) -> Site:
     recipes = setting_of_files(job, RECIPE_CACHE)
+    if job.engine == SLURM:
+        return Site(recipes=recipes)
     if job.engine != MPIRUN:
-        return Site(None if job.engine == SLURM else _interface(job, run), recipes)
+        supervisor = supervisor_command(paths) if job.supervision else ()
+        return Site(_interface(job, run), recipes, supervisor=supervisor, kernel_root=kernel_root)
     try:
         version = open_mpi_version(job, run)
     except GaudiError:
         # Only to be shown: where something is started, check_node has refused a node without Open MPI before.
         version = version_of_release(NEWEST) or ""
     return Site(None, recipes, version)
-
-
-def stop(paths: JobPaths, run: Run, *, check_mode: bool, slurm_user: str = "") -> dict[str, object]:
-    """End every process of the share, and make sure of it.
-
-    ``slurm_user``: also end a job of this name that this account has in Slurm and that is not known here.
-    """
-    share = read_share(paths, run)
-    engine = (share.description or {}).get("engine")
-    if engine == SLURM or (slurm_user and share.state != RUNNING):
-        return _stop_slurm(paths, share, slurm_user, run, check_mode)
-    active = unit_is_active(paths.unit, run)
-    if active and not check_mode:
-        group = unit_properties(paths.unit, run, "ControlGroup").get("ControlGroup", "")
-        done = run(["systemctl", "stop", paths.unit])
-        left = processes_in(group)
-        if done.rc != 0 or left or unit_is_active(paths.unit, run):
-            raise GaudiError(
-                f"job {paths.name} could not be stopped: {done.stderr.strip() or 'processes are left'} "
-                f"(process ids {', '.join(map(str, left)) or 'unknown'}); look at `systemctl status {paths.unit}`.",
-                processes=left,
-            )
-        share = read_share(paths, run)
-    return _result(paths, share.state, changed=active)
-
-
-def _stop_slurm(paths: JobPaths, share: Share, user: str, run: Run, check_mode: bool) -> dict[str, object]:
-    described = share.description or {}
-    user, grace = user or str(described.get("user")), described.get("stop_timeout")
-    active = any(job.alive for job in slurm_jobs_of(paths, user, run))
-    if active and not check_mode:
-        stop_slurm(paths, user, float(grace) if isinstance(grace, int) else STOP_SECONDS, run)
-        share = read_share(paths, run)
-    return _result(paths, STOPPED if active and not check_mode else share.state, changed=active)
-
-
-def remove(paths: JobPaths, run: Run, *, check_mode: bool, slurm_user: str = "") -> dict[str, object]:
-    """Stop the share and forget its description; checkpoints and logs stay."""
-    stopped = stop(paths, run, check_mode=check_mode, slurm_user=slurm_user)
-    units = (paths.unit_file, paths.environment, paths.host_file)
-    forgotten = (*units, paths.batch_script, paths.slurm_job, paths.description)
-    changes = pending([WantedFile(path, None) for path in forgotten])
-    if not check_mode and changes:
-        for change in changes:
-            write(change)
-        for path in (paths.started, paths.ended, paths.stop_requested):
-            Path(path).unlink(missing_ok=True)
-        _systemctl(run, "daemon-reload")
-    return _result(paths, ABSENT, changed=bool(stopped["changed"] or changes), diff=differences(changes))
 
 
 def _interface(job: Job, run: Run) -> str | None:
@@ -214,10 +195,11 @@ def _interface(job: Job, run: Run) -> str | None:
         return None
 
 
-def _start_unit(paths: JobPaths, run: Run) -> None:
-    for change in pending([WantedFile(paths.started, json.dumps({"time": time.time()}) + "\n")]):
+def _start_unit(job: Job, paths: JobPaths, run: Run) -> None:
+    launch = {"launch": launch_of(bytes.fromhex(job.key))} if job.key else {}
+    for change in pending([WantedFile(paths.started, json.dumps({"time": time.time(), **launch}) + "\n")]):
         write(change)
-    _systemctl(run, "daemon-reload")
+    systemctl(run, "daemon-reload")
     # A unit that failed before keeps its state, and its limit on starts, until it is told to forget them.
     run(["systemctl", "reset-failed", paths.unit])
     done = run(["systemctl", "start", paths.unit])
@@ -228,29 +210,3 @@ def _start_unit(paths: JobPaths, run: Run) -> None:
             f"`systemctl status {paths.unit}` on the node tells more.",
             log=log.splitlines(),
         )
-
-
-def _systemctl(run: Run, *arguments: str) -> None:
-    done = run(["systemctl", *arguments])
-    if done.rc != 0:
-        raise GaudiError(f"systemctl {' '.join(arguments)} failed: {done.stderr.strip()}", rc=done.rc)
-
-
-def _result(
-    paths: JobPaths,
-    state: str,
-    *,
-    changed: bool,
-    launch: Mapping[str, object] | None = None,
-    diff: Sequence[object] = (),
-) -> dict[str, object]:
-    return {
-        "changed": changed,
-        "state": state,
-        "unit": paths.unit,
-        "argv": (launch or {}).get("argv", []),
-        "launch": dict(launch or {}),
-        "diff": list(diff),
-        "job_directory": paths.directory,
-        "log_directory": paths.logs,
-    }

@@ -65,6 +65,28 @@ class MpiOptions:
     arguments: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class SupervisionOptions:
+    """What only the supervisors of engine torchrun read. Times are in seconds.
+
+    ``addresses`` are those of the hosts and then of the ``spares``, in their order; empty: their names are.
+    ``control_port`` 0: the one after the rendezvous port. ``min_nodes`` 0: as many as there are hosts.
+    """
+
+    spares: tuple[str, ...] = ()
+    addresses: tuple[str, ...] = ()
+    control_port: int = 0
+    min_nodes: int = 0
+    max_restarts: int = 3
+    lost_after: int = 15
+    join_timeout: int = 600
+    hang_timeout: int = 1800
+    start_timeout: int = 0
+    failure_grace: int = 5
+    straggler_ratio: float = 1.3
+    exclude_stragglers: bool = False
+
+
 def options_from(kind: type[Options], given: Mapping[str, Any] | None) -> Options:
     """The options that a task gave; what it left out has its default."""
     values = {name: value for name, value in (given or {}).items() if value is not None}
@@ -77,6 +99,8 @@ def engine_argument_spec() -> dict[str, dict[str, Any]]:
         "engine": {"type": "str", "choices": list(ENGINES), "default": TORCHRUN},
         "slurm": {"type": "dict", "options": argument_spec(SlurmOptions)},
         "mpi": {"type": "dict", "options": argument_spec(MpiOptions)},
+        "supervision": {"type": "dict", "options": argument_spec(SupervisionOptions)},
+        "key": {"type": "str", "no_log": True},
         "global_batch_size": {"type": "int", "default": 0},
         "checkpoint_directory": {"type": "path", "default": ""},
     }

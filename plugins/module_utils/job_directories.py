@@ -21,7 +21,8 @@ EARLIER_KEPT = 5
 
 def put_away_logs(paths: JobPaths) -> None:
     """Give the new run empty logs, and keep those of a few runs before."""
-    old = [path for path in map(Path, (paths.agent_log, paths.metrics, paths.ranks)) if path.exists()]
+    kept = (paths.agent_log, paths.metrics, paths.ranks, paths.events, paths.stacks)
+    old = [path for path in map(Path, kept) if path.exists()]
     if old:
         target = Path(paths.earlier, _sortable(time.time_ns()))
         target.mkdir(parents=True, exist_ok=True)
@@ -29,8 +30,9 @@ def put_away_logs(paths: JobPaths) -> None:
             path.rename(target / path.name)
         for path in sorted(Path(paths.earlier).iterdir())[:-EARLIER_KEPT]:
             shutil.rmtree(path)
-    for marker in (paths.started, paths.ended, paths.stop_requested):
+    for marker in (paths.started, paths.ended, paths.stop_requested, paths.status):
         Path(marker).unlink(missing_ok=True)
+    shutil.rmtree(paths.progress, ignore_errors=True)
 
 
 def _sortable(nanoseconds: int) -> str:
@@ -49,6 +51,7 @@ def recipe_directory(job: Job, recipes: str | None) -> list[str]:
 
 def make_directories(job: Job, paths: JobPaths, recipes: Sequence[str]) -> None:
     owner = account(job.user)
-    for directory in (paths.directory, paths.logs, paths.ranks, *recipes):
+    watched = (paths.progress,) if job.supervision else ()
+    for directory in (paths.directory, paths.logs, paths.ranks, *watched, *recipes):
         Path(directory).mkdir(parents=True, exist_ok=True)
         os.chown(directory, owner.pw_uid, owner.pw_gid)

@@ -13,6 +13,8 @@ from .job_paths import JobPaths
 
 Line = Mapping[str, Any]
 
+# Clocks of nodes may be this far apart; a job that is launched anew says the same later.
+SAME_EVENT_S = 60.0
 POINTS = 600
 # Stretches over which speed and the parts of a step are averaged: single ones would hide what is usual.
 STRETCHES = 120
@@ -102,11 +104,20 @@ def merge(histories: Sequence[Mapping[str, Any]], limit: int = POINTS) -> dict[s
     known = {_identity(run): run for history in histories for run in history["runs"]}
     runs = current(list(known.values()))
     share = max(4, limit // max(1, len(runs)))
-    events = {json.dumps(event, sort_keys=True): event for history in histories for event in history["events"]}
-    return {
-        "runs": [{**run, "points": thin(run["points"], share)} for run in runs],
-        "events": sorted(events.values(), key=lambda event: _time(event)),
-    }
+    events = [event for history in histories for event in history["events"]]
+    return {"runs": [{**run, "points": thin(run["points"], share)} for run in runs], "events": told_once(events)}
+
+
+def told_once(events: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The events in the order of time. Each node notes what happens to the job, at about the same time."""
+    kept: list[Mapping[str, Any]] = []
+    newest: dict[str, float] = {}
+    for event in sorted(events, key=_time):
+        said = json.dumps([event.get(key) for key in ("kind", "generation", "host", "text")])
+        if _time(event) - newest.get(said, float("-inf")) > SAME_EVENT_S:
+            kept.append(event)
+        newest[said] = _time(event)
+    return kept
 
 
 def thin(points: Sequence[Line], limit: int) -> list[Line]:

@@ -11,7 +11,7 @@ from typing import Mapping
 
 from .engine_mpirun import host_file_text, mpirun_argv, mpirun_environment
 from .engine_slurm import sbatch_argv, script_text
-from .engine_torchrun import torchrun_argv
+from .engine_torchrun import supervision_text, torchrun_argv
 from .job_description import MPIRUN, SLURM
 from .job_paths import JobPaths
 from .job_plan import Job, describe, job_environment
@@ -25,17 +25,22 @@ HIDDEN = "(not shown)"
 
 @dataclass(frozen=True)
 class Site:
-    """What is looked up on the node: interface towards the first one, recipe cache, version of Open MPI."""
+    """What is looked up on the node: interface towards the first one, recipe cache, version of Open MPI.
+
+    ``supervisor`` is the command that runs a supervisor here, but for the file that tells it what to do.
+    """
 
     interface: str | None = None
     recipes: str | None = None
     open_mpi: str = ""
+    supervisor: tuple[str, ...] = ()
+    kernel_root: str = "/"
 
 
 @dataclass(frozen=True)
 class Launch:
     """One node's part. ``file`` is the unit or the batch script, ``text`` what is in it; both empty on a node on which
-    nothing is started, since the engine reaches it from the first one.
+    nothing is started, since the engine reaches it from the first one. ``argv`` is empty for a spare, which waits.
     """
 
     engine: str
@@ -59,17 +64,21 @@ def plan_launch(job: Job, paths: JobPaths, site: Site) -> Launch:
         script = WantedFile(paths.batch_script, script_text(job, paths, environment), mode=0o600)
         argv = sbatch_argv(paths.batch_script)
         return Launch(job.engine, argv, environment, paths.batch_script, (script, description))
+    further: list[WantedFile] = []
     if job.engine == MPIRUN:
         # Each node's ranks look for their own interface; mpirun carries the rest to them.
         environment = mpirun_environment(job, job_environment(job, paths, None, site.recipes))
         argv = mpirun_argv(job, paths, site.open_mpi, environment)
-        hosts = [WantedFile(paths.host_file, host_file_text(job))]
+        program, further = argv, [WantedFile(paths.host_file, host_file_text(job))]
     else:
         environment = job_environment(job, paths, site.interface, site.recipes)
-        argv, hosts = torchrun_argv(job, paths), []
-    unit = WantedFile(paths.unit_file, unit_text(job, paths, argv))
+        program = argv = () if job.node_rank is None else torchrun_argv(job, paths)
+    if job.supervision:
+        program = (*site.supervisor, paths.supervision)
+        further = [WantedFile(paths.supervision, supervision_text(job, paths, site.kernel_root), mode=0o600)]
+    unit = WantedFile(paths.unit_file, unit_text(job, paths, program))
     variables = WantedFile(paths.environment, environment_text(environment), mode=0o600)
-    return Launch(job.engine, argv, environment, paths.unit_file, (unit, variables, *hosts, description))
+    return Launch(job.engine, argv, environment, paths.unit_file, (unit, variables, *further, description))
 
 
 def description_file(job: Job, paths: JobPaths) -> WantedFile:
@@ -80,7 +89,7 @@ def description_file(job: Job, paths: JobPaths) -> WantedFile:
 
 def shown(job: Job, paths: JobPaths, site: Site) -> dict[str, object]:
     """The launch as plain values for people, without the values of variables that sound like secrets."""
-    launch = plan_launch(replace(job, environment=masked(job.environment)), paths, site)
+    launch = plan_launch(replace(job, environment=masked(job.environment), key=HIDDEN), paths, site)
     return {
         "engine": launch.engine,
         "argv": list(launch.argv),

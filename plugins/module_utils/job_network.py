@@ -37,10 +37,13 @@ def interface_with(address: str, run: Run) -> str | None:
     return None
 
 
-def port_is_free(port: int) -> bool:
-    """Whether a server could listen on ``port`` of this node now."""
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as server:
-        server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+def port_is_free(port: int, *, datagrams: bool = False) -> bool:
+    """Whether a server could listen on ``port`` of this node now: of TCP, or of UDP."""
+    kind = socket.SOCK_DGRAM if datagrams else socket.SOCK_STREAM
+    with socket.socket(socket.AF_INET, kind) as server:
+        if not datagrams:
+            # For TCP this passes over connections that ended a moment ago; for UDP it would share the port.
+            server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             server.bind(("", port))
         except OSError:

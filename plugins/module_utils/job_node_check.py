@@ -17,10 +17,12 @@ from .job_description import MPIRUN, SLURM
 from .job_network import address_towards, port_is_free
 from .job_paths import JobPaths
 from .job_plan import Job
+from .job_supervision import control_port_of
 from .job_user import account, as_user
 from .mpirun_reach import check_reach
 from .rank_logs import tail
 from .slurm_jobs import check_slurm_there
+from .supervisor_health import unfit_reason
 
 # Of the program's own file only the imports that it cannot do without: not those in functions, in `try` and under
 # `if`. Nothing is executed but the packages above a module given by -m, as Python itself does to find it. Finding is
@@ -62,7 +64,7 @@ IMPORT_SECONDS = 60.0
 MINUTE = 60.0
 
 
-def check_node(job: Job, paths: JobPaths, run: Run, *, running: bool) -> None:
+def check_node(job: Job, paths: JobPaths, run: Run, *, running: bool, kernel_root: str = "/") -> None:
     """Raises GaudiError where this node lacks what the share needs; ``running``: the job holds its port already."""
     _check_programs(job)
     if not Path(job.working_directory).is_dir():
@@ -77,16 +79,33 @@ def check_node(job: Job, paths: JobPaths, run: Run, *, running: bool) -> None:
     check_imports(job, run)
     check_writable(job, paths, run)
     address_towards(job.rendezvous_address, job.rendezvous_port)
-    if job.node_rank == 0 and not running and not port_is_free(job.rendezvous_port):
-        raise GaudiError(
-            f"rendezvous_port {job.rendezvous_port} is in use on {job.host}; choose another port, or stop what uses it."
-        )
+    _check_ports(job, running)
+    unfit = unfit_reason(job.device, job.processes_per_node, run, kernel_root)
+    if unfit:
+        raise GaudiError(f"{job.host} cannot take part: {unfit}")
     if job.engine == SLURM and job.host in job.starting_hosts:
         check_slurm_there(job.host, job.slurm.partition, run)
     if job.engine == MPIRUN:
         open_mpi_version(job, run)
     if job.engine == MPIRUN and job.host in job.starting_hosts:
         check_reach(job, run)
+
+
+def _check_ports(job: Job, running: bool) -> None:
+    """The ranks meet on the first node, but where there are supervisors any node may become that one."""
+    if running:
+        return
+    if (job.node_rank == 0 or job.supervision) and not port_is_free(job.rendezvous_port):
+        raise GaudiError(
+            f"rendezvous_port {job.rendezvous_port} is in use on {job.host}; choose another port, or stop what uses it."
+        )
+    if job.supervision:
+        port = control_port_of(job.supervision, job.rendezvous_port)
+        if not port_is_free(port, datagrams=True):
+            raise GaudiError(
+                f"supervision.control_port {port} (UDP) is in use on {job.host}; choose another port, or stop what "
+                "uses it."
+            )
 
 
 def _check_programs(job: Job) -> None:

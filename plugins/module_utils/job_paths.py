@@ -73,6 +73,21 @@ class JobPaths:
         return f"{self.directory}/stop_requested"
 
     @property
+    def supervision(self) -> str:
+        """What the supervisor is told, with the secret of the run."""
+        return f"{self.directory}/supervision.json"
+
+    @property
+    def status(self) -> str:
+        """How the whole job stands, as this node's supervisor knows it."""
+        return f"{self.directory}/status.json"
+
+    @property
+    def supervisors(self) -> str:
+        """The programs of supervisors, by their digest: a job goes on with the one that it began with."""
+        return f"{self.state_directory}/supervisor"
+
+    @property
     def logs(self) -> str:
         return f"{self.log_directory}/jobs/{self.name}"
 
@@ -88,6 +103,21 @@ class JobPaths:
     def ranks(self) -> str:
         """torchrun's log directory: <run>/attempt_<n>/<local rank>/{stdout.log,stderr.log,error.json} below it."""
         return f"{self.logs}/ranks"
+
+    @property
+    def events(self) -> str:
+        """What happened to the job, a line of JSON each."""
+        return f"{self.logs}/events.jsonl"
+
+    @property
+    def progress(self) -> str:
+        """How far each rank of this node is, in a file a rank."""
+        return f"{self.logs}/progress"
+
+    @property
+    def stacks(self) -> str:
+        """Where each rank was when the job stood still."""
+        return f"{self.logs}/stacks"
 
     @property
     def earlier(self) -> str:

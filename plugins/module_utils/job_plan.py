@@ -17,6 +17,7 @@ from .job_description import (
     TORCHRUN,
     MpiOptions,
     SlurmOptions,
+    SupervisionOptions,
     check_engine,
     check_global_batch,
     check_mpi,
@@ -24,6 +25,7 @@ from .job_description import (
     options_from,
 )
 from .job_paths import JobPaths, check_name
+from .job_supervision import check_supervision
 from .recipe_cache import RECIPE_CACHE
 
 USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]*\$?")
@@ -32,10 +34,13 @@ OWN_VARIABLES = (
     "GAUDI3_SCALE_JOB_DIR",
     "GAUDI3_SCALE_METRICS",
     "GAUDI3_SCALE_GLOBAL_BATCH_SIZE",
+    "GAUDI3_SCALE_PROGRESS_DIR",
 )
 REQUIRED_PATHS = ("venv", "working_directory")
 # Parts that descriptions did not have from the beginning.
-OPTIONAL = ("engine", "global_batch_size", "checkpoint_directory", "slurm", "mpi")
+OPTIONAL = ("engine", "global_batch_size", "checkpoint_directory", "slurm", "mpi", "supervision")
+# The secret of one run is no part of what is asked for, and is shown to nobody.
+UNDESCRIBED = ("key",)
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,8 @@ class Job:
 
     ``command`` is what each rank runs: a script or ``-m`` and a module, then its arguments. ``engine`` is what starts
     the ranks. ``global_batch_size`` 0: not told. ``checkpoint_directory`` "": the job's own directory.
+    ``supervision`` None: torchrun alone runs the ranks. ``key`` is the secret of a run that another node has begun and
+    that this one is to join; "": it begins one.
     """
 
     name: str
@@ -65,15 +72,22 @@ class Job:
     checkpoint_directory: str = ""
     slurm: SlurmOptions = field(default_factory=SlurmOptions)
     mpi: MpiOptions = field(default_factory=MpiOptions)
+    supervision: SupervisionOptions | None = None
+    key: str = field(default="", repr=False)
+
+    @property
+    def spares(self) -> tuple[str, ...]:
+        return self.supervision.spares if self.supervision else ()
 
     @property
     def starting_hosts(self) -> tuple[str, ...]:
         """Where something is started: on all nodes, or on the first one by an engine that reaches the others itself."""
-        return self.hosts if self.engine == TORCHRUN else self.hosts[:1]
+        return (*self.hosts, *self.spares) if self.engine == TORCHRUN else self.hosts[:1]
 
     @property
-    def node_rank(self) -> int:
-        return self.hosts.index(self.host)
+    def node_rank(self) -> int | None:
+        """This node's place among the hosts when the job begins; None for a spare."""
+        return self.hosts.index(self.host) if self.host in self.hosts else None
 
     @property
     def world_size(self) -> int:
@@ -85,6 +99,8 @@ def job_from(options: Mapping[str, Any]) -> Job:
     values = {field.name: options[field.name] for field in fields(Job) if options.get(field.name) is not None}
     values["slurm"] = options_from(SlurmOptions, options.get("slurm"))
     values["mpi"] = options_from(MpiOptions, options.get("mpi"))
+    supervised = options.get("supervision")
+    values["supervision"] = None if supervised is None else options_from(SupervisionOptions, supervised)
     environment = {str(name): str(value) for name, value in options["environment"].items()}
     words = {name: tuple(options[name]) for name in ("hosts", "command", "environment_files")}
     return Job(**{**values, **words, "environment": environment})
@@ -115,7 +131,17 @@ def check(job: Job, cards: int | None) -> Job:
         check_slurm(job.slurm, job.rendezvous_port, job.hosts)
     if job.engine == MPIRUN:
         check_mpi(job.mpi, job.processes_per_node, job.hosts)
+    if job.supervision:
+        _check_supervision(job, job.supervision)
     return job
+
+
+def _check_supervision(job: Job, options: SupervisionOptions) -> None:
+    if job.engine != TORCHRUN:
+        raise GaudiError(
+            f"supervision is for engine {TORCHRUN}, and {job.engine} starts and ends ranks by itself; leave it out."
+        )
+    check_supervision(options, job.hosts, job.processes_per_node, job.rendezvous_port, job.global_batch_size)
 
 
 def _check_hosts(job: Job) -> None:
@@ -124,9 +150,10 @@ def _check_hosts(job: Job) -> None:
     twice = sorted({host for host in job.hosts if job.hosts.count(host) > 1})
     if twice:
         raise GaudiError(f"hosts names {', '.join(twice)} more than once; name each node once.")
-    if job.host not in job.hosts:
+    if job.host not in (*job.hosts, *job.spares):
         raise GaudiError(
-            f"host {job.host} is not among hosts ({', '.join(job.hosts)}); add it, or do not start the job there."
+            f"host {job.host} is not among hosts ({', '.join((*job.hosts, *job.spares))}); add it, or do not start the "
+            "job there."
         )
 
 
@@ -177,11 +204,13 @@ def job_environment(job: Job, paths: JobPaths, interface: str | None, recipes: s
     named = {} if interface is None else {"GLOO_SOCKET_IFNAME": interface, "HCCL_SOCKET_IFNAME": interface}
     cache = {} if not recipes else {RECIPE_CACHE: recipe_cache.of_job(recipes, job.name)}
     batch = {"GAUDI3_SCALE_GLOBAL_BATCH_SIZE": str(job.global_batch_size)} if job.global_batch_size else {}
+    progress = {"GAUDI3_SCALE_PROGRESS_DIR": paths.progress} if job.supervision else {}
     return {
         **named,
         **cache,
         **job.environment,
         **batch,
+        **progress,
         "GAUDI3_SCALE_JOB": job.name,
         "GAUDI3_SCALE_JOB_DIR": job.checkpoint_directory or paths.directory,
         "GAUDI3_SCALE_METRICS": paths.metrics,
@@ -193,7 +222,7 @@ def describe(job: Job) -> dict[str, object]:
 
     Of the parts that only some jobs have, those that are as in :func:`describe_defaults` are left out.
     """
-    plain = {key: _plain(value) for key, value in asdict(job).items()}
+    plain = {key: _plain(value) for key, value in asdict(job).items() if key not in UNDESCRIBED}
     return {key: value for key, value in plain.items() if key not in OPTIONAL or value != describe_defaults()[key]}
 
 

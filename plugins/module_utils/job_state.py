@@ -6,21 +6,20 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Callable, Mapping, Sequence
+from typing import Mapping, Sequence
 
 from .commands import Run
 from .engine_slurm import slurm_name
 from .errors import GaudiError
 from .job_description import MPIRUN, SLURM
 from .job_failure import NO_MEMORY, RankFailure, agent_failure, lost_node
-from .job_metrics import read_metrics, step_losses
 from .job_paths import JobPaths
+from .job_status import read_status
 from .json_file import read_json
 from .mpirun_failure import mpirun_failure
-from .rank_logs import TAIL_BYTES, attempt_directory, tail, torchrun_failures
+from .rank_logs import attempt_directory, tail, torchrun_failures
 from .slurm_jobs import CANCELLED, COMPLETED, SlurmJob, find, state_of
 
 ABSENT = "absent"
@@ -38,7 +37,8 @@ class Share:
     """``description`` None: no such job here. Times are Unix time; ``result`` is systemd's word for the end, or what
     Slurm calls the job's state.
 
-    ``exit_code`` is torchrun's, negative for a signal; None where nothing was recorded.
+    ``exit_code`` is torchrun's, negative for a signal; None where nothing was recorded. ``launch`` names the run that
+    supervisors of several nodes make together.
     """
 
     state: str
@@ -47,6 +47,7 @@ class Share:
     ended: float | None = None
     result: str | None = None
     exit_code: int | None = None
+    launch: str = ""
 
 
 def read_share(paths: JobPaths, run: Run) -> Share:
@@ -58,22 +59,33 @@ def read_share(paths: JobPaths, run: Run) -> Share:
         known = slurm_jobs_of(paths, str(description.get("user")), run)
         if known:
             return slurm_share(known, description, Path(paths.stop_requested).exists())
-    started = _time(read_json(paths.started))
+    begun = read_json(paths.started) or {}
+    started, launch = _time(begun), str(begun.get("launch", ""))
     if description.get("engine") != SLURM and unit_is_active(paths.unit, run):
-        return Share(RUNNING, description, started)
+        return Share(RUNNING, description, started, launch=launch)
+    stopped = Path(paths.stop_requested).exists()
     ended = _recorded_end(paths, description)
     if ended is None:
-        return Share(STOPPED if Path(paths.stop_requested).exists() else FAILED, description, started)
-    stopped = Path(paths.stop_requested).exists()
+        return Share(STOPPED if stopped else FAILED, description, started, launch=launch)
     return Share(
-        # mpirun has status 0 also where its ranks ended well because they were told to.
-        state=STOPPED if stopped and description.get("engine") == MPIRUN else ended_state(ended, stopped),
+        state=_state_of_end(paths, description, ended, stopped),
         description=description,
         started=started,
+        launch=launch,
         ended=_time(ended),
         result=str(ended.get("result")),
         exit_code=_exit_code(ended),
     )
+
+
+def _state_of_end(
+    paths: JobPaths, description: Mapping[str, object], ended: Mapping[str, object], stopped: bool
+) -> str:
+    # mpirun has status 0 also where its ranks ended well because they were told to.
+    if stopped and description.get("engine") == MPIRUN:
+        return STOPPED
+    # A supervisor knows how the whole job ended, which this node may have left before.
+    return read_status(paths).outcome or ended_state(ended, stopped)
 
 
 def _recorded_end(paths: JobPaths, description: Mapping[str, object]) -> Mapping[str, object] | None:
@@ -186,66 +198,3 @@ def _with_cause(failure: RankFailure, share: Share) -> RankFailure:
     if share.result != "oom-kill":
         return failure
     return replace(failure, message=f"{failure.message}; {NO_MEMORY}")
-
-
-def exit_codes(paths: JobPaths, share: Share) -> dict[str, int]:
-    """Exit code by rank, negative for a signal: all ranks after success, those that torchrun named after failure."""
-    if share.state == SUCCEEDED and share.description is not None:
-        hosts, host = share.description.get("hosts"), share.description.get("host")
-        processes = share.description.get("processes_per_node")
-        if isinstance(hosts, list) and isinstance(processes, int):
-            first = hosts.index(host) * processes
-            return {str(rank): 0 for rank in range(first, first + processes)}
-    return {str(failure.rank): failure.exit_code for failure in rank_failures(paths)}
-
-
-def report(
-    paths: JobPaths, run: Run, *, metrics_after: int = 0, log_lines: int = 20, failure_in_logs: bool = False
-) -> dict[str, object]:
-    """Everything about this node's share, always with the same keys.
-
-    ``failure_in_logs``: tell what the logs show of a failure also where no share is known.
-    """
-    share = read_share(paths, run)
-    present = share.state != ABSENT
-    metrics = read_metrics(paths.metrics, metrics_after) if present else read_metrics("")
-    latest = read_metrics(paths.metrics, -TAIL_BYTES).lines if present else ()
-    failure = failure_of(paths, share)
-    if failure is None and failure_in_logs and not present:
-        failure = next(iter(rank_failures(paths)), None)
-    return {
-        "state": share.state,
-        "description": dict(share.description or {}),
-        "unit": paths.unit,
-        "started": share.started,
-        "ended": share.ended,
-        "result": share.result,
-        "exit_codes": exit_codes(paths, share) if present and share.state != RUNNING else {},
-        "failure": None if failure is None else failure.as_dict(),
-        "metrics": [dict(line) for line in metrics.lines],
-        "metrics_offset": metrics.offset,
-        "last_metrics": dict(latest[-1]) if latest else {},
-        "last_step": next((dict(line) for line in reversed(latest) if line.get("kind") == "step"), {}),
-        "first_loss": next(iter(step_losses(read_metrics(paths.metrics).lines)), None) if present else None,
-        "last_loss": next(reversed(step_losses(latest)), None),
-        "log": (tail(paths.agent_log) or "").splitlines()[-log_lines:] if present and log_lines else [],
-        "log_directory": paths.logs,
-        "job_directory": paths.directory,
-    }
-
-
-def wait_until_ended(
-    paths: JobPaths,
-    run: Run,
-    timeout: float,
-    clock: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], None] = time.sleep,
-) -> bool:
-    """Wait until the share runs no more; False when it still does after ``timeout`` seconds."""
-    end = clock() + timeout
-    while read_share(paths, run).state == RUNNING:
-        left = end - clock()
-        if left <= 0:
-            return False
-        sleep(min(POLL_S, left))
-    return True

@@ -19,6 +19,8 @@ RECORD_END = (
 )
 # ExecStop also runs after a main process that ended by itself, but then MAINPID is not set.
 RECORD_STOP = 'test -z "$MAINPID" || date +%s > "$1"'
+# What a supervisor needs beyond the ranks' own time: to tell the others, and to see the last process gone.
+SUPERVISOR_SECONDS = 30
 
 
 def unit_text(job: Job, paths: JobPaths, argv: Sequence[str]) -> str:
@@ -26,9 +28,10 @@ def unit_text(job: Job, paths: JobPaths, argv: Sequence[str]) -> str:
 
     ``[Install]`` is left out: a job does not start by itself at boot.
     """
+    place = "a spare" if job.node_rank is None else f"node {job.node_rank} of {len(job.hosts)}"
     lines = [
         "[Unit]",
-        f"Description={_specifiers(f'gaudi3.scale job {job.name}: node {job.node_rank} of {len(job.hosts)}')}",
+        f"Description={_specifiers(f'gaudi3.scale job {job.name}: {place}')}",
         "Wants=network-online.target",
         "After=network-online.target",
         "",
@@ -36,8 +39,7 @@ def unit_text(job: Job, paths: JobPaths, argv: Sequence[str]) -> str:
         # exec, not simple: starting then fails where the program cannot be executed.
         "Type=exec",
         f"ExecStart={command_line(argv)}",
-        f"ExecStop=+{command_line(['/bin/sh', '-c', RECORD_STOP, 'sh', paths.stop_requested])}",
-        *([f"ExecStop={command_line(stop_argv(job))}"] if job.engine == MPIRUN else []),
+        *_stop_lines(job, paths),
         f"ExecStopPost=+{command_line(['/bin/sh', '-c', RECORD_END, 'sh', paths.ended])}",
         f"User={job.user}",
         f"WorkingDirectory={_specifiers(job.working_directory)}",
@@ -47,13 +49,24 @@ def unit_text(job: Job, paths: JobPaths, argv: Sequence[str]) -> str:
         "StandardError=inherit",
         # torchrun gets the signal and ends its ranks one by one; whatever is then left in the control group is killed.
         "KillMode=mixed",
-        f"TimeoutStopSec={job.stop_timeout}",
+        f"TimeoutStopSec={job.stop_timeout + (SUPERVISOR_SECONDS if job.supervision else 0)}",
         "Restart=no",
         # Cards pin host memory. Where the limit may not be raised, systemd sets the highest that is allowed.
         "LimitMEMLOCK=infinity",
         "",
     ]
     return "\n".join(lines)
+
+
+def _stop_lines(job: Job, paths: JobPaths) -> list[str]:
+    """A unit that is told to end was meant to, except a supervised one: a node that goes down leaves the job to the
+    others, and only the file that ``state=stopped`` makes before ends it for all. A process that the kernel ended for
+    want of memory is the supervisor's business as well: the rank failed, not the node.
+    """
+    if job.supervision:
+        return ["OOMPolicy=continue"]
+    record = f"ExecStop=+{command_line(['/bin/sh', '-c', RECORD_STOP, 'sh', paths.stop_requested])}"
+    return [record, *([f"ExecStop={command_line(stop_argv(job))}"] if job.engine == MPIRUN else [])]
 
 
 def command_line(argv: Sequence[str]) -> str:

@@ -40,16 +40,17 @@ Host = Mapping[str, Any]
 Run = Mapping[str, Any]
 
 
-def training_report(hosts: Sequence[Host], release: str | None = None) -> dict[str, Any]:
+def training_report(hosts: Sequence[Host], release: str | None = None, leader: str = "") -> dict[str, Any]:
     """What ``gaudi3.scale.report`` takes but for title and path.
 
     ``hosts`` are the variables of the job's nodes in the order of their ranks, with ``training_info`` and
-    ``training_history`` as the modules returned them.
+    ``training_history`` as the modules returned them. ``leader`` is the one of rank 0, where that is not the first.
     """
     # A host that was left out has none.
     history = merge([host["training_history"] for host in hosts if "runs" in (host.get("training_history") or {})])
     runs = history["runs"]
-    infos = [host.get("training_info") or {} for host in hosts]
+    leader_first = sorted(hosts, key=lambda host: host["inventory_hostname"] != leader)
+    infos = [host.get("training_info") or {} for host in leader_first]
     first: Mapping[str, Any] = next((info for info in infos if info.get("description")), {})
     steps = [{"kind": "step", **point} for run in runs for point in run["points"]]
     sections = [

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from .job_description import TORCHRUN
+from .job_status import status_from
+from .job_watch import share_words
 
 
 def training_row(host: Mapping[str, Any], first: Mapping[str, Any]) -> dict[str, object]:
@@ -22,13 +24,22 @@ def training_row(host: Mapping[str, Any], first: Mapping[str, Any]) -> dict[str,
     steps = [line for line in first.get("metrics") or [] if line.get("kind") == "step"]
     return {
         "node": host["inventory_hostname"],
-        "share": info.get("state"),
+        "share": _share(host, info, first),
         "ranks": described.get("processes_per_node"),
         "loss": _loss(steps),
         "tokens/s": _median([line["tokens_per_second"] for line in steps if line.get("tokens_per_second")]),
         "checkpoints": kept and f"{kept}/checkpoints",
         "logs": info.get("log_directory"),
     }
+
+
+def _share(host: Mapping[str, Any], info: Mapping[str, Any], first: Mapping[str, Any]) -> object:
+    """A supervised job is told by rank 0's node, since a node that was lost does not know how it ended."""
+    name = host["inventory_hostname"]
+    if name in (host.get("training_nodes") or {}).get("left_out", {}):
+        return "left out"
+    status = status_from(first.get("supervision") or {})
+    return share_words([name], status).get(name, info.get("state"))
 
 
 def _loss(steps: list[Mapping[str, Any]]) -> str | None:

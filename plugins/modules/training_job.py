@@ -153,6 +153,70 @@ options:
         type: list
         elements: str
         default: []
+  supervision:
+    description:
+      - How the job outlives its nodes. A supervisor runs on each of O(hosts) and O(supervision.spares), also while the
+        controller is gone. It ends all ranks when one dies, starts them again from their last checkpoint, and lets a
+        spare take a lost node's place.
+      - For O(engine=torchrun) only. Without it C(torchrun) alone runs each node's share, and nothing is restarted.
+      - Options with a time are in seconds.
+    type: dict
+    suboptions:
+      spares:
+        description: Nodes that stand by, in the order in which they are taken.
+        type: list
+        elements: str
+        default: []
+      addresses:
+        description: Addresses of O(hosts) and then of the spares, by which they reach each other; else their names.
+        type: list
+        elements: str
+        default: []
+      control_port:
+        description: UDP port by which supervisors speak with each other; 0 for the one after O(rendezvous_port).
+        type: int
+        default: 0
+      min_nodes:
+        description: With how few nodes the job goes on where no spare is left; 0 for as many as O(hosts).
+        type: int
+        default: 0
+      max_restarts:
+        description: How often the ranks are started again at most. Ranks that fail before their first step are not.
+        type: int
+        default: 3
+      lost_after:
+        description: A node that is not heard for so long is lost.
+        type: int
+        default: 15
+      join_timeout:
+        description: How long too few nodes wait for another one before the job fails.
+        type: int
+        default: 600
+      hang_timeout:
+        description: A job whose ranks all make no step for so long hangs; 0 looks for none.
+        type: int
+        default: 1800
+      start_timeout:
+        description: The same for the first step; 0 for no limit.
+        type: int
+        default: 0
+      failure_grace:
+        description: Between SIGTERM and SIGKILL of the ranks after another one has died.
+        type: int
+        default: 5
+      straggler_ratio:
+        description: A node that takes so many times the median time for its own part of a step is named; 0 names none.
+        type: float
+        default: 1.3
+      exclude_stragglers:
+        description: Leave such a node out at the next restart, where a spare or O(supervision.min_nodes) allows it.
+        type: bool
+        default: false
+  key:
+    description:
+      - Secret of a run that another node has begun, which this one joins; C(key) in C(supervision.json) there.
+      - Without it this node begins a run with a secret of its own.
+    type: str
   global_batch_size:
     description:
       - Samples of one optimiser step over all ranks, which they have to be able to share alike. 0 for not told.
@@ -172,7 +236,9 @@ options:
     type: list
     elements: str
   host:
-    description: The name of this node in O(hosts). Required when O(state=started) or O(state=prepared).
+    description:
+      - The name of this node in O(hosts) or O(supervision.spares).
+      - Required when O(state=started) or O(state=prepared).
     type: str
   processes_per_node:
     description: Ranks on each node. Required when O(state=started) or O(state=prepared).
@@ -231,7 +297,7 @@ options:
     choices: [hpu, cuda, cpu]
     default: hpu
   stop_timeout:
-    description: Seconds between asking a job to stop and killing what is left of it.
+    description: Seconds between asking a job to stop and killing what is left of it. In them it writes a checkpoint.
     type: int
     default: 60
   state_directory:
@@ -256,6 +322,7 @@ attributes:
     description: Shows the unit, the job's environment and its description.
 notes:
   - The environment of a job and its description are readable by root only, but O(environment) is shown with C(--diff).
+  - What a supervisor is told is readable by O(user) only, has the secret of the run, and is never shown.
 seealso:
   - module: gaudi3.scale.training_job_info
   - module: gaudi3.scale.training_job_follow
@@ -355,10 +422,11 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils.accel_sysfs import pci_cards
 from ansible_collections.gaudi3.scale.plugins.module_utils.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_control import prepare, remove, start, stop
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_control import prepare, start
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_description import SLURM, engine_argument_spec
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JobPaths, check_name
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_plan import check, job_from
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_stop import remove, stop
 
 NEEDED = ["hosts", "host", "processes_per_node", "rendezvous_address", "command"]
 
@@ -407,7 +475,7 @@ def converge(options: dict, check_mode: bool) -> dict:
             cards = len(pci_cards(options["kernel_root"]))
         job = check(job_from(options), cards)
         begin = prepare if options["state"] == "prepared" else start
-        wishes = {"restart": options["restart"], "replace": options["replace"]}
+        wishes = {name: options[name] for name in ("restart", "replace", "kernel_root")}
         return begin(job, paths, run_process, check_mode=check_mode, **wishes)
     change = stop if options["state"] == "stopped" else remove
     user = options["user"] if options["engine"] == SLURM else ""

@@ -12,8 +12,10 @@ version_added: "0.1.0"
 description:
   - Prints a line for each new metric of rank 0, such as step, loss, tokens per second and time left, until the job has
     ended on all O(hosts).
-  - As soon as one node's share fails, ends the job on the others and fails with the rank that failed first - its node,
-    exception and last lines, and where its log is.
+  - Of a job with supervisors it also shows what they do - restarts, nodes that are lost and replaced, hangs. They end
+    and restart the job by themselves. The task fails when it is over and has not succeeded.
+  - As soon as one node's share of any other job fails, ends the job on the others.
+  - A failure is told with the rank that failed first - its node, exception and last lines, and where its log is.
   - One task follows all nodes, so run it with C(run_once). With a task on each host, hosts beyond C(forks) would not be
     looked at before the job has ended on the first ones.
   - A job goes on when the task, the play or the controller is interrupted. Run the task again to follow it further.
@@ -27,6 +29,11 @@ options:
     type: list
     elements: str
     required: true
+  spares:
+    description: Names of the nodes that stand by for a supervised job. Any of them may take the first one's place.
+    type: list
+    elements: str
+    default: []
   log_hosts:
     description:
       - Further nodes that have ranks but no share of the job, since Slurm started it on them. After a failure their
@@ -46,7 +53,9 @@ options:
     type: int
     default: 30
   unreachable_timeout:
-    description: Seconds for which a node may not answer before the job is ended on the others.
+    description:
+      - Seconds for which a node may not answer before the job is ended on the others.
+      - A supervised job is never ended for it; the task fails when no node at all has answered for so long.
     type: int
     default: 120
   settle_time:
@@ -95,10 +104,14 @@ state:
   returned: always
   type: str
 nodes:
-  description: State of each node's share.
+  description: State of each node's share. Of a supervised job also V(spare) and V(lost) for nodes without ranks of it.
   returned: always
   type: dict
   sample: {"gaudi-01": "succeeded", "gaudi-02": "succeeded"}
+supervision:
+  description: What M(gaudi3.scale.training_job_info) returned as RV(gaudi3.scale.training_job_info#module:supervision).
+  returned: for a supervised job
+  type: dict
 last_metrics:
   description: The last line of the metrics.
   returned: always

@@ -25,6 +25,10 @@ options:
       - A negative number counts from the end.
     type: int
     default: 0
+  events_after:
+    description: Return events from this byte of their file on; RV(events_offset) of the call before.
+    type: int
+    default: 0
   log_lines:
     description: How many of the last lines of the agent's log to return.
     type: int
@@ -112,10 +116,15 @@ exit_codes:
   type: dict
   sample: {"8": 1, "9": -15}
 failure:
-  description: What failed first on this node. V(null) where nothing did, or where the share was only told to stop.
+  description:
+    - What failed first on this node. V(null) where nothing did, or where the share was only told to stop.
+    - Of a supervised job that is over, what failed first on any node, on every node alike.
   returned: always
   type: dict
   contains:
+    host:
+      description: The node. Only of a supervised job.
+      type: str
     rank:
       description: The rank, or -1 for C(torchrun) itself.
       type: int
@@ -147,6 +156,74 @@ failure:
     echo:
       description: 0 for a cause. Else the cause is another rank - 1 lost a peer, 2 was ended by its own agent.
       type: int
+supervision:
+  description: How the whole job stands, as the supervisor of this node knows it. Empty where it has none.
+  returned: always
+  type: dict
+  contains:
+    time:
+      description: When it said so, in seconds since 1970.
+      type: float
+    state:
+      description: V(waiting) (for other nodes), V(running), V(stopping) or V(ended).
+      type: str
+    generation:
+      description: How often ranks were started, whether after a failure or on other nodes.
+      type: int
+    members:
+      description: The nodes of this generation in the order of their ranks.
+      type: list
+      elements: str
+    node_rank:
+      description: Place of this node among them; V(null) for one that stands by.
+      type: int
+    leader:
+      description: The first of them, which has rank 0.
+      type: str
+    restarts:
+      description: How many of the allowed restarts were made.
+      type: int
+    alive:
+      description: The nodes that are heard.
+      type: list
+      elements: str
+    step:
+      description: The last finished step, where the ranks tell it.
+      type: int
+    outcome:
+      description: V(succeeded), V(failed) or V(stopped). Empty while the job is not over.
+      type: str
+    reason:
+      description: Why it stands so, in a sentence.
+      type: str
+    failure:
+      description: As RV(failure).
+      type: dict
+events:
+  description: What happened to a supervised job, from O(events_after) on.
+  returned: always
+  type: list
+  elements: dict
+  contains:
+    time:
+      description: When, in seconds since 1970.
+      type: float
+    kind:
+      description: Such as V(run), V(rank_failed), V(node_lost), V(node_back), V(hang), V(straggler) or V(spare).
+      type: str
+    generation:
+      description: In which generation.
+      type: int
+    host:
+      description: The node that it is about.
+      type: str
+    text:
+      description: It in a sentence.
+      type: str
+events_offset:
+  description: What O(events_after) has to be to get those that follow.
+  returned: always
+  type: int
 metrics:
   description: The metrics from O(metrics_after) on, at most 1 MiB of them.
   returned: always
@@ -200,7 +277,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JobPaths, check_name
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_state import report, wait_until_ended
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_report import report, wait_until_ended
 
 
 def main() -> None:
@@ -208,6 +285,7 @@ def main() -> None:
         argument_spec={
             "name": {"type": "str", "required": True},
             "metrics_after": {"type": "int", "default": 0},
+            "events_after": {"type": "int", "default": 0},
             "log_lines": {"type": "int", "default": 20},
             "wait": {"type": "bool", "default": False},
             "timeout": {"type": "int", "default": 600},
@@ -224,7 +302,7 @@ def main() -> None:
         paths = JobPaths(check_name(options["name"]), options["state_directory"], options["log_directory"])
         if options["wait"] and not module.check_mode:
             wait_until_ended(paths, run_process, options["timeout"])
-        wishes = {name: options[name] for name in ("metrics_after", "log_lines", "failure_in_logs")}
+        wishes = {name: options[name] for name in ("metrics_after", "events_after", "log_lines", "failure_in_logs")}
         result = report(paths, run_process, **wishes)
     except GaudiError as error:
         module.fail_json(msg=str(error), **error.facts)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import getpass
 import json
+import re
 import socket
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.module_utils import job_control
+from ansible_collections.gaudi3.scale.plugins.module_utils import job_control, job_stop
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_control import prepare, remove, start, stop
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_control import prepare, start
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_description import SupervisionOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JobPaths
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_plan import Job
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_state import read_share
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_stop import remove, stop
 from ansible_collections.gaudi3.scale.tests.unit.systemd_fake import JobUnit
 
 
@@ -223,7 +226,7 @@ def test_a_stop_that_fails_is_told(job, paths):
 
 def test_a_stop_that_leaves_a_process_is_told(job, paths, unit, monkeypatch):
     launch(job, paths, unit)
-    monkeypatch.setattr(job_control, "processes_in", lambda _group: [41, 42])
+    monkeypatch.setattr(job_stop, "processes_in", lambda _group: [41, 42])
     with pytest.raises(GaudiError, match=r"processes are left .process ids 41, 42.") as caught:
         stop(paths, unit, check_mode=False)
     assert caught.value.facts == {"processes": [41, 42]}
@@ -370,3 +373,84 @@ def test_a_job_goes_from_one_engine_to_another(job, paths, unit):
     launch(job, paths, unit)
     with pytest.raises(GaudiError, match="engine is 'torchrun', asked for 'mpirun'"):
         launch(replace(job, engine="mpirun", hosts=("n2", "n1")), paths, unit)
+
+
+@pytest.fixture
+def supervised(job):
+    return replace(job, supervision=SupervisionOptions(spares=("n3",)))
+
+
+def secret(paths):
+    return json.loads(Path(paths.supervision).read_text())["key"]
+
+
+def test_the_first_node_makes_a_secret_that_nobody_is_shown(supervised, paths, unit):
+    result = launch(supervised, paths, unit)
+    assert len(bytes.fromhex(secret(paths))) == 32
+    assert Path(paths.supervision).stat().st_mode & 0o777 == 0o600
+    assert secret(paths) not in json.dumps(result)
+    assert paths.supervision not in [change["after_header"].partition(" ")[0] for change in result["diff"]]
+    program = next(Path(paths.supervisors).glob("*.pyz"))
+    assert str(program) in Path(paths.unit_file).read_text()
+    before = secret(paths)
+    assert launch(supervised, paths, unit)["changed"] is False
+    assert secret(paths) == before
+
+
+def test_a_node_joins_the_run_that_another_one_has_begun(supervised, paths, unit):
+    joining = replace(supervised, key="ab" * 32)
+    assert launch(joining, paths, unit)["changed"]
+    assert secret(paths) == "ab" * 32
+    assert launch(joining, paths, unit)["changed"] is False
+    # It went down and comes back.
+    unit.end("exit-code", "exited", "1")
+    assert launch(joining, paths, unit)["changed"]
+    # Another launch was faster on the other nodes.
+    assert launch(replace(supervised, key="cd" * 32), paths, unit)["changed"]
+    assert secret(paths) == "cd" * 32
+    assert read_share(paths, unit).state == "running"
+
+
+def test_a_share_stands_as_its_supervisor_says_the_whole_job_does(supervised, paths, unit):
+    launch(supervised, paths, unit)
+    for outcome in ("failed", "stopped", "succeeded"):
+        Path(paths.status).write_text(json.dumps({"time": 1.0, "outcome": outcome}))
+        unit.end("exit-code", "exited", "1")
+        assert read_share(paths, unit).state == outcome
+
+
+def test_a_stop_is_announced_before_the_signal(supervised, paths, unit):
+    """A supervisor without the announcement takes its node to be going down, and the others go on."""
+    launch(supervised, paths, unit)
+    announced = []
+    unit.start_fails = ""
+    ending = unit._stop
+    unit._stop = lambda: (announced.append(Path(paths.stop_requested).exists()), ending())[1]
+    stop(paths, unit, check_mode=False)
+    assert announced == [True]
+
+
+def test_any_node_may_come_to_lead_so_both_its_ports_have_to_be_free(supervised, paths, unit):
+    for kind, port, said in (
+        (
+            socket.SOCK_STREAM,
+            supervised.rendezvous_port,
+            f"rendezvous_port {supervised.rendezvous_port} is in use on n2",
+        ),
+        (socket.SOCK_DGRAM, supervised.rendezvous_port + 1, "(UDP) is in use on n2"),
+    ):
+        with socket.socket(socket.AF_INET, kind) as other:
+            other.bind(("", port))
+            if kind == socket.SOCK_STREAM:
+                other.listen()
+            with pytest.raises(GaudiError, match=re.escape(said)):
+                prepare(supervised, paths, unit, restart=False, check_mode=False)
+    assert prepare(supervised, paths, unit, restart=False, check_mode=False)["state"] == "prepared"
+
+
+def test_a_node_whose_cards_are_not_healthy_is_refused_and_named(supervised, paths, unit, tmp_path):
+    """A node without any card, which is the least healthy one."""
+    sick = replace(supervised, device="hpu")
+    with pytest.raises(GaudiError, match="n2 cannot take part: its cards are not all healthy"):
+        prepare(sick, paths, unit, restart=False, check_mode=False, kernel_root=str(tmp_path))
+    assert not Path(paths.unit_file).exists()

@@ -14,11 +14,13 @@ import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils import slurm_jobs
 from ansible_collections.gaudi3.scale.plugins.module_utils.engine_slurm import script_text
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_control import prepare, remove, start, stop
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_control import prepare, start
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_description import SlurmOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JobPaths
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_plan import Job, describe, job_environment
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_state import read_share, report
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_report import report
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_state import read_share
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_stop import remove, stop
 from ansible_collections.gaudi3.scale.tests.unit.slurm_fake import Queued, SlurmQueue
 
 

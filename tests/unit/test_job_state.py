@@ -10,15 +10,14 @@ from ansible_collections.gaudi3.scale.plugins.module_utils.commands import Comma
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JobPaths
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_plan import Job, describe
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_report import exit_codes, report, wait_until_ended
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_state import (
     ended_state,
-    exit_codes,
     failure_of,
     read_share,
-    report,
     unit_is_active,
-    wait_until_ended,
 )
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_status import Status
 from ansible_collections.gaudi3.scale.tests.unit.systemd_fake import JobUnit
 
 FIXTURES = Path(__file__).parent / "fixtures/job_failure"
@@ -123,7 +122,7 @@ def test_a_node_without_systemd_is_told():
 def test_after_success_all_ranks_of_the_node_have_zero(paths, unit):
     unit.end()
     share = read_share(paths, unit)
-    assert exit_codes(paths, share) == {"2": 0, "3": 0}
+    assert exit_codes(paths, share, Status()) == {"2": 0, "3": 0}
     assert failure_of(paths, share) is None
 
 
@@ -134,7 +133,7 @@ def test_a_killed_rank(paths, unit):
     share = read_share(paths, unit)
     failure = failure_of(paths, share)
     assert (failure.rank, failure.exit_code, failure.message, failure.path) == (3, -9, "killed by SIGKILL", path)
-    assert exit_codes(paths, share) == {"3": -9, "2": -15}
+    assert exit_codes(paths, share, Status()) == {"3": -9, "2": -15}
 
 
 def test_a_rank_that_raised(paths, unit):

@@ -1,0 +1,166 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""What `launch_training.yml` costs: until the first finished step, against torchrun started by hand on the same nodes,
+and from a dead rank until nothing of the job is left.
+
+    .venv/bin/python -m benchmarks.launch --nodes 2 4
+
+Makes sandboxes of its own and removes them again; ``--sandbox NAME`` takes one that has the training stack. By hand
+means one command on each node at the same moment, past SSH: no tool can be faster. Seconds compare within one run only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.playbook_run import ROOT, SANDBOX, run, sandbox
+
+SCRIPT = ROOT / "molecule" / "surviving" / "tests" / "trainee.py"
+BY_HAND = "by-hand"
+PORT = 29600
+
+
+def main() -> int:
+    """Measure each size in turn."""
+    options = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
+    options.add_argument("--nodes", type=int, nargs="+", default=[2, 4], metavar="N", help="sizes of the job")
+    options.add_argument("--repeat", type=int, default=3, help="launches of each kind; the median counts")
+    options.add_argument("--sandbox", help="nodes that have the training stack already, at least as many")
+    options.add_argument("--json", type=Path, help="also write the figures here")
+    arguments = options.parse_args()
+    os.environ["GAUDI_SANDBOX"] = arguments.sandbox or SANDBOX
+    figures = [measure(nodes, arguments.repeat, own=arguments.sandbox is None) for nodes in arguments.nodes]
+    if arguments.json:
+        arguments.json.write_text(json.dumps(figures, indent=2) + "\n")
+    return 0
+
+
+def measure(nodes: int, repeat: int, *, own: bool) -> dict[str, Any]:
+    """One size: both kinds of launch by turns, then ranks that are killed."""
+    if own:
+        sandbox("up", "--nodes", str(nodes))
+        run("training_stack")
+    # It looks for the nodes of GAUDI_SANDBOX when it is imported.
+    from tests import sandbox_jobs as jobs
+
+    hosts = [f"node{number}" for number in range(1, nodes + 1)]
+    try:
+        for host in hosts:
+            jobs.podman("cp", str(SCRIPT), f"{jobs.SANDBOX}-{host}:{jobs.TRAINEE}")
+        pairs = [(by_hand(jobs, hosts), by_playbook(jobs, hosts)) for _ in range(repeat)]
+        gone = [time_until_gone(jobs, hosts) for _ in range(repeat)]
+    finally:
+        if own:
+            sandbox("down")
+    hand, playbook = (statistics.median(column) for column in zip(*pairs, strict=True))
+    own_share = statistics.median(played - bare for bare, played in pairs)
+    figure = {
+        "nodes": nodes,
+        "by hand": hand,
+        "by playbook": playbook,
+        "own share": own_share,
+        "dead rank until all gone": statistics.median(gone),
+        "pairs": pairs,
+        "gone": gone,
+    }
+    print(f"{nodes} nodes, medians of {repeat}, seconds:")
+    for name in ("by hand", "by playbook", "own share", "dead rank until all gone"):
+        print(f"  {name:26} {figure[name]:7.1f}")
+    return figure
+
+
+def by_hand(jobs: Any, hosts: Sequence[str]) -> float:
+    """Seconds from the commands to the first finished step of torchrun alone."""
+    lines = f"/var/tmp/{BY_HAND}"
+    for host in hosts:
+        jobs.shell(host, f"rm -rf {lines} && mkdir -p {lines}")
+    address = jobs.shell(hosts[0], "hostname -I").split()[0]
+    began = time.time()
+    started = [
+        subprocess.Popen(
+            ["podman", "exec", f"{jobs.SANDBOX}-{host}", "sh", "-c", hand_command(lines, len(hosts), rank, address)],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        for rank, host in enumerate(hosts)
+    ]
+    for process in started:
+        process.wait()
+    told = [json.loads(line) for line in jobs.shell(hosts[0], f"cat {lines}/metrics.jsonl").splitlines()]
+    return first_step(told) - began
+
+
+def hand_command(directory: str, nodes: int, rank: int, address: str) -> str:
+    """What a person would type, with the variables that the script reads."""
+    return (
+        f"GLOO_SOCKET_IFNAME=eth0 GAUDI3_SCALE_JOB_DIR={directory} GAUDI3_SCALE_METRICS={directory}/metrics.jsonl "
+        f"GAUDI3_SCALE_PROGRESS_DIR={directory} "
+        f"/opt/gaudi3_scale/venv/bin/torchrun --nnodes {nodes} --node-rank {rank} "
+        f"--nproc-per-node 1 --rdzv-backend static --master-addr {address} --master-port {PORT} /var/tmp/trainee.py 1 0"
+    )
+
+
+def by_playbook(jobs: Any, hosts: Sequence[str]) -> float:
+    """Seconds from ``ansible-playbook`` to the same step, with supervisors."""
+    forget(jobs, hosts)
+    with tempfile.TemporaryDirectory() as directory:
+        began = time.time()
+        code, said = jobs.play(Path(directory), **wish(hosts, "1"))
+        if code:
+            sys.exit(said)
+        jobs.wait_for("a first step", lambda: jobs.steps(hosts[0], "bench"))
+    found = first_step(jobs.lines(hosts[0], "bench")) - began
+    jobs.wait_for("the end", lambda: not any(jobs.processes(host, "bench") for host in hosts))
+    return found
+
+
+def time_until_gone(jobs: Any, hosts: Sequence[str]) -> float:
+    """Seconds from the death of the last rank until no process of its generation is left on any node."""
+    forget(jobs, hosts)
+    with tempfile.TemporaryDirectory() as directory:
+        jobs.play(Path(directory), **wish(hosts, "5000"))
+        jobs.wait_for("steps", lambda: len(jobs.steps(hosts[0], "bench")) > 3)
+        before = {host: set(jobs.processes(host, "bench")) for host in hosts}
+        jobs.shell(hosts[-1], f"kill -KILL {jobs.rank_of(hosts[-1], 'bench')}")
+        killed = time.monotonic()
+        jobs.wait_for("all gone", lambda: not any(before[host] & set(jobs.processes(host, "bench")) for host in hosts))
+        took = time.monotonic() - killed
+        jobs.play(Path(directory), "stop_training", training_name="bench")
+    return took
+
+
+def forget(jobs: Any, hosts: Sequence[str]) -> None:
+    """Checkpoints and logs of the launch before would make this one go on from there."""
+    for host in hosts:
+        jobs.shell(host, "rm -rf /var/lib/gaudi3_scale/jobs/bench /var/log/gaudi3_scale/jobs/bench")
+
+
+def wish(hosts: Sequence[str], steps: str) -> dict[str, Any]:
+    """The job, without anything that would end it by itself."""
+    return {
+        "training_name": "bench",
+        "training_hosts": list(hosts),
+        "training_processes_per_node": 1,
+        "training_command": ["/var/tmp/trainee.py", steps, "0" if steps == "1" else "0.2"],
+        "training_follow": False,
+        "training_stop_timeout": 20,
+    }
+
+
+def first_step(told: Sequence[dict[str, Any]]) -> float:
+    """When rank 0 had finished its first step."""
+    return next(line["time"] for line in told if line["kind"] == "step")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

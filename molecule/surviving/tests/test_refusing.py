@@ -1,0 +1,96 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""Launches that cannot go well: each node says in one sentence what it lacks, and nothing is started anywhere.
+
+What is wrong with a description alone is in tests/unit/test_training_job.py and test_job_supervision.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.sandbox_jobs import HOSTS, play, shell, variables
+
+NAME = "monday"
+KEPT = "/var/tmp/kept"
+CLOCK = "$(python3 -m site --user-site)/usercustomize.py"
+# Node by node: what is done to it, how that is undone, and what it is then refused for.
+SICK = {
+    "node1": (
+        "systemd-run --quiet --unit other-server python3 -m http.server 29500 --bind 0.0.0.0; sleep 3",
+        "systemctl stop other-server",
+        "node1: rendezvous_port 29500 is in use on node1; choose another port, or stop what uses it.",
+    ),
+    "node2": (
+        "mv /var/tmp/helping.py /var/tmp/helping.py.away",
+        "mv /var/tmp/helping.py.away /var/tmp/helping.py",
+        "helped.py cannot be imported on node2: /opt/gaudi3_scale/venv has no module helping; install it there",
+    ),
+    "node3": (
+        f"chown root {KEPT}",
+        "true",
+        f"node3: checkpoint_directory {KEPT} cannot be written by operator on node3: Permission denied; let that user",
+    ),
+}
+# A clock is the machine's and cannot be set in a container; what Ansible's Python reads of it can.
+FAST = f"mkdir -p $(dirname {CLOCK}) && echo 'import time; now = time.time; time.time = lambda: now() + 300' > {CLOCK}"
+
+
+@contextmanager
+def done_to(node: str, harm: str, undo: str) -> Iterator[None]:
+    shell(node, harm)
+    try:
+        yield
+    finally:
+        shell(node, undo)
+
+
+def refused(directory: Path, **changes: Any) -> str:
+    """What is on the screen of a launch that is refused, once it is sure that nothing was started."""
+    code, said = play(directory, **{**variables(NAME), "training_spares": [], **changes})
+    assert code != 0
+    assert "Traceback" not in said
+    units = {node: shell(node, f"systemctl list-units --all --no-legend 'gaudi3-scale-job-{NAME}*'") for node in HOSTS}
+    assert units == dict.fromkeys(HOSTS, "")
+    return said
+
+
+def test_every_node_is_looked_at_before_any_begins(tmp_path: Path) -> None:
+    for node in HOSTS:
+        shell(
+            node, f"echo > /var/tmp/helping.py; echo import helping > /var/tmp/helped.py; install -d -o operator {KEPT}"
+        )
+    wishes = {
+        "training_checkpoint_directory": KEPT,
+        "training_user": "operator",
+        "training_command": ["/var/tmp/helped.py"],
+    }
+    first, second, third = (done_to(node, harm, undo) for node, (harm, undo, _said) in SICK.items())
+    with first, second, third:
+        screen = refused(tmp_path, **wishes)
+    assert [said for _harm, _undo, said in SICK.values() if said not in screen] == []
+    assert "Job monday was not started." in screen
+
+
+def test_a_clock_that_is_apart_is_named(tmp_path: Path) -> None:
+    with done_to("node2", FAST, f"rm {CLOCK}"):
+        assert "The clock of node2 is 5.0 minutes ahead of those of the other nodes" in refused(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"training_engine": "slurm"}, "node1: squeue is not installed on node1"),
+        ({"training_global_batch_size": 8}, "global_batch_size is 8, which 3 ranks cannot share alike"),
+        # These nodes have no driver for their cards.
+        ({"training_device": "hpu"}, "node3 cannot take part: its cards are not all healthy"),
+    ],
+    ids=["no Slurm", "batch", "cards"],
+)
+def test_it_is_refused(tmp_path: Path, changes: dict[str, Any], said: str) -> None:
+    assert said in refused(tmp_path, **changes)

@@ -1,0 +1,97 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""Stopping and removing one node's share of a job, and how a share is reported."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Mapping, Sequence
+
+from .commands import Run
+from .errors import GaudiError
+from .job_control_slurm import stop_slurm
+from .job_description import SLURM
+from .job_paths import JobPaths
+from .job_state import ABSENT, RUNNING, STOPPED, Share, read_share, slurm_jobs_of, unit_is_active, unit_properties
+from .process_tree import processes_in
+from .rendered_files import WantedFile, differences, pending, write
+
+STOP_SECONDS = 60.0
+
+
+def stop(paths: JobPaths, run: Run, *, check_mode: bool, slurm_user: str = "") -> dict[str, object]:
+    """End every process of the share, and make sure of it.
+
+    ``slurm_user``: also end a job of this name that this account has in Slurm and that is not known here.
+    """
+    share = read_share(paths, run)
+    engine = (share.description or {}).get("engine")
+    if engine == SLURM or (slurm_user and share.state != RUNNING):
+        return _stop_slurm(paths, share, slurm_user, run, check_mode)
+    active = unit_is_active(paths.unit, run)
+    if active and not check_mode:
+        group = unit_properties(paths.unit, run, "ControlGroup").get("ControlGroup", "")
+        # Before the signal: without it a supervisor takes its own node to be going down, and the others go on.
+        Path(paths.stop_requested).touch()
+        done = run(["systemctl", "stop", paths.unit])
+        left = processes_in(group)
+        if done.rc != 0 or left or unit_is_active(paths.unit, run):
+            raise GaudiError(
+                f"job {paths.name} could not be stopped: {done.stderr.strip() or 'processes are left'} "
+                f"(process ids {', '.join(map(str, left)) or 'unknown'}); look at `systemctl status {paths.unit}`.",
+                processes=left,
+            )
+        share = read_share(paths, run)
+    return share_result(paths, share.state, changed=active)
+
+
+def _stop_slurm(paths: JobPaths, share: Share, user: str, run: Run, check_mode: bool) -> dict[str, object]:
+    described = share.description or {}
+    user, grace = user or str(described.get("user")), described.get("stop_timeout")
+    active = any(job.alive for job in slurm_jobs_of(paths, user, run))
+    if active and not check_mode:
+        stop_slurm(paths, user, float(grace) if isinstance(grace, int) else STOP_SECONDS, run)
+        share = read_share(paths, run)
+    return share_result(paths, STOPPED if active and not check_mode else share.state, changed=active)
+
+
+def remove(paths: JobPaths, run: Run, *, check_mode: bool, slurm_user: str = "") -> dict[str, object]:
+    """Stop the share and forget its description; checkpoints and logs stay."""
+    stopped = stop(paths, run, check_mode=check_mode, slurm_user=slurm_user)
+    units = (paths.unit_file, paths.environment, paths.host_file, paths.supervision)
+    forgotten = (*units, paths.batch_script, paths.slurm_job, paths.description)
+    changes = pending([WantedFile(path, None) for path in forgotten])
+    if not check_mode and changes:
+        for change in changes:
+            write(change)
+        for path in (paths.started, paths.ended, paths.stop_requested, paths.status):
+            Path(path).unlink(missing_ok=True)
+        systemctl(run, "daemon-reload")
+    shown = differences(change for change in changes if change.wanted.path != paths.supervision)
+    return share_result(paths, ABSENT, changed=bool(stopped["changed"] or changes), diff=shown)
+
+
+def systemctl(run: Run, *arguments: str) -> None:
+    done = run(["systemctl", *arguments])
+    if done.rc != 0:
+        raise GaudiError(f"systemctl {' '.join(arguments)} failed: {done.stderr.strip()}", rc=done.rc)
+
+
+def share_result(
+    paths: JobPaths,
+    state: str,
+    *,
+    changed: bool,
+    launch: Mapping[str, object] | None = None,
+    diff: Sequence[object] = (),
+) -> dict[str, object]:
+    return {
+        "changed": changed,
+        "state": state,
+        "unit": paths.unit,
+        "argv": (launch or {}).get("argv", []),
+        "launch": dict(launch or {}),
+        "diff": list(diff),
+        "job_directory": paths.directory,
+        "log_directory": paths.logs,
+    }

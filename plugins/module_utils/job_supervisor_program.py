@@ -1,0 +1,52 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""The supervisor's program on a node: one file, which stays as it is while the collection changes."""
+
+from __future__ import annotations
+
+import hashlib
+import pkgutil
+import sys
+import tempfile
+from pathlib import Path
+
+from . import supervisor_loop
+from .errors import GaudiError
+from .job_paths import JobPaths
+from .supervisor_archive import build
+
+
+def supervisor_command(paths: JobPaths) -> tuple[str, ...]:
+    """What runs the supervisor, with the Python that Ansible uses here: the venv of the ranks may be a broken one."""
+    return sys.executable, _place(paths, _program())
+
+
+def install(paths: JobPaths) -> None:
+    """Put the program where :func:`supervisor_command` says it is. Others are left: jobs may run with them."""
+    program = _program()
+    place = Path(_place(paths, program))
+    if place.exists():
+        return
+    place.parent.mkdir(parents=True, exist_ok=True)
+    # A file with the final name is always whole, also while another job's launch writes the same.
+    with tempfile.NamedTemporaryFile(dir=place.parent, delete=False) as stream:
+        stream.write(program)
+    Path(stream.name).chmod(0o644)
+    Path(stream.name).replace(place)
+
+
+def _place(paths: JobPaths, program: bytes) -> str:
+    return f"{paths.supervisors}/{hashlib.sha256(program).hexdigest()[:16]}.pyz"
+
+
+def _program() -> bytes:
+    return build(_source)
+
+
+def _source(name: str) -> str:
+    """The source of a module beside this one, which may lie in the archive that Ansible sends."""
+    package = supervisor_loop.__name__.rpartition(".")[0]
+    data = pkgutil.get_data(package, f"{name}.py")
+    if data is None:
+        raise GaudiError(f"{package}.{name} has no source; install the collection anew.")
+    return data.decode()

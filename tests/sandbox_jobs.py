@@ -1,0 +1,151 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""One supervised job on the scenario's nodes: launched as a user does, looked at past SSH, and harmed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sandbox import cluster
+from sandbox.nodes import in_node
+from tests.sandbox_nodes import INVENTORY, ROOT, SANDBOX
+
+HOSTS, SPARE = ["node1", "node2", "node3"], "node4"
+NODES = [*HOSTS, SPARE]
+TRAINEE = "/var/tmp/trainee.py"
+# Of a rank all must be gone so soon after another one died.
+GONE_S = 30.0
+# Under load of other tests an import of torch alone can take a minute.
+PATIENCE_S = 240.0
+
+
+def shell(node: str, script: str) -> str:
+    """What a shell in the node prints, whether or not it can be reached over the network."""
+    return in_node(cluster.find_node(cluster.load(SANDBOX), node), "sh", "-c", script)
+
+
+def podman(*arguments: str) -> None:
+    subprocess.run(["podman", *arguments], check=True, capture_output=True)
+
+
+def variables(name: str, **changes: Any) -> dict[str, Any]:
+    """The job of most tests: far more steps than any of them waits for."""
+    return {
+        "training_name": name,
+        "training_hosts": HOSTS,
+        "training_spares": [SPARE],
+        "training_processes_per_node": 1,
+        "training_command": [TRAINEE, "5000", "0.2"],
+        "training_stop_timeout": 20,
+        "training_follow": False,
+        "training_follow_interval": 1,
+        **changes,
+    }
+
+
+def launching(directory: Path, playbook: str = "launch_training", **extra: Any) -> subprocess.Popen[str]:
+    """``ansible-playbook``, on its way; what it says goes to ``screen`` in ``directory``."""
+    directory.mkdir(exist_ok=True)
+    chosen = directory / "variables.json"
+    chosen.write_text(json.dumps({"gaudi_report_directory": str(directory / "reports"), **extra}), encoding="utf-8")
+    environment = {
+        **os.environ,
+        "ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".collections"),
+        "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
+        "ANSIBLE_NOCOLOR": "1",
+        "GAUDI_SANDBOX": SANDBOX,
+    }
+    command = ["ansible-playbook", "-i", str(INVENTORY), f"gaudi3.scale.{playbook}", "-e", f"@{chosen}"]
+    with (directory / "screen").open("w", encoding="utf-8") as stream:
+        # A session of its own, so that its forks can be killed with it.
+        return subprocess.Popen(
+            command, stdout=stream, stderr=subprocess.STDOUT, text=True, env=environment, start_new_session=True
+        )
+
+
+def screen(directory: Path) -> str:
+    return (directory / "screen").read_text(encoding="utf-8")
+
+
+def play(directory: Path, playbook: str = "launch_training", **extra: Any) -> tuple[int, str]:
+    """A whole run: its exit status, and what was on the screen."""
+    status = launching(directory, playbook, **extra).wait(timeout=PATIENCE_S)
+    return status, screen(directory)
+
+
+def status(node: str, name: str) -> dict[str, Any]:
+    """What the node's supervisor says of the job; empty before it says anything."""
+    text = shell(node, f"cat /var/lib/gaudi3_scale/jobs/{name}/status.json 2>/dev/null || true")
+    return json.loads(text) if text else {}
+
+
+def lines(node: str, name: str, file: str = "metrics.jsonl") -> list[dict[str, Any]]:
+    text = shell(node, f"cat /var/log/gaudi3_scale/jobs/{name}/{file} 2>/dev/null || true")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def steps(node: str, name: str) -> list[tuple[int, float]]:
+    """(step, loss) in the order in which rank 0 wrote them while it ran on this node."""
+    return [(line["step"], line["loss"]) for line in lines(node, name) if line["kind"] == "step"]
+
+
+def processes(node: str, name: str) -> dict[int, str]:
+    """The processes of the job but its supervisor, wherever they went: agents, ranks, and what these have started."""
+    script = (
+        f"for id in $(grep -lz '^GAUDI3_SCALE_JOB={name}$' /proc/[0-9]*/environ 2>/dev/null | cut -d / -f 3); do"
+        " echo $id $(tr '\\0' ' ' < /proc/$id/cmdline); done"
+    )
+    found = {int(line.split()[0]): line.partition(" ")[2] for line in shell(node, script).splitlines()}
+    return {number: command for number, command in found.items() if command and ".pyz" not in command}
+
+
+def rank_of(node: str, name: str) -> int:
+    """The process of the node's rank."""
+    (found,) = [number for number, command in processes(node, name).items() if f" -u {TRAINEE}" in command]
+    return found
+
+
+def wait_for(what: str, is_so: Callable[[], Any], seconds: float = PATIENCE_S) -> Any:
+    """Wait until ``is_so()`` is true, and return it."""
+    deadline = time.monotonic() + seconds
+    while not (found := is_so()):
+        assert time.monotonic() < deadline, f"{what}: not after {seconds:.0f} s"
+        time.sleep(0.3)
+    return found
+
+
+def wait_for_steps(node: str, name: str, more: int = 7) -> int:
+    """Wait until rank 0 on this node has made ``more`` steps than now; returns the last one."""
+    before = len(steps(node, name))
+    wait_for(f"{more} steps on {node}", lambda: len(steps(node, name)) >= before + more)
+    return steps(node, name)[-1][0]
+
+
+def wait_for_members(members: list[str], name: str, above: int = 0) -> dict[str, Any]:
+    """Wait until the first of ``members`` says that they run a generation above ``above``."""
+
+    def found() -> dict[str, Any]:
+        told = status(members[0], name)
+        runs = told.get("state") == "running" and told["generation"] > above
+        return told if runs and told["members"] == members else {}
+
+    return wait_for(f"generation above {above} on {members}", found)
+
+
+@contextmanager
+def network_cut(node: str) -> Iterator[None]:
+    """The node without its network, which also Ansible takes; it goes on, and podman still reaches into it."""
+    interface = shell(node, "ip -o -4 route show default | sed 's/.* dev \\([^ ]*\\).*/\\1/'").strip()
+    route = shell(node, "ip -o -4 route show default").strip()
+    shell(node, f"ip link set {interface} down")
+    try:
+        yield
+    finally:
+        shell(node, f"ip link set {interface} up && (ip route show default | grep -q . || ip route add {route})")
