@@ -46,7 +46,7 @@ GATES = (
     ),
     Gate("contracts", "defaults, documents, versions and sources agree", ((*PYTEST, "tests/contracts"),)),
     Gate(
-        "unit", "the core, the modules and the node library", ((*PYTEST, "--durations=15", "tests/unit"),), limit=1800
+        "unit", "the core, the modules and the node library", ((*PYTEST, "--durations=15", "tests/unit"),), limit=2700
     ),
     Gate("changelog", "fragments and releases", (("antsibull-changelog", "lint"),)),
     Gate("shellcheck", "the shell scripts", (("shellcheck", "scripts/setup", ".ci/run"),)),

@@ -10,11 +10,13 @@ import pytest
 
 from sandbox.podman import podman
 from tests.sandbox_jobs import NODES, TRAINEE
-from tests.sandbox_nodes import SANDBOX
+from tests.sandbox_nodes import SANDBOX, run
 
 
 @pytest.fixture(scope="session", autouse=True)
-def trainee() -> None:
-    """The script that the jobs run, on every node."""
+def trainee(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What the jobs need on every node: the training stack, and the script that they run."""
+    stack = run(tmp_path_factory.mktemp("stack"), "training_stack")
+    assert stack.status == "successful", stack.stdout.read()[-4000:]
     for node in NODES:
         podman("cp", str(Path(__file__).with_name("trainee.py")), f"{SANDBOX}-{node}:{TRAINEE}")
