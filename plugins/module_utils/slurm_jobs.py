@@ -181,13 +181,13 @@ def cancel(numbers: Sequence[str], grace: float, run: Run, sleep: Callable[[floa
     """Ask the ranks to end (SIGTERM), and after ``grace`` seconds end what is left; raises where something stays."""
     # The batch script tells the ranks; a job that has not begun fails with it, and is then cancelled below.
     call_slurm(["scancel", "--batch", f"--signal={STOP}", *numbers], run, time_format="%s")
-    for _ in range(max(1, int(grace / POLL_S))):
+    for _look in range(max(1, int(grace / POLL_S))):
         if not _left(numbers, run, steps=True):
             break
         sleep(POLL_S)
     if _left(numbers, run):
         _call(["scancel", *numbers], run)
-    for _ in range(max(1, int(grace / POLL_S))):
+    for _look in range(max(1, int(grace / POLL_S))):
         left = _left(numbers, run)
         if not left:
             return

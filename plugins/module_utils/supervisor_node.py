@@ -86,7 +86,8 @@ class Node:
         if order.run is not None:
             self._start(order.run, now)
         if order.end and self._ranks is not None and self._ranks.alive:
-            if order.stacks and not self._stacks_written(self._ranks):
+            generation = self._generation
+            if order.stacks and generation is not None and not self._stacks_written(self._ranks, generation):
                 return
             self._ranks.end(order.grace, now)
 
@@ -131,16 +132,15 @@ class Node:
             return
         given = self._given
         attempt = attempt_directory(given.ranks_directory) or given.ranks_directory
-        failures = torchrun_failures(ranks.text, attempt, self._first_rank())
+        failures = torchrun_failures(ranks.text, attempt, self._first_rank(self._generation))
         agent = agent_failure(ranks.exit_code or 1, time.time(), ranks.text, f"{given.log_directory}/agent.log")
         failure = failures[0] if failures else agent
         if oom_kills(self._control_group) > self._oom_kills:
             failure = replace(failure, message=f"{failure.message}; {NO_MEMORY}")
         self._failure = failure
 
-    def _first_rank(self) -> int:
-        assert self._generation is not None
-        return self._generation.indexes.index(self._given.rules.index) * self._given.processes_per_node
+    def _first_rank(self, generation: Generation) -> int:
+        return generation.indexes.index(self._given.rules.index) * self._given.processes_per_node
 
     def _look_at_cards(self, now: float) -> None:
         """Whenever no ranks are there: once after they ended, and now and then while something is wrong."""
@@ -163,20 +163,21 @@ class Node:
             self._stepped = now
         self._progress = progress
 
-    def _stacks_written(self, ranks: Ranks) -> bool:
+    def _stacks_written(self, ranks: Ranks, generation: Generation) -> bool:
         """Whether the stacks of this generation are in their files; begins to write them where nobody has."""
         if self._stacks is None:
-            self._stacks = threading.Thread(target=self._write_stacks, args=(ranks,), daemon=True)
+            what = (ranks, self._first_rank(generation))
+            self._stacks = threading.Thread(target=self._write_stacks, args=what, daemon=True)
             self._stacks.start()
         return not self._stacks.is_alive()
 
-    def _write_stacks(self, ranks: Ranks) -> None:
+    def _write_stacks(self, ranks: Ranks, first_rank: int) -> None:
         given = self._given
         attempt = attempt_directory(given.ranks_directory) or given.ranks_directory
         found = ranks_of(os.getpid())
         stderr = {local: f"{attempt}/{local}/stderr.log" for local in found}
         directory = f"{given.log_directory}/stacks/generation-{ranks.generation}"
-        write_stacks(directory, found, self._first_rank(), stderr, given.venv, self._run)
+        write_stacks(directory, found, first_rank, stderr, given.venv, self._run)
 
 
 def argv_of(given: Supervision, generation: Generation) -> list[str]:

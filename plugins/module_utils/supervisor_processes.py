@@ -10,7 +10,7 @@ import re
 import signal
 import subprocess
 import sys
-from typing import Mapping, Sequence
+from typing import IO, Mapping, Sequence, cast
 
 from .job_failure import NOTICE
 from .process_tree import descendants, ended_children, environment_of, processes_in
@@ -69,8 +69,7 @@ class Ranks:
             env=dict(environment),
             start_new_session=True,
         )
-        assert self._agent.stdout is not None
-        self._pipe = self._agent.stdout
+        self._pipe = cast(IO[bytes], self._agent.stdout)
         os.set_blocking(self._pipe.fileno(), False)
 
     @property
@@ -95,7 +94,7 @@ class Ranks:
         if self.died is None and self._ending is None and self._has_failed():
             self.died = now
         if self._ending is not None:
-            self._go_on_ending(now)
+            self._go_on_ending(self._ending, now)
         elif self.exit_code is not None:
             # Of ranks that ended well, too, nothing is to be left.
             self._kill_all(now)
@@ -117,10 +116,9 @@ class Ranks:
                 _send(pid, signal.SIGTERM)
         self._ending = min(self._ending, now + grace)
 
-    def _go_on_ending(self, now: float) -> None:
-        assert self._ending is not None
+    def _go_on_ending(self, ending: float, now: float) -> None:
         ranks = self._told & set(descendants(os.getpid()))
-        if ranks and now < self._ending:
+        if ranks and now < ending:
             return
         for pid in ranks:
             _send(pid, signal.SIGKILL)

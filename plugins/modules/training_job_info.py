@@ -122,9 +122,6 @@ failure:
   returned: always
   type: dict
   contains:
-    host:
-      description: The node. Only of a supervised job.
-      type: str
     rank:
       description: The rank, or -1 for C(torchrun) itself.
       type: int
@@ -151,7 +148,9 @@ failure:
       description: The whole log on this node.
       type: str
     host:
-      description: The rank's host, where C(mpirun) brought its words to this one, or a host that was lost. Else empty.
+      description: >-
+        The rank's node in a supervised job; its host where C(mpirun) brought its words to this one; or a host that was
+        lost. Else empty.
       type: str
     echo:
       description: 0 for a cause. Else the cause is another rank - 1 lost a peer, 2 was ended by its own agent.
