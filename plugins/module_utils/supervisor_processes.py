@@ -19,7 +19,7 @@ from .process_tree import descendants, ended_children, environment_of, processes
 # gone, up to 30 s later (elastic/multiprocessing/api.py of torch 2.13).
 FIRST_SIGN = re.compile(r"Sending process \d+ closing signal")
 # What the agent gets for its table of failed ranks, once they are gone.
-AGENT_S = 3.0
+AGENT_S = 10.0
 # Processes that are still there so long after SIGKILL hang in the kernel.
 STUCK_S = 30.0
 KEPT_BYTES = 1 << 16

@@ -19,8 +19,8 @@ SLOW_RANK = """
 import os, sys, time
 from gaudi3_scale import language_model_task, train
 if os.environ["RANK"] == "1":
-    whole = language_model_task.next_byte_loss
-    language_model_task.next_byte_loss = lambda *given: (time.sleep(0.05), whole(*given))[1]
+    whole = language_model_task.next_token_loss
+    language_model_task.next_token_loss = lambda *given: (time.sleep(0.05), whole(*given))[1]
 train.main()
 """
 
