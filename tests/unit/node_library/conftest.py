@@ -23,6 +23,15 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.write_line(f"SKIPPED tests/unit/node_library: {', '.join(MISSING)} is not installed")
 
 
+@pytest.fixture(autouse=True)
+def own_environment():
+    """Lightning tells its ranks by variables of its own process, which the next test must not take for a launcher's."""
+    before = dict(os.environ)
+    yield
+    os.environ.clear()
+    os.environ.update(before)
+
+
 @pytest.fixture
 def text(tmp_path: Path) -> Path:
     """Real English: this repository's own licence, which every checkout has."""
