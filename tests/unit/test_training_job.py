@@ -16,7 +16,7 @@ OPTIONS = {
     "host": "n1",
     "processes_per_node": 2,
     "rendezvous_address": "127.0.0.1",
-    "command": ["/work/train.py", "--lr", "0.1"],
+    "command": ["/srv/train.py", "--lr", "0.1"],
     "device": "cpu",
 }
 
