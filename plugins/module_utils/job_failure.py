@@ -41,9 +41,9 @@ LOST_PEER = (
     "the client socket has failed to connect",
     "the client socket has timed out",
 )
-# What libstdc++ prints where Python ends while one of a backend's threads is not joined: a rank that raised, and whose
-# exit status is then SIGABRT's (seen with gloo of torch 2.13).
-UNJOINED_THREAD = "terminate called without an active exception"
+# What libstdc++ prints where a backend's threads abort the process while Python ends it: a rank that raised then has
+# SIGABRT's exit status (seen with gloo of torch 2.13).
+ABORTED_AT_EXIT = "terminate called without an active exception"
 SIGTERM = -15
 NO_MEMORY = "the kernel ended a process since the node has no memory left"
 AGENT = -1
@@ -127,7 +127,7 @@ def rank_failure(entry: AgentEntry, error_file: str | None, stderr: str, path: s
     """``entry`` with its reason: from the text of its error file, else from the last lines of its stderr."""
     lines = tuple(PREFIX.sub("", line) for line in stderr.splitlines() if line.strip())[-LOG_LINES:]
     recorded = None if error_file is None else _recorded(error_file)
-    raised = lines[: lines.index(UNJOINED_THREAD)] if UNJOINED_THREAD in lines else ()
+    raised = lines[: lines.index(ABORTED_AT_EXIT)] if ABORTED_AT_EXIT in lines else ()
     text = recorded or (raised or lines or ("",))[-1].strip()
     exception, message = _split(text)
     if entry.exit_code < 0 and recorded is None and not raised:

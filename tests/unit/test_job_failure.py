@@ -17,7 +17,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils.job_failure import (
     rank_failure,
 )
 
-UNJOINED = "terminate called without an active exception"
+ABORTED = "terminate called without an active exception"
 FIXTURES = Path(__file__).parent / "fixtures/job_failure"
 
 
@@ -99,9 +99,9 @@ ENTRY = AgentEntry(3, 1, 1, 100.5, None)
         (-9, None, "some warning\n", "", "killed by SIGKILL", 0),
         (-11, recorded("error.json"), "", "ValueError", "recorded bad thing on rank 3", 0),
         (-15, None, "", "", "killed by SIGTERM", 2),
-        (-6, None, f"[rank1]: ValueError: bad\n{UNJOINED}\nFatal Python error: Aborted\n", "ValueError", "bad", 0),
-        (-6, None, f"[rank0]: RuntimeError: Connection closed by peer\n{UNJOINED}\n", "RuntimeError", "Connection", 1),
-        (-6, None, f"{UNJOINED}\n", "", "killed by SIGABRT", 0),
+        (-6, None, f"[rank1]: ValueError: bad\n{ABORTED}\nFatal Python error: Aborted\n", "ValueError", "bad", 0),
+        (-6, None, f"[rank0]: RuntimeError: Connection closed by peer\n{ABORTED}\n", "RuntimeError", "Connection", 1),
+        (-6, None, f"{ABORTED}\n", "", "killed by SIGABRT", 0),
         (1, "{broken", "KeyError: 'x'\n", "KeyError", "'x'", 0),
         (1, '{"message": "plain text"}', "", "", "plain text", 0),
         (1, '{"message": {"message": "OSError: a\\nb"}}', "", "OSError", "a\nb", 0),

@@ -8,6 +8,7 @@ Each rank writes what it saw to DIRECTORY/rank<n>.json. The CPU is in the place 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -75,6 +76,8 @@ def main(strategy: str, steps: str, directory: Path, checkpoint: str | None = No
     }
     (directory / f"rank{trainer.global_rank}.json").write_text(json.dumps(seen))
     torch.distributed.destroy_process_group()
+    # As gaudi3_scale.ranks.run_rank: FSDP2's mesh keeps gloo's threads, which can abort the process while Python ends.
+    os._exit(0)
 
 
 if __name__ == "__main__":
