@@ -23,6 +23,7 @@ from .job_network import address_towards, interface_with
 from .job_node_check import check_node, open_mpi_version, setting_of_files
 from .job_paths import JobPaths
 from .job_plan import Job, describe
+from .job_secrets import shown_differences
 from .job_state import ABSENT, RUNNING, SUCCEEDED, Share
 from .job_stop import share_result, stop, systemctl
 from .job_supervisor_program import install, supervisor_command
@@ -30,7 +31,7 @@ from .job_user import account
 from .node_lock import exclusive
 from .recipe_cache import RECIPE_CACHE
 from .release_table import NEWEST
-from .rendered_files import WantedFile, differences, pending, write
+from .rendered_files import WantedFile, pending, write
 from .supervisor_messages import launch_of
 
 KEEP = "keep"
@@ -110,9 +111,7 @@ def _told(job: Job, paths: JobPaths, site: Site, share: Share, action: str) -> d
     if action == KEEP:
         return share_result(paths, share.state, changed=False, launch=told)
     changes = pending(plan_launch(job, paths, site).files)
-    # What the supervisor is told has the secret of the run in it, and of the run before.
-    open_to_all = differences(change for change in changes if change.wanted.path != paths.supervision)
-    return share_result(paths, RUNNING, changed=True, launch=told, diff=open_to_all)
+    return share_result(paths, RUNNING, changed=True, launch=told, diff=shown_differences(changes, paths))
 
 
 def _begin(job: Job, paths: JobPaths, site: Site, share: Share, run: Run) -> None:

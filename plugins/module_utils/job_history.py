@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 
 from .job_paths import JobPaths
+from .job_secrets import masked
 
 Line = Mapping[str, Any]
 
@@ -64,7 +65,7 @@ def split_runs(lines: Iterable[Line]) -> list[dict[str, Any]]:
     for line in lines:
         kind = line.get("kind")
         if kind == "start":
-            runs.append({**_new_run(), "start": dict(line)})
+            runs.append({**_new_run(), "start": _without_secrets(line)})
             continue
         if not runs or (kind == "step" and _is_before(line, runs[-1]["points"])):
             runs.append(_new_run())
@@ -162,6 +163,12 @@ def _average(values: Sequence[Any]) -> float | None:
 def is_number(value: object) -> bool:
     """Whether it can be drawn: a loss that became NaN cannot."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _without_secrets(line: Line) -> Line:
+    """A line ``start``; the trainer leaves secrets out of its flags, and a script of the user's may not."""
+    flags = line.get("flags")
+    return {**line, **({"flags": masked(flags)} if isinstance(flags, dict) else {})}
 
 
 def _new_run() -> dict[str, Any]:

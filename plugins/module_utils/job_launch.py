@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass, field, replace
 from typing import Mapping
 
@@ -15,12 +14,9 @@ from .engine_torchrun import supervision_text, torchrun_argv
 from .job_description import MPIRUN, SLURM
 from .job_paths import JobPaths
 from .job_plan import Job, describe, job_environment
+from .job_secrets import HIDDEN, masked
 from .job_unit import environment_text, unit_text
 from .rendered_files import WantedFile
-
-# Names of variables whose values are nobody's business; what is shown goes to logs that everybody reads.
-_SECRET = re.compile(r"(^|_)(KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)(_|$)", re.IGNORECASE)
-HIDDEN = "(not shown)"
 
 
 @dataclass(frozen=True)
@@ -97,8 +93,3 @@ def shown(job: Job, paths: JobPaths, site: Site) -> dict[str, object]:
         "file": launch.file,
         "text": launch.text,
     }
-
-
-def masked(environment: Mapping[str, str]) -> dict[str, str]:
-    """The variables, without the values of those that sound like secrets."""
-    return {name: HIDDEN if _SECRET.search(name) else value for name, value in environment.items()}

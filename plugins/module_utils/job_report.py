@@ -10,6 +10,7 @@ from typing import Callable, Mapping
 from .commands import Run
 from .job_metrics import read_metrics, step_losses
 from .job_paths import JobPaths
+from .job_secrets import masked_description
 from .job_state import ABSENT, POLL_S, RUNNING, SUCCEEDED, Share, failure_of, rank_failures, read_share
 from .job_status import Status, read_status
 from .rank_logs import TAIL_BYTES, tail
@@ -64,7 +65,7 @@ def report(
         failure = next((found.as_dict() for found in rank_failures(paths)), None)
     return {
         "state": share.state,
-        "description": dict(share.description or {}),
+        "description": masked_description(share.description or {}),
         "unit": paths.unit,
         "started": share.started,
         "ended": share.ended,

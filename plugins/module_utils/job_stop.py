@@ -12,9 +12,10 @@ from .errors import GaudiError
 from .job_control_slurm import stop_slurm
 from .job_description import SLURM
 from .job_paths import JobPaths
+from .job_secrets import shown_differences
 from .job_state import ABSENT, RUNNING, STOPPED, Share, read_share, slurm_jobs_of, unit_is_active, unit_properties
 from .process_tree import processes_in
-from .rendered_files import WantedFile, differences, pending, write
+from .rendered_files import WantedFile, pending, write
 
 STOP_SECONDS = 60.0
 
@@ -67,8 +68,8 @@ def remove(paths: JobPaths, run: Run, *, check_mode: bool, slurm_user: str = "")
         for path in (paths.started, paths.ended, paths.stop_requested, paths.status):
             Path(path).unlink(missing_ok=True)
         systemctl(run, "daemon-reload")
-    shown = differences(change for change in changes if change.wanted.path != paths.supervision)
-    return share_result(paths, ABSENT, changed=bool(stopped["changed"] or changes), diff=shown)
+    diff = shown_differences(changes, paths)
+    return share_result(paths, ABSENT, changed=bool(stopped["changed"] or changes), diff=diff)
 
 
 def systemctl(run: Run, *arguments: str) -> None:

@@ -10,8 +10,8 @@ from typing import Any, Mapping, Sequence
 
 from .job_description import TORCHRUN
 from .job_history import is_number, merge
-from .job_launch import masked
 from .job_metrics import duration, metric_line, short_bytes, short_number, short_seconds
+from .job_secrets import masked
 from .training_charts import training_charts
 from .training_row import training_row
 

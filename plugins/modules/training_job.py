@@ -319,9 +319,10 @@ attributes:
     description: Shows what would be run. What the node has to bring (venv, script, free port) is not looked at.
   diff_mode:
     support: full
-    description: Shows the unit, the job's environment and its description.
+    description: Shows the unit, the job's environment and its description, without what sounds like a secret.
 notes:
-  - The environment of a job and its description are readable by root only, but O(environment) is shown with C(--diff).
+  - The environment of a job and its description are readable by root only. Where they are shown, in results, with
+    C(--diff) and in check mode, values of variables that sound like secrets (as C(*_KEY) and C(*_TOKEN)) are left out.
   - What a supervisor is told is readable by O(user) only, has the secret of the run, and is never shown.
 seealso:
   - module: gaudi3.scale.training_job_info
@@ -426,6 +427,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils.job_control import pr
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_description import SLURM, engine_argument_spec
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JobPaths, check_name
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_plan import check, job_from
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_secrets import masked
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_stop import remove, stop
 
 NEEDED = ["hosts", "host", "processes_per_node", "rendezvous_address", "command"]
@@ -459,9 +461,14 @@ def main() -> None:
         },
         required_if=[("state", state, NEEDED) for state in ("prepared", "started")],
         supports_check_mode=True,
+        # Else the environment, with the keys in it, would be in the node's journal.
+        no_log=True,
     )
+    options = dict(module.params)
+    # Ansible shows the options of a task with -vvv, and AWX keeps them.
+    module.params["environment"] = masked(options["environment"])
     try:
-        result = converge(module.params, module.check_mode)
+        result = converge(options, module.check_mode)
     except GaudiError as error:
         module.fail_json(msg=str(error), **error.facts)
     module.exit_json(**result)

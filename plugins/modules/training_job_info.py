@@ -89,7 +89,9 @@ state:
   returned: always
   type: str
 description:
-  description: The job as M(gaudi3.scale.training_job) was given it. Empty when absent.
+  description:
+    - The job as M(gaudi3.scale.training_job) was given it. Empty when absent.
+    - Values of variables that sound like secrets are not shown.
   returned: always
   type: dict
 unit:

@@ -12,7 +12,7 @@ from typing import Callable, Mapping, Sequence
 import torch
 
 from gaudi3_scale.core.flag_catalogue import find_flag
-from gaudi3_scale.core.job_launch import masked
+from gaudi3_scale.core.job_secrets import masked
 from gaudi3_scale.core.kernel_modules import loaded_version
 from gaudi3_scale.memory import CudaMemory, DeviceMemory, GaudiMemory
 

@@ -9,9 +9,10 @@ import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils.engine_torchrun import supervision_text
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_description import SupervisionOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_launch import HIDDEN, Site, plan_launch, shown
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_launch import Site, plan_launch, shown
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JobPaths
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_plan import Job, check, describe, job_environment
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_secrets import HIDDEN
 from ansible_collections.gaudi3.scale.plugins.module_utils.supervisor_files import read_supervision
 
 PATHS = JobPaths("demo")
