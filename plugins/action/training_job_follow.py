@@ -16,8 +16,9 @@ from ansible.utils.display import Display
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_metrics import duration, metric_line, opening_lines
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JobPaths, check_name
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_state import ACTIVE, RUNNING, SUCCEEDED
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_share import RUNNING, SUCCEEDED
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_watch import job_state, verdict_sentence
+from ansible_collections.gaudi3.scale.plugins.module_utils.systemd_units import ACTIVE
 from ansible_collections.gaudi3.scale.plugins.plugin_utils.node_action import NodeAction, UnreachableError
 from ansible_collections.gaudi3.scale.plugins.plugin_utils.supervised_watch import SupervisedWatch
 

@@ -23,10 +23,10 @@ from .flag_rejected import find_rejected, set_by_launcher
 from .hand_edits import find_edit
 from .job_paths import JobPaths, check_name
 from .job_processes import parse_environ, rank_process
-from .job_state import unit_properties
 from .release_table import RELEASES
 from .releases import find_release, version_key
 from .rendered_files import read_text
+from .systemd_units import unit_properties
 
 # PyTorch's own: a job's launcher names the interface for the processes' coordination.
 _OTHERS_PREFIXES = ("GLOO_", "TORCH_", "PYTORCH_")
@@ -148,7 +148,7 @@ def _process(job: str, proc: str, run: Run) -> str:
     unit = JobPaths(check_name(job)).unit
     if process := rank_process(job, proc):
         return process
-    process = unit_properties(unit, run, "MainPID").get("MainPID", "0")
+    process = unit_properties(run, unit, "MainPID").get("MainPID", "0")
     if process in ("", "0"):
         raise GaudiError(f"Job {job} does not run on this node; name a job that runs, or explain a file.", unit=unit)
     return process

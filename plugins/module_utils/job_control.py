@@ -24,8 +24,8 @@ from .job_node_check import check_node, open_mpi_version, setting_of_files
 from .job_paths import JobPaths
 from .job_plan import Job, describe
 from .job_secrets import shown_differences
-from .job_state import ABSENT, RUNNING, SUCCEEDED, Share
-from .job_stop import share_result, stop, systemctl
+from .job_share import ABSENT, RUNNING, SUCCEEDED, Share
+from .job_stop import share_result, stop
 from .job_supervisor_program import install, supervisor_command
 from .job_user import account
 from .node_lock import exclusive
@@ -33,6 +33,7 @@ from .recipe_cache import RECIPE_CACHE
 from .release_table import NEWEST
 from .rendered_files import WantedFile, pending, write
 from .supervisor_messages import launch_of
+from .systemd_units import reload_units
 
 KEEP = "keep"
 START = "start"
@@ -198,7 +199,7 @@ def _start_unit(job: Job, paths: JobPaths, run: Run) -> None:
     launch = {"launch": launch_of(bytes.fromhex(job.key))} if job.key else {}
     for change in pending([WantedFile(paths.started, json.dumps({"time": time.time(), **launch}) + "\n")]):
         write(change)
-    systemctl(run, "daemon-reload")
+    reload_units(run)
     # A unit that failed before keeps its state, and its limit on starts, until it is told to forget them.
     run(["systemctl", "reset-failed", paths.unit])
     done = run(["systemctl", "start", paths.unit])

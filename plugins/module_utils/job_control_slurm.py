@@ -17,7 +17,9 @@ from .job_difference import description_differences, refuse_difference
 from .job_launch import Launch, description_file
 from .job_paths import JobPaths
 from .job_plan import Job, describe
-from .job_state import RUNNING, Share, read_share, slurm_jobs_of, slurm_share
+from .job_share import RUNNING, Share
+from .job_share_slurm import slurm_jobs_of, slurm_share
+from .job_state import read_share
 from .job_user import account
 from .json_file import read_json
 from .rendered_files import WantedFile, pending, write

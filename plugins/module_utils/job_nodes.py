@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Mapping, Sequence
 
-from .job_state import RUNNING, SUCCEEDED
+from .job_share import RUNNING, SUCCEEDED
 
 
 def launch_nodes(

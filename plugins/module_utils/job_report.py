@@ -11,9 +11,13 @@ from .commands import Run
 from .job_metrics import read_metrics, step_losses
 from .job_paths import JobPaths
 from .job_secrets import masked_description
-from .job_state import ABSENT, POLL_S, RUNNING, SUCCEEDED, Share, failure_of, rank_failures, read_share
+from .job_share import ABSENT, RUNNING, SUCCEEDED, Share
+from .job_share_failure import failure_of, rank_failures
+from .job_state import read_share
 from .job_status import Status, read_status
 from .rank_logs import TAIL_BYTES, tail
+
+POLL_S = 0.5
 
 
 def exit_codes(paths: JobPaths, share: Share, status: Status) -> dict[str, int]:

@@ -13,9 +13,12 @@ from .job_control_slurm import stop_slurm
 from .job_description import SLURM
 from .job_paths import JobPaths
 from .job_secrets import shown_differences
-from .job_state import ABSENT, RUNNING, STOPPED, Share, read_share, slurm_jobs_of, unit_is_active, unit_properties
+from .job_share import ABSENT, RUNNING, STOPPED, Share
+from .job_share_slurm import slurm_jobs_of
+from .job_state import read_share
 from .process_tree import processes_in
 from .rendered_files import WantedFile, pending, write
+from .systemd_units import has_processes, reload_units, unit_properties
 
 STOP_SECONDS = 60.0
 
@@ -29,14 +32,14 @@ def stop(paths: JobPaths, run: Run, *, check_mode: bool, slurm_user: str = "") -
     engine = (share.description or {}).get("engine")
     if engine == SLURM or (slurm_user and share.state != RUNNING):
         return _stop_slurm(paths, share, slurm_user, run, check_mode)
-    active = unit_is_active(paths.unit, run)
+    active = has_processes(run, paths.unit)
     if active and not check_mode:
-        group = unit_properties(paths.unit, run, "ControlGroup").get("ControlGroup", "")
+        group = unit_properties(run, paths.unit, "ControlGroup").get("ControlGroup", "")
         # Before the signal: without it a supervisor takes its own node to be going down, and the others go on.
         Path(paths.stop_requested).touch()
         done = run(["systemctl", "stop", paths.unit])
         left = processes_in(group)
-        if done.rc != 0 or left or unit_is_active(paths.unit, run):
+        if done.rc != 0 or left or has_processes(run, paths.unit):
             raise GaudiError(
                 f"job {paths.name} could not be stopped: {done.stderr.strip() or 'processes are left'} "
                 f"(process ids {', '.join(map(str, left)) or 'unknown'}); look at `systemctl status {paths.unit}`.",
@@ -67,15 +70,9 @@ def remove(paths: JobPaths, run: Run, *, check_mode: bool, slurm_user: str = "")
             write(change)
         for path in (paths.started, paths.ended, paths.stop_requested, paths.status):
             Path(path).unlink(missing_ok=True)
-        systemctl(run, "daemon-reload")
+        reload_units(run)
     diff = shown_differences(changes, paths)
     return share_result(paths, ABSENT, changed=bool(stopped["changed"] or changes), diff=diff)
-
-
-def systemctl(run: Run, *arguments: str) -> None:
-    done = run(["systemctl", *arguments])
-    if done.rc != 0:
-        raise GaudiError(f"systemctl {' '.join(arguments)} failed: {done.stderr.strip()}", rc=done.rc)
 
 
 def share_result(

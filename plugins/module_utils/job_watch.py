@@ -8,7 +8,7 @@ from typing import Any, Mapping, Sequence
 
 from .job_failure import failure_sentence, first_failure_of
 from .job_paths import JobPaths
-from .job_state import ABSENT, FAILED, RUNNING, STOPPED, SUCCEEDED
+from .job_share import ABSENT, FAILED, RUNNING, STOPPED, SUCCEEDED
 from .job_status import WAITING, Status
 
 # What a node is to a supervised job that has no ranks of it.

@@ -8,6 +8,8 @@ from .commands import Run
 from .errors import GaudiError
 
 UNIT_DIRECTORY = "systemd/system"
+# What systemd calls states in which processes of the unit are there.
+ACTIVE = ("active", "activating", "deactivating", "reloading", "refreshing")
 
 
 def is_enabled(run: Run, unit: str) -> bool:
@@ -45,6 +47,19 @@ def restart(run: Run, unit: str, *, timeout: float | None = None) -> None:
             unit=unit,
             log=log.splitlines(),
         )
+
+
+def has_processes(run: Run, unit: str) -> bool:
+    """Whether processes of ``unit`` are there, or about to be or to go."""
+    return unit_properties(run, unit, "ActiveState").get("ActiveState") in ACTIVE
+
+
+def unit_properties(run: Run, unit: str, *names: str) -> dict[str, str]:
+    """``systemctl show`` as a dictionary; it answers for a unit that does not exist, too."""
+    done = run(["systemctl", "show", unit, "--property", ",".join(names)])
+    if done.rc != 0:
+        raise GaudiError(f"systemctl cannot be asked about {unit}: {done.stderr.strip()}; is systemd running here?")
+    return dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
 
 
 def _systemctl(run: Run, *arguments: str) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any, Mapping, Sequence
 from urllib.parse import urlsplit
 
-from .job_state import FAILED, STOPPED
+from .job_share import FAILED, STOPPED
 
 STORAGE = "GAUDI3_SCALE_TUNE_STORAGE"
 

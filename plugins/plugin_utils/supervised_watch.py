@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_metrics import duration, metric_line
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_state import ABSENT, RUNNING, SUCCEEDED
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_share import ABSENT, RUNNING, SUCCEEDED
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_status import Status, status_from
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_watch import (
     event_line,

@@ -16,7 +16,7 @@ from plotly.graph_objects import Figure
 from plotly.offline import get_plotlyjs
 
 from gaudi3_scale.core.batch_search import CRASH, HANG, OK
-from gaudi3_scale.core.job_state import FAILED
+from gaudi3_scale.core.job_share import FAILED
 from gaudi3_scale.core.report_page import report_page
 from gaudi3_scale.core.tune_space import THROUGHPUT
 from gaudi3_scale.core.tune_study import Study, launch_variables

@@ -23,7 +23,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils.job_secrets import (
     masked_texts,
     shown_differences,
 )
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_state import RUNNING, Share
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_share import RUNNING, Share
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_stop import remove
 from ansible_collections.gaudi3.scale.plugins.module_utils.rendered_files import pending, write
 from ansible_collections.gaudi3.scale.plugins.module_utils.training_report import training_report

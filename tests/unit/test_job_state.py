@@ -11,13 +11,11 @@ from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiEr
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JobPaths
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_plan import Job, describe
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_report import exit_codes, report, wait_until_ended
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_state import (
-    ended_state,
-    failure_of,
-    read_share,
-    unit_is_active,
-)
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_share import ended_state
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_share_failure import failure_of
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_state import read_share
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_status import Status
+from ansible_collections.gaudi3.scale.plugins.module_utils.systemd_units import has_processes
 from ansible_collections.gaudi3.scale.tests.unit.systemd_fake import JobUnit
 
 FIXTURES = Path(__file__).parent / "fixtures/job_failure"
@@ -111,12 +109,12 @@ def test_a_node_that_went_down_recorded_nothing(paths, unit, stop_requested, sta
     ],
 )
 def test_states_of_systemd(active_state, active):
-    assert unit_is_active("u", lambda _argv, **_kw: CommandResult(0, f"ActiveState={active_state}\n", "")) is active
+    assert has_processes(lambda _argv, **_kw: CommandResult(0, f"ActiveState={active_state}\n", ""), "u") is active
 
 
 def test_a_node_without_systemd_is_told():
     with pytest.raises(GaudiError, match="systemctl cannot be asked about u: systemctl: not installed"):
-        unit_is_active("u", lambda _argv, **_kw: CommandResult(127, "", "systemctl: not installed"))
+        has_processes(lambda _argv, **_kw: CommandResult(127, "", "systemctl: not installed"), "u")
 
 
 def test_after_success_all_ranks_of_the_node_have_zero(paths, unit):

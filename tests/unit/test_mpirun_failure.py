@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_failure import failure_sentence
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JobPaths
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_state import rank_failures
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_share_failure import rank_failures
 from ansible_collections.gaudi3.scale.plugins.module_utils.mpirun_failure import mpirun_failure
 
 FIXTURES = Path(__file__).parent / "fixtures/job_failure"

@@ -7,14 +7,12 @@ from pathlib import Path
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils.commands import CommandResult
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils.slurm_job import ALIVE, parse_kept, parse_shown
 from ansible_collections.gaudi3.scale.plugins.module_utils.slurm_jobs import (
-    ALIVE,
     cancel,
     check_slurm_there,
     description_of,
     find,
-    parse_kept,
-    parse_shown,
     state_of,
     submit,
     submit_once,
