@@ -110,20 +110,6 @@ options:
       - How much memory a trial may take when O(device=cpu), where it stands for the memory of a card.
       - Bytes, or a number with KiB, MiB or GiB.
     type: str
-  device:
-    description: What to train on.
-    type: str
-    choices: [hpu, cuda, cpu]
-    default: hpu
-  venv:
-    description: The virtual environment with PyTorch and the node library.
-    type: path
-    default: /opt/gaudi3_scale/venv
-  environment_files:
-    description: Files of variables that the job will have, too. One with a C(-) before its path may be missing.
-    type: list
-    elements: str
-    default: ["-/etc/gaudi3_scale/environment"]
   refresh:
     description: Forget the trials that are known, and make them again.
     type: bool
@@ -132,10 +118,9 @@ options:
     description: Directory below which trials are kept, as C(probe/<key>.json).
     type: path
     default: /var/lib/gaudi3_scale
-  kernel_root:
-    description: Directory that holds the C(sys) and C(proc) of the kernel that has the cards.
-    type: path
-    default: /
+extends_documentation_fragment:
+  - gaudi3.scale.trial
+  - gaudi3.scale.kernel_root
 author: The gaudi3.scale authors (@gaudi3-scale)
 attributes:
   check_mode:

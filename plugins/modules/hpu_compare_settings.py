@@ -85,20 +85,6 @@ options:
       - How much memory a run may take when O(device=cpu), where it stands for the memory of a card.
       - Bytes, or a number with KiB, MiB or GiB.
     type: str
-  device:
-    description: What to train on.
-    type: str
-    choices: [hpu, cuda, cpu]
-    default: hpu
-  venv:
-    description: The virtual environment with PyTorch and the node library.
-    type: path
-    default: /opt/gaudi3_scale/venv
-  environment_files:
-    description: Files of variables that the job will have, too. One with a C(-) before its path may be missing.
-    type: list
-    elements: str
-    default: ["-/etc/gaudi3_scale/environment"]
   release:
     description: Release that the flags are judged for. That of the installed bridge when not set, else the newest.
     type: str
@@ -139,10 +125,6 @@ options:
     description: Forget the runs that are known.
     type: bool
     default: false
-  kernel_root:
-    description: Directory below which C(/proc) and C(/sys) show the cards.
-    type: path
-    default: /
   state_directory:
     description: Directory below which runs are kept, as C(compare/<key>.json).
     type: path
@@ -151,6 +133,9 @@ options:
     description: Seconds to wait for another probe or comparison on this node.
     type: int
     default: 900
+extends_documentation_fragment:
+  - gaudi3.scale.trial
+  - gaudi3.scale.kernel_root
 author: The gaudi3.scale authors (@gaudi3-scale)
 attributes:
   check_mode:

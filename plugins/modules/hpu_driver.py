@@ -102,10 +102,6 @@ options:
     description: Cards that have to come up after a change of release. As many as were there before when V(0).
     type: int
     default: 0
-  kernel_root:
-    description: Root of C(/proc), C(/sys) and C(/dev/accel), where the kernel and the cards are read.
-    type: path
-    default: /
   build_timeout:
     description: Seconds that the build for one kernel may take.
     type: int
@@ -127,6 +123,8 @@ attributes:
     description: Shows packages, holds, DKMS builds, the list of modules for the boot, and the loaded modules.
 seealso:
   - module: gaudi3.scale.vault_repository
+extends_documentation_fragment:
+  - gaudi3.scale.kernel_root
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 

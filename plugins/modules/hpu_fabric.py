@@ -32,10 +32,6 @@ options:
     description: Seconds to wait for links after the ports were switched on.
     type: float
     default: 30
-  kernel_root:
-    description: Root of C(/sys), where the cards and ports are read.
-    type: path
-    default: /
 attributes:
   check_mode:
     support: full
@@ -44,6 +40,8 @@ attributes:
   diff_mode:
     support: full
     description: Shows the unit and the udev rule, and the ports that are switched on.
+extends_documentation_fragment:
+  - gaudi3.scale.kernel_root
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 

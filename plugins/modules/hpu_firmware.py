@@ -82,10 +82,6 @@ options:
     description: Seconds to wait for another run that changes the node's driver or firmware.
     type: int
     default: 300
-  kernel_root:
-    description: Root of C(/proc), C(/sys) and C(/dev/accel), where the kernel and the cards are read.
-    type: path
-    default: /
 attributes:
   check_mode:
     support: full
@@ -95,6 +91,8 @@ attributes:
     description: Shows the version of each card before and after.
 seealso:
   - module: gaudi3.scale.hpu_driver
+extends_documentation_fragment:
+  - gaudi3.scale.kernel_root
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 

@@ -59,10 +59,6 @@ options:
       - They take effect when the module is loaded.
     type: dict
     default: {}
-  kernel_root:
-    description: Root of C(/proc) and C(/sys), where the kernel is read and set.
-    type: path
-    default: /
 attributes:
   check_mode:
     support: full
@@ -70,6 +66,8 @@ attributes:
   diff_mode:
     support: full
     description: Shows every file, and each value of the kernel that changes.
+extends_documentation_fragment:
+  - gaudi3.scale.kernel_root
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 

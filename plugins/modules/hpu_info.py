@@ -16,14 +16,12 @@ description:
   - Cards are identified by PCI address. Their accel index can change at every boot and is told only as a fact.
   - Every key is always there. What is not known is V(null) or empty, never zero.
 options:
-  kernel_root:
-    description: Directory that holds the C(sys), C(proc) and C(dev) of the kernel to look at.
-    type: path
-    default: /
   hl_smi:
     description: Whether to ask C(hl-smi). Without it the facts come from the kernel alone, which is much faster.
     type: bool
     default: true
+extends_documentation_fragment:
+  - gaudi3.scale.kernel_root
 author: The gaudi3.scale authors (@gaudi3-scale)
 attributes:
   check_mode:

@@ -74,10 +74,8 @@ options:
       - A certificate that Secure Boot does not trust is then told and not refused.
     type: bool
     default: false
-  kernel_root:
-    description: Directory that holds the C(sys), C(proc) and C(dev) of the kernel to look at.
-    type: path
-    default: /
+extends_documentation_fragment:
+  - gaudi3.scale.kernel_root
 author: The gaudi3.scale authors (@gaudi3-scale)
 attributes:
   check_mode:

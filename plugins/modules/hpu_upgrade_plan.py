@@ -42,10 +42,6 @@ options:
     description: The training environment whose PyTorch is looked at.
     type: path
     default: /opt/gaudi3_scale/venv
-  kernel_root:
-    description: Directory that holds the C(sys), C(proc) and C(dev) of the kernel to look at.
-    type: path
-    default: /
 attributes:
   check_mode:
     support: full
@@ -58,6 +54,8 @@ notes:
 seealso:
   - module: gaudi3.scale.hpu_driver
   - module: gaudi3.scale.hpu_info
+extends_documentation_fragment:
+  - gaudi3.scale.kernel_root
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 

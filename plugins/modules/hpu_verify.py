@@ -59,10 +59,8 @@ options:
     description: Whether a failed check fails the task. With V(false) the caller judges the returned checks.
     type: bool
     default: true
-  kernel_root:
-    description: Directory that holds the C(sys), C(proc) and C(dev) of the kernel to look at.
-    type: path
-    default: /
+extends_documentation_fragment:
+  - gaudi3.scale.kernel_root
 author: The gaudi3.scale authors (@gaudi3-scale)
 attributes:
   check_mode:

@@ -104,10 +104,6 @@ options:
     type: list
     elements: str
     default: []
-  kernel_root:
-    description: Root of C(/proc) and C(/sys), where the running kernel is read.
-    type: path
-    default: /
   distribution_sources:
     description: apt sources to take the distribution's packages from, as text. This host's own when empty.
     type: str
@@ -173,6 +169,8 @@ attributes:
 seealso:
   - module: gaudi3.scale.vault_bundle_info
   - module: gaudi3.scale.vault_repository
+extends_documentation_fragment:
+  - gaudi3.scale.kernel_root
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 

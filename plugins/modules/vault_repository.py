@@ -91,10 +91,6 @@ options:
     type: list
     elements: str
     default: []
-  kernel_root:
-    description: Root of C(/proc) and C(/sys), where the running kernel is read.
-    type: path
-    default: /
   bundle_fingerprint:
     description:
       - Fingerprint of the key of the site's bundle, as C(build_bundle.yml) shows it. Any key of a bundle is taken when
@@ -115,6 +111,8 @@ attributes:
 seealso:
   - module: gaudi3.scale.hpu_driver
   - module: gaudi3.scale.vault_bundle
+extends_documentation_fragment:
+  - gaudi3.scale.kernel_root
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 

@@ -1,0 +1,28 @@
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The options of a module that trains for a moment in order to measure something."""
+
+from __future__ import annotations
+
+
+class ModuleDocFragment:
+    """What Ansible finds here."""
+
+    DOCUMENTATION = r"""
+options:
+  device:
+    description: What to train on.
+    type: str
+    choices: [hpu, cuda, cpu]
+    default: hpu
+  venv:
+    description: The virtual environment with PyTorch and the node library.
+    type: path
+    default: /opt/gaudi3_scale/venv
+  environment_files:
+    description: Files of variables that the job will have, too. One with a C(-) before its path may be missing.
+    type: list
+    elements: str
+    default: ["-/etc/gaudi3_scale/environment"]
+"""
