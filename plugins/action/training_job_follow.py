@@ -15,7 +15,7 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_metrics import duration, metric_line, opening_lines
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JobPaths, check_name
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JOB_ARGUMENTS, JobPaths, paths_from
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_share import RUNNING, SUCCEEDED
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_watch import job_state, verdict_sentence
 from ansible_collections.gaudi3.scale.plugins.module_utils.systemd_units import ACTIVE
@@ -26,7 +26,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils.supervised_watch impo
 RECENT = -8192
 
 ARGUMENTS = {
-    "name": {"type": "str", "required": True},
+    **JOB_ARGUMENTS,
     "hosts": {"type": "list", "elements": "str", "required": True},
     "spares": {"type": "list", "elements": "str", "default": []},
     "log_hosts": {"type": "list", "elements": "str", "default": []},
@@ -35,8 +35,6 @@ ARGUMENTS = {
     "answer_timeout": {"type": "int", "default": 30},
     "unreachable_timeout": {"type": "int", "default": 120},
     "settle_time": {"type": "int", "default": 10},
-    "state_directory": {"type": "path", "default": "/var/lib/gaudi3_scale"},
-    "log_directory": {"type": "path", "default": "/var/log/gaudi3_scale"},
 }
 
 
@@ -50,7 +48,7 @@ class ActionModule(ActionBase):
         super().run(tmp, task_vars)
         options = self.validate_argument_spec(argument_spec=ARGUMENTS)[1]
         try:
-            paths = JobPaths(check_name(options["name"]), options["state_directory"], options["log_directory"])
+            paths = paths_from(options)
         except GaudiError as error:
             return {"failed": True, "msg": str(error)}
         named = [*options["hosts"], *options["spares"], *options["log_hosts"]]

@@ -8,6 +8,7 @@ import json
 import os
 import secrets
 import time
+from dataclasses import dataclass
 from dataclasses import replace as changed_to
 from pathlib import Path
 
@@ -45,16 +46,31 @@ LOCK_SECONDS = 300.0
 KEY_BYTES = 32
 
 
-def decide(job: Job, share: Share, restart: bool, replace: bool = False) -> str:
+@dataclass(frozen=True)
+class StartOptions:
+    """How a share is started, whatever the job is. ``restart``: also one that runs or has ended well. ``replace``: end
+    a job of this name with another description. Below ``kernel_root`` the node's cards are looked at.
+    """
+
+    restart: bool = False
+    replace: bool = False
+    check_mode: bool = False
+    kernel_root: str = "/"
+
+
+AS_DESCRIBED = StartOptions()
+
+
+def decide(job: Job, share: Share, options: StartOptions) -> str:
     """What to do with a share that stands as it does; raises GaudiError when a different job of this name runs."""
     changed = description_differences(share.description or {}, describe(job))
-    if share.state == RUNNING and changed and not replace:
+    if share.state == RUNNING and changed and not options.replace:
         raise refuse_difference(job.name, job.host, changed)
     if job.key:
         return _joining(share, launch_of(bytes.fromhex(job.key)))
     if share.state == RUNNING:
-        return RESTART if restart or changed else KEEP
-    if share.state == SUCCEEDED and not changed and not restart:
+        return RESTART if options.restart or changed else KEEP
+    if share.state == SUCCEEDED and not changed and not options.restart:
         return KEEP
     return START
 
@@ -66,36 +82,27 @@ def _joining(share: Share, launch: str) -> str:
     return RESTART if share.state == RUNNING else START
 
 
-def start(
-    job: Job,
-    paths: JobPaths,
-    run: Run,
-    *,
-    restart: bool,
-    check_mode: bool,
-    replace: bool = False,
-    kernel_root: str = "/",
-) -> dict[str, object]:
+def start(job: Job, paths: JobPaths, run: Run, options: StartOptions = AS_DESCRIBED) -> dict[str, object]:
     """Bring the share to running, or leave one that ended well; see :func:`decide`.
 
     On a node that the engine reaches by itself from the first one it is only prepared.
     """
     if job.host not in job.starting_hosts:
-        wishes = {"restart": restart, "check_mode": check_mode, "replace": replace}
-        return prepare(job, paths, run, **wishes, kernel_root=kernel_root)
-    share = _found(job, paths, run, check_mode)
-    action = decide(job, share, restart, replace)
-    if action == KEEP or check_mode:
-        if job.engine == SLURM and share.state == RUNNING and not check_mode:
+        return prepare(job, paths, run, options)
+    share = _found(job, paths, run, options.check_mode)
+    action = decide(job, share, options)
+    if action == KEEP or options.check_mode:
+        if job.engine == SLURM and share.state == RUNNING and not options.check_mode:
             remember_found(job, paths, run)
-        return _told(job, paths, _site(job, paths, run, kernel_root), share, action)
-    check_node(job, paths, run, running=share.state == RUNNING, kernel_root=kernel_root)
+        return _told(job, paths, _site(job, paths, run, options.kernel_root), share, action)
+    check_node(job, paths, run, running=share.state == RUNNING, kernel_root=options.kernel_root)
     lock = f"job-{job.name}"
     with exclusive(lock, LOCK_SECONDS, directory=paths.state_directory, remedy="wait for its end"):
         now = find_share(job, paths, run)
         # Who was faster has started it, and that is what we were asked for as well.
-        action = decide(job, now, restart and not _begun_meanwhile(share, now), replace)
-        site = _site(job, paths, run, kernel_root)
+        restart = options.restart and not _begun_meanwhile(share, now)
+        action = decide(job, now, changed_to(options, restart=restart))
+        site = _site(job, paths, run, options.kernel_root)
         result = _told(job, paths, site, now, action)
         if action != KEEP:
             _begin(job, paths, site, now, run)
@@ -136,27 +143,18 @@ def _begin(job: Job, paths: JobPaths, site: Site, share: Share, run: Run) -> Non
     return _start_unit(job, paths, run)
 
 
-def prepare(
-    job: Job,
-    paths: JobPaths,
-    run: Run,
-    *,
-    restart: bool,
-    check_mode: bool,
-    replace: bool = False,
-    kernel_root: str = "/",
-) -> dict[str, object]:
+def prepare(job: Job, paths: JobPaths, run: Run, options: StartOptions = AS_DESCRIBED) -> dict[str, object]:
     """See that this node has what the share needs, and make its directories; starts nothing.
 
     What refuses a start refuses this, so that a job begins on no node before it can on all.
     """
-    share = _found(job, paths, run, check_mode)
-    told = shown(job, paths, _site(job, paths, run, kernel_root))
-    if decide(job, share, restart, replace) == KEEP:
+    share = _found(job, paths, run, options.check_mode)
+    told = shown(job, paths, _site(job, paths, run, options.kernel_root))
+    if decide(job, share, options) == KEEP:
         return share_result(paths, share.state, changed=False, launch=told)
     missing = [path for path in (paths.directory, paths.logs, paths.ranks) if not Path(path).is_dir()]
-    if not check_mode:
-        check_node(job, paths, run, running=share.state == RUNNING, kernel_root=kernel_root)
+    if not options.check_mode:
+        check_node(job, paths, run, running=share.state == RUNNING, kernel_root=options.kernel_root)
         make_directories(job, paths, recipe_directory(job, setting_of_files(job, RECIPE_CACHE)))
     state = PREPARED if share.state == ABSENT else share.state
     return share_result(paths, state, changed=bool(missing), launch=told)

@@ -6,12 +6,19 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Any, Mapping
 
 from .errors import GaudiError
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 STATE_DIRECTORY = "/var/lib/gaudi3_scale"
 LOG_DIRECTORY = "/var/log/gaudi3_scale"
+# Ansible's argument_spec of the options by which each module finds a job; see doc_fragments/job.py.
+JOB_ARGUMENTS: dict[str, dict[str, Any]] = {
+    "name": {"type": "str", "required": True},
+    "state_directory": {"type": "path", "default": STATE_DIRECTORY},
+    "log_directory": {"type": "path", "default": LOG_DIRECTORY},
+}
 
 
 @dataclass(frozen=True)
@@ -123,6 +130,11 @@ class JobPaths:
     def earlier(self) -> str:
         """Logs of the runs of this name before the present one, by the time they were put away."""
         return f"{self.logs}/earlier"
+
+
+def paths_from(options: Mapping[str, Any]) -> JobPaths:
+    """Where the job lives that a module's options name; GaudiError for a name that cannot be one."""
+    return JobPaths(check_name(options["name"]), options["state_directory"], options["log_directory"])
 
 
 def check_name(name: str) -> str:

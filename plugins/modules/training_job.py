@@ -18,10 +18,6 @@ description:
   - Another description for a job that runs is refused, and the difference is named, unless O(replace=true).
   - Run this on every node of O(hosts) with the same options; only O(host) differs.
 options:
-  name:
-    description: Name of the job. Letters, digits, dots, dashes and underscores.
-    type: str
-    required: true
   state:
     description:
       - V(started) runs the job until it ends.
@@ -300,18 +296,9 @@ options:
     description: Seconds between asking a job to stop and killing what is left of it. In them it writes a checkpoint.
     type: int
     default: 60
-  state_directory:
-    description: Directory below which descriptions and checkpoints lie, as C(jobs/<name>).
-    type: path
-    default: /var/lib/gaudi3_scale
-  log_directory:
-    description: Directory below which logs and metrics lie, as C(jobs/<name>).
-    type: path
-    default: /var/log/gaudi3_scale
-  kernel_root:
-    description: Root of C(/sys), where the cards are counted.
-    type: path
-    default: /
+extends_documentation_fragment:
+  - gaudi3.scale.job
+  - gaudi3.scale.kernel_root
 author: The gaudi3.scale authors (@gaudi3-scale)
 attributes:
   check_mode:
@@ -423,9 +410,9 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils.accel_sysfs import pci_cards
 from ansible_collections.gaudi3.scale.plugins.module_utils.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_control import prepare, start
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_control import StartOptions, prepare, start
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_description import SLURM, engine_argument_spec
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JobPaths, check_name
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JOB_ARGUMENTS, paths_from
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_plan import check, job_from
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_secrets import masked
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_stop import remove, stop
@@ -436,7 +423,7 @@ NEEDED = ["hosts", "host", "processes_per_node", "rendezvous_address", "command"
 def main() -> None:
     module = AnsibleModule(
         argument_spec={
-            "name": {"type": "str", "required": True},
+            **JOB_ARGUMENTS,
             "state": {"type": "str", "choices": ["prepared", "started", "stopped", "absent"], "default": "started"},
             "restart": {"type": "bool", "default": False},
             "replace": {"type": "bool", "default": False},
@@ -455,8 +442,6 @@ def main() -> None:
             "user": {"type": "str", "default": "root"},
             "device": {"type": "str", "choices": ["hpu", "cuda", "cpu"], "default": "hpu"},
             "stop_timeout": {"type": "int", "default": 60},
-            "state_directory": {"type": "path", "default": "/var/lib/gaudi3_scale"},
-            "log_directory": {"type": "path", "default": "/var/log/gaudi3_scale"},
             "kernel_root": {"type": "path", "default": "/"},
         },
         required_if=[("state", state, NEEDED) for state in ("prepared", "started")],
@@ -475,15 +460,13 @@ def main() -> None:
 
 
 def converge(options: dict, check_mode: bool) -> dict:
-    paths = JobPaths(check_name(options["name"]), options["state_directory"], options["log_directory"])
+    paths = paths_from(options)
     if options["state"] in ("prepared", "started"):
-        cards = options["cards"]
-        if cards is None and options["device"] == "hpu":
-            cards = len(pci_cards(options["kernel_root"]))
-        job = check(job_from(options), cards)
+        are_counted = options["cards"] is None and options["device"] == "hpu"
+        job = check(job_from(options), len(pci_cards(options["kernel_root"])) if are_counted else options["cards"])
         begin = prepare if options["state"] == "prepared" else start
-        wishes = {name: options[name] for name in ("restart", "replace", "kernel_root")}
-        return begin(job, paths, run_process, check_mode=check_mode, **wishes)
+        wishes = StartOptions(options["restart"], options["replace"], check_mode, options["kernel_root"])
+        return begin(job, paths, run_process, wishes)
     change = stop if options["state"] == "stopped" else remove
     user = options["user"] if options["engine"] == SLURM else ""
     return change(paths, run_process, check_mode=check_mode, slurm_user=user)

@@ -20,10 +20,6 @@ description:
     looked at before the job has ended on the first ones.
   - A job goes on when the task, the play or the controller is interrupted. Run the task again to follow it further.
 options:
-  name:
-    description: Name of the job.
-    type: str
-    required: true
   hosts:
     description: Names of all nodes of the job, as given to M(gaudi3.scale.training_job); the first one holds rank 0.
     type: list
@@ -62,14 +58,8 @@ options:
     description: Seconds that the other nodes get to fail by themselves, so that they tell why.
     type: int
     default: 10
-  state_directory:
-    description: Directory below which the job's description lies on the nodes.
-    type: path
-    default: /var/lib/gaudi3_scale
-  log_directory:
-    description: Directory below which its logs lie on the nodes.
-    type: path
-    default: /var/log/gaudi3_scale
+extends_documentation_fragment:
+  - gaudi3.scale.job
 author: The gaudi3.scale authors (@gaudi3-scale)
 attributes:
   check_mode:

@@ -16,22 +16,12 @@ description:
   - Steps that a later run made once more are left out of the earlier one.
   - Metrics are written by rank 0, so ask the node of rank 0; where its node was replaced, ask all of them.
 options:
-  name:
-    description: Name of the job.
-    type: str
-    required: true
   points:
     description: How many points to return at most, over all runs; at least 4 of each.
     type: int
     default: 600
-  state_directory:
-    description: Directory below which the job's description lies.
-    type: path
-    default: /var/lib/gaudi3_scale
-  log_directory:
-    description: Directory below which its logs lie.
-    type: path
-    default: /var/log/gaudi3_scale
+extends_documentation_fragment:
+  - gaudi3.scale.job
 author: The gaudi3.scale authors (@gaudi3-scale)
 attributes:
   check_mode:
@@ -102,22 +92,20 @@ events:
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_history import POINTS, read_history
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JobPaths, check_name
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JOB_ARGUMENTS, paths_from
 
 
 def main() -> None:
     module = AnsibleModule(
         argument_spec={
-            "name": {"type": "str", "required": True},
+            **JOB_ARGUMENTS,
             "points": {"type": "int", "default": POINTS},
-            "state_directory": {"type": "path", "default": "/var/lib/gaudi3_scale"},
-            "log_directory": {"type": "path", "default": "/var/log/gaudi3_scale"},
         },
         supports_check_mode=True,
     )
     options = module.params
     try:
-        paths = JobPaths(check_name(options["name"]), options["state_directory"], options["log_directory"])
+        paths = paths_from(options)
     except GaudiError as error:
         module.fail_json(msg=str(error), **error.facts)
     module.exit_json(changed=False, **read_history(paths, options["points"]))

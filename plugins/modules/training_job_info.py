@@ -15,10 +15,6 @@ description:
   - The same keys are returned always, also for a job that does not exist.
   - Metrics are written by rank 0, hence found on the first node of the job only.
 options:
-  name:
-    description: Name of the job.
-    type: str
-    required: true
   metrics_after:
     description:
       - Return metrics from this byte of their file on; RV(metrics_offset) of the call before.
@@ -51,14 +47,8 @@ options:
       - The controller's time in seconds since 1970, with which RV(clock_offset) is told. Nodes are asked at different
         moments, so only such differences can be compared; see P(gaudi3.scale.clocks_apart#filter).
     type: float
-  state_directory:
-    description: Directory below which the job's description lies.
-    type: path
-    default: /var/lib/gaudi3_scale
-  log_directory:
-    description: Directory below which its logs lie.
-    type: path
-    default: /var/log/gaudi3_scale
+extends_documentation_fragment:
+  - gaudi3.scale.job
 author: The gaudi3.scale authors (@gaudi3-scale)
 attributes:
   check_mode:
@@ -277,14 +267,14 @@ import time
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JobPaths, check_name
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JOB_ARGUMENTS, paths_from
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_report import report, wait_until_ended
 
 
 def main() -> None:
     module = AnsibleModule(
         argument_spec={
-            "name": {"type": "str", "required": True},
+            **JOB_ARGUMENTS,
             "metrics_after": {"type": "int", "default": 0},
             "events_after": {"type": "int", "default": 0},
             "log_lines": {"type": "int", "default": 20},
@@ -292,15 +282,13 @@ def main() -> None:
             "timeout": {"type": "int", "default": 600},
             "controller_time": {"type": "float"},
             "failure_in_logs": {"type": "bool", "default": False},
-            "state_directory": {"type": "path", "default": "/var/lib/gaudi3_scale"},
-            "log_directory": {"type": "path", "default": "/var/log/gaudi3_scale"},
         },
         supports_check_mode=True,
     )
     options = module.params
     offset = None if options["controller_time"] is None else time.time() - options["controller_time"]
     try:
-        paths = JobPaths(check_name(options["name"]), options["state_directory"], options["log_directory"])
+        paths = paths_from(options)
         if options["wait"] and not module.check_mode:
             wait_until_ended(paths, run_process, options["timeout"])
         wishes = {name: options[name] for name in ("metrics_after", "events_after", "log_lines", "failure_in_logs")}

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils import job_control, job_stop
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_control import prepare, start
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_control import StartOptions, prepare, start
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_description import SupervisionOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JobPaths
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_plan import Job
@@ -62,7 +62,7 @@ def free_port():
 
 
 def launch(job, paths, unit, *, restart=False, check_mode=False):
-    return start(job, paths, unit, restart=restart, check_mode=check_mode)
+    return start(job, paths, unit, StartOptions(restart=restart, check_mode=check_mode))
 
 
 def test_a_first_start(job, paths, unit):
@@ -291,15 +291,15 @@ def test_flags_that_only_systemd_can_read_stop_no_job(job, paths, unit, tmp_path
 def test_replace_ends_what_runs_and_shows_the_difference(job, paths, unit):
     launch(job, paths, unit)
     other = replace(job, processes_per_node=4)
-    shown = start(other, paths, unit, restart=False, check_mode=True, replace=True)
+    shown = start(other, paths, unit, StartOptions(check_mode=True, replace=True))
     assert '"processes_per_node": 2' in shown["diff"][-1]["before"]
     assert '"processes_per_node": 4' in shown["diff"][-1]["after"]
     assert unit.calls.count("stop") == 0
-    assert start(other, paths, unit, restart=False, check_mode=False, replace=True)["changed"]
+    assert start(other, paths, unit, StartOptions(replace=True))["changed"]
     assert (unit.calls.count("stop"), unit.calls.count("start")) == (1, 2)
     assert json.loads(Path(paths.description).read_text())["processes_per_node"] == 4
     # The same again is what runs.
-    assert start(other, paths, unit, restart=False, check_mode=False, replace=True)["changed"] is False
+    assert start(other, paths, unit, StartOptions(replace=True))["changed"] is False
 
 
 def test_of_two_launches_at_once_the_second_finds_the_first_even_if_it_was_to_restart(job, paths, unit, monkeypatch):
@@ -318,17 +318,17 @@ def test_of_two_launches_at_once_the_second_finds_the_first_even_if_it_was_to_re
 
 
 def test_preparing_looks_and_starts_nothing(job, paths, unit):
-    result = prepare(job, paths, unit, restart=False, check_mode=False)
+    result = prepare(job, paths, unit)
     assert (result["state"], result["changed"], unit.calls) == ("prepared", True, [])
     assert Path(paths.ranks).is_dir()
     with pytest.raises(GaudiError, match="/nowhere/bin/torchrun cannot be executed"):
-        prepare(replace(job, venv="/nowhere"), paths, unit, restart=False, check_mode=False)
+        prepare(replace(job, venv="/nowhere"), paths, unit)
     launch(job, paths, unit)
     # What runs needs nothing more.
     Path(job.working_directory, "x.py").unlink()
-    assert prepare(job, paths, unit, restart=False, check_mode=False)["state"] == "running"
+    assert prepare(job, paths, unit)["state"] == "running"
     with pytest.raises(GaudiError, match="another description"):
-        prepare(replace(job, processes_per_node=4), paths, unit, restart=False, check_mode=False)
+        prepare(replace(job, processes_per_node=4), paths, unit)
 
 
 def test_a_program_that_cannot_be_imported_here_is_refused_before_anything_is_touched(job, paths, unit, tmp_path):
@@ -444,13 +444,13 @@ def test_any_node_may_come_to_lead_so_both_its_ports_have_to_be_free(supervised,
             if kind == socket.SOCK_STREAM:
                 other.listen()
             with pytest.raises(GaudiError, match=re.escape(said)):
-                prepare(supervised, paths, unit, restart=False, check_mode=False)
-    assert prepare(supervised, paths, unit, restart=False, check_mode=False)["state"] == "prepared"
+                prepare(supervised, paths, unit)
+    assert prepare(supervised, paths, unit)["state"] == "prepared"
 
 
 def test_a_node_whose_cards_are_not_healthy_is_refused_and_named(supervised, paths, unit, tmp_path):
     """A node without any card, which is the least healthy one."""
     sick = replace(supervised, device="hpu")
     with pytest.raises(GaudiError, match="n2 cannot take part: its cards are not all healthy"):
-        prepare(sick, paths, unit, restart=False, check_mode=False, kernel_root=str(tmp_path))
+        prepare(sick, paths, unit, StartOptions(kernel_root=str(tmp_path)))
     assert not Path(paths.unit_file).exists()

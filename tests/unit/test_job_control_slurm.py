@@ -14,7 +14,7 @@ import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils import slurm_jobs
 from ansible_collections.gaudi3.scale.plugins.module_utils.engine_slurm import script_text
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_control import prepare, start
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_control import StartOptions, prepare, start
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_description import SlurmOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JobPaths
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_plan import Job, describe, job_environment
@@ -67,7 +67,7 @@ def job(tmp_path):
 
 
 def launch(job, paths, slurm, *, restart=False, check_mode=False, replace=False):
-    return start(job, paths, slurm, restart=restart, check_mode=check_mode, replace=replace)
+    return start(job, paths, slurm, StartOptions(restart=restart, check_mode=check_mode, replace=replace))
 
 
 def forget(paths):
@@ -286,21 +286,21 @@ def test_a_host_without_slurm_is_told_before_anything_is_touched(job, paths, tmp
 def test_the_other_hosts_are_prepared_and_start_nothing(job, paths, slurm):
     other = replace(job, host="n2")
     for _ in range(2):
-        result = start(other, paths, slurm, restart=False, check_mode=False)
+        result = start(other, paths, slurm)
         assert result["state"] == "prepared"
         assert Path(paths.ranks).is_dir()
     assert result["changed"] is False
     assert slurm.jobs == []
     with pytest.raises(GaudiError, match=r"there is no script /nowhere/y\.py on this node"):
-        start(replace(other, command=("/nowhere/y.py",)), paths, slurm, restart=False, check_mode=False)
+        start(replace(other, command=("/nowhere/y.py",)), paths, slurm)
 
 
 def test_preparing_the_first_host_refuses_what_a_start_refuses(job, paths, slurm):
-    assert prepare(job, paths, slurm, restart=False, check_mode=False)["state"] == "prepared"
+    assert prepare(job, paths, slurm)["state"] == "prepared"
     launch(job, paths, slurm)
-    assert prepare(job, paths, slurm, restart=False, check_mode=False)["state"] == "running"
+    assert prepare(job, paths, slurm)["state"] == "running"
     with pytest.raises(GaudiError, match="processes_per_node is 2, asked for 1"):
-        prepare(replace(job, processes_per_node=1), paths, slurm, restart=False, check_mode=False)
+        prepare(replace(job, processes_per_node=1), paths, slurm)
 
 
 def test_a_sweep_is_over_when_all_its_points_are(job, paths, slurm):

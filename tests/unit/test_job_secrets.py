@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils.commands import CommandResult
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_control import decide
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_control import StartOptions, decide
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_history import read_history
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_launch import Site, plan_launch
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JobPaths
@@ -113,7 +113,7 @@ def test_a_nodes_report_shows_no_secret(job, paths):
 def test_the_refusal_of_another_description_shows_no_secret(job):
     running = Share(RUNNING, describe(replace(job, environment={**ENVIRONMENT, "WANDB_API_KEY": "s3cret too"})))
     with pytest.raises(Exception, match="environment differs in WANDB_API_KEY") as caught:
-        decide(job, running, False)
+        decide(job, running, StartOptions())
     assert not has_a_secret([str(caught.value), caught.value.facts])
 
 

@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import pytest
 import yaml
+from ansible_collections.gaudi3.scale.plugins.doc_fragments import job
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_description import engine_argument_spec
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JOB_ARGUMENTS
 from ansible_collections.gaudi3.scale.plugins.modules import training_job
 from ansible_collections.gaudi3.scale.tests.unit.module_call import call
 
@@ -39,6 +41,13 @@ def test_the_options_of_the_engines_are_documented_as_they_are():
             told = documented[name]["suboptions"][part]
             assert {key: told.get(key) for key in inner} == inner, f"{name}.{part}"
         assert set(documented[name].get("suboptions", {})) == set(spec.get("options", {}))
+
+
+def test_the_options_that_find_a_job_are_documented_as_they_are():
+    documented = yaml.safe_load(job.ModuleDocFragment.DOCUMENTATION)["options"]
+    assert {
+        name: {key: value for key, value in told.items() if key != "description"} for name, told in documented.items()
+    } == JOB_ARGUMENTS
 
 
 def test_check_mode_tells_the_batch_script(options):
