@@ -37,7 +37,7 @@ def read_history(paths: JobPaths, limit: int = POINTS) -> dict[str, Any]:
     runs = split_runs(line for file in files for line in read_lines(file))
     present = [run for run in current(runs) if run["points"] or run["start"]]
     share = max(4, limit // max(1, len(present)))
-    events = list(read_lines(Path(paths.directory, "events.jsonl")))[-EVENTS:]
+    events = list(read_lines(Path(paths.events)))[-EVENTS:]
     return {"runs": [_thinned(run, share, STRETCHES // max(1, len(present))) for run in present], "events": events}
 
 

@@ -113,6 +113,6 @@ def test_lines_that_are_half_written_and_no_files_are_no_error(paths):
     write(Path(paths.metrics), [step(1, 1)])
     with Path(paths.metrics).open("a") as stream:
         stream.write('{"kind": "st')
-    write(Path(paths.directory, "events.jsonl"), [{"time": 1, "kind": "run", "text": "t"}])
+    write(Path(paths.events), [{"time": 1, "kind": "run", "text": "t"}])
     history = read_history(paths)
     assert ([steps_of(run) for run in history["runs"]], len(history["events"])) == ([[1]], 1)
