@@ -39,6 +39,7 @@ ARGUMENTS = {
                     "points": {"type": "list", "elements": "list", "required": True},
                 },
             },
+            "stacked": {"type": "bool", "default": True},
             "dots": {"type": "bool", "default": False},
             "from_zero": {"type": "bool", "default": False},
             "y_from_zero": {"type": "bool", "default": False},

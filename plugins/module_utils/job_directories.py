@@ -13,6 +13,7 @@ from typing import Sequence
 from . import recipe_cache
 from .job_paths import JobPaths
 from .job_plan import Job
+from .job_sweep import logged_points
 from .job_user import account
 from .recipe_cache import RECIPE_CACHE
 
@@ -21,7 +22,8 @@ EARLIER_KEPT = 5
 
 def put_away_logs(paths: JobPaths) -> None:
     """Give the new run empty logs, and keep those of a few runs before."""
-    kept = (paths.agent_log, paths.metrics, paths.ranks, paths.events, paths.stacks)
+    points = [point.logs for point in logged_points(paths).values()]
+    kept = (paths.agent_log, paths.metrics, paths.ranks, paths.events, paths.stacks, *points)
     old = [path for path in map(Path, kept) if path.exists()]
     if old:
         target = Path(paths.earlier, _sortable(time.time_ns()))

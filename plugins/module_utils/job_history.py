@@ -33,12 +33,16 @@ _SHAPES: tuple[Callable[[Line], Any], ...] = (
 
 def read_history(paths: JobPaths, limit: int = POINTS) -> dict[str, Any]:
     """The runs that have lines on this node, in the order of time, and what its supervisor noted."""
-    files = [*sorted(Path(paths.earlier).glob("*/metrics.jsonl")), Path(paths.metrics)]
-    runs = split_runs(line for file in files for line in read_lines(file))
-    present = [run for run in current(runs) if run["points"] or run["start"]]
+    present = course_of([*sorted(Path(paths.earlier).glob("*/metrics.jsonl")), Path(paths.metrics)])
     share = max(4, limit // max(1, len(present)))
     events = list(read_lines(Path(paths.events)))[-EVENTS:]
     return {"runs": [_thinned(run, share, STRETCHES // max(1, len(present))) for run in present], "events": events}
+
+
+def course_of(files: Sequence[Path]) -> list[dict[str, Any]]:
+    """The runs in metric files that are in the order of time, as far as they belong to the present training."""
+    runs = split_runs(line for file in files for line in read_lines(file))
+    return [run for run in current(runs) if run["points"] or run["start"]]
 
 
 def read_lines(path: Path) -> Iterator[Line]:

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Mapping
 
 from .errors import GaudiError
@@ -23,12 +23,21 @@ JOB_ARGUMENTS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class JobPaths:
-    """Where a job of this name lives on a node."""
+    """Where a job of this name lives on a node, or the point ``point`` of a sweep, whose unit is that of the job."""
 
     name: str
     state_directory: str = STATE_DIRECTORY
     log_directory: str = LOG_DIRECTORY
     unit_directory: str = "/etc/systemd/system"
+    point: int | None = None
+
+    def of_point(self, number: int) -> JobPaths:
+        """Where a point of this sweep lives (engine_slurm)."""
+        return replace(self, point=number)
+
+    @property
+    def _place(self) -> str:
+        return self.name if self.point is None else f"{self.name}/point-{self.point}"
 
     @property
     def unit(self) -> str:
@@ -41,7 +50,7 @@ class JobPaths:
     @property
     def directory(self) -> str:
         """What the job keeps: its description, checkpoints, how it ended."""
-        return f"{self.state_directory}/jobs/{self.name}"
+        return f"{self.state_directory}/jobs/{self._place}"
 
     @property
     def description(self) -> str:
@@ -96,7 +105,7 @@ class JobPaths:
 
     @property
     def logs(self) -> str:
-        return f"{self.log_directory}/jobs/{self.name}"
+        return f"{self.log_directory}/jobs/{self._place}"
 
     @property
     def agent_log(self) -> str:

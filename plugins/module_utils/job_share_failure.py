@@ -11,13 +11,22 @@ from pathlib import Path
 from .job_failure import NO_MEMORY, RankFailure, agent_failure, lost_node
 from .job_paths import JobPaths
 from .job_share import FAILED, STOPPED, Share
+from .job_sweep import logged_points
 from .json_file import read_json
 from .mpirun_failure import mpirun_failure
 from .rank_logs import attempt_directory, tail, torchrun_failures
 
 
 def rank_failures(paths: JobPaths) -> list[RankFailure]:
-    """The ranks of this node that did not end well, the cause first."""
+    """The ranks of this node that did not end well, the cause first.
+
+    Of a sweep those of the point that failed last, since the logs of a sweep before it may be there, too.
+    """
+    found = [_rank_failures(place) for place in (paths, *logged_points(paths).values())]
+    return max(found, key=lambda failures: failures[0].time if failures else 0.0)
+
+
+def _rank_failures(paths: JobPaths) -> list[RankFailure]:
     log = tail(paths.agent_log) or ""
     failures = torchrun_failures(log, attempt_directory(paths.ranks) or paths.ranks)
     if failures or not log:

@@ -13,6 +13,7 @@ from .job_paths import JobPaths
 from .job_share import ABSENT, FAILED, RUNNING, STOPPED, Share, ended_state, exit_code_of, time_of
 from .job_share_slurm import slurm_jobs_of, slurm_share
 from .job_status import read_status
+from .job_sweep import arguments_of
 from .json_file import read_json
 from .systemd_units import has_processes
 
@@ -57,10 +58,8 @@ def _state_of_end(
 
 def _recorded_end(paths: JobPaths, description: Mapping[str, object]) -> Mapping[str, object] | None:
     """What was recorded at the end; of a sweep's points one that failed, else the last. None where one is missing."""
-    slurm = description.get("slurm")
-    points = len(slurm.get("array") or ()) if isinstance(slurm, Mapping) else 0
-    directories = [f"{paths.directory}/point-{number}" for number in range(points)]
-    records = [read_json(f"{place}/ended.json") for place in directories] if points else [read_json(paths.ended)]
+    points = [paths.of_point(number) for number in range(len(arguments_of(description)))]
+    records = [read_json(place.ended) for place in points or [paths]]
     known = [record for record in records if record is not None]
     if len(known) < len(records):
         return None

@@ -8,6 +8,7 @@ from html import escape
 from typing import Any, Mapping, Sequence
 
 from .chart_marks import Mark
+from .curves_chart import curves_chart
 from .interval_chart import Bar, interval_chart
 from .line_chart import line_chart
 from .stacked_chart import Series, stacked_chart
@@ -48,6 +49,9 @@ svg[role=img] { width: 100%; height: auto } svg[role=img] text { font-size: 12px
 .c0 { fill: var(--c0); background: var(--c0) } .c1 { fill: var(--c1); background: var(--c1) }
 .c2 { fill: var(--c2); background: var(--c2) } .c3 { fill: var(--c3); background: var(--c3) }
 .c4 { fill: var(--c4); background: var(--c4) } .c5 { fill: var(--c5); background: var(--c5) }
+.curve { fill: none; background: none; stroke-width: 2; stroke-linejoin: round }
+.curve.c0 { stroke: var(--c0) } .curve.c1 { stroke: var(--c1) } .curve.c2 { stroke: var(--c2) }
+.curve.c3 { stroke: var(--c3) } .curve.c4 { stroke: var(--c4) } .curve.c5 { stroke: var(--c5) }
 .dot { fill: var(--line) } .mark { stroke: var(--soft); stroke-dasharray: 5 4 }
 .mark.bad { stroke: var(--bad) } .mark.good { stroke: var(--good) }
 svg[role=img] text.bad { fill: var(--bad) } svg[role=img] text.good { fill: var(--good) }
@@ -104,8 +108,8 @@ def report_page(
     """HTML of a table of ``rows``, the ``notes`` and the ``charts`` below it.
 
     A chart is {title, x_label, y_label, points}, and if wanted marks, dots, from_zero and y_from_zero; or with
-    ``series`` ({label, points}) instead of points, which are stacked. ``sections`` ({title, columns, rows, notes}) are
-    further tables with a heading each.
+    ``series`` ({label, points}) instead of points, which are stacked, or with ``stacked`` False a line each.
+    ``sections`` ({title, columns, rows, notes}) are further tables with a heading each.
     ``fragments`` are HTML of our own making, put in as it is after the charts: plots of other libraries.
     """
     return "\n".join(
@@ -151,7 +155,8 @@ def _chart(chart: Mapping[str, Any]) -> str:
     labels = {"x_label": chart["x_label"], "y_label": chart["y_label"]}
     marks = [Mark(one["axis"], float(one["value"]), one["label"], one["tone"]) for one in chart.get("marks", [])]
     if chart.get("series"):
-        return stacked_chart([Series(one["label"], _points(one)) for one in chart["series"]], **labels, marks=marks)
+        draw = stacked_chart if chart.get("stacked", True) else curves_chart
+        return draw([Series(one["label"], _points(one)) for one in chart["series"]], **labels, marks=marks)
     return line_chart(
         _points(chart),
         **labels,

@@ -38,9 +38,10 @@ def stacked_chart(series: Sequence[Series], *, x_label: str, y_label: str, marks
         there = [f"{axes.across(x):.1f},{axes.up(y):.1f}" for x, y in zip(xs, high)]
         back = [f"{axes.across(x):.1f},{axes.up(y):.1f}" for x, y in zip(reversed(xs), reversed(low))]
         areas.append(f'<polygon class="area c{number % COLOURS}" points="{" ".join(there + back)}"/>')
-    return axes.svg(x_label, y_label, areas, placed_marks(axes, marks)) + _legend(series)
+    return axes.svg(x_label, y_label, areas, placed_marks(axes, marks)) + legend(series)
 
 
-def _legend(series: Sequence[Series]) -> str:
+def legend(series: Sequence[Series]) -> str:
+    """Which colour is which series, as HTML."""
     entries = (f'<li><i class="c{number % COLOURS}"></i>{escape(one.label)}</li>' for number, one in enumerate(series))
     return f'<ul class="legend">{"".join(entries)}</ul>'

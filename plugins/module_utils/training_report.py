@@ -12,6 +12,7 @@ from .job_description import TORCHRUN
 from .job_history import is_number, merge
 from .job_metrics import duration, metric_line, short_bytes, short_number, short_seconds
 from .job_secrets import masked
+from .sweep_report import merged_sweep, sweep_charts, sweep_notes, sweep_section
 from .training_charts import training_charts
 from .training_row import training_row
 
@@ -47,13 +48,16 @@ def training_report(hosts: Sequence[Host], release: str | None = None, leader: s
     ``training_history`` as the modules returned them. ``leader`` is the one of rank 0, where that is not the first.
     """
     # A host that was left out has none.
-    history = merge([host["training_history"] for host in hosts if "runs" in (host.get("training_history") or {})])
+    told = [host["training_history"] for host in hosts if "runs" in (host.get("training_history") or {})]
+    history, sweep = merge(told), merged_sweep(told)
     runs = history["runs"]
     leader_first = sorted(hosts, key=lambda host: host["inventory_hostname"] != leader)
     infos = [host.get("training_info") or {} for host in leader_first]
     first: Mapping[str, Any] = next((info for info in infos if info.get("description")), {})
+    state = first.get("state", "absent")
     steps = [{"kind": "step", **point} for run in runs for point in run["points"]]
     sections = [
+        sweep_section(sweep, state),
         _nodes(runs),
         _runs(runs),
         _events(history["events"], runs),
@@ -64,11 +68,11 @@ def training_report(hosts: Sequence[Host], release: str | None = None, leader: s
     return {
         "columns": list(COLUMNS),
         "rows": [training_row(host, {**first, "metrics": steps}) for host in hosts],
-        "notes": _notes(first, runs, steps),
-        "charts": training_charts(runs),
+        "notes": sweep_notes(sweep, state) if sweep else _notes(first, runs, steps),
+        "charts": [*sweep_charts(sweep), *training_charts(runs)],
         "sections": [section for section in sections if section["rows"]],
         "data": {
-            "state": first.get("state", "absent"),
+            "state": state,
             "last_metrics": first.get("last_metrics") or {},
             "failure": first.get("failure"),
         },

@@ -9,6 +9,7 @@ from typing import Any
 
 from .job_description import TORCHRUN
 from .job_status import status_from
+from .job_sweep import arguments_of
 from .job_watch import share_words
 
 
@@ -28,7 +29,7 @@ def training_row(host: Mapping[str, Any], first: Mapping[str, Any]) -> dict[str,
         "ranks": described.get("processes_per_node"),
         "loss": _loss(steps),
         "tokens/s": _median([line["tokens_per_second"] for line in steps if line.get("tokens_per_second")]),
-        "checkpoints": kept and f"{kept}/checkpoints",
+        "checkpoints": kept and f"{kept}/{'point-*/' if arguments_of(described) else ''}checkpoints",
         "logs": info.get("log_directory"),
     }
 

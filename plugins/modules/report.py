@@ -57,20 +57,24 @@ options:
         elements: list
         default: []
       series:
-        description: Instead of O(charts[].points) the parts of a whole, stacked on one another from zero.
+        description: Instead of O(charts[].points) several of them, with a legend; see O(charts[].stacked).
         type: list
         elements: dict
         default: []
         suboptions:
           label:
-            description: What the part is.
+            description: What the part, or the line, is.
             type: str
             required: true
           points:
-            description: Pairs of numbers; all parts have the same first ones.
+            description: Pairs of numbers. All parts of a whole have the same first ones.
             type: list
             elements: list
             required: true
+      stacked:
+        description: Whether O(charts[].series) are parts of a whole, on one another from zero. Else each is a line.
+        type: bool
+        default: true
       dots:
         description: Whether each point is shown, so that a single one is enough.
         type: bool

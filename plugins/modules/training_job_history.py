@@ -87,12 +87,39 @@ events:
   returned: always
   type: list
   elements: dict
+sweep:
+  description: The points of a sweep (O(gaudi3.scale.training_job#module:slurm.array)). Empty for any other job.
+  returned: always
+  type: list
+  elements: dict
+  contains:
+    point:
+      description: Its number, from 0 on.
+      type: int
+    arguments:
+      description: Its further arguments. V(null) on a node that has no description of the job.
+      type: list
+      elements: str
+    state:
+      description: V(succeeded), V(failed) or V(stopped). V(null) where no end was recorded on this node.
+      type: str
+    curve:
+      description: C(step) and C(loss) over its runs, thinned.
+      type: list
+      elements: dict
+    last:
+      description: Its last line C(step). V(null) where this node has none.
+      type: dict
+    restarts:
+      description: How often it went on after its first run.
+      type: int
 """
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_history import POINTS, read_history
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JOB_ARGUMENTS, paths_from
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_sweep import read_sweep
 
 
 def main() -> None:
@@ -108,7 +135,8 @@ def main() -> None:
         paths = paths_from(options)
     except GaudiError as error:
         module.fail_json(msg=str(error), **error.facts)
-    module.exit_json(changed=False, **read_history(paths, options["points"]))
+    history = read_history(paths, options["points"])
+    module.exit_json(changed=False, **history, sweep=read_sweep(paths, options["points"]))
 
 
 if __name__ == "__main__":

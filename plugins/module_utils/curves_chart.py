@@ -1,0 +1,29 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""Several lines over the same axes, to be compared, as SVG text with a legend in HTML."""
+
+from __future__ import annotations
+
+from typing import Sequence
+
+from .chart_axes import axes_around
+from .chart_marks import Mark
+from .line_chart import placed_marks
+from .stacked_chart import COLOURS, Series, legend
+
+
+def curves_chart(series: Sequence[Series], *, x_label: str, y_label: str, marks: Sequence[Mark] = ()) -> str:
+    """An SVG of a line through the points of each series, and the legend below it; each may have an x of its own."""
+    drawn = [one for one in series if len(one.points) > 1]
+    if not drawn:
+        return ""
+    values = [point for one in drawn for point in one.points]
+    axes = axes_around(
+        [*(x for x, _y in values), *(mark.value for mark in marks if mark.axis == "x")],
+        [*(y for _x, y in values), *(mark.value for mark in marks if mark.axis == "y")],
+    )
+    lines = []
+    for number, one in enumerate(drawn):
+        path = " ".join(f"{axes.across(x):.1f},{axes.up(y):.1f}" for x, y in one.points)
+        lines.append(f'<polyline class="curve c{number % COLOURS}" points="{path}"/>')
+    return axes.svg(x_label, y_label, [], [*placed_marks(axes, marks), *lines]) + legend(drawn)
