@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any
@@ -17,7 +17,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiEr
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_metrics import duration, metric_line, opening_lines
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JOB_ARGUMENTS, JobPaths, paths_from
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_share import RUNNING, SUCCEEDED
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_watch import job_state, verdict_sentence
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_watch import host_of_node, job_state, verdict_sentence
 from ansible_collections.gaudi3.scale.plugins.module_utils.systemd_units import ACTIVE
 from ansible_collections.gaudi3.scale.plugins.plugin_utils.node_action import NodeAction, UnreachableError
 from ansible_collections.gaudi3.scale.plugins.plugin_utils.supervised_watch import SupervisedWatch
@@ -66,7 +66,13 @@ class ActionModule(ActionBase):
         if supervised(paths, options, {**nodes, **spares}):
             return SupervisedWatch(paths.name, options, {**nodes, **spares}, _show, RECENT).follow()
         others = {host: NodeAction(self, host, task_vars) for host in options["log_hosts"] if host not in nodes}
-        return Watch(paths, options, nodes, others).follow()
+
+        def chosen(node: str) -> tuple[str, NodeAction] | None:
+            known = task_vars["hostvars"]
+            host = host_of_node(node, {name: str(known[name].get("ansible_host", name)) for name in known})
+            return None if host is None else (host, NodeAction(self, host, task_vars))
+
+        return Watch(paths, options, nodes, others, chosen).follow()
 
 
 def supervised(paths: JobPaths, options: dict[str, Any], nodes: dict[str, NodeAction]) -> bool:
@@ -87,7 +93,8 @@ def supervised(paths: JobPaths, options: dict[str, Any], nodes: dict[str, NodeAc
 class Watch:
     """One job on all its nodes. Rank 0's node is asked for everything, the others only whether they still run.
 
-    ``others`` have ranks of the job but no share of their own: Slurm's business. Their logs are read after a failure.
+    ``others`` have ranks of the job but no share of their own: Slurm's business. Their logs are read after a failure,
+    and those of the nodes that Slurm has chosen, which ``chosen`` finds in the inventory by Slurm's names for them.
     """
 
     def __init__(
@@ -96,11 +103,14 @@ class Watch:
         options: dict[str, Any],
         nodes: dict[str, NodeAction],
         others: Mapping[str, NodeAction] = MappingProxyType({}),
+        chosen: Callable[[str], tuple[str, NodeAction] | None] = lambda _node: None,
     ) -> None:
         self._paths = paths
         self._options = options
         self._nodes = nodes
-        self._others = others
+        self._others = dict(others)
+        self._chosen = chosen
+        self._chosen_nodes: dict[str, None] = {}
         self._queued = ""
         self._first = next(iter(nodes))
         self._offset = RECENT
@@ -154,6 +164,8 @@ class Watch:
             raise UnreachableError(str(info.get("msg")))
         self._infos[host] = info
         self._states[host] = info["state"]
+        # Slurm forgets a job, and its nodes, some minutes after its end.
+        self._chosen_nodes.update(dict.fromkeys(info.get("nodes", ())))
         if host == self._first:
             first_look, self._offset = self._offset == RECENT, info["metrics_offset"]
             self._tell_queue(info)
@@ -171,6 +183,7 @@ class Watch:
     def _failures_of_others(self) -> dict[str, dict[str, Any]]:
         """What the logs of the other nodes say of this run."""
         started = self._infos.get(self._first, {}).get("started") or 0.0
+        self._find_chosen_nodes()
         found = {}
         for host, node in self._others.items():
             arguments = {
@@ -189,6 +202,15 @@ class Watch:
             if failure and failure["time"] >= started:
                 found[host] = failure
         return found
+
+    def _find_chosen_nodes(self) -> None:
+        """Other nodes than those that the job was described with, such as one that took a lost one's place."""
+        for node in self._chosen_nodes:
+            known = self._chosen(node)
+            if known is None:
+                _show(f"{node} had ranks of the job and is no host of the inventory; its logs are there alone.")
+            elif known[0] not in self._nodes:
+                self._others.setdefault(*known)
 
     def _silence(self, host: str) -> float:
         return time.monotonic() - self._answered[host]

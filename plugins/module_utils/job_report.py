@@ -74,6 +74,7 @@ def report(
         "started": share.started,
         "ended": share.ended,
         "result": share.result,
+        "nodes": list(share.nodes),
         "exit_codes": exit_codes(paths, share, status) if present and share.state != RUNNING else {},
         "failure": failure,
         "supervision": status.as_dict(),

@@ -21,7 +21,7 @@ class Share:
     Slurm calls the job's state.
 
     ``exit_code`` is torchrun's, negative for a signal; None where nothing was recorded. ``launch`` names the run that
-    supervisors of several nodes make together.
+    supervisors of several nodes make together. ``nodes`` are those that Slurm has chosen, where it was to choose.
     """
 
     state: str
@@ -31,6 +31,7 @@ class Share:
     result: str | None = None
     exit_code: int | None = None
     launch: str = ""
+    nodes: tuple[str, ...] = ()
 
 
 def ended_state(ended: Mapping[str, object], stop_requested: bool) -> str:

@@ -8,11 +8,12 @@ from typing import Mapping, Sequence
 
 from .commands import Run
 from .engine_slurm import slurm_name
+from .job_description import ANY
 from .job_paths import JobPaths
 from .job_share import FAILED, RUNNING, STOPPED, SUCCEEDED, Share
 from .json_file import read_json
 from .slurm_job import CANCELLED, COMPLETED, SlurmJob
-from .slurm_jobs import find, state_of
+from .slurm_jobs import find, node_names, state_of
 
 
 def slurm_jobs_of(paths: JobPaths, user: str, run: Run) -> tuple[SlurmJob, ...]:
@@ -22,6 +23,12 @@ def slurm_jobs_of(paths: JobPaths, user: str, run: Run) -> tuple[SlurmJob, ...]:
     # Slurm's numbers begin anew one day, and another job then has this one.
     known = tuple(job for job in state_of(str(number), run) if job.name == name) if number else ()
     return known or find(name, user, run)
+
+
+def chosen_nodes(jobs: Sequence[SlurmJob], description: Mapping[str, object], run: Run) -> tuple[str, ...]:
+    """The nodes that ranks of the job are or were on last, where Slurm chooses them; else empty."""
+    options = description.get("slurm")
+    return node_names(jobs, run) if isinstance(options, Mapping) and options.get("nodes") == ANY else ()
 
 
 def slurm_share(jobs: Sequence[SlurmJob], description: Mapping[str, object], stop_requested: bool) -> Share:

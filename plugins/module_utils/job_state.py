@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Mapping
 
@@ -11,7 +12,7 @@ from .commands import Run
 from .job_description import MPIRUN, SLURM
 from .job_paths import JobPaths
 from .job_share import ABSENT, FAILED, RUNNING, STOPPED, Share, ended_state, exit_code_of, time_of
-from .job_share_slurm import slurm_jobs_of, slurm_share
+from .job_share_slurm import chosen_nodes, slurm_jobs_of, slurm_share
 from .job_status import read_status
 from .job_sweep import arguments_of
 from .json_file import read_json
@@ -26,7 +27,8 @@ def read_share(paths: JobPaths, run: Run) -> Share:
     if description.get("engine") == SLURM:
         known = slurm_jobs_of(paths, str(description.get("user")), run)
         if known:
-            return slurm_share(known, description, Path(paths.stop_requested).exists())
+            share = slurm_share(known, description, Path(paths.stop_requested).exists())
+            return replace(share, nodes=chosen_nodes(known, description, run))
     begun = read_json(paths.started) or {}
     started, launch = time_of(begun), str(begun.get("launch", ""))
     if description.get("engine") != SLURM and has_processes(run, paths.unit):

@@ -18,6 +18,20 @@ TOLD = ("rank_failed", "node_lost", "node_back", "hang", "straggler", "unfit", "
 MOST_TOLD = 12
 
 
+def host_of_node(node: str, addresses: Mapping[str, str]) -> str | None:
+    """The host of the inventory, of those in ``addresses``, that Slurm calls ``node``: by its name, its address, or its
+    name up to the first dot. None where there is none, or where more than one could be meant.
+    """
+    for meant in (
+        [host for host in addresses if host == node],
+        [host for host, address in addresses.items() if address == node],
+        [host for host in addresses if host.partition(".")[0] == node.partition(".")[0]],
+    ):
+        if meant:
+            return meant[0] if len(meant) == 1 else None
+    return None
+
+
 def job_state(shares: Mapping[str, str]) -> str:
     """The state of the whole job: it fails as soon as one share does, and has succeeded when all have."""
     states = set(shares.values())

@@ -37,7 +37,8 @@ _FIELD = re.compile(r"(?:^|\s)([A-Z][A-Za-z/:]*)=(.*?)(?=\s+[A-Z][A-Za-z/:]*=|$)
 class SlurmJob:
     """A job, or one point of an array. ``array`` is the number of the whole array, else the job's own.
 
-    ``exit_code`` is negative for a signal; times are Unix time. What is not known is None or empty.
+    ``exit_code`` is negative for a signal; times are Unix time; ``nodes`` is a list as Slurm writes it, ``n[1-3],n7``.
+    What is not known is None or empty.
     """
 
     number: str
@@ -50,6 +51,7 @@ class SlurmJob:
     started: float | None = None
     ended: float | None = None
     name: str = ""
+    nodes: str = ""
 
     @property
     def alive(self) -> bool:
@@ -81,14 +83,15 @@ def parse_shown(text: str) -> tuple[SlurmJob, ...]:
                     # Of a job that runs it is when its time will be over.
                     ended=None if fields["JobState"] in ALIVE else _time(fields.get("EndTime", "")),
                     name=fields.get("JobName", ""),
+                    nodes=_nodes(fields.get("NodeList", "")),
                 )
             )
     return tuple(jobs)
 
 
 def parse_kept(text: str) -> tuple[SlurmJob, ...]:
-    """Lines of ``sacct --parsable2`` with number, state, exit code, start, end and name."""
-    rows = [line.split("|", 5) for line in text.splitlines() if line.count("|") >= 5]
+    """Lines of ``sacct --parsable2`` with number, state, exit code, start, end, nodes and name."""
+    rows = [line.split("|", 6) for line in text.splitlines() if line.count("|") >= 6]
     return tuple(
         SlurmJob(
             number=number,
@@ -99,8 +102,9 @@ def parse_kept(text: str) -> tuple[SlurmJob, ...]:
             started=_time(start),
             ended=_time(end),
             name=name,
+            nodes=_nodes(nodes),
         )
-        for number, state, code, start, end, name in rows
+        for number, state, code, start, end, nodes, name in rows
     )
 
 
@@ -110,6 +114,11 @@ def _exit_code(text: str) -> int | None:
     if not status.isdigit() or not number.isdigit():
         return None
     return -int(number) if int(number) else int(status)
+
+
+def _nodes(text: str) -> str:
+    """A job that has none yet has an empty list, ``(null)``, or in accounting ``None assigned``."""
+    return "" if text in ("(null)", "None assigned") else text
 
 
 def _time(text: str) -> float | None:

@@ -73,7 +73,7 @@ def state_of(number: str, run: Run) -> tuple[SlurmJob, ...]:
         return parse_shown(shown.stdout)
     if not _UNKNOWN_JOB.search(shown.stderr + shown.stdout):
         raise GaudiError(explain("scontrol", shown))
-    fields = "JobID,State,ExitCode,Start,End,JobName"
+    fields = "JobID,State,ExitCode,Start,End,NodeList,JobName"
     kept = call_slurm(
         ["sacct", "--allocations", "--noheader", "--parsable2", f"--jobs={number}", f"--format={fields}"],
         run,
@@ -81,6 +81,13 @@ def state_of(number: str, run: Run) -> tuple[SlurmJob, ...]:
     )
     # Without accounting sacct fails, or says that it is disabled and ends well: then nobody knows.
     return parse_kept(kept.stdout) if kept.rc == 0 else ()
+
+
+def node_names(jobs: Sequence[SlurmJob], run: Run) -> tuple[str, ...]:
+    """The nodes of the jobs by the names that Slurm has for them, each once."""
+    lists = [job.nodes for job in jobs if job.nodes]
+    listed = _call(["scontrol", "show", "hostnames", ",".join(lists)], run).stdout if lists else ""
+    return tuple(dict.fromkeys(listed.split()))
 
 
 def cancel(numbers: Sequence[str], grace: float, run: Run, sleep: Callable[[float], None] = time.sleep) -> None:

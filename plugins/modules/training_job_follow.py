@@ -34,6 +34,8 @@ options:
     description:
       - Further nodes that have ranks but no share of the job, since Slurm started it on them. After a failure their
         logs are read, to name the rank that failed first.
+      - Nodes that Slurm has chosen itself (O(gaudi3.scale.training_job#module:slurm.nodes=any)) need not be given. They
+        are found in the inventory by their names or by C(ansible_host).
     type: list
     elements: str
     default: []

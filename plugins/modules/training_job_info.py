@@ -102,6 +102,13 @@ result:
     - Through Slurm its state there, also while it has not ended, such as V(PENDING (Resources)).
   returned: always
   type: str
+nodes:
+  description:
+    - The nodes that have ranks of a job of Slurm's, or had them last, by their names there.
+    - Empty where Slurm does not choose them (O(gaudi3.scale.training_job#module:slurm.nodes=hosts)) or has forgotten.
+  returned: always
+  type: list
+  elements: str
 exit_codes:
   description: Exit code by rank, negative for a signal. All ranks of the node after success, those known after failure.
   returned: always

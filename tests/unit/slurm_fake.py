@@ -15,6 +15,8 @@ from ansible_collections.gaudi3.scale.plugins.module_utils.commands import Comma
 
 OK = CommandResult(0, "", "")
 ENDED = ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL")
+# What scontrol makes of the lists that jobs have here.
+HOST_LISTS = {"node[1-2]": ["node1", "node2"], "node[2-3],node3": ["node2", "node3", "node3"]}
 FORGOTTEN = CommandResult(1, "", "slurm_load_jobs error: Invalid job id specified")
 
 
@@ -29,6 +31,7 @@ class Queued:
     exit_code: str = "0:0"
     user: str = "root"
     forgotten: bool = False
+    nodes: str = "node[1-2]"
 
     def option(self, name: str) -> str:
         start = f"#SBATCH --{name}="
@@ -43,7 +46,7 @@ class Queued:
             f" Priority=4294901758 Nice=0 Account=(null) QOS=(null) JobState={self.state} Reason={self.reason}"
             f" Dependency=(null) Requeue=1 Restarts=1 BatchFlag=1 Reboot=0 ExitCode={self.exit_code} RunTime=00:10:00"
             f" TimeLimit=12:00:00 TimeMin=N/A SubmitTime=1700000000 EligibleTime=1700000000 StartTime=1700000300"
-            f" EndTime={end} Deadline=N/A Partition=gaudi NodeList=node[1-2] BatchHost=node1 NumNodes=2"
+            f" EndTime={end} Deadline=N/A Partition=gaudi NodeList={self.nodes} BatchHost=node1 NumNodes=2"
             f" TRES=cpu=16,node=2,billing=16 Comment={self.option('comment')} Command=/x/my batch.sh WorkDir=/\n"
         )
 
@@ -113,6 +116,8 @@ class SlurmQueue:
         return CommandResult(0, "".join(rows), "")
 
     def _scontrol(self, argv: list[str]) -> CommandResult:
+        if argv[1:3] == ["show", "hostnames"]:
+            return CommandResult(0, "".join(f"{name}\n" for name in HOST_LISTS[argv[3]]), "")
         number = argv[-2] if argv[1] == "write" else argv[-1]
         job = next((job for job in self.jobs if job.number == number and not job.forgotten), None)
         if job is None:
@@ -124,7 +129,7 @@ class SlurmQueue:
             return CommandResult(1, "", "Slurm accounting storage is disabled")
         number = next(word.split("=")[1] for word in argv if word.startswith("--jobs"))
         rows = [
-            f"{job.number}|{job.state}|{job.exit_code}|1700000300|1700000900|{job.option('job-name')}\n"
+            f"{job.number}|{job.state}|{job.exit_code}|1700000300|1700000900|{job.nodes}|{job.option('job-name')}\n"
             for job in self.jobs
             if job.number == number
         ]

@@ -344,3 +344,11 @@ def test_a_sweep_that_slurm_forgot_stands_as_its_points_ended(job, paths, slurm,
     # A new run knows nothing of those ends.
     launch(sweep, paths, slurm, restart=True)
     assert list(Path(paths.directory).glob("point-*/ended.json")) == []
+
+
+def test_the_nodes_are_told_where_slurm_chooses_them(job, paths, slurm):
+    launch(job, paths, slurm)
+    assert report(paths, slurm)["nodes"] == []
+    stop(paths, slurm, check_mode=False)
+    launch(replace(job, slurm=SlurmOptions(nodes="any")), paths, slurm)
+    assert report(paths, slurm)["nodes"] == ["node1", "node2"]

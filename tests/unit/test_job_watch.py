@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_watch import job_state, verdict_sentence
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_watch import host_of_node, job_state, verdict_sentence
 
 
 @pytest.mark.parametrize(
@@ -43,3 +43,27 @@ def test_the_first_failing_rank_of_all_nodes_is_named():
 )
 def test_a_job_without_a_failure(shares, said):
     assert said in verdict_sentence("llama", shares, {})
+
+
+@pytest.mark.parametrize(
+    ("node", "host"),
+    [
+        ("gaudi-01", "gaudi-01"),
+        ("192.0.2.2", "second"),
+        ("gaudi-03", "gaudi-03.example.org"),
+        ("gaudi-03.other.org", "gaudi-03.example.org"),
+        # Which of two?
+        ("twin", None),
+        ("192.0.2.9", None),
+        ("gaudi-09", None),
+    ],
+)
+def test_a_node_of_slurms_is_found_in_the_inventory(node, host):
+    addresses = {
+        "gaudi-01": "192.0.2.1",
+        "second": "192.0.2.2",
+        "gaudi-03.example.org": "192.0.2.3",
+        "twin.a": "192.0.2.9",
+        "twin.b": "192.0.2.9",
+    }
+    assert host_of_node(node, addresses) == host

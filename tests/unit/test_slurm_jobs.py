@@ -13,6 +13,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils.slurm_jobs import (
     check_slurm_there,
     description_of,
     find,
+    node_names,
     state_of,
     submit,
     submit_once,
@@ -194,10 +195,20 @@ def test_what_the_controller_forgot_accounting_may_know():
 
 
 def test_accounting_names_who_cancelled():
-    rows = "41_0|CANCELLED by 1000|0:0|1|2|a|b\n41_1|COMPLETED|0:0|1|Unknown|x\nnothing\n"
+    rows = "41_0|CANCELLED by 1000|0:0|1|2|None assigned|a|b\n41_1|COMPLETED|0:0|1|Unknown|n[1-2]|x\nnothing\n"
     first, second = parse_kept(rows)
-    assert (first.state, first.array, first.name) == ("CANCELLED", "41", "a|b")
-    assert (second.state, second.ended) == ("COMPLETED", None)
+    assert (first.state, first.array, first.name, first.nodes) == ("CANCELLED", "41", "a|b", "")
+    assert (second.state, second.ended, second.nodes) == ("COMPLETED", None, "n[1-2]")
+
+
+def test_the_nodes_that_slurm_has_chosen_have_their_names():
+    slurm = SlurmQueue()
+    first, second = (slurm.add(SCRIPT, state="RUNNING", nodes=nodes) for nodes in ("node[2-3]", "node3"))
+    (waiting,) = parse_shown((FIXTURES / "job_sweep.txt").read_text(encoding="utf-8").splitlines()[0])
+    jobs = [waiting, *state_of(first.number, slurm), *state_of(second.number, slurm)]
+    assert [job.nodes for job in jobs] == ["", "node[2-3]", "node3"]
+    assert node_names(jobs, slurm) == ("node2", "node3")
+    assert node_names([waiting], slurm) == ()
 
 
 def test_a_controller_that_does_not_answer_is_no_end_of_the_job():

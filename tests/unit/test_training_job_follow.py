@@ -183,7 +183,7 @@ class SlurmNode(Node):
         return {**info, "state": state, "result": words.get(word, "FAILED"), "started": 10.0}
 
 
-def follow_slurm(monkeypatch, node, others):
+def follow_slurm(monkeypatch, node, others, chosen=None):
     lines = []
     monkeypatch.setattr(training_job_follow, "_show", lines.append)
     options = {
@@ -195,7 +195,8 @@ def follow_slurm(monkeypatch, node, others):
         "state_directory": "/state",
         "log_directory": "/log",
     }
-    return Watch(JobPaths("llama"), options, {"n1": node}, others).follow(), lines
+    found = (chosen or {}).get
+    return Watch(JobPaths("llama"), options, {"n1": node}, others, found).follow(), lines
 
 
 def test_a_rank_that_failed_on_a_node_of_slurms_is_named_from_its_logs(monkeypatch):
@@ -210,6 +211,28 @@ def test_a_rank_that_failed_on_a_node_of_slurms_is_named_from_its_logs(monkeypat
     result, lines = follow_slurm(monkeypatch, node, others)
     assert result["msg"].startswith("Job llama failed: rank 1 on n2 failed first: ValueError: bad\n")
     assert "n3 could not be asked for its logs: no route" in lines
+
+
+def test_a_node_that_replaced_another_is_found_by_its_name_in_slurm(monkeypatch):
+    class Chosen(SlurmNode):
+        """Slurm takes node3 for node2, and has forgotten the job when it is over."""
+
+        def module(self, name, arguments, timeout):
+            nodes = {"running": ["node1", "node2"], "again": ["node1", "node3", "node9"]}.get(self.story[0], [])
+            if self.story[0] == "again":
+                self.story = ["running", *self.story[1:]]
+            return {**super().module(name, arguments, timeout), "nodes": nodes}
+
+    node = Chosen("running", "again", "failed", failure={**PEER, "time": 11.0})
+    asked_once = LogNode({**PEER, "time": 13.0})
+    chosen = {
+        "node1": ("n1", LogNode({**CAUSE, "time": 12.0, "message": "is asked as the first host"})),
+        "node2": ("n2", asked_once),
+        "node3": ("n3", LogNode({**CAUSE, "time": 12.0})),
+    }
+    result, lines = follow_slurm(monkeypatch, node, {"n2": asked_once}, chosen)
+    assert result["msg"].startswith("Job llama failed: rank 1 on n3 failed first: ValueError: bad\n")
+    assert "node9 had ranks of the job and is no host of the inventory; its logs are there alone." in lines
 
 
 def test_each_state_of_slurms_is_told_once(monkeypatch):
