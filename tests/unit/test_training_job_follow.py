@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.action import training_job_follow
-from ansible_collections.gaudi3.scale.plugins.action.training_job_follow import Watch
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JobPaths
 from ansible_collections.gaudi3.scale.plugins.plugin_utils.node_action import UnreachableError
+from ansible_collections.gaudi3.scale.plugins.plugin_utils.share_watch import ShareWatch
 
+RECENT = -8192
 PEER = {"rank": 0, "echo": 1, "time": 1.0, "exception": "", "message": "lost a peer", "lines": [], "path": "/log/0"}
 CAUSE = {
     "rank": 1,
@@ -63,10 +63,9 @@ class Node:
 
 
 @pytest.fixture
-def follow(monkeypatch):
+def follow():
     """Follows a job on the given nodes; returns the result and the lines on the screen."""
     lines = []
-    monkeypatch.setattr(training_job_follow, "_show", lines.append)
 
     def run(nodes, **changes):
         options = {
@@ -79,7 +78,7 @@ def follow(monkeypatch):
             "log_directory": "/log",
             **changes,
         }
-        return Watch(JobPaths("llama"), options, nodes).follow(), lines
+        return ShareWatch(JobPaths("llama"), options, nodes, lines.append, RECENT).follow(), lines
 
     return run
 
@@ -183,9 +182,8 @@ class SlurmNode(Node):
         return {**info, "state": state, "result": words.get(word, "FAILED"), "started": 10.0}
 
 
-def follow_slurm(monkeypatch, node, others, chosen=None):
+def follow_slurm(node, others, chosen=None):
     lines = []
-    monkeypatch.setattr(training_job_follow, "_show", lines.append)
     options = {
         "interval": 0.001,
         "timeout": None,
@@ -196,10 +194,10 @@ def follow_slurm(monkeypatch, node, others, chosen=None):
         "log_directory": "/log",
     }
     found = (chosen or {}).get
-    return Watch(JobPaths("llama"), options, {"n1": node}, others, found).follow(), lines
+    return ShareWatch(JobPaths("llama"), options, {"n1": node}, lines.append, RECENT, others, found).follow(), lines
 
 
-def test_a_rank_that_failed_on_a_node_of_slurms_is_named_from_its_logs(monkeypatch):
+def test_a_rank_that_failed_on_a_node_of_slurms_is_named_from_its_logs():
     others = {
         "n2": LogNode({**CAUSE, "time": 12.0}),
         "n3": LogNode(silent=True),
@@ -208,12 +206,12 @@ def test_a_rank_that_failed_on_a_node_of_slurms_is_named_from_its_logs(monkeypat
         "n5": LogNode(),
     }
     node = SlurmNode("running", "failed", failure={**PEER, "time": 11.0})
-    result, lines = follow_slurm(monkeypatch, node, others)
+    result, lines = follow_slurm(node, others)
     assert result["msg"].startswith("Job llama failed: rank 1 on n2 failed first: ValueError: bad\n")
     assert "n3 could not be asked for its logs: no route" in lines
 
 
-def test_a_node_that_replaced_another_is_found_by_its_name_in_slurm(monkeypatch):
+def test_a_node_that_replaced_another_is_found_by_its_name_in_slurm():
     class Chosen(SlurmNode):
         """Slurm takes node3 for node2, and has forgotten the job when it is over."""
 
@@ -230,14 +228,14 @@ def test_a_node_that_replaced_another_is_found_by_its_name_in_slurm(monkeypatch)
         "node2": ("n2", asked_once),
         "node3": ("n3", LogNode({**CAUSE, "time": 12.0})),
     }
-    result, lines = follow_slurm(monkeypatch, node, {"n2": asked_once}, chosen)
+    result, lines = follow_slurm(node, {"n2": asked_once}, chosen)
     assert result["msg"].startswith("Job llama failed: rank 1 on n3 failed first: ValueError: bad\n")
     assert "node9 had ranks of the job and is no host of the inventory; its logs are there alone." in lines
 
 
-def test_each_state_of_slurms_is_told_once(monkeypatch):
+def test_each_state_of_slurms_is_told_once():
     node = SlurmNode("waiting", "waiting", "running", "running", "waiting", "running", "failed", failure=CAUSE)
-    _result, lines = follow_slurm(monkeypatch, node, {})
+    _result, lines = follow_slurm(node, {})
     told = [line for line in lines if line.startswith("Slurm")]
     waits, runs = "Slurm has the job as PENDING (Resources).", "Slurm has the job as RUNNING."
     assert told == [waits, runs, waits, runs]
