@@ -23,6 +23,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils.job_watch import (
     unknown_end_sentence,
 )
 from ansible_collections.gaudi3.scale.plugins.plugin_utils.node_action import NodeAction, UnreachableError
+from ansible_collections.gaudi3.scale.plugins.plugin_utils.share_watch import followed_result
 
 # Seconds between two rounds in which all nodes are asked for one that knows more; a cluster can be large.
 ROUND_S = 15.0
@@ -155,15 +156,9 @@ class SupervisedWatch:
         return {**self._result(str(self.info.get("state", RUNNING))), "failed": True, "msg": message}
 
     def _result(self, state: str) -> dict[str, Any]:
-        kept = ("last_metrics", "first_loss", "last_loss", "started", "ended", "log_directory", "job_directory")
-        return {
-            "changed": False,
-            "followed": True,
-            "state": state,
-            "nodes": share_words(tuple(self._nodes), _status(self.info)),
-            "supervision": self.info.get("supervision", {}),
-            **{key: self.info.get(key) for key in kept},
-        }
+        shares = share_words(tuple(self._nodes), _status(self.info))
+        supervision = self.info.get("supervision", {})
+        return {**followed_result(state, shares, self.info), "followed": True, "supervision": supervision}
 
 
 def _status(info: dict[str, Any]) -> Status:

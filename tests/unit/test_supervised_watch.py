@@ -59,6 +59,7 @@ class Node:
             "metrics": metrics[seen:],
             "metrics_offset": len(metrics),
             "last_loss": 1.0,
+            "last_step": {"step": 2},
         }
 
 
@@ -96,6 +97,7 @@ def test_only_the_node_of_rank_0_is_asked_while_all_is_well(follow):
     nodes = {"n1": Node(running, running, ended), "n2": Node({}), "n3": Node({})}
     result, lines = follow(nodes)
     assert (result["state"], result["last_loss"], result.get("failed")) == ("succeeded", 1.0, None)
+    assert result["last_step"] == {"step": 2}
     assert lines[1:] == ["begun", "step 1", "step 2"]
     assert result["nodes"] == {"n1": "succeeded", "n2": "succeeded", "n3": "spare"}
     assert nodes["n2"].asked == nodes["n3"].asked == 0
