@@ -43,9 +43,10 @@ def adopt(state: State, generation: Generation, now: float) -> State:
         promised=NO_BALLOT,
         accepted=None,
         halt=None,
-        progressed=False,
+        step=None,
         waiting=None,
         slow={},
+        standing_by={},
         voter=True,
     )
 

@@ -15,25 +15,24 @@ from typing import Sequence
 from .supervisor_agreement import adopt, chosen, propose, take
 from .supervisor_events import events_between
 from .supervisor_generation import END, FAILED, RUN, STOPPED, first_generation
+from .supervisor_growth import standing_by
+from .supervisor_halts import halt_of
 from .supervisor_members import is_member, leader, standing
 from .supervisor_messages import (
     DONE,
     ENDING,
     GONE,
+    GROWING,
     HANG,
     IDLE,
     ISOLATED,
     LEAVING,
-    NODE_LOST,
-    RANK_FAILED,
     RUNNING,
-    STOP,
-    Halt,
     Message,
     Report,
     short_failure,
 )
-from .supervisor_pace import hang, slow_nodes
+from .supervisor_pace import slow_nodes
 from .supervisor_state import Event, Facts, Order, Rules, State, message_of
 from .supervisor_succession import successor
 from .supervisor_view import heard, linked
@@ -79,10 +78,15 @@ def _hear(state: State, rules: Rules, message: Message, now: float) -> State:
         state = replace(state, stop=True, stopped=now)
     if message.halt is not None and message.halt.generation == state.committed.number and state.halt is None:
         state = replace(state, halt=message.halt, halted=now)
-    current = message.committed.number == state.committed.number
-    if current and any(step is not None for step in message.report.steps) and _is_member_message(state, message):
-        state = replace(state, progressed=True)
+    if message.committed.number == state.committed.number and _is_member_message(state, message):
+        state = _seen(state, message.report.steps)
     return state
+
+
+def _seen(state: State, steps: Sequence[int | None]) -> State:
+    """``state`` with the furthest step of the current generation."""
+    furthest = max((step for step in (state.step, *steps) if step is not None), default=None)
+    return state if furthest == state.step else replace(state, step=furthest)
 
 
 def _is_member_message(state: State, message: Message) -> bool:
@@ -95,9 +99,8 @@ def _own(state: State, rules: Rules, facts: Facts, now: float) -> State:
         state = replace(state, stop=True, stopped=now)
     if facts.terminated and not state.stopped:
         state = replace(state, stopped=now)
-    mine = is_member(state, rules) and facts.generation == state.committed.number
-    if mine and any(step is not None for step in facts.steps):
-        state = replace(state, progressed=True)
+    if is_member(state, rules) and facts.generation == state.committed.number:
+        state = _seen(state, facts.steps)
     if state.committed.is_quorum(_voters(state, rules, now)):
         state = replace(state, quorum_heard=now)
     return state
@@ -115,49 +118,12 @@ def _watch(state: State, rules: Rules, facts: Facts, now: float) -> State:
     """Look for a reason to end the current generation."""
     if state.committed.kind != RUN or state.halt is not None:
         return state
-    halt = _halt(state, rules, facts, now)
-    if halt is not None:
-        return replace(state, halt=halt, halted=now)
     own = message_of(replace(state, report=_report(state, rules, facts)), rules, 0, ())
     view = standing(state, rules, own, now)
-    return replace(state, slow=slow_nodes(state, rules, view, now))
-
-
-def _halt(state: State, rules: Rules, facts: Facts, now: float) -> Halt | None:
-    number = state.committed.number
-    if state.stop:
-        return Halt(number, STOP, rules.index, "the job was stopped")
-    if not is_member(state, rules):
-        return None
-    if facts.generation == number and facts.rank_died:
-        return Halt(number, RANK_FAILED, rules.index, f"a rank failed on {rules.names[rules.index]}")
-    if facts.terminated:
-        return Halt(number, LEAVING, rules.index, f"{rules.names[rules.index]} is going down")
-    if state.quorum_heard < now and now - state.changed > rules.lease:
-        said = f"{rules.names[rules.index]} does not hear most of the others any more"
-        return Halt(number, ISOLATED, rules.index, said)
-    return _lost_member(state, rules, now) or _hang(state, rules, facts, now)
-
-
-def _lost_member(state: State, rules: Rules, now: float) -> Halt | None:
-    near = linked(state.peers, rules.index, now, rules.lost_after)
-    for index, incarnation in state.committed.members:
-        peer = state.peers.get(index)
-        number, name = state.committed.number, rules.names[index]
-        if index == rules.index or (peer is not None and peer.message.report.phase == DONE):
-            continue
-        if peer is not None and peer.message.incarnation > incarnation:
-            return Halt(number, NODE_LOST, index, f"the supervisor of {name} was started again")
-        if index not in near and now - state.changed > rules.lost_after:
-            return Halt(number, NODE_LOST, index, f"{name} was not heard for {rules.lost_after:.0f} s")
-    return None
-
-
-def _hang(state: State, rules: Rules, facts: Facts, now: float) -> Halt | None:
-    if leader(state, rules, now) != rules.index:
-        return None
-    own = message_of(replace(state, report=_report(state, rules, facts)), rules, 0, ())
-    return hang(state, rules, standing(state, rules, own, now), now)
+    halt = halt_of(state, rules, facts, view, now)
+    if halt is not None:
+        return replace(state, halt=halt, halted=now)
+    return replace(state, slow=slow_nodes(state, rules, view, now), standing_by=standing_by(state, rules, view, now))
 
 
 def _report(state: State, rules: Rules, facts: Facts) -> Report:
@@ -245,5 +211,5 @@ def _order(state: State, rules: Rules, facts: Facts) -> Order:
 def _grace(state: State, rules: Rules) -> float:
     if state.halt is not None and state.halt.cause == ISOLATED:
         return ISOLATED_GRACE_S
-    planned = state.stop or (state.halt is not None and state.halt.cause == LEAVING)
+    planned = state.stop or (state.halt is not None and state.halt.cause in (LEAVING, GROWING))
     return rules.stop_grace if planned else rules.failure_grace

@@ -16,6 +16,7 @@ from .supervisor_view import linked
 RAN = "run"
 SPARE = "spare"
 SHRUNK = "shrunk"
+GROWN = "grown"
 STRAGGLER = "straggler"
 NODE_LOST = "node_lost"
 NODE_BACK = "node_back"
@@ -135,8 +136,11 @@ def _generations(before: Generation, current: Generation, rules: Rules) -> list[
         if old is not None and new is not None and old[0] != new[0]:
             text = f"{rules.names[new[0]]} takes the place of {rules.names[old[0]]}."
             events.append(Event(SPARE, number, rules.names[new[0]], text))
+    count = f"{len(names)} of {len(current.places)} nodes"
     if len(current.members) < len(before.members):
-        events.append(Event(SHRUNK, number, None, f"The job goes on with {len(names)} of {len(current.places)} nodes."))
+        events.append(Event(SHRUNK, number, None, f"The job goes on with {count}."))
+    if len(current.members) > len(before.members):
+        events.append(Event(GROWN, number, None, f"The job has grown to {count}."))
     return events
 
 

@@ -90,7 +90,8 @@ def _supervision(data: Mapping[str, object]) -> Supervision:
 
 def _rules(data: Mapping[str, object], hosts: tuple[str, ...], spares: tuple[str, ...]) -> Rules:
     seconds = ("lost_after", "join_timeout", "hang_timeout", "start_timeout", "stop_grace", "failure_grace")
-    given = {name: float(str(data[name])) for name in (*seconds, "straggler_ratio") if data.get(name) is not None}
+    numbers = (*seconds, "grow_after", "straggler_ratio")
+    given = {name: float(str(data[name])) for name in numbers if data.get(name) is not None}
     names = (*hosts, *spares)
     return Rules(
         names=names,

@@ -32,8 +32,11 @@ Place = Optional[Member]
 class Generation:
     """``places`` are as many as the job's hosts; an empty one is that of a node which is left out.
 
-    ``restarts``: how many runs came before this one. ``left_out``: nodes that were too slow, by index. ``reason`` is a
-    sentence; ``outcome`` and ``failure`` (:meth:`job_failure.RankFailure.as_dict`, with ``host``) are those of an end.
+    ``restarts``: how many of those before it count against max_restarts. ``left_out``: nodes that were too slow, or
+    failed before a step, by index. ``step``: the furthest that any generation before it got; None: none made a step.
+    ``grown``: the nodes for which ranks were ended so that the job could grow, by index, each as often as that was
+    done. ``reason`` is a sentence; ``outcome`` and ``failure`` (:meth:`job_failure.RankFailure.as_dict`, with ``host``)
+    are those of an end.
     """
 
     number: int
@@ -41,6 +44,8 @@ class Generation:
     places: tuple[Place, ...]
     restarts: int = 0
     left_out: tuple[int, ...] = ()
+    step: int | None = None
+    grown: tuple[int, ...] = ()
     reason: str = ""
     outcome: str = ""
     failure: Mapping[str, object] | None = None
@@ -77,6 +82,8 @@ def as_plain(generation: Generation) -> list[object]:
         [list(place) if place else 0 for place in generation.places],
         generation.restarts,
         list(generation.left_out),
+        generation.step,
+        list(generation.grown),
         generation.reason,
         generation.outcome,
         generation.failure,
@@ -85,8 +92,10 @@ def as_plain(generation: Generation) -> list[object]:
 
 def from_plain(data: list[object]) -> Generation:
     """The reverse of :func:`as_plain`; raises ValueError, TypeError or KeyError for other data."""
-    number, kind, places, restarts, left_out, reason, outcome, failure = data
-    if not isinstance(places, list) or not isinstance(left_out, list) or kind not in (WAIT, RUN, END):
+    number, kind, places, restarts, left_out, step, grown, reason, outcome, failure = data
+    if not isinstance(places, list) or not isinstance(left_out, list) or not isinstance(grown, list):
+        raise ValueError("no generation")
+    if kind not in (WAIT, RUN, END):
         raise ValueError("no generation")
     return Generation(
         number=int(str(number)),
@@ -94,6 +103,8 @@ def from_plain(data: list[object]) -> Generation:
         places=tuple((int(place[0]), int(place[1])) if place else None for place in places),
         restarts=int(str(restarts)),
         left_out=tuple(map(int, left_out)),
+        step=None if step is None else int(str(step)),
+        grown=tuple(map(int, grown)),
         reason=str(reason),
         outcome=str(outcome),
         failure=failure if isinstance(failure, dict) else None,

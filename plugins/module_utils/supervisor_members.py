@@ -63,21 +63,20 @@ def _unsettled(message: Message, current: Generation) -> bool:
 
 def fit_nodes(state: State, rules: Rules, view: Standing) -> tuple[int, ...]:
     """The nodes that could take part, in the order in which they are taken: members, then hosts and spares."""
-    able = [
-        index
-        for index, message in sorted(view.messages.items())
-        if message.report.fit
-        and not message.report.stuck
-        and not message.report.leaving
-        and message.committed.number == state.committed.number
-        and message.report.phase not in (RUNNING, ENDING)
-    ]
+    able = [index for index, message in sorted(view.messages.items()) if could_take_part(message, state.committed)]
     members = [index for index in state.committed.indexes if index in able]
     # Who leads comes first: it is linked with all of them.
     order = [rules.index, *members, *able]
     return all_linked(
         state.peers, rules.index, [index for index in dict.fromkeys(order) if index in able], rules.lost_after
     )
+
+
+def could_take_part(message: Message, current: Generation) -> bool:
+    """Whether a node that is heard has nothing that keeps it from the next generation."""
+    report = message.report
+    well = bool(report.fit) and not report.stuck and not report.leaving
+    return well and message.committed.number == current.number and report.phase not in (RUNNING, ENDING)
 
 
 def places_for(state: State, able: Sequence[int], view: Standing, left_out: Sequence[int]) -> tuple[Place, ...]:
@@ -109,6 +108,13 @@ def all_done(state: State, rules: Rules, own: Message) -> bool:
         if message.committed.number != state.committed.number or message.report.phase != DONE:
             return False
     return True
+
+
+def all_run(current: Generation, view: Standing) -> bool:
+    """Whether the ranks of every member are heard to run."""
+    return current.kind == RUN and all(
+        index in view.messages and view.messages[index].report.phase == RUNNING for index in current.indexes
+    )
 
 
 def is_member(state: State, rules: Rules) -> bool:

@@ -32,6 +32,7 @@ ISOLATED = "isolated"
 HANG = "hang"
 STOP = "stop"
 LEAVING = "leaving"
+GROWING = "growing"
 
 DIGEST_BYTES = 32
 # What a datagram can carry, less its headers.

@@ -7,9 +7,8 @@ from __future__ import annotations
 from statistics import median
 from typing import Mapping
 
-from .supervisor_generation import RUN
-from .supervisor_members import Standing
-from .supervisor_messages import HANG, RUNNING, Halt
+from .supervisor_members import Standing, all_run
+from .supervisor_messages import HANG, Halt
 from .supervisor_state import Rules, State
 
 # A median needs somebody to compare with.
@@ -21,9 +20,7 @@ SLOW_FOR_S = 30.0
 def hang(state: State, rules: Rules, view: Standing, now: float) -> Halt | None:
     """The halt of ranks of which none has made a step for too long."""
     members = state.committed.members
-    if not rules.hang_timeout or state.committed.kind != RUN or len(members) > len(view.messages):
-        return None
-    if any(index not in view.messages or view.messages[index].report.phase != RUNNING for index, _one in members):
+    if not rules.hang_timeout or not all_run(state.committed, view):
         return None
     ages = [view.messages[index].report.step_age for index, _one in members]
     known = [age for age in ages if age is not None]

@@ -32,6 +32,7 @@ class Rules:
     failure_grace: float = 5.0
     straggler_ratio: float = 0.0
     exclude_stragglers: bool = False
+    grow_after: float = 60.0
 
     @property
     def tell_every(self) -> float:
@@ -72,9 +73,10 @@ class Facts:
 class State:
     """``changed``: when the current generation was learned of. ``quorum_heard``: when this node last had word with one.
 
-    ``halt`` is that of the current generation; ``progressed``: a step of it was seen. ``waiting``: since when there is
-    nobody to go on with. ``slow``: by index, since when a node has been slower than the others. ``lost``, ``told``
-    are what was told already. ``exit`` is the outcome with which this supervisor may end.
+    ``halt`` is that of the current generation; ``step``: the furthest of it that was seen. ``waiting``: since when
+    there is nobody to go on with. By index, since when a node has been slower than the others (``slow``), or could have
+    taken part though it does not (``standing_by``). ``lost``, ``told`` are what was told already. ``exit`` is the
+    outcome with which this supervisor may end.
     """
 
     incarnation: int
@@ -92,13 +94,19 @@ class State:
     halted: float = 0.0
     stop: bool = False
     stopped: float = 0.0
-    progressed: bool = False
+    step: int | None = None
     waiting: float | None = None
     slow: Mapping[int, float] = field(default_factory=dict)
+    standing_by: Mapping[int, float] = field(default_factory=dict)
     lost: frozenset[int] = frozenset()
     told: frozenset[str] = frozenset()
     exit: str | None = None
     exit_reason: str = ""
+
+    @property
+    def is_further(self) -> bool:
+        """Whether the current generation has made a step that none before it had made."""
+        return self.step is not None and (self.committed.step is None or self.step > self.committed.step)
 
 
 @dataclass(frozen=True)

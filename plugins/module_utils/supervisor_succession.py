@@ -10,17 +10,24 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Mapping, Sequence
 
-from .job_failure import failure_sentence, first_failure_of
+from .supervisor_cause import (
+    cannot_begin,
+    cause_may_show,
+    counts,
+    first_failure,
+    is_final,
+    unfit_members,
+    went_silent_before,
+    why_it_ended,
+)
 from .supervisor_generation import END, FAILED, RUN, STOPPED, SUCCEEDED, WAIT, Generation, Place
 from .supervisor_members import Standing, all_done, fit_nodes, places_for, standing
-from .supervisor_messages import HANG, ISOLATED, LEAVING, NODE_LOST, RANK_FAILED, Message
+from .supervisor_messages import GROWING, Message
 from .supervisor_pace import stragglers
 from .supervisor_state import Rules, State
 
-# A host that has not shown up at the start is waited for so many times lost_after before a spare takes its place.
+# While nobody new shows up at the start, a host is waited for so many times lost_after before a spare takes its place.
 START_PATIENCE = 4
-# Causes that are not the program's: going on is worth it though no step was made.
-NOT_THE_PROGRAM = (NODE_LOST, ISOLATED, HANG, LEAVING)
 
 
 def successor(state: State, rules: Rules, own: Message, now: float) -> Generation | None:
@@ -39,35 +46,34 @@ def successor(state: State, rules: Rules, own: Message, now: float) -> Generatio
         return _first_run(state, rules, view, now)
     if view.unknown:
         return None
+    return _after_halt(state, rules, view, now)
+
+
+def _after_halt(state: State, rules: Rules, view: Standing, now: float) -> Generation | None:
+    """Of ranks that were ended, or ended by themselves, and are all gone."""
+    current = state.committed
     failure = first_failure(view, rules, now)
-    if _cause_may_show(state, rules, view, failure, now):
+    if cause_may_show(state, rules, view, failure, now):
         return None
-    why = _why(state, rules, view, failure)
-    if _is_final(state, view, failure):
+    if went_silent_before(state, rules, view, failure, now):
+        failure = None
+    why = why_it_ended(state, rules, view, failure)
+    if is_final(state, view):
         return _end(current, FAILED, why, failure)
-    if current.restarts >= rules.max_restarts:
+    if current.restarts >= rules.max_restarts and counts(state, view, failure):
         return _end(current, FAILED, f"{why}; max_restarts allows {_times(rules.max_restarts)}", failure)
     return _next_run(state, rules, view, why, failure, now)
-
-
-def _cause_may_show(
-    state: State, rules: Rules, view: Standing, failure: Mapping[str, object] | None, now: float
-) -> bool:
-    """Whether ranks have only lost each other so far: the link or node that is to blame is not missed at once."""
-    cause_is_known = view.missing or (failure is not None and failure.get("echo") == 0)
-    failed = state.halt is not None and state.halt.cause == RANK_FAILED
-    return failed and not cause_is_known and now - state.halted <= rules.lost_after
 
 
 def _first_run(state: State, rules: Rules, view: Standing, now: float) -> Generation | None:
     """All hosts, or what can be had once they have had their time."""
     if any(index in view.messages for index in view.unknown):
         return None
-    refused = _unfit_members(state, view)
+    refused = unfit_members(state, view)
     absent = [index for index in state.committed.indexes if index not in view.messages]
     able = fit_nodes(state, rules, view)
     places = places_for(state, able, view, ())
-    if now - state.started < _patience(rules, view, places, able, absent):
+    if now < _begins(state, rules, view, places, able, absent):
         return None
     reason = _of_absent(rules, view, refused, absent)
     if not _enough(places, rules):
@@ -75,23 +81,25 @@ def _first_run(state: State, rules: Rules, view: Standing, now: float) -> Genera
     return replace(state.committed, number=1, kind=RUN, places=places, reason=reason or "the job was started")
 
 
-def _patience(
-    rules: Rules, view: Standing, places: Sequence[Place], able: Sequence[int], absent: Sequence[int]
+def _begins(
+    state: State, rules: Rules, view: Standing, places: Sequence[Place], able: Sequence[int], absent: Sequence[int]
 ) -> float:
-    """Seconds from the start until the first run does with these places."""
+    """When the first run does with these places. A launch reaches many nodes one after another."""
     settled = {*able, *(index for index, message in view.messages.items() if message.report.fit is False)}
     nobody_else_can_come = len(settled) == len(rules.names)
     if nobody_else_can_come or (None not in places and settled.issuperset(range(rules.hosts))):
-        return 0.0
+        return state.started
+    latest = state.started + rules.join_timeout
     complete = None not in places or (not absent and _enough(places, rules))
-    return min(START_PATIENCE * rules.lost_after, rules.join_timeout) if complete else rules.join_timeout
+    newest = max([state.started, *(peer.first for peer in state.peers.values())])
+    return min(newest + START_PATIENCE * rules.lost_after, latest) if complete else latest
 
 
 def _next_run(
     state: State, rules: Rules, view: Standing, why: str, failure: Mapping[str, object] | None, now: float
 ) -> Generation | None:
     able = fit_nodes(state, rules, view)
-    left_out = _left_out(state, rules, able, view)
+    left_out = _left_out(state, rules, able, view, failure)
     places = places_for(state, able, view, left_out)
     if not _enough(places, rules):
         waited = 0.0 if state.waiting is None else now - state.waiting
@@ -99,23 +107,27 @@ def _next_run(
             return None
         return _end(state.committed, FAILED, _too_few(rules, places, why), failure)
     current = state.committed
+    grows = state.halt is not None and state.halt.cause == GROWING
     return replace(
         current,
         number=current.number + 1,
         kind=RUN,
         places=places,
-        restarts=current.restarts + 1,
+        restarts=current.restarts + int(counts(state, view, failure)),
         left_out=left_out,
+        step=state.step if state.is_further else current.step,
+        grown=(*current.grown, state.halt.index) if grows and state.halt is not None else current.grown,
         reason=why,
     )
 
 
-def _left_out(state: State, rules: Rules, able: Sequence[int], view: Standing) -> tuple[int, ...]:
-    """Nodes that are slower than the others, as far as enough are left without them."""
-    if not rules.exclude_stragglers:
-        return ()
+def _left_out(
+    state: State, rules: Rules, able: Sequence[int], view: Standing, failure: Mapping[str, object] | None
+) -> tuple[int, ...]:
+    """Nodes that are slower than the others or cannot begin, as far as enough are left without them."""
+    slow = stragglers(state, state.halted) if rules.exclude_stragglers else ()
     kept: tuple[int, ...] = ()
-    for index in (*state.committed.left_out, *stragglers(state, state.halted)):
+    for index in (*state.committed.left_out, *slow, *cannot_begin(state, rules, failure)):
         tried = (*kept, index)
         if index not in kept and _enough(places_for(state, able, view, tried), rules):
             kept = tried
@@ -124,46 +136,6 @@ def _left_out(state: State, rules: Rules, able: Sequence[int], view: Standing) -
 
 def _enough(places: Sequence[Place], rules: Rules) -> bool:
     return sum(place is not None for place in places) >= rules.min_nodes
-
-
-def first_failure(view: Standing, rules: Rules, now: float) -> dict[str, object] | None:
-    """What failed first among the nodes that are heard, with its ``host``; ages are compared, never clocks."""
-    told = {
-        rules.names[index]: {**message.report.failure, "time": now - message.report.failure_age}
-        for index, message in view.messages.items()
-        if message.report.failure is not None
-    }
-    found = first_failure_of(told)
-    if found is None:
-        return None
-    original = view.messages[rules.names.index(found[0])].report.failure or {}
-    return {**original, "host": found[0]}
-
-
-def _is_final(state: State, view: Standing, failure: Mapping[str, object] | None) -> bool:
-    """Whether another try would end the same way: the program failed by itself before its first step."""
-    if state.progressed or view.missing or state.halt is None or _unfit_members(state, view):
-        return False
-    by_itself = failure is not None and failure.get("echo") == 0
-    return state.halt.cause == RANK_FAILED or (by_itself and state.halt.cause not in NOT_THE_PROGRAM)
-
-
-def _why(state: State, rules: Rules, view: Standing, failure: Mapping[str, object] | None) -> str:
-    """One sentence, without its full stop: the nearest to a cause that is known."""
-    names = [rules.names[index] for index in view.missing]
-    if names and (failure is None or failure.get("echo")):
-        return f"{' and '.join(names)} {'were' if len(names) > 1 else 'was'} lost"
-    refused = [f"{rules.names[index]}: {view.messages[index].report.unfit}" for index in _unfit_members(state, view)]
-    if (state.halt is not None and state.halt.cause in (HANG, LEAVING)) or failure is None:
-        said = state.halt.text if state.halt else ""
-        return "; ".join([said or "the ranks were ended", *refused])
-    return failure_sentence(str(failure["host"]), failure).splitlines()[0]
-
-
-def _unfit_members(state: State, view: Standing) -> list[int]:
-    reports = {index: message.report for index, message in view.messages.items()}
-    members = [index for index in state.committed.indexes if index in reports]
-    return [index for index in members if reports[index].fit is False or reports[index].stuck]
 
 
 def _of_absent(rules: Rules, view: Standing, refused: Sequence[int], absent: Sequence[int]) -> str:

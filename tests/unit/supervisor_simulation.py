@@ -58,7 +58,10 @@ class Node:
 
 
 class Simulation:
-    """``finish_after``: steps after which ranks end well; ``deaf``: share of trees that take all of their grace."""
+    """``finish_after``: step after which ranks end well; ``deaf``: share of trees that take all of their grace.
+
+    Ranks begin where the last checkpoint is (``saved``), of which there is one every fifth step and at a planned end.
+    """
 
     def __init__(self, hosts=4, spares=1, *, seed=0, loss=0.0, delay=0.05, finish_after=None, deaf=0.3, **rules):
         names = tuple(f"n{number}" for number in range(hosts + spares))
@@ -77,6 +80,7 @@ class Simulation:
         self.chain: dict[int, object] = {}
         self.overlap = 0.0
         self.started: dict[int, float] = {}
+        self.saved = 0
         self.busy: dict[int, float] = {}
         self.stuck_step = None
         for index in self.rules:
@@ -152,6 +156,8 @@ class Simulation:
         if order.end and node.tree and node.tree.alive and node.tree.ends is None:
             takes = order.grace if self.random.random() < self.deaf else self.random.uniform(0, min(1, order.grace))
             node.tree.ends = self.now + takes
+            if order.grace == rules.stop_grace and node.tree.died is None:
+                self.saved = max(self.saved, node.tree.step or 0)
         if order.run is not None:
             assert node.tree is None or not node.tree.alive
             node.tree = Tree(order.run.number, order.run.members, stepped=self.now)
@@ -177,7 +183,8 @@ class Simulation:
         whole = all(self.runs(member, tree.generation) for member, _one in tree.members) and not self.torn(tree)
         if whole and (self.stuck_step is None or (tree.step or 0) < self.stuck_step):
             if self.now - tree.stepped >= 0.5:
-                tree.step, tree.stepped = (tree.step or 0) + 1, self.now
+                tree.step, tree.stepped = (self.saved if tree.step is None else tree.step) + 1, self.now
+                self.saved = tree.step if tree.step % 5 == 0 else self.saved
             if self.finish_after is not None and (tree.step or 0) >= self.finish_after and tree.ends is None:
                 tree.alive, tree.succeeded = False, True
         elif not whole and self.now - self.started[tree.generation] > 5 and tree.ends is None:
@@ -260,8 +267,12 @@ class Simulation:
         if len(set(alive.values())) > 1:
             self.overlap += LOOK_S
         runs = [self.chain[number] for number in sorted(self.chain) if self.chain[number].kind == RUN]
-        assert len(runs) <= 1 + rules.max_restarts
         for before, after in zip(runs, runs[1:]):
+            if after.restarts == before.restarts:
+                assert after.step is not None and after.step > (before.step or 0), "a free restart without progress"
+            for index in set(after.grown[len(before.grown) :]):
+                lasted = self.started.get(after.number, self.now) - self.started[before.number]
+                assert lasted >= rules.grow_after * 2 ** before.grown.count(index), "a node is taken in too soon"
             kept = [index for index in before.indexes if index in after.indexes]
             assert [index for index in after.indexes if index in kept] == kept, "ranks changed their order"
 
