@@ -76,6 +76,7 @@ def supervision_text(job: Job, paths: JobPaths, kernel_root: str) -> str:
         "failure_grace": options.failure_grace,
         "straggler_ratio": options.straggler_ratio,
         "exclude_stragglers": options.exclude_stragglers,
+        "grow_after": options.grow_after,
         "device": job.device,
         "kernel_root": kernel_root,
         "venv": job.venv,

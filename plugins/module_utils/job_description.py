@@ -85,6 +85,7 @@ class SupervisionOptions:
     failure_grace: int = 5
     straggler_ratio: float = 1.3
     exclude_stragglers: bool = False
+    grow_after: int = 60
 
 
 def options_from(kind: type[Options], given: Mapping[str, Any] | None) -> Options:

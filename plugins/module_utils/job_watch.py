@@ -14,7 +14,7 @@ from .job_status import WAITING, Status
 # What a node is to a supervised job that has no ranks of it.
 SPARE, LOST = "spare", "lost"
 # Events that are worth a line at the end; that ranks began is seen from the rest.
-TOLD = ("rank_failed", "node_lost", "node_back", "hang", "straggler", "unfit", "spare", "shrunk")
+TOLD = ("rank_failed", "node_lost", "node_back", "hang", "straggler", "unfit", "spare", "shrunk", "grown")
 MOST_TOLD = 12
 
 

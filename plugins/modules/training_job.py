@@ -177,7 +177,10 @@ options:
         type: int
         default: 0
       max_restarts:
-        description: How often the ranks are started again at most. Ranks that fail before their first step are not.
+        description:
+          - How often the ranks are started again at most, after a failure, a hang, or a run that got no further than
+            the ones before it. Nodes that are lost, go down or come back while the job gets further do not count.
+          - Ranks that fail before the job's first step are not started again.
         type: int
         default: 3
       lost_after:
@@ -208,6 +211,13 @@ options:
         description: Leave such a node out at the next restart, where a spare or O(supervision.min_nodes) allows it.
         type: bool
         default: false
+      grow_after:
+        description:
+          - A job that goes on with fewer nodes than O(hosts) has ends its ranks as for a stop, so that they write a
+            checkpoint, and begins again with a node that has stood by for so long; 0 waits for the next restart.
+          - For a node that is lost again the time doubles, each time anew.
+        type: int
+        default: 60
   key:
     description:
       - Secret of a run that another node has begun, which this one joins; C(key) in C(supervision.json) there.

@@ -179,7 +179,7 @@ supervision:
       description: The first of them, which has rank 0.
       type: str
     restarts:
-      description: How many of the allowed restarts were made.
+      description: How many restarts count against the allowed ones.
       type: int
     alive:
       description: The nodes that are heard.
@@ -207,7 +207,8 @@ events:
       description: When, in seconds since 1970.
       type: float
     kind:
-      description: Such as V(run), V(rank_failed), V(node_lost), V(node_back), V(hang), V(straggler) or V(spare).
+      description: Such as V(run), V(rank_failed), V(node_lost), V(node_back), V(hang), V(straggler), V(spare), V(shrunk)
+        or V(grown).
       type: str
     generation:
       description: In which generation.

@@ -16,7 +16,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils.job_secrets import HI
 from ansible_collections.gaudi3.scale.plugins.module_utils.supervisor_files import read_supervision
 
 PATHS = JobPaths("demo")
-OPTIONS = SupervisionOptions(spares=("n4",), addresses=("10.0.0.1", "", "10.0.0.3", "10.0.0.4"))
+OPTIONS = SupervisionOptions(spares=("n4",), addresses=("10.0.0.1", "", "10.0.0.3", "10.0.0.4"), grow_after=90)
 JOB = Job(
     name="demo",
     hosts=("n1", "n2", "n3"),
@@ -45,6 +45,7 @@ def test_the_supervisor_reads_what_it_is_told(tmp_path):
     assert (told.control_port, told.rendezvous_port, told.key) == (29501, 29500, b"\xab" * 32)
     assert (told.rules.names, told.rules.hosts, told.rules.index) == (("n1", "n2", "n3", "n4"), 3, 1)
     assert (told.rules.min_nodes, told.rules.stop_grace, told.kernel_root) == (3, 60.0, "/kernel")
+    assert told.rules.grow_after == 90.0
     words = dict(zip(told.argv[1::2], told.argv[2::2]))
     assert (words["--nnodes"], words["--node-rank"], words["--master-addr"]) == (
         "@NNODES@",
@@ -87,6 +88,7 @@ def test_ranks_are_told_where_to_say_how_far_they_are():
         (supervised(addresses=("10.0.0.1",)), "supervision.addresses has 1 address(es) for 4 node(s)"),
         (supervised(control_port=29500), "supervision.control_port is 29500; give a port"),
         (supervised(max_restarts=-1), "supervision.max_restarts is -1; give 0 or more"),
+        (supervised(grow_after=-1), "supervision.grow_after is -1; give 0 or more"),
         (supervised(lost_after=0), "supervision.lost_after is 0; give at least 1 second"),
         (supervised(straggler_ratio=0.9), "supervision.straggler_ratio is 0.9"),
         (supervised(hang_timeout=0, start_timeout=60), "hang_timeout is 0, which looks for no hang"),

@@ -164,10 +164,11 @@ def test_nothing_is_said_of_nodes_where_no_supervisor_has_told_anything():
 
 
 def test_the_story_has_a_line_an_event_and_the_nodes_that_were_left_out():
-    events = [event("Generation 1 runs."), event("rank 1 failed\nwith lines", "rank_failed")]
+    events = [event("Generation 1 runs."), event("rank 1 failed\nwith lines", "rank_failed"), event("3 of 3", "grown")]
     assert job_story({"events": events}, {"n4": "it does not answer"}) == [
         "started without n4: it does not answer",
         "rank 1 failed",
+        "3 of 3",
     ]
     many = {"events": [event(f"lost {number}", "node_lost") for number in range(20)], "log_directory": "/log"}
     assert job_story(many, {})[:2] == [f"{20 - MOST_TOLD} earlier events are in /log/events.jsonl", "lost 8"]
