@@ -31,6 +31,7 @@ ENTRY = re.compile(
 )
 # What torch puts before each line of a traceback once the ranks have joined.
 PREFIX = re.compile(r"^\[rank\d+\]: ")
+EXCEPTION = re.compile(r"(?:[A-Za-z_]\w*\.)*([A-Z]\w*)(?:: (.*))?", re.DOTALL)
 # How a collective ends when another rank went away: the echo of an error whose cause is elsewhere.
 LOST_PEER = (
     "connection closed by peer",
@@ -44,7 +45,10 @@ LOST_PEER = (
 # What libstdc++ prints where a backend's threads abort the process while Python ends it: a rank that raised then has
 # SIGABRT's exit status (seen with gloo of torch 2.13).
 ABORTED_AT_EXIT = "terminate called without an active exception"
+# What begins a traceback. Its last line has the exception; those between are indented.
+TRACEBACK = "Traceback (most recent call last):"
 SIGTERM = -15
+ENDED_BY_AGENT = 2
 NO_MEMORY = "the kernel ended a process since the node has no memory left"
 AGENT = -1
 LOG_LINES = 15
@@ -70,9 +74,9 @@ class RankFailure:
 
     @property
     def echo(self) -> int:
-        """How far it is from a cause: 0 is one, 1 lost a peer, 2 was ended by its own agent."""
-        if self.exit_code == SIGTERM:
-            return 2
+        """How far it is from a cause: 0 is one, 1 lost a peer, ENDED_BY_AGENT."""
+        if self.exit_code == SIGTERM and not self.exception:
+            return ENDED_BY_AGENT
         text = "\n".join((self.message, *self.lines)).lower()
         return int(any(sign in text for sign in LOST_PEER))
 
@@ -125,13 +129,16 @@ def _seconds(day: str, clock: str) -> float:
 
 def rank_failure(entry: AgentEntry, error_file: str | None, stderr: str, path: str) -> RankFailure:
     """``entry`` with its reason: from the text of its error file, else from the last lines of its stderr."""
-    lines = tuple(PREFIX.sub("", line) for line in stderr.splitlines() if line.strip())[-LOG_LINES:]
+    lines = _lines(stderr)
     recorded = None if error_file is None else _recorded(error_file)
-    raised = lines[: lines.index(ABORTED_AT_EXIT)] if ABORTED_AT_EXIT in lines else ()
-    text = recorded or (raised or lines or ("",))[-1].strip()
-    exception, message = _split(text)
-    if entry.exit_code < 0 and recorded is None and not raised:
-        exception, message = "", f"killed by {_signal_name(-entry.exit_code)}"
+    raised = uncaught(stderr)
+    exception, message = _split(recorded or raised or (lines or [""])[-1].strip())
+    if entry.exit_code < 0 and recorded is None:
+        killed = f"killed by {_signal_name(-entry.exit_code)}"
+        if not raised:
+            exception, message = "", killed
+        elif ABORTED_AT_EXIT not in lines:
+            message = f"{message}; then {killed}"
     return RankFailure(
         rank=entry.rank,
         local_rank=entry.local_rank,
@@ -139,9 +146,25 @@ def rank_failure(entry: AgentEntry, error_file: str | None, stderr: str, path: s
         time=entry.time,
         exception=exception,
         message=message or f"exit status {entry.exit_code}",
-        lines=lines,
+        lines=tuple(lines[-LOG_LINES:]),
         path=path,
     )
+
+
+def uncaught(stderr: str) -> str:
+    """The exception that a rank has raised, where that is the last that it said; empty where it is not.
+
+    Such a rank is about to end, and that can take a while: others may lose it, and end it, before its agent sees it.
+    """
+    lines = _lines(stderr)
+    if ABORTED_AT_EXIT in lines:
+        return "".join(lines[: lines.index(ABORTED_AT_EXIT)][-1:]).strip()
+    unindented = [line for line in lines if not line.startswith(" ")]
+    return unindented[-1] if unindented[-2:-1] == [TRACEBACK] and lines[-1] == unindented[-1] else ""
+
+
+def _lines(stderr: str) -> list[str]:
+    return [PREFIX.sub("", line) for line in stderr.splitlines() if line.strip()]
 
 
 def agent_failure(exit_code: int, time: float, agent_log: str, path: str) -> RankFailure:
@@ -174,8 +197,8 @@ def _recorded(error_file: str) -> str | None:
 
 def _split(text: str) -> tuple[str, str]:
     """``ValueError: x`` is the exception ValueError with the message x; other text is a message."""
-    match = re.match(r"(?:[A-Za-z_]\w*\.)*([A-Z]\w*): (.*)", text, re.DOTALL)
-    return (match[1], match[2]) if match else ("", text)
+    match = EXCEPTION.fullmatch(text)
+    return (match[1], match[2]) if match and match[2] is not None else ("", text)
 
 
 def first_failure(failures: Iterable[RankFailure]) -> RankFailure | None:

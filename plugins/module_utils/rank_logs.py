@@ -7,8 +7,9 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
+from typing import Container
 
-from .job_failure import RankFailure, agent_entries, first_failure, noticed_entry, rank_failure
+from .job_failure import RankFailure, agent_entries, first_failure, noticed_entry, rank_failure, uncaught
 
 TAIL_BYTES = 1 << 16
 
@@ -28,6 +29,12 @@ def attempt_directory(ranks_directory: str) -> str | None:
     """Where the ranks log that were started last: torchrun adds a random part to the directory it is given."""
     found = Path(ranks_directory).glob("*/attempt_*")
     return max(map(str, found), key=os.path.getmtime, default=None)
+
+
+def ranks_that_end(attempt: str, alive: Container[int]) -> bool:
+    """Whether a rank of ``attempt`` has gone, or raised an exception, that its agent may not have seen yet."""
+    started = [int(place.parent.name) for place in Path(attempt).glob("[0-9]*/stderr.log")]
+    return any(local not in alive or uncaught(tail(f"{attempt}/{local}/stderr.log") or "") for local in started)
 
 
 def torchrun_failures(agent_log: str, attempt: str, first_rank: int = 0) -> list[RankFailure]:

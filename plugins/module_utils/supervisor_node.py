@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Mapping
 
 from .commands import Run
-from .job_failure import NO_MEMORY, RankFailure, agent_failure
+from .job_failure import ENDED_BY_AGENT, NO_MEMORY, RankFailure, agent_failure
 from .job_network import port_is_free
 from .job_paths import JobPaths
 from .process_tree import keep_descendants, oom_kills, own_control_group
-from .rank_logs import attempt_directory, torchrun_failures
+from .rank_logs import attempt_directory, ranks_that_end, torchrun_failures
 from .supervisor_files import MASTER_ADDRESS, NNODES, NODE_RANK, Supervision
 from .supervisor_generation import Generation
 from .supervisor_health import HealthCheck, unfit_reason
@@ -43,6 +43,7 @@ class Node:
         self._refused: RankFailure | None = None
         self._failure: RankFailure | None = None
         self._refused_since: float | None = None
+        self._attempt_before: str | None = None
         self._progress = Progress()
         self._stepped: float | None = None
         self._health: HealthCheck | None = None
@@ -89,7 +90,17 @@ class Node:
             generation = self._generation
             if order.stacks and generation is not None and not self._stacks_written(self._ranks, generation):
                 return
-            self._ranks.end(order.grace, now)
+            self._ranks.end(order.grace, now, suspected=not self._ranks.is_ending and self._seems_to_fail())
+
+    def _seems_to_fail(self) -> bool:
+        """Whether a rank here ends by itself just now. Word of a rank that has lost it may come before its agent's."""
+        attempt = self._attempt()
+        return attempt is not None and self._ranks is not None and ranks_that_end(attempt, self._ranks.below_agent())
+
+    def _attempt(self) -> str | None:
+        """Where the ranks of this generation log; None where their agent has not got so far."""
+        attempt = attempt_directory(self._given.ranks_directory)
+        return None if attempt == self._attempt_before else attempt
 
     def abandon(self, now: float) -> None:
         """End everything at once."""
@@ -109,6 +120,7 @@ class Node:
                 )
             return
         self._refused_since = None
+        self._attempt_before = attempt_directory(given.ranks_directory)
         clear_progress(given.progress_directory)
         self._progress, self._stepped, self._stacks = Progress(), None, None
         self._refused = self._failure = None
@@ -131,8 +143,11 @@ class Node:
         if ranks.died is None or self._generation is None:
             return
         given = self._given
-        attempt = attempt_directory(given.ranks_directory) or given.ranks_directory
+        attempt = self._attempt() or given.ranks_directory
         failures = torchrun_failures(ranks.text, attempt, self._first_rank(self._generation))
+        if ranks.suspected and (not failures or failures[0].echo == ENDED_BY_AGENT):
+            # It had ended well, or it was the one that was told to.
+            return
         agent = agent_failure(ranks.exit_code or 1, time.time(), ranks.text, f"{given.log_directory}/agent.log")
         failure = failures[0] if failures else agent
         if oom_kills(self._control_group) > self._oom_kills:
@@ -173,7 +188,7 @@ class Node:
 
     def _write_stacks(self, ranks: Ranks, first_rank: int) -> None:
         given = self._given
-        attempt = attempt_directory(given.ranks_directory) or given.ranks_directory
+        attempt = self._attempt() or given.ranks_directory
         found = ranks_of(os.getpid())
         stderr = {local: f"{attempt}/{local}/stderr.log" for local in found}
         directory = f"{given.log_directory}/stacks/generation-{ranks.generation}"

@@ -42,6 +42,7 @@ class Ranks:
     """The processes of one generation. ``look`` has to be called several times a second.
 
     ``died`` is when a rank, or the agent, was first seen not to have ended well by itself; None while that is not so.
+    ``suspected``: that is only likely, since they were told to end before the agent had said anything.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class Ranks:
         self.started = now
         self.output = b""
         self.died: float | None = None
+        self.suspected = False
         self.stuck = False
         self.alive = True
         self.exit_code: int | None = None
@@ -82,6 +84,15 @@ class Ranks:
         """The last of what the agent said."""
         return self.output.decode(errors="replace")
 
+    @property
+    def is_ending(self) -> bool:
+        """Whether they were told to end."""
+        return self._ending is not None
+
+    def below_agent(self) -> dict[int, int]:
+        """Process by local rank. What a rank leaves behind has its variables, but is not below the agent any more."""
+        return ranks_of(self._agent.pid)
+
     def look(self, now: float) -> None:
         """See what has happened since."""
         if not self.alive:
@@ -103,10 +114,15 @@ class Ranks:
             self._pipe.close()
             self.alive = self.stuck = False
 
-    def end(self, grace: float, now: float) -> None:
-        """SIGTERM to the ranks at once, SIGKILL to everything after ``grace`` seconds; sooner when no rank is left."""
+    def end(self, grace: float, now: float, suspected: bool = False) -> None:
+        """SIGTERM to the ranks at once, SIGKILL to everything after ``grace`` seconds; sooner when no rank is left.
+
+        ``suspected``: one of them seems to have failed by itself, and the agent is to say what it knows of that.
+        """
         if not self.alive:
             return
+        if suspected and self.died is None and self._ending is None:
+            self.died, self.suspected = now, True
         if self._ending is None:
             self._ending = now + grace
             # Not to the agent: it would give its ranks 30 s, whatever was agreed upon. What a rank leaves behind looks

@@ -207,8 +207,8 @@ events:
       description: When, in seconds since 1970.
       type: float
     kind:
-      description: Such as V(run), V(rank_failed), V(node_lost), V(node_back), V(hang), V(straggler), V(spare), V(shrunk)
-        or V(grown).
+      description: Such as V(run), V(rank_failed), V(node_lost), V(node_back), V(hang), V(straggler), V(spare),
+        V(shrunk) or V(grown).
       type: str
     generation:
       description: In which generation.

@@ -15,7 +15,8 @@ import sys
 import time
 from pathlib import Path
 
-from ansible_collections.gaudi3.scale.plugins.module_utils.process_tree import descendants, environment_of
+from ansible_collections.gaudi3.scale.plugins.module_utils.process_tree import descendants, environment_of, parents
+from ansible_collections.gaudi3.scale.plugins.module_utils.rank_logs import attempt_directory
 from ansible_collections.gaudi3.scale.plugins.module_utils.supervisor_archive import build
 
 HERE = Path(__file__).parent
@@ -155,6 +156,13 @@ class Cluster:
                 if "RANK" in told and "RANK" not in environment_of(tree[pid]):
                     found[int(told["RANK"])] = pid
         return found
+
+    def parent(self, pid):
+        return parents()[pid]
+
+    def stderr(self, name, local):
+        """What this rank's log of the last run has."""
+        return Path(f"{attempt_directory(str(self.place(name) / 'ranks'))}/{local}/stderr.log").read_text()
 
     def left(self):
         """Processes that the supervisors started and that are there still, without the supervisors themselves."""

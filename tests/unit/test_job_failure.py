@@ -15,6 +15,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils.job_failure import (
     first_failure_of,
     lost_node,
     rank_failure,
+    uncaught,
 )
 
 ABORTED = "terminate called without an active exception"
@@ -173,3 +174,31 @@ def test_a_node_that_went_down():
     assert failure_sentence("n1", lost_node(5.0, "/agent.log").as_dict()).startswith(
         "the agent on n1 failed first: the node went down while the job ran"
     )
+
+
+RAISED = "loss 3\nTraceback (most recent call last):\n  File x\n    y\nmodule.OddError: odd\n"
+
+
+@pytest.mark.parametrize(
+    ("stderr", "exception"),
+    [
+        (RAISED, "module.OddError: odd"),
+        (RAISED.replace("Trace", "[rank1]: Trace").replace("module.", "[rank1]: module."), "module.OddError: odd"),
+        (f"{RAISED}{UNJOINED}\n", "module.OddError: odd"),
+        # One that was caught and logged, and then the training went on.
+        (f"{RAISED}loss 2\n", ""),
+        ("loss 2\nSomeError: 1\n", ""),
+        (f"{RAISED}\nTraceback (most recent call last):\n  File x\n", ""),
+        ("", ""),
+    ],
+)
+def test_an_exception_that_ends_a_rank_is_the_last_that_it_says(stderr, exception):
+    assert uncaught(stderr) == exception
+
+
+def test_a_rank_that_raised_is_a_cause_though_its_agent_ended_it():
+    late = rank_failure(AgentEntry(1, 1, -15, 2.0, None), None, RAISED, "/log")
+    assert (late.echo, late.exception, late.message) == (0, "OddError", "odd; then killed by SIGTERM")
+    told = rank_failure(AgentEntry(0, 0, -15, 1.0, None), None, "loss 3\n", "/log")
+    assert (told.echo, told.message) == (2, "killed by SIGTERM")
+    assert first_failure([told, late]) is late

@@ -83,6 +83,27 @@ def test_a_program_that_fails_before_its_first_step_is_not_tried_again(cluster):
         assert failure["path"].endswith("/attempt_0/1/stderr.log")
 
 
+@pytest.mark.parametrize("how", ["raises", "is killed"])
+def test_the_rank_that_failed_is_named_though_others_were_first_to_say_so(cluster, how):
+    """A peer may see the end of a rank before the rank's own agent does."""
+    nodes = started(cluster(["a", "b"], failure_grace=20))
+    failed = nodes.ranks("b")[3]
+    agent = nodes.parent(failed)
+    if how == "raises":
+        nodes.wish(3, "raise late")
+        nodes.wait(lambda: "ValueError" in nodes.stderr("b", 1))
+    else:
+        os.kill(agent, signal.SIGSTOP)
+        os.kill(failed, signal.SIGKILL)
+    nodes.wish(0, "lose")
+    nodes.wait(lambda: nodes.status("b")["state"] == "stopping")
+    os.kill(agent, signal.SIGCONT)
+    nodes.wait_for_step(2)
+    told = [event["text"].splitlines()[0] for event in nodes.events("a") if event["kind"] == "rank_failed"]
+    said = "ValueError: bad thing on rank 3; then killed by SIGTERM" if how == "raises" else "killed by SIGKILL"
+    assert told == [f"rank 3 on b failed first: {said}"]
+
+
 def test_ranks_that_ignore_sigterm_are_killed(cluster):
     nodes = cluster(["a", "b"], max_restarts=0)
     for rank in range(4):

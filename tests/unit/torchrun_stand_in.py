@@ -9,6 +9,7 @@ lines of torch 2.13. A rank makes a step each tenth of a second and does what th
 
 from __future__ import annotations
 
+import atexit
 import datetime
 import faulthandler
 import json
@@ -85,7 +86,8 @@ def say(text):
 
 
 def rank(control):
-    """One of: nothing (make steps), raise, exit, hang, deaf (to SIGTERM), slow, alone (steps stay its own)."""
+    """One of: nothing (make steps), raise, raise late (and take a while to end), lose (a peer), exit, hang, no step,
+    deaf (to SIGTERM), slow."""
     faulthandler.register(signal.SIGUSR1)
     number, local = os.environ["RANK"], os.environ["LOCAL_RANK"]
     wish = Path(control, number)
@@ -100,8 +102,16 @@ def rank(control):
         wanted = wish.read_text() if wish.exists() else ""
         if "deaf" in wanted:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        if "raise" in wanted:
+        if "lose" in wanted:
             wish.unlink()
+            raise RuntimeError("Connection closed by peer [127.0.0.11]:1")
+        if "raise late" in wanted:
+            wish.unlink()
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            # As an interpreter whose backend's threads do not end.
+            atexit.register(time.sleep, 60)
+        if "raise" in wanted:
+            wish.unlink(missing_ok=True)
             raise ValueError(f"bad thing on rank {number}")
         if "exit" in wanted or Path(control, "finish").exists():
             return 0
