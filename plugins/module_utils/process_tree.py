@@ -65,6 +65,11 @@ def environment_of(pid: int) -> dict[str, str]:
     return {}
 
 
+def started_with(variable: str, value: str) -> set[int]:
+    """The processes that have this in their environment, as far as this account may look; not this process itself."""
+    return {pid for pid in parents() if pid != os.getpid() and environment_of(pid).get(variable) == value}
+
+
 def processes_in(control_group: str) -> list[int]:
     """The processes of a control group and of those below it, whichever layout of cgroups the node has."""
     found: set[int] = set()

@@ -20,7 +20,7 @@ from .rank_logs import attempt_directory, ranks_that_end, torchrun_failures
 from .supervisor_files import MASTER_ADDRESS, NNODES, NODE_RANK, Supervision
 from .supervisor_generation import Generation
 from .supervisor_health import HealthCheck, unfit_reason
-from .supervisor_processes import Ranks, ranks_of
+from .supervisor_processes import MARK, Ranks, end_earlier_life, ranks_of
 from .supervisor_progress import Progress, clear_progress, read_progress
 from .supervisor_stacks import write_stacks
 from .supervisor_state import Facts, Order
@@ -51,6 +51,7 @@ class Node:
         self._unfit = ""
         self._stacks: threading.Thread | None = None
         keep_descendants()
+        end_earlier_life(supervision.status)
         self._oom_kills = 0
         self._control_group = own_control_group(JobPaths(supervision.job).unit)
 
@@ -125,8 +126,9 @@ class Node:
         self._progress, self._stepped, self._stacks = Progress(), None, None
         self._refused = self._failure = None
         self._oom_kills = oom_kills(self._control_group)
+        marked = {**os.environ, MARK: given.status}
         try:
-            self._ranks = Ranks(generation.number, argv_of(given, generation), os.environ, self._control_group, now)
+            self._ranks = Ranks(generation.number, argv_of(given, generation), marked, self._control_group, now)
         except OSError as error:
             self._refused_since = now
             self._refuse(generation, f"{given.argv[0]} cannot be run: {error.strerror}")

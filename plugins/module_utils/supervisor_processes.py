@@ -10,10 +10,12 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from typing import IO, Mapping, Sequence, cast
 
+from .errors import GaudiError
 from .job_failure import NOTICE
-from .process_tree import descendants, ended_children, environment_of, processes_in
+from .process_tree import descendants, ended_children, environment_of, processes_in, started_with
 
 # The agent ends its other ranks at once when one has failed, and says so; which one it was it says only when they are
 # gone, up to 30 s later (elastic/multiprocessing/api.py of torch 2.13).
@@ -23,6 +25,8 @@ AGENT_S = 10.0
 # Processes that are still there so long after SIGKILL hang in the kernel.
 STUCK_S = 30.0
 KEPT_BYTES = 1 << 16
+# What all that a supervisor starts has in its environment: the path of the supervisor's status.
+MARK = "GAUDI3_SCALE_SUPERVISOR"
 # A rank may leave processes behind for as long as the job runs.
 COLLECT_S = 60.0
 
@@ -36,6 +40,23 @@ def ranks_of(pid: int) -> dict[int, int]:
         if local.isdigit() and not ranks.get(tree[child]):
             found[int(local)] = child
     return found
+
+
+def end_earlier_life(status: str) -> None:
+    """End what an earlier supervisor of this job has left here. Raises GaudiError where that cannot be ended.
+
+    systemd leaves nothing: a unit whose main process was killed is cleaned up (KillMode=mixed). Elsewhere ranks would
+    go on without anybody who watches them, and keep the cards and the rendezvous port.
+    """
+    end = time.monotonic() + STUCK_S
+    while left := started_with(MARK, status):
+        if time.monotonic() > end:
+            raise GaudiError(
+                f"processes {sorted(left)} of an earlier start of this job cannot be ended; reboot the node."
+            )
+        for pid in left:
+            _send(pid, signal.SIGKILL)
+        time.sleep(0.1)
 
 
 class Ranks:

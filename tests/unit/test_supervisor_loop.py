@@ -141,6 +141,22 @@ def test_a_spare_takes_the_place_of_a_lost_node(cluster):
     assert nodes.kinds("a") == ["run", "node_lost", "run", "spare", "node_back", "ended"]
 
 
+@pytest.mark.parametrize("name", ["a", "b"])
+def test_a_killed_supervisor_that_starts_again_ends_what_it_had_left(cluster, name):
+    """Without systemd, which would have ended it: ranks that nobody watches, and on the first node a port in use."""
+    nodes = started(cluster(["a", "b", "c"]))
+    before = [pid for pid in nodes.left() if nodes.belongs(pid, name)]
+    os.kill(nodes.processes[name].pid, signal.SIGKILL)
+    nodes.processes[name].wait()
+    assert set(before) <= set(nodes.left())
+    nodes.start(name)
+    nodes.wait_for_step(2)
+    assert not set(before) & set(nodes.left())
+    nodes.finish()
+    assert nodes.codes() == {"a": 0, "b": 0, "c": 0}
+    assert_nothing_left(nodes)
+
+
 def test_fewer_nodes_go_on_where_min_nodes_allows_it(cluster):
     nodes = started(cluster(["a", "b", "c"], min_nodes=2, lost_after=3.0))
     nodes.stop("a", requested=False)
