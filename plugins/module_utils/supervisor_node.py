@@ -160,10 +160,10 @@ class Node:
         return generation.indexes.index(self._given.rules.index) * self._given.processes_per_node
 
     def _look_at_cards(self, now: float) -> None:
-        """Whenever no ranks are there: once after they ended, and now and then while something is wrong."""
+        """Whenever no ranks are there: once after they ended, and now and then, since who stands by may be taken."""
         if self._ranks is not None and self._ranks.alive:
             return
-        if self._health is None or (self._fit is False and now - self._health.started > LOOK_AGAIN_S):
+        if self._health is None or (self._health.reason is not None and now - self._health.started > LOOK_AGAIN_S):
             given = self._given
             arguments = (given.device, given.processes_per_node, self._run, given.kernel_root)
             self._health = HealthCheck(lambda: unfit_reason(*arguments), now)

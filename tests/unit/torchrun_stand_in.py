@@ -95,8 +95,9 @@ def rank(control):
     # What data loaders are to a rank: a process that takes no notice of its end.
     subprocess.Popen(["sleep", "1000"], start_new_session=True)
     checkpoint = Path(control, f"checkpoint-{number}")
-    signal.signal(signal.SIGTERM, lambda *_: (checkpoint.write_text("x"), sys.exit(0)))
-    step = 0
+    # On from the last checkpoint of any rank.
+    step = max((int(file.read_text()) for file in Path(control).glob("checkpoint-*")), default=0)
+    signal.signal(signal.SIGTERM, lambda *_: (checkpoint.write_text(str(step)), sys.exit(0)))
     while True:
         time.sleep(STEP_S)
         wanted = wish.read_text() if wish.exists() else ""
