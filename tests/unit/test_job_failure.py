@@ -184,7 +184,7 @@ RAISED = "loss 3\nTraceback (most recent call last):\n  File x\n    y\nmodule.Od
     [
         (RAISED, "module.OddError: odd"),
         (RAISED.replace("Trace", "[rank1]: Trace").replace("module.", "[rank1]: module."), "module.OddError: odd"),
-        (f"{RAISED}{UNJOINED}\n", "module.OddError: odd"),
+        (f"{RAISED}{ABORTED}\n", "module.OddError: odd"),
         # One that was caught and logged, and then the training went on.
         (f"{RAISED}loss 2\n", ""),
         ("loss 2\nSomeError: 1\n", ""),
