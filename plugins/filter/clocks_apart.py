@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_node_check import clocks_apart
-
 DOCUMENTATION = r"""
 name: clocks_apart
 short_description: One sentence where the clocks of nodes are apart
@@ -43,6 +41,14 @@ _value:
   description: The sentence, or an empty text.
   type: str
 """
+
+
+def clocks_apart(*values: Any, **options: Any) -> Any:
+    """The core's function of this name."""
+    # Here, since Ansible loads every filter of the collection to find one, in each of its forks anew.
+    from ansible_collections.gaudi3.scale.plugins.module_utils.job_node_check import clocks_apart as found
+
+    return found(*values, **options)
 
 
 class FilterModule:

@@ -8,14 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.module_utils.comparison_kept import (
-    kept_changes,
-    launch_variables,
-    plain_variables,
-    second_question,
-    without_variable,
-)
-
 DOCUMENTATION = r"""
 name: comparison_kept
 short_description: The settings that help on every node, as variables
@@ -74,6 +66,15 @@ def kept(
     present: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """What is kept of the comparisons of these hosts."""
+    # Here, since Ansible loads every filter of the collection to find one, in each of its forks anew.
+    from ansible_collections.gaudi3.scale.plugins.module_utils.comparison_kept import (
+        kept_changes,
+        launch_variables,
+        plain_variables,
+        second_question,
+        without_variable,
+    )
+
     given = list(hosts)
     first, second = (
         {host["inventory_hostname"]: host[name] for host in given if name in host} for name in (variable, together)

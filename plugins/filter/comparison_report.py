@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.module_utils.comparison_report import comparison_report
-
 DOCUMENTATION = r"""
 name: comparison_report
 short_description: What settings do on several nodes, as one report
@@ -53,6 +51,9 @@ def report(
     hosts: Iterable[Mapping[str, Any]], variable: str = "gaudi_comparison_result", tolerance: float = 0.05
 ) -> dict[str, Any]:
     """The report; a host without a result has a note."""
+    # Here, since Ansible loads every filter of the collection to find one, in each of its forks anew.
+    from ansible_collections.gaudi3.scale.plugins.module_utils.comparison_report import comparison_report
+
     given = list(hosts)
     results = {host["inventory_hostname"]: host[variable] for host in given if variable in host}
     return comparison_report(results, [host["inventory_hostname"] for host in given], float(tolerance))

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.module_utils.firmware_rounds import firmware_rounds
-
 DOCUMENTATION = r"""
 name: firmware_rounds
 short_description: Hosts in rounds of at most one host of each rack
@@ -48,6 +46,14 @@ _value:
   type: list
   elements: list
 """
+
+
+def firmware_rounds(*values: Any, **options: Any) -> Any:
+    """The core's function of this name."""
+    # Here, since Ansible loads every filter of the collection to find one, in each of its forks anew.
+    from ansible_collections.gaudi3.scale.plugins.module_utils.firmware_rounds import firmware_rounds as found
+
+    return found(*values, **options)
 
 
 class FilterModule:

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.module_utils.flag_rows import flag_rows
-
 DOCUMENTATION = r"""
 name: flag_rows
 short_description: The verdicts on the flags of several nodes as one report
@@ -45,6 +43,9 @@ RESULT = "gaudi_flags_info_result"
 
 def rows(hosts: Iterable[Mapping[str, Any]]) -> dict[str, object]:
     """The report; a host without a result has a note."""
+    # Here, since Ansible loads every filter of the collection to find one, in each of its forks anew.
+    from ansible_collections.gaudi3.scale.plugins.module_utils.flag_rows import flag_rows
+
     names, results = [], {}
     for host in hosts:
         names.append(host["inventory_hostname"])

@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
-from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils.node_difference import node_difference
 
 DOCUMENTATION = r"""
 name: node_difference
@@ -53,6 +51,10 @@ RESULT = "gaudi_upgrade_plan_result"
 
 def explain(hosts: Iterable[Mapping[str, Any]], node: str, same_generation: bool = True) -> dict[str, object]:
     """The report of ``node``; what cannot be said is Ansible's own error."""
+    # Here, since Ansible loads every filter of the collection to find one, in each of its forks anew.
+    from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
+    from ansible_collections.gaudi3.scale.plugins.module_utils.node_difference import node_difference
+
     results = {host["inventory_hostname"]: host[RESULT] for host in hosts if RESULT in host}
     try:
         return node_difference(results, node, same_generation)

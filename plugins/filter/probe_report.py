@@ -9,9 +9,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
-from ansible_collections.gaudi3.scale.plugins.module_utils.batch_choice import sharing
-from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils.probe_report import probe_report
 
 DOCUMENTATION = r"""
 name: probe_report
@@ -60,6 +57,11 @@ def report(
     hosts: Iterable[Mapping[str, Any]], global_batch: Mapping[str, Any] | None = None, check_mode: bool = False
 ) -> dict[str, Any]:
     """The report; what cannot be made is Ansible's own error."""
+    # Here, since Ansible loads every filter of the collection to find one, in each of its forks anew.
+    from ansible_collections.gaudi3.scale.plugins.module_utils.batch_choice import sharing
+    from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
+    from ansible_collections.gaudi3.scale.plugins.module_utils.probe_report import probe_report
+
     results = {host["inventory_hostname"]: host[RESULT] for host in hosts if RESULT in host}
     wish = {"global_batch": None, **(global_batch or {})}
     try:

@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.module_utils.probe_inventory import next_round
-
 DOCUMENTATION = r"""
 name: probe_round
 short_description: Which nodes probe the batch size next, and which verify it
@@ -45,6 +43,9 @@ RESULT = "training_probe"
 
 def probe_round(hosts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """The next round; a host without a result has no part in it."""
+    # Here, since Ansible loads every filter of the collection to find one, in each of its forks anew.
+    from ansible_collections.gaudi3.scale.plugins.module_utils.probe_inventory import next_round
+
     results = {host["inventory_hostname"]: host[RESULT] for host in hosts if RESULT in host}
     plan = asdict(next_round(results))
     return {**plan, "search": list(plan["search"]), "verify": list(plan["verify"])}

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.module_utils.tune_nodes import tune_nodes
-
 DOCUMENTATION = r"""
 name: tune_nodes
 short_description: Which node keeps a tuning study, and which did not work on it
@@ -48,6 +46,9 @@ _value:
 
 def nodes(hosts: Iterable[Mapping[str, Any]], alive: Iterable[str]) -> dict[str, object]:
     """See :func:`tune_nodes`."""
+    # Here, since Ansible loads every filter of the collection to find one, in each of its forks anew.
+    from ansible_collections.gaudi3.scale.plugins.module_utils.tune_nodes import tune_nodes
+
     return tune_nodes(list(hosts), list(alive))
 
 

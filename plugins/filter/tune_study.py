@@ -9,8 +9,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
-from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils.tune_study import plan
 
 DOCUMENTATION = r"""
 name: tune_study
@@ -43,6 +41,10 @@ _value:
 
 def planned(options: Mapping[str, Any]) -> dict[str, object]:
     """The study; what cannot be meant is Ansible's own error."""
+    # Here, since Ansible loads every filter of the collection to find one, in each of its forks anew.
+    from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
+    from ansible_collections.gaudi3.scale.plugins.module_utils.tune_study import plan
+
     try:
         return plan(options)
     except GaudiError as error:

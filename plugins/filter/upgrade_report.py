@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.module_utils.upgrade_report import upgrade_report
-
 DOCUMENTATION = r"""
 name: upgrade_report
 short_description: The upgrade plans of many nodes as one report
@@ -47,8 +45,16 @@ def results_of(hosts: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any
     return {host["inventory_hostname"]: host[RESULT] for host in hosts if RESULT in host}
 
 
+def report(hosts: Iterable[Mapping[str, Any]]) -> dict[str, object]:
+    """The report of these hosts."""
+    # Here, since Ansible loads every filter of the collection to find one, in each of its forks anew.
+    from ansible_collections.gaudi3.scale.plugins.module_utils.upgrade_report import upgrade_report
+
+    return upgrade_report(results_of(hosts))
+
+
 class FilterModule:
     """What Ansible finds here."""
 
     def filters(self) -> dict[str, Callable[..., Any]]:
-        return {"upgrade_report": lambda hosts: upgrade_report(results_of(hosts))}
+        return {"upgrade_report": report}
