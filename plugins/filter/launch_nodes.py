@@ -57,6 +57,8 @@ RETURN = r"""
 _value:
   description:
     - C(start) has the nodes to go on with, first one on which the job runs, if any. C(left_out) says why by node.
+    - C(starting) are those of them on which it can be started at once - all, or the first where one knows the job
+      already. C(joining) are those that are not in the run of the first.
     - C(refusal) is a sentence where too few nodes are left, and empty otherwise.
   type: dict
 """

@@ -105,7 +105,7 @@ def start(job: Job, paths: JobPaths, run: Run, options: StartOptions = AS_DESCRI
         site = _site(job, paths, run, options.kernel_root)
         result = _told(job, paths, site, now, action)
         if action != KEEP:
-            _begin(job, paths, site, now, run)
+            result["run"] = _begin(job, paths, site, now, run)
     return result
 
 
@@ -117,14 +117,15 @@ def _told(job: Job, paths: JobPaths, site: Site, share: Share, action: str) -> d
     """The result, with the share as it will stand after ``action``."""
     told = shown(job, paths, site)
     if action == KEEP:
-        return share_result(paths, share.state, changed=False, launch=told)
+        return share_result(paths, share.state, changed=False, launch=told, run=share.launch)
     changes = pending(plan_launch(job, paths, site).files)
     return share_result(paths, RUNNING, changed=True, launch=told, diff=shown_differences(changes, paths))
 
 
-def _begin(job: Job, paths: JobPaths, site: Site, share: Share, run: Run) -> None:
+def _begin(job: Job, paths: JobPaths, site: Site, share: Share, run: Run) -> str:
+    """Returns the name of the run, which other nodes may join; empty where nodes do not know of each other."""
     if job.supervision:
-        job = changed_to(job, key=job.key or secrets.token_hex(KEY_BYTES))
+        job = changed_to(job, key=job.key or job.new_key or secrets.token_hex(KEY_BYTES))
         install(paths)
     launch = plan_launch(job, paths, site)
     if share.state == RUNNING:
@@ -133,14 +134,17 @@ def _begin(job: Job, paths: JobPaths, site: Site, share: Share, run: Run) -> Non
     put_away_logs(paths)
     make_directories(job, paths, recipe_directory(job, site.recipes))
     if job.engine == SLURM:
-        return start_slurm(job, paths, launch, run)
+        start_slurm(job, paths, launch, run)
+        return ""
     for change in pending(launch.files):
         write(change)
     if job.supervision:
         owner = account(job.user)
         # The supervisor runs as the job's account, and the file is for that account alone.
         os.chown(paths.supervision, owner.pw_uid, owner.pw_gid)
-    return _start_unit(job, paths, run)
+    name = launch_of(bytes.fromhex(job.key)) if job.key else ""
+    _start_unit(paths, name, run)
+    return name
 
 
 def prepare(job: Job, paths: JobPaths, run: Run, options: StartOptions = AS_DESCRIBED) -> dict[str, object]:
@@ -151,7 +155,7 @@ def prepare(job: Job, paths: JobPaths, run: Run, options: StartOptions = AS_DESC
     share = _found(job, paths, run, options.check_mode)
     told = shown(job, paths, _site(job, paths, run, options.kernel_root))
     if decide(job, share, options) == KEEP:
-        return share_result(paths, share.state, changed=False, launch=told)
+        return share_result(paths, share.state, changed=False, launch=told, run=share.launch)
     missing = [path for path in (paths.directory, paths.logs, paths.ranks) if not Path(path).is_dir()]
     if not options.check_mode:
         check_node(job, paths, run, running=share.state == RUNNING, kernel_root=options.kernel_root)
@@ -193,8 +197,8 @@ def _interface(job: Job, run: Run) -> str | None:
         return None
 
 
-def _start_unit(job: Job, paths: JobPaths, run: Run) -> None:
-    launch = {"launch": launch_of(bytes.fromhex(job.key))} if job.key else {}
+def _start_unit(paths: JobPaths, name: str, run: Run) -> None:
+    launch = {"launch": name} if name else {}
     for change in pending([WantedFile(paths.started, json.dumps({"time": time.time(), **launch}) + "\n")]):
         write(change)
     reload_units(run)

@@ -102,6 +102,7 @@ def engine_argument_spec() -> dict[str, dict[str, Any]]:
         "mpi": {"type": "dict", "options": argument_spec(MpiOptions)},
         "supervision": {"type": "dict", "options": argument_spec(SupervisionOptions)},
         "key": {"type": "str", "no_log": True},
+        "new_key": {"type": "str", "no_log": True},
         "global_batch_size": {"type": "int", "default": 0},
         "checkpoint_directory": {"type": "path", "default": ""},
     }

@@ -85,7 +85,7 @@ def description_file(job: Job, paths: JobPaths) -> WantedFile:
 
 def shown(job: Job, paths: JobPaths, site: Site) -> dict[str, object]:
     """The launch as plain values for people, without the values of variables that sound like secrets."""
-    launch = plan_launch(replace(job, environment=masked(job.environment), key=HIDDEN), paths, site)
+    launch = plan_launch(replace(job, environment=masked(job.environment), key=HIDDEN, new_key=""), paths, site)
     return {
         "engine": launch.engine,
         "argv": list(launch.argv),

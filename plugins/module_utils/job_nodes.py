@@ -17,7 +17,8 @@ def launch_nodes(
     left_out: Mapping[str, str] | None = None,
 ) -> dict[str, object]:
     """``start``: the nodes to go on with, first the one that knows the job already or is to begin it; ``left_out``: why
-    by node; ``refusal``: one sentence where too few are left, else empty.
+    by node; ``refusal``: one sentence where too few are left, else empty; ``starting``: where to start now, which is on
+    all of ``start`` unless one of them knows the job; ``joining``: those that are not yet in the run of the first.
 
     ``answers`` are the results of a task by node, of those that took part in it. ``min_nodes`` 0: as many as ``hosts``.
     """
@@ -25,8 +26,12 @@ def launch_nodes(
     reasons = {**{node: _reason(answers[node]) for node in named if node in answers}, **(left_out or {})}
     out = {node: reason for node, reason in reasons.items() if reason}
     ready = [node for node in named if node not in out]
+    start = _first_first(ready, answers)
+    is_known = any(_state(answers, node) in (RUNNING, SUCCEEDED) for node in start)
     return {
-        "start": _first_first(ready, answers),
+        "start": start,
+        "starting": start[:1] if is_known else start,
+        "joining": _apart(start, answers),
         "left_out": out,
         "refusal": ""
         if _are_enough(hosts, ready, min_nodes)
@@ -45,7 +50,20 @@ def _reason(answer: Mapping[str, object]) -> str:
 def _first_first(ready: Sequence[str], answers: Mapping[str, Mapping[str, object]]) -> list[str]:
     """A node on which the job runs, or has ended well, decides what is to be done: the others join its run."""
     order = {RUNNING: 0, SUCCEEDED: 1}
-    return sorted(ready, key=lambda node: order.get(str(answers.get(node, {}).get("state")), 2))
+    return sorted(ready, key=lambda node: order.get(_state(answers, node), 2))
+
+
+def _apart(start: Sequence[str], answers: Mapping[str, Mapping[str, object]]) -> list[str]:
+    """The nodes that have not begun, or that another launch at the same time has begun. A job that has ended well has
+    nothing left to join."""
+    if not start or _state(answers, start[0]) != RUNNING:
+        return []
+    runs = {node: str(answers.get(node, {}).get("run") or "") for node in start}
+    return [node for node in start if runs[node] != runs[start[0]]]
+
+
+def _state(answers: Mapping[str, Mapping[str, object]], node: str) -> str:
+    return str(answers.get(node, {}).get("state"))
 
 
 def _are_enough(hosts: Sequence[str], ready: Sequence[str], min_nodes: int) -> bool:

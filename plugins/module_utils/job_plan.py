@@ -28,6 +28,8 @@ from .job_paths import JobPaths, check_name
 from .job_supervision import check_supervision
 from .recipe_cache import RECIPE_CACHE
 
+# At least 128 bits.
+SECRET = re.compile(r"(?:[0-9a-f]{2}){16,}")
 USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]*\$?")
 OWN_VARIABLES = (
     "GAUDI3_SCALE_JOB",
@@ -40,7 +42,7 @@ REQUIRED_PATHS = ("venv", "working_directory")
 # Parts that descriptions did not have from the beginning.
 OPTIONAL = ("engine", "global_batch_size", "checkpoint_directory", "slurm", "mpi", "supervision")
 # The secret of one run is no part of what is asked for, and is shown to nobody.
-UNDESCRIBED = ("key",)
+UNDESCRIBED = ("key", "new_key")
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ class Job:
     ``command`` is what each rank runs: a script or ``-m`` and a module, then its arguments. ``engine`` is what starts
     the ranks. ``global_batch_size`` 0: not told. ``checkpoint_directory`` "": the job's own directory.
     ``supervision`` None: torchrun alone runs the ranks. ``key`` is the secret of a run that another node has begun and
-    that this one is to join; "": it begins one.
+    that this one is to join; "": it begins one, with the secret ``new_key`` or, without that, one of its own.
     """
 
     name: str
@@ -74,6 +76,7 @@ class Job:
     mpi: MpiOptions = field(default_factory=MpiOptions)
     supervision: SupervisionOptions | None = None
     key: str = field(default="", repr=False)
+    new_key: str = field(default="", repr=False)
 
     @property
     def spares(self) -> tuple[str, ...]:
@@ -121,6 +124,9 @@ def check(job: Job, cards: int | None) -> Job:
         raise GaudiError("rendezvous_address is empty; give the address by which all nodes reach the first host.")
     if not USER.fullmatch(job.user):
         raise GaudiError(f"user {job.user!r} cannot be an account's name; name one that exists on every node.")
+    for option in ("key", "new_key"):
+        if getattr(job, option) and not SECRET.fullmatch(getattr(job, option)):
+            raise GaudiError(f"{option} is no secret of a run; give at least 32 hexadecimal digits, or leave it out.")
     if job.stop_timeout < 1:
         raise GaudiError(f"stop_timeout is {job.stop_timeout}; give at least 1.")
     for option in ("venv", "working_directory", "checkpoint_directory"):

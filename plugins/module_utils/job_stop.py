@@ -81,6 +81,7 @@ def share_result(
     *,
     changed: bool,
     launch: Mapping[str, object] | None = None,
+    run: str = "",
     diff: Sequence[object] = (),
 ) -> dict[str, object]:
     return {
@@ -89,6 +90,7 @@ def share_result(
         "unit": paths.unit,
         "argv": (launch or {}).get("argv", []),
         "launch": dict(launch or {}),
+        "run": run,
         "diff": list(diff),
         "job_directory": paths.directory,
         "log_directory": paths.logs,

@@ -223,6 +223,14 @@ options:
       - Secret of a run that another node has begun, which this one joins; C(key) in C(supervision.json) there.
       - Without it this node begins a run with a secret of its own.
     type: str
+  new_key:
+    description:
+      - Secret of the run that this node begins; on a node where the job runs, or has ended well, it changes nothing.
+      - Nodes that are given the same one can begin a run all at once.
+    type: str
+  controller_time:
+    description: The controller's time in seconds since 1970, with which RV(clock_offset) is made.
+    type: float
   global_batch_size:
     description:
       - Samples of one optimiser step over all ranks, which they have to be able to share alike. 0 for not told.
@@ -399,6 +407,15 @@ launch:
     text:
       description: What is in it.
       type: str
+run:
+  description: Name of the run that nodes with supervisors make together. Empty where there is none.
+  returned: success
+  type: str
+  sample: 5f1f3c9a0d4b7e21
+clock_offset:
+  description: Seconds by which this node's clock is ahead of O(controller_time). V(null) without that option.
+  returned: success
+  type: float
 job_directory:
   description: Where the job keeps its description and its checkpoints.
   returned: success
@@ -415,6 +432,8 @@ differences:
   type: list
   elements: str
 """
+
+import time
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils.accel_sysfs import pci_cards
@@ -437,6 +456,7 @@ def main() -> None:
             "state": {"type": "str", "choices": ["prepared", "started", "stopped", "absent"], "default": "started"},
             "restart": {"type": "bool", "default": False},
             "replace": {"type": "bool", "default": False},
+            "controller_time": {"type": "float"},
             **engine_argument_spec(),
             "hosts": {"type": "list", "elements": "str"},
             "host": {"type": "str"},
@@ -462,11 +482,13 @@ def main() -> None:
     options = dict(module.params)
     # Ansible shows the options of a task with -vvv, and AWX keeps them.
     module.params["environment"] = masked(options["environment"])
+    asked = module.params["controller_time"]
+    offset = None if asked is None else time.time() - asked
     try:
         result = converge(options, module.check_mode)
     except GaudiError as error:
         module.fail_json(msg=str(error), **error.facts)
-    module.exit_json(**result)
+    module.exit_json(clock_offset=offset, **result)
 
 
 def converge(options: dict, check_mode: bool) -> dict:

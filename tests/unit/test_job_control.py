@@ -18,6 +18,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JobP
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_plan import Job
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_state import read_share
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_stop import remove, stop
+from ansible_collections.gaudi3.scale.plugins.module_utils.supervisor_messages import launch_of
 from ansible_collections.gaudi3.scale.tests.unit.systemd_fake import JobUnit
 
 
@@ -105,6 +106,7 @@ def test_a_job_that_ended_well_is_left_alone_unless_told(job, paths, unit):
         "unit": paths.unit,
         "argv": [],
         "launch": {},
+        "run": "",
         "diff": [],
         "job_directory": paths.directory,
         "log_directory": paths.logs,
@@ -409,6 +411,14 @@ def test_a_node_joins_the_run_that_another_one_has_begun(supervised, paths, unit
     assert launch(replace(supervised, key="cd" * 32), paths, unit)["changed"]
     assert secret(paths) == "cd" * 32
     assert read_share(paths, unit).state == "running"
+
+
+def test_nodes_with_one_new_secret_begin_one_run_unless_one_runs_already(supervised, paths, unit):
+    begun = launch(replace(supervised, new_key="ab" * 32), paths, unit)
+    assert (secret(paths), begun["run"]) == ("ab" * 32, launch_of(bytes.fromhex("ab" * 32)))
+    again = launch(replace(supervised, new_key="cd" * 32), paths, unit)
+    assert (again["changed"], again["run"], secret(paths)) == (False, begun["run"], "ab" * 32)
+    assert "ab" * 32 not in json.dumps([begun, again])
 
 
 def test_a_share_stands_as_its_supervisor_says_the_whole_job_does(supervised, paths, unit):

@@ -16,7 +16,14 @@ def answers(**changes):
 
 
 def test_all_are_there():
-    assert launch_nodes(HOSTS, answers(), SPARES) == {"start": [*HOSTS, *SPARES], "left_out": {}, "refusal": ""}
+    everybody = [*HOSTS, *SPARES]
+    assert launch_nodes(HOSTS, answers(), SPARES) == {
+        "start": everybody,
+        "starting": everybody,
+        "joining": [],
+        "left_out": {},
+        "refusal": "",
+    }
 
 
 @pytest.mark.parametrize(("answer", "said"), [(AWAY, "No route to host"), (SICK, "found 0000:33:00.0 lost")])
@@ -67,7 +74,22 @@ def test_what_is_wrong_everywhere_is_said_once():
 
 def test_the_node_that_knows_the_job_comes_first():
     chosen = launch_nodes(HOSTS, answers(n3={"state": "running"}, n2={"state": "succeeded"}), SPARES)
-    assert chosen["start"] == ["n3", "n2", "n1", "n4"]
+    assert (chosen["start"], chosen["starting"]) == (["n3", "n2", "n1", "n4"], ["n3"])
+
+
+def test_a_job_that_has_ended_well_somewhere_is_begun_nowhere_else():
+    chosen = launch_nodes(HOSTS, answers(n2={"state": "succeeded", "run": "a1"}), SPARES)
+    assert (chosen["starting"], chosen["joining"]) == (["n2"], [])
+
+
+def test_who_has_not_begun_or_is_in_the_run_of_another_launch_joins_the_first():
+    ours, theirs = {"state": "running", "run": "a1"}, {"state": "running", "run": "b2"}
+    chosen = launch_nodes(HOSTS, {"n1": ours, "n2": theirs, "n3": {"skipped": True}, "n4": ours}, SPARES)
+    assert (chosen["start"][0], chosen["joining"]) == ("n1", ["n2", "n3"])
+
+
+def test_nobody_joins_where_all_are_in_one_run():
+    assert launch_nodes(HOSTS, dict.fromkeys(HOSTS, {"state": "running", "run": "a1"}))["joining"] == []
 
 
 def test_what_was_left_out_before_stays_so_and_a_node_with_nothing_to_do_is_well():
