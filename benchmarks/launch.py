@@ -5,6 +5,7 @@ and from a dead rank until nothing of the job is left.
 
     .venv/bin/python -m benchmarks.launch --nodes 2 4
 
+One more launch through ansible-runner shows where the time of the play goes: its slowest tasks.
 Makes sandboxes of its own and removes them again; ``--sandbox NAME`` takes one that has the training stack. By hand
 means one command on each node at the same moment, past SSH: no tool can be faster. Seconds compare within one run only.
 """
@@ -23,11 +24,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.playbook_run import ROOT, SANDBOX, run, sandbox
+from benchmarks.playbook_events import count_plays, task_seconds
+from benchmarks.playbook_run import ROOT, SANDBOX, run, run_events, sandbox, total
 
 SCRIPT = ROOT / "molecule" / "surviving" / "tests" / "trainee.py"
 BY_HAND = "by-hand"
 PORT = 29600
+SLOWEST = 6
 
 
 def main() -> int:
@@ -58,6 +61,7 @@ def measure(nodes: int, repeat: int, *, own: bool) -> dict[str, Any]:
         for host in hosts:
             jobs.podman("cp", str(SCRIPT), f"{jobs.SANDBOX}-{host}:{jobs.TRAINEE}")
         pairs = [(by_hand(jobs, hosts), by_playbook(jobs, hosts)) for _ in range(repeat)]
+        tasks = seconds_of_tasks(jobs, hosts)
         gone = [time_until_gone(jobs, hosts) for _ in range(repeat)]
     finally:
         if own:
@@ -70,12 +74,18 @@ def measure(nodes: int, repeat: int, *, own: bool) -> dict[str, Any]:
         "by playbook": playbook,
         "own share": own_share,
         "dead rank until all gone": statistics.median(gone),
+        **tasks,
         "pairs": pairs,
         "gone": gone,
     }
     print(f"{nodes} nodes, medians of {repeat}, seconds:")
     for name in ("by hand", "by playbook", "own share", "dead rank until all gone"):
         print(f"  {name:26} {figure[name]:7.1f}")
+    print(
+        f"one more launch, {figure['remote tasks']} tasks on a node, the slowest of {len(figure['tasks'])} tasks, seconds:"
+    )
+    for name, seconds in sorted(figure["tasks"], key=lambda task: -task[1])[:SLOWEST]:
+        print(f"  {seconds:7.1f}  {name}")
     return figure
 
 
@@ -122,6 +132,16 @@ def by_playbook(jobs: Any, hosts: Sequence[str]) -> float:
     found = first_step(jobs.lines(hosts[0], "bench")) - began
     jobs.wait_for("the end", lambda: not any(jobs.processes(host, "bench") for host in hosts))
     return found
+
+
+def seconds_of_tasks(jobs: Any, hosts: Sequence[str]) -> dict[str, Any]:
+    """Where the play's time goes in one launch."""
+    forget(jobs, hosts)
+    status, events = run_events("launch_training", nodes=jobs.SANDBOX, **wish(hosts, "1"))
+    if status != "successful":
+        sys.exit(f"launch_training.yml: {status}")
+    jobs.wait_for("the end", lambda: not any(jobs.processes(host, "bench") for host in hosts))
+    return {"remote tasks": total(count_plays(events)).remote_per_host, "tasks": task_seconds(events)}
 
 
 def time_until_gone(jobs: Any, hosts: Sequence[str]) -> float:

@@ -47,6 +47,20 @@ class PlayCount:
     seconds: float = 0.0
 
 
+def task_seconds(events: Iterable[Mapping[str, Any]]) -> list[tuple[str, float]]:
+    """Each task with its seconds, in order: until the next one starts, or the run ends."""
+    starts = [
+        (event.get("event_data", {}).get("task", ""), datetime.fromisoformat(event["created"]), event["event"])
+        for event in events
+        if event["event"] in ("playbook_on_task_start", "playbook_on_stats")
+    ]
+    return [
+        (name, (after - began).total_seconds())
+        for (name, began, kind), (_name, after, _kind) in zip(starts, starts[1:])
+        if kind == "playbook_on_task_start"
+    ]
+
+
 def count_plays(events: Iterable[Mapping[str, Any]]) -> list[PlayCount]:
     """One :class:`PlayCount` a play, in order. ``events`` are ansible-runner's, in order."""
     plays: dict[str, PlayCount] = {}

@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import ansible_runner
 
@@ -26,6 +27,12 @@ def sandbox(*arguments: str) -> None:
 
 def run(playbook: str, **variables: object) -> tuple[str, list[PlayCount]]:
     """One run of the playbook: ansible-runner's status, and the counts per play."""
+    status, events = run_events(playbook, **variables)
+    return status, count_plays(events)
+
+
+def run_events(playbook: str, nodes: str = SANDBOX, **variables: object) -> tuple[str, list[dict[str, Any]]]:
+    """One run of the playbook on the sandbox ``nodes``: ansible-runner's status and its events."""
     with tempfile.TemporaryDirectory() as private:
         result = ansible_runner.run(
             private_data_dir=private,
@@ -33,12 +40,16 @@ def run(playbook: str, **variables: object) -> tuple[str, list[PlayCount]]:
             playbook=f"playbooks/{playbook}.yml",
             inventory=str(ROOT / "inventories" / "sandbox"),
             extravars=variables,
-            envvars={"GAUDI_SANDBOX": SANDBOX, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "PATH": search_path()},
+            envvars={
+                "GAUDI_SANDBOX": nodes,
+                "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
+                "PATH": search_path(),
+            },
             quiet=True,
         )
         if result.rc:
             print(result.stdout.read()[-4000:], file=sys.stderr)
-        return result.status, count_plays(result.events)
+        return result.status, list(result.events)
 
 
 def search_path() -> str:

@@ -124,9 +124,6 @@ def check(job: Job, cards: int | None) -> Job:
         raise GaudiError("rendezvous_address is empty; give the address by which all nodes reach the first host.")
     if not USER.fullmatch(job.user):
         raise GaudiError(f"user {job.user!r} cannot be an account's name; name one that exists on every node.")
-    for option in ("key", "new_key"):
-        if getattr(job, option) and not SECRET.fullmatch(getattr(job, option)):
-            raise GaudiError(f"{option} is no secret of a run; give at least 32 hexadecimal digits, or leave it out.")
     if job.stop_timeout < 1:
         raise GaudiError(f"stop_timeout is {job.stop_timeout}; give at least 1.")
     for option in ("venv", "working_directory", "checkpoint_directory"):
@@ -139,6 +136,7 @@ def check(job: Job, cards: int | None) -> Job:
         check_mpi(job.mpi, job.processes_per_node, job.hosts)
     if job.supervision:
         _check_supervision(job, job.supervision)
+    _check_secrets(job)
     return job
 
 
@@ -148,6 +146,12 @@ def _check_supervision(job: Job, options: SupervisionOptions) -> None:
             f"supervision is for engine {TORCHRUN}, and {job.engine} starts and ends ranks by itself; leave it out."
         )
     check_supervision(options, job.hosts, job.processes_per_node, job.rendezvous_port, job.global_batch_size)
+
+
+def _check_secrets(job: Job) -> None:
+    for option in ("key", "new_key"):
+        if getattr(job, option) and not SECRET.fullmatch(getattr(job, option)):
+            raise GaudiError(f"{option} is no secret of a run; give at least 32 hexadecimal digits, or leave it out.")
 
 
 def _check_hosts(job: Job) -> None:

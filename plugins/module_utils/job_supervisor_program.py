@@ -40,7 +40,7 @@ def _place(paths: JobPaths, program: bytes) -> str:
     return f"{paths.supervisors}/{hashlib.sha256(program).hexdigest()[:16]}.pyz"
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _program() -> bytes:
     # A launch asks more than once, and making it is most of what a launch computes on the node.
     return build(_source)

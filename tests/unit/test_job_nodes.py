@@ -89,7 +89,8 @@ def test_who_has_not_begun_or_is_in_the_run_of_another_launch_joins_the_first():
 
 
 def test_nobody_joins_where_all_are_in_one_run():
-    assert launch_nodes(HOSTS, dict.fromkeys(HOSTS, {"state": "running", "run": "a1"}))["joining"] == []
+    ours = {"state": "running", "run": "a1"}
+    assert launch_nodes(HOSTS, {"n1": ours, "n2": ours, "n3": ours})["joining"] == []
 
 
 def test_what_was_left_out_before_stays_so_and_a_node_with_nothing_to_do_is_well():

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
-from benchmarks.playbook_events import count_plays
+from benchmarks.playbook_events import count_plays, task_seconds
 
 
 def event(kind, second, **data):
@@ -30,6 +30,16 @@ def test_module_runs_are_counted_on_the_busiest_host_and_controller_work_is_not(
         ]
     )
     assert (play.name, play.tasks, play.remote_per_host, play.changed, play.seconds) == ("Driver", 2, 2, 1, 6.0)
+
+
+def test_a_task_lasts_until_the_next_one_or_the_end():
+    events = [
+        event("playbook_on_task_start", 1, task="Look"),
+        result(3, "n1", "t1", "stat"),
+        event("playbook_on_task_start", 4, task="Start"),
+        {"event": "playbook_on_stats", "created": "2026-11-21T09:00:09.500000+00:00", "event_data": {}},
+    ]
+    assert task_seconds(events) == [("Look", 3.0), ("Start", 5.5)]
 
 
 def test_each_item_of_a_loop_is_a_module_run_and_its_summary_is_not():
