@@ -82,7 +82,7 @@ def measure(nodes: int, repeat: int, *, own: bool) -> dict[str, Any]:
     for name in ("by hand", "by playbook", "own share", "dead rank until all gone"):
         print(f"  {name:26} {figure[name]:7.1f}")
     print(
-        f"one more launch, {figure['remote tasks']} tasks on a node, the slowest of {len(figure['tasks'])} tasks, seconds:"
+        f"one more launch, {figure['remote tasks']} tasks on a node; of {len(figure['tasks'])} in all the slowest, s:"
     )
     for name, seconds in sorted(figure["tasks"], key=lambda task: -task[1])[:SLOWEST]:
         print(f"  {seconds:7.1f}  {name}")
