@@ -75,6 +75,15 @@ def decoy_wheel() -> tuple[str, bytes]:
     return pure_wheel("torch", "2.99.0", summary, {"torch/__init__.py": text.encode()})
 
 
+def project_version_tag() -> str:
+    """What follows the project's version in the checkout's wheel, and names its sources (PEP 440, local version).
+
+    With the release's version alone nothing that compares versions would see that a build is another one. The letters
+    keep digits from being read as a number, which loses its leading zeros.
+    """
+    return f"+checkout{project_digest()[:12]}"
+
+
 def project_digest() -> str:
     """A hash of everything that the checkout's own wheel is made from."""
     digest = hashlib.sha256()
@@ -96,7 +105,13 @@ def _build_project(target: Path) -> None:
                 shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__"))
             elif source.exists():
                 shutil.copy(source, copy)
-        run([sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", target, scratch])
+        # Setuptools reads this file beside pyproject.toml, which has the release's version.
+        settings = Path(scratch, "version.cfg")
+        settings.write_text(f"[egg_info]\ntag_build = {project_version_tag()}\n", encoding="utf-8")
+        run(
+            [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", target, scratch],
+            env={"DIST_EXTRA_CONFIG": str(settings)},
+        )
 
 
 def _download_torch(directory: Path, python: str) -> Path:

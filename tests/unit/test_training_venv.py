@@ -182,6 +182,15 @@ def test_the_bundles_build_stays_through_installs_upgrades_and_repairs(site: Sit
     assert "torch==2.9.0+git1\n" in site.constraints.read_text()
 
 
+def test_another_build_of_one_version_is_installed(site: Site) -> None:
+    for build in ("2.6.6+checkout1a2b", "2.6.6+checkout0c3d"):
+        site.index("lightning", build)
+        wanted = {"requirements": [f"lightning=={build}"]}
+        assert site.converge(**wanted)["changed"]
+        assert site.version_of("lightning") == build
+        assert not site.converge(**wanted)["changed"]
+
+
 def test_an_interrupted_installation_is_thrown_away(site: Site) -> None:
     class PowerLoss(BaseException):
         """Nothing in the code under test may catch it."""

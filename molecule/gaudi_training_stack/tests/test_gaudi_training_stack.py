@@ -8,6 +8,8 @@ import json
 
 from testinfra.host import Host
 
+from sandbox.vault.wheels import project_version_tag
+
 PYTHON = "/opt/gaudi3_scale/venv/bin/python"
 
 
@@ -22,6 +24,11 @@ def test_torch_computes(host: Host) -> None:
 def test_the_trainer_and_the_core_can_be_imported(host: Host) -> None:
     code = "import gaudi3_scale.train, gaudi3_scale.core.releases as releases; print(releases.NEWEST)"
     assert in_venv(host, code) == "1.24.1"
+
+
+def test_the_node_library_is_the_vaults_build_of_this_checkout(host: Host) -> None:
+    version = in_venv(host, 'from importlib.metadata import version; print(version("gaudi3-scale"))')
+    assert version.endswith(project_version_tag())
 
 
 def test_pip_finds_the_venv_consistent(host: Host) -> None:

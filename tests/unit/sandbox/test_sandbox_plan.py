@@ -97,7 +97,7 @@ def test_known_hosts_has_address_type_and_key() -> None:
 
 
 def test_the_inventory_has_the_nodes_of_the_sandbox(tmp_path: Path) -> None:
-    inventory = _inventory()
+    inventory = _inventory()["inventory"]
     names = [f"node{number}" for number in range(1, 12)]
     cluster = {"nodes": [{"name": name, "address": f"10.0.0.{number}"} for number, name in enumerate(names)]}
     made = inventory(cluster, tmp_path)
@@ -107,9 +107,16 @@ def test_the_inventory_has_the_nodes_of_the_sandbox(tmp_path: Path) -> None:
     assert json.dumps(made)
 
 
+def test_the_inventory_asks_for_the_vaults_build_of_the_node_library(tmp_path: Path) -> None:
+    node_library = _inventory()["node_library"]
+    assert node_library(tmp_path / "packages") == "gaudi3-scale"
+    (tmp_path / "gaudi3_scale-0.1.0+checkout1a2b-py3-none-any.whl").touch()
+    assert node_library(tmp_path) == "gaudi3-scale==0.1.0+checkout1a2b"
+
+
 def _inventory():  # type: ignore[no-untyped-def]
-    """The function of the inventory script, which is no package."""
+    """The functions of the inventory script, which is no package, by name."""
     path = Path(distribution.__file__).parents[1] / "inventories" / "sandbox" / "nodes.py"
     names: dict[str, object] = {"__file__": str(path), "__name__": "nodes"}
     exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), names)
-    return names["inventory"]
+    return names

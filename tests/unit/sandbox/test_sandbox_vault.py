@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 from pathlib import Path
 
@@ -81,6 +82,20 @@ def test_the_plugin_s_wheel_says_that_it_is_simulated() -> None:
 
 def test_the_plugin_s_wheel_is_the_same_every_time() -> None:
     assert plugin_wheel("1.24.1-482") == plugin_wheel("1.24.1-482")
+
+
+def test_the_checkouts_wheel_has_another_version_where_a_source_is_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wheels, "CHECKOUT", tmp_path)
+    for name in wheels.PROJECT_FILES:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    first = wheels.project_version_tag()
+    assert re.fullmatch(r"\+checkout[0-9a-f]{12}", first)
+    assert wheels.project_version_tag() == first
+    (tmp_path / "src").write_text("changed = True\n")
+    assert wheels.project_version_tag() != first
 
 
 def test_the_index_offers_a_torch_that_must_not_be_taken() -> None:
