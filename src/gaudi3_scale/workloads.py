@@ -38,22 +38,26 @@ def causal_language_model(
     checkpointing: bool = False,
     sharding: str = "none",
     compile: bool = False,  # noqa: A002  the name that PyTorch and its users have for it
+    vocabulary: int = BYTE_VOCABULARY,
 ) -> Callable[[], torch.Tensor]:
-    """One step of the model that ``gaudi3_scale.train`` trains, on random bytes: forward, backward, AdamW.
+    """One step of the model that ``gaudi3_scale.train`` trains, on random tokens: forward, backward, AdamW.
 
     ``precision`` is bf16 (autocast) or fp32, as for the trainer. A step is ``accumulation`` batches of ``batch_size``.
     ``checkpointing`` computes activations anew in the backward pass. ``sharding`` over the ranks of the trial: none,
-    ddp, or fsdp2 (parameters, gradients and optimiser state shared out). Memory does not depend on what the bytes are.
+    ddp, or fsdp2 (parameters, gradients and optimiser state shared out). ``vocabulary`` is how many tokens there are, on
+    which the logits depend; memory does not depend on which tokens come.
     """
     for option, value in (("precision", precision), ("sharding", sharding)):
         if value not in CHOICES[option]:
             raise GaudiError(f"{option} {value}: choose {' or '.join(CHOICES[option])}.")
     if accumulation < 1:
         raise GaudiError(f"accumulation is {accumulation}; give at least 1.")
-    model = LanguageModel(ModelShape(layers, width, heads, sequence_length), checkpointing).to(device)
+    if vocabulary < 2:
+        raise GaudiError(f"vocabulary is {vocabulary}; give at least 2 tokens.")
+    model = LanguageModel(ModelShape(layers, width, heads, sequence_length, vocabulary), checkpointing).to(device)
     trained = _compiled(_sharded(model, sharding, device), device) if compile else _sharded(model, sharding, device)
     optimizer = fused_adamw(trained.parameters(), lr=learning_rate)
-    windows = torch.randint(BYTE_VOCABULARY, (batch_size, sequence_length + 1), device=device)
+    windows = torch.randint(vocabulary, (batch_size, sequence_length + 1), device=device)
 
     def step() -> torch.Tensor:
         total = torch.zeros((), device=device)

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 from gaudi3_scale.core.errors import GaudiError
@@ -17,6 +19,14 @@ def test_a_workload_gives_a_step_that_can_be_repeated(precision):
     step = causal_language_model(batch_size=2, device=torch.device("cpu"), precision=precision, **TINY)
     first, second = float(step()), float(step())
     assert second < first < 6
+
+
+def test_as_many_tokens_are_told_apart_as_the_vocabulary_has():
+    step = causal_language_model(batch_size=2, device=torch.device("cpu"), precision="fp32", vocabulary=5000, **TINY)
+    # Before anything is learned each token is as likely as any other.
+    assert float(step()) == pytest.approx(math.log(5000), rel=0.1)
+    with pytest.raises(GaudiError, match="vocabulary is 1; give at least 2 tokens"):
+        causal_language_model(batch_size=2, device=torch.device("cpu"), vocabulary=1, **TINY)
 
 
 @pytest.mark.parametrize(
