@@ -12,7 +12,8 @@ from testinfra.host import Host
 
 from tests.sandbox_nodes import hosts, run
 
-from .jobs import CLUSTER, Cluster, Played, play
+from .jobs import CLUSTER, PROGRAM, Cluster, Played, play, until
+from .trainings import STEPS, TRAINING, never_interrupted
 
 
 @pytest.fixture(scope="session")
@@ -32,13 +33,41 @@ def nodes(cluster: Cluster) -> Iterator[dict[str, Host]]:
 
 
 @pytest.fixture
+def controller(nodes: dict[str, Host]) -> Iterator[Host]:
+    """The node that runs Slurm's controller; its queue is empty after the test."""
+    yield nodes["node1"]
+    nodes["node1"].check_output("scancel --user=root")
+    assert until(lambda: nodes["node1"].check_output("squeue --noheader"), lambda said: not said) == ""
+
+
+@pytest.fixture
 def launch(tmp_path: Path) -> Callable[..., Played]:
     """Launch a job on all nodes, whose first is not Slurm's first."""
 
-    def launch(name: str, engine: str, **variables: object) -> Played:
-        return play(tmp_path, "launch_training", training_name=name, training_engine=engine, **variables)
+    def launch(name: str, engine: str, seconds: int = 600, **variables: object) -> Played:
+        job = {"training_name": name, "training_engine": engine, "training_command": [PROGRAM, str(seconds)]}
+        return play(tmp_path, "launch_training", **{**job, **variables})
 
     return launch
+
+
+@pytest.fixture
+def train(tmp_path: Path) -> Callable[..., Played]:
+    """Launch the built-in trainer with a rank on each of the hosts."""
+
+    def train(name: str, engine: str, *hosts: str, **variables: object) -> Played:
+        job = {"training_name": name, "training_engine": engine, "training_hosts": list(hosts)}
+        return play(tmp_path, "launch_training", **{**job, **TRAINING, **variables})
+
+    return train
+
+
+@pytest.fixture(scope="session")
+def expected(cluster: Cluster) -> list[tuple[int, float]]:
+    """(step, loss) of that training where nothing interrupts it."""
+    told = never_interrupted(cluster.nodes["node3"])
+    assert [step for step, _loss in told] == list(range(1, STEPS + 1))
+    return told
 
 
 @pytest.fixture

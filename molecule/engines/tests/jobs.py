@@ -58,8 +58,7 @@ def play(directory: Path, playbook: str, **variables: object) -> Played:
         "training_timeout": 300,
         "gaudi_report_directory": str(directory),
     }
-    seconds = str(variables.pop("seconds", 600))
-    result = run(directory, playbook, **{**job, "training_command": [PROGRAM, seconds], **variables})
+    result = run(directory, playbook, **{**job, **variables})
     failed = [event["event_data"]["res"] for event in result.events if event["event"] == "runner_on_failed"]
     changed = sum(result.stats["changed"].values())
     return Played(result.status, changed, result.stdout.read(), tuple(str(res.get("msg", "")) for res in failed))

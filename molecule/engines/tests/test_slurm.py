@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -17,13 +17,6 @@ from tests.sandbox_nodes import SANDBOX, run
 from .jobs import IN_ORDER, KILL, Played, told, until, wait_for_ranks
 
 Launch = Callable[..., Played]
-
-
-@pytest.fixture
-def controller(nodes: dict[str, Host]) -> Iterator[Host]:
-    yield nodes["node1"]
-    nodes["node1"].check_output("scancel --user=root")
-    assert until(lambda: nodes["node1"].check_output("squeue --noheader"), lambda said: not said) == ""
 
 
 def states(controller: Host, name: str) -> str:

@@ -1,0 +1,87 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""The built-in trainer through a real Slurm and a real mpirun: interrupted, and on from where it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from testinfra.host import Host
+
+from sandbox.podman import podman
+from tests.sandbox_nodes import SANDBOX
+
+from .jobs import Played, until
+from .trainings import CHECKPOINT_EVERY, STEPS, checkpoints, lines, losses, of_kind, wait_for_step
+
+Train = Callable[..., Played]
+Losses = list[tuple[int, float]]
+
+
+def test_a_preempted_training_goes_on_from_the_step_where_it_stopped(
+    nodes: dict[str, Host], controller: Host, train: Train, expected: Losses
+) -> None:
+    spot = "PartitionName=spot Nodes=node1,node2,node3 PriorityTier=0 PreemptMode=requeue GraceTime=60"
+    controller.check_output(f"scontrol create {spot}")
+    on_spot = {"partition": "spot"}
+    with ThreadPoolExecutor() as pool:
+        following = pool.submit(train, "preempted-training", "slurm", "node3", "node1", training_slurm=on_spot)
+        wait_for_step(nodes["node3"], "preempted-training", 10, following)
+        controller.check_output("cd /tmp && sbatch --partition=gaudi --nodes=3 --exclusive --wrap 'sleep 1'")
+        followed = following.result()
+    controller.check_output("scontrol delete PartitionName=spot")
+    assert followed.status == "successful", followed.screen
+    told = lines(nodes["node3"], "preempted-training")
+    (stopped,) = of_kind(told, "stopped")
+    assert stopped["step"] in [line["step"] for line in of_kind(told, "checkpoint")]
+    assert [line["resumed_from"] for line in of_kind(told, "start")] == [None, stopped["step"]]
+    # Each step once, and each with the loss that it would have had.
+    assert losses(told) == expected
+    assert "Slurm has the job as PENDING" in followed.screen
+
+
+def test_a_training_goes_on_with_another_node_where_one_was_lost(
+    nodes: dict[str, Host], controller: Host, train: Train, expected: Losses
+) -> None:
+    with ThreadPoolExecutor() as pool:
+        following = pool.submit(train, "lost-training", "slurm", "node1", "node2", training_slurm={"nodes": "any"})
+        wait_for_step(nodes["node1"], "lost-training", 3 * CHECKPOINT_EVERY, following)
+        podman("stop", "--time", "0", f"{SANDBOX}-node2")
+        try:
+            followed = following.result()
+        finally:
+            podman("start", f"{SANDBOX}-node2")
+    assert followed.status == "successful", followed.screen
+    told = lines(nodes["node1"], "lost-training")
+    first, again = of_kind(told, "start")
+    assert (first["nodes"], again["nodes"]) == (2, 2)
+    at = told.index(again)
+    lost, resumed = losses(told[:at])[-1][0], again["resumed_from"]
+    # One checkpoint may have been under way as the node went.
+    assert 0 < resumed <= lost < resumed + 2 * CHECKPOINT_EVERY
+    assert losses(told[:at]) == expected[:lost]
+    assert losses(told[at:]) == expected[resumed:]
+    # The node that took the place got what its peer had kept.
+    assert checkpoints(nodes["node3"], "lost-training")[-1] == STEPS
+    assert "Slurm has the job as PENDING" in followed.screen
+    idle = until(lambda: controller.check_output("sinfo --noheader --nodes=node2 --format=%T"), "idle".__eq__)
+    assert idle == "idle"
+
+
+def test_a_training_that_was_stopped_goes_on_where_it_is_launched_again(
+    nodes: dict[str, Host], train: Train, stop: Callable[..., Played], expected: Losses
+) -> None:
+    begun = train("stopped-training", "mpirun", "node2", "node3", training_follow=False)
+    assert begun.status == "successful", begun.screen
+    wait_for_step(nodes["node2"], "stopped-training", 10)
+    assert stop("stopped-training", "mpirun").status == "successful"
+    told = lines(nodes["node2"], "stopped-training")
+    (stopped,) = of_kind(told, "stopped")
+    assert checkpoints(nodes["node2"], "stopped-training")[-1] == stopped["step"]
+    followed = train("stopped-training", "mpirun", "node2", "node3")
+    assert followed.status == "successful", followed.screen
+    # A launch puts the logs of the run before away.
+    told += lines(nodes["node2"], "stopped-training")
+    assert [line["resumed_from"] for line in of_kind(told, "start")] == [None, stopped["step"]]
+    assert losses(told) == expected
