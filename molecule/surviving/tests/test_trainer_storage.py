@@ -1,0 +1,172 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""The built-in trainer where checkpoints go: a node's disk that is full, and S3-compatible storage that refuses.
+
+One job is followed through all of it. Its storage is a real server on the controller's side of the nodes' network.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.s3_server import S3Server
+from tests.sandbox_jobs import (
+    HOSTS,
+    NODES,
+    launching,
+    lines,
+    play,
+    screen,
+    shell,
+    status,
+    steps,
+    wait_for,
+    wait_for_members,
+    wait_for_steps,
+)
+from tests.sandbox_trainer import (
+    LOGS,
+    checkpoint,
+    checkpoints,
+    damaged,
+    losses_of,
+    runs,
+    trainer,
+    wait_for_checkpoint,
+)
+
+NAME = "wednesday"
+KEPT = "/var/tmp/wednesday"
+DIRECTORY = f"{KEPT}/checkpoints"
+BUCKET = "training"
+# For far more checkpoints than are kept, until something else fills it.
+DISK = "32m"
+FULL = "[Errno 28] No space left on device"
+
+
+@pytest.fixture(scope="module")
+def storage() -> Iterator[S3Server]:
+    server = S3Server(shell("node1", "ip -4 route show default | cut -d ' ' -f 3").strip())
+    server.client.create_bucket(Bucket=BUCKET)
+    yield server
+    server.close()
+
+
+@pytest.fixture(scope="module")
+def disks() -> Iterator[None]:
+    """A file system of its own on node2, and a directory on the others."""
+    for node in HOSTS:
+        shell(node, f"mkdir -p {KEPT}")
+    shell("node2", f"mount -t tmpfs -o size={DISK} tmpfs {KEPT}")
+    yield
+    shell("node2", f"umount --lazy {KEPT}")
+
+
+@pytest.fixture(scope="module")
+def followed(
+    storage: S3Server, disks: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Path, subprocess.Popen[str]]]:
+    """The job's screen and the play that shows it."""
+    directory = tmp_path_factory.mktemp("followed")
+    play_of_job = launching(directory, **job(storage, training_follow=True))
+    wait_for_members(HOSTS, NAME)
+    yield directory, play_of_job
+    play_of_job.kill()
+    play_of_job.wait()
+
+
+def job(storage: S3Server, **changes: Any) -> dict[str, Any]:
+    wanted = trainer(NAME, "--upload", f"s3://{BUCKET}/team", training_spares=[], **changes)
+    wanted["training_environment"] = {**wanted["training_environment"], **storage.environment()}
+    return {**wanted, "training_checkpoint_directory": KEPT}
+
+
+def uploads(state: str) -> list[dict[str, Any]]:
+    return [line for line in lines("node1", NAME) if line["kind"] == "upload" and line["state"] == state]
+
+
+def failed() -> list[dict[str, Any]]:
+    return [line for line in lines("node1", NAME) if line["kind"] == "checkpoint_failed"]
+
+
+def fill() -> None:
+    """Take what is left, as often as it takes: a checkpoint that was under way makes room when it is done."""
+    shell("node2", f"dd if=/dev/zero bs=4k of={KEPT}/filler-$(date +%s%N) 2>/dev/null || true")
+
+
+def test_a_full_disk_costs_a_checkpoint_and_no_more(followed: tuple[Path, subprocess.Popen[str]]) -> None:
+    directory, controller = followed
+    first = wait_for_checkpoint("node1", NAME)
+    assert failed() == []
+    wait_for("a checkpoint that failed", lambda: fill() or failed())
+    trouble = failed()[0]
+    assert (trouble["rank"], trouble["path"]) == (1, f"{DIRECTORY}/{checkpoint(trouble['step'])}")
+    assert FULL in trouble["message"]
+    wait_for("it is shown", lambda: f"checkpoint failed at step {trouble['step']}: " in screen(directory), 60)
+    (shown,) = [line for line in screen(directory).splitlines() if f"failed at step {trouble['step']}: " in line]
+    assert FULL in shown
+    said = shell("node2", f"grep -rh 'no checkpoint of step {trouble['step']}:' {LOGS}/{NAME}/ranks")
+    assert FULL in said
+    assert "training goes on, and the next one is tried." in said
+    # Neither what was half-written nor the lack of it is taken for a checkpoint, and nothing older was removed for it.
+    assert checkpoint(trouble["step"]) not in checkpoints("node2", DIRECTORY)
+    assert checkpoints("node2", DIRECTORY)
+    wait_for_steps("node1", NAME)
+    shell("node2", f"rm {KEPT}/filler-*")
+    room = steps("node1", NAME)[-1][0]
+    made = wait_for_checkpoint("node1", NAME, above=room)
+    wait_for("it is on node2", lambda: checkpoint(made) in checkpoints("node2", DIRECTORY), 60)
+    assert damaged("node2", f"{DIRECTORY}/{checkpoint(made)}") == []
+    assert made > trouble["step"] > first
+    assert (status("node1", NAME)["restarts"], controller.poll()) == (0, None)
+
+
+def test_storage_that_refuses_costs_nothing(followed: tuple[Path, subprocess.Popen[str]], storage: S3Server) -> None:
+    directory, controller = followed
+    wait_for("an upload", lambda: uploads("done"))
+    with storage.refusing():
+        before = len(uploads("retry"))
+        wait_for("two refusals", lambda: len(uploads("retry")) >= before + 2)
+        first, second = uploads("retry")[before : before + 2]
+        between = [line["kind"] for line in lines("node1", NAME) if first["time"] <= line["time"] <= second["time"]]
+        last = max(line["step"] for line in uploads("done"))
+        wait_for_checkpoint("node1", NAME, above=steps("node1", NAME)[-1][0])
+    assert "SlowDown" in first["message"] or "503" in first["message"]
+    assert between.count("step") > 10
+    wait_for("the upload after it", lambda: max(line["step"] for line in uploads("done")) > last)
+    assert "retry" in [
+        word for line in screen(directory).splitlines() if "upload" in line for word in line.split(", ")
+    ] or "state retry" in screen(directory)
+    assert (status("node1", NAME)["restarts"], controller.poll()) == (0, None)
+
+
+def test_a_launch_goes_on_from_the_storage_where_no_node_has_a_checkpoint(
+    followed: tuple[Path, subprocess.Popen[str]], storage: S3Server, tmp_path: Path
+) -> None:
+    """The last steps before it was stopped never got there: they are made again, with the same losses."""
+    _directory, controller = followed
+    with storage.refusing():
+        wait_for_checkpoint("node1", NAME, above=steps("node1", NAME)[-1][0])
+        code, said = play(tmp_path / "stop", "stop_training", training_name=NAME)
+        assert code == 0, said
+    assert controller.wait(timeout=120) != 0
+    before = losses_of(runs("node1", NAME)[-1])
+    kept = max(name.split("/")[1] for name in storage.names(BUCKET) if name.endswith("/manifest.json"))
+    assert kept < checkpoint(max(before))
+    for node in NODES:
+        shell(node, f"rm -rf {DIRECTORY}/* {DIRECTORY}/.step-*")
+    code, said = play(tmp_path / "again", **job(storage))
+    assert code == 0, said
+    wait_for("it made the lost steps again", lambda: dict(steps("node1", NAME)).keys() >= {max(before)})
+    again = runs("node1", NAME)[-1]
+    assert checkpoint(again[0]["resumed_from"]) == kept
+    same = {step: loss for step, loss in losses_of(again).items() if step <= max(before)}
+    assert same == {step: loss for step, loss in before.items() if step > again[0]["step"]}
+    assert same
+    code, said = play(tmp_path / "end", "stop_training", training_name=NAME)
+    assert code == 0, said

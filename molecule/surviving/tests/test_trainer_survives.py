@@ -1,0 +1,150 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""The built-in trainer through a lost node, an order to stop, a second launch, and the loss of a node without a spare.
+
+Nothing else touches its losses: in the end they are held against those of a run that nothing happened to.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.sandbox_jobs import (
+    HOSTS,
+    NODES,
+    SPARE,
+    lines,
+    play,
+    podman,
+    processes,
+    shell,
+    status,
+    steps,
+    wait_for,
+    wait_for_members,
+    wait_for_steps,
+)
+from tests.sandbox_nodes import SANDBOX
+from tests.sandbox_trainer import (
+    CHECKPOINT_EVERY,
+    JOBS,
+    LOGS,
+    checkpoint,
+    checkpoints,
+    damaged,
+    losses_of,
+    runs,
+    trainer,
+    wait_for_checkpoint,
+    wait_for_resumed,
+)
+
+NAME = "tuesday"
+DIRECTORY = f"{JOBS}/{NAME}/checkpoints"
+# docs/checkpoints.md: what another number of ranks may change.
+TOLERANCE = 0.002
+# So long a run with another number of ranks is held against the reference.
+COMPARED = 60
+
+
+def stop_node(node: str) -> None:
+    podman("kill", f"{SANDBOX}-{node}")
+    podman("stop", "--time", "0", f"{SANDBOX}-{node}")
+
+
+def start_node(node: str) -> None:
+    podman("start", f"{SANDBOX}-{node}")
+    wait_for(f"{node} is up", lambda: "ssh" in shell(node, "systemctl is-active ssh >/dev/null && echo ssh || true"))
+
+
+def test_a_spare_gets_the_newest_checkpoint_and_takes_the_place_of_a_dead_node(tmp_path: Path) -> None:
+    code, said = play(tmp_path, **trainer(NAME))
+    assert code == 0, said
+    generation = wait_for_members(HOSTS, NAME)["generation"]
+    wait_for_checkpoint("node1", NAME, above=CHECKPOINT_EVERY)
+    assert processes(SPARE, NAME) == {}
+    assert checkpoints(SPARE, DIRECTORY) == []
+    stop_node("node2")
+    wait_for_members(["node1", SPARE, "node3"], NAME, above=generation)
+    resumed = wait_for_resumed("node1", NAME, generation)
+    # The ranks of node2 are gone with it: no step that it has not taken part in was made since.
+    last = max(losses_of(runs("node1", NAME)[0]))
+    assert resumed % CHECKPOINT_EVERY == 0
+    # One is written in the background while the next steps are made.
+    assert 0 <= last - resumed < 2 * CHECKPOINT_EVERY
+    told = shell(SPARE, f"grep -rh 'goes from rank' {LOGS}/{NAME}/ranks")
+    # Rank 2's copy may still have been under way when all were ended.
+    assert re.search(rf"step {resumed} goes from rank [02] to rank \[(0, )?1(, 2)?\], which had no copy\.", told), told
+    made = wait_for_checkpoint("node1", NAME, above=resumed)
+    wait_for("it is on the spare", lambda: checkpoint(made) in checkpoints(SPARE, DIRECTORY), 30)
+    assert damaged(SPARE, f"{DIRECTORY}/{checkpoint(made)}") == []
+    start_node("node2")
+
+
+def test_stopping_writes_a_checkpoint_where_it_stopped(tmp_path: Path) -> None:
+    wait_for_steps("node1", NAME)
+    code, said = play(tmp_path, "stop_training", training_name=NAME)
+    assert code == 0, said
+    assert {node: processes(node, NAME) for node in NODES} == {node: {} for node in NODES}
+    stopped = lines("node1", NAME)[-1]
+    assert (stopped["kind"], stopped["reason"]) == ("stopped", "SIGTERM")
+    assert stopped["step"] == steps("node1", NAME)[-1][0]
+    for node in ("node1", SPARE, "node3"):
+        assert checkpoints(node, DIRECTORY)[-1] == checkpoint(stopped["step"])
+        assert damaged(node, f"{DIRECTORY}/{checkpoint(stopped['step'])}") == []
+    assert status("node1", NAME)["outcome"] == "stopped"
+
+
+def test_a_second_launch_goes_on_from_there(tmp_path: Path) -> None:
+    """node2 is back, and has only what there was when it died."""
+    stopped = lines("node1", NAME)[-1]["step"]
+    assert checkpoints("node2", DIRECTORY)[-1] < checkpoint(stopped)
+    code, said = play(tmp_path, **trainer(NAME, training_spares=[], training_min_nodes=2))
+    assert code == 0, said
+    wait_for_members(HOSTS, NAME)
+    wait_for_steps("node1", NAME)
+    start = next(line for line in lines("node1", NAME) if line["kind"] == "start")
+    assert (start["resumed_from"], start["world_size"]) == (stopped, 3)
+    assert damaged("node2", f"{DIRECTORY}/{checkpoint(stopped)}") == []
+    wait_for_checkpoint("node1", NAME, above=stopped)
+
+
+def test_without_a_spare_it_goes_on_with_fewer_nodes(tmp_path: Path) -> None:
+    generation = status("node1", NAME)["generation"]
+    stop_node("node2")
+    wait_for_members(["node1", "node3"], NAME, above=generation)
+    resumed = wait_for_resumed("node1", NAME, generation)
+    wait_for(f"{COMPARED} steps", lambda: steps("node1", NAME)[-1][0] >= resumed + COMPARED)
+    start = runs("node1", NAME)[-1][0]
+    assert (start["world_size"], start["global_batch_size"], start["accumulate"]) == (2, 12, 3)
+    said = [event["text"] for event in lines("node1", NAME, "events.jsonl")]
+    assert "The job goes on with 2 of 3 nodes." in said
+    code, screen = play(tmp_path, "stop_training", training_name=NAME)
+    # A node that is away is named, and keeps the job from being stopped on no other.
+    assert (code, "fatal: [node2]: UNREACHABLE!" in screen) == (4, True), screen
+    assert {node: processes(node, NAME) for node in ("node1", "node3")} == {"node1": {}, "node3": {}}
+    start_node("node2")
+
+
+def test_the_losses_are_those_of_a_run_that_was_never_interrupted(tmp_path: Path) -> None:
+    *of_three, of_two = runs("node1", NAME)
+    assert [len(of_three), [run[0]["world_size"] for run in of_three], of_two[0]["world_size"]] == [3, [3] * 3, 2]
+    last = of_two[0]["step"] + COMPARED
+    reference = trainer(f"{NAME}-whole", "--stop-after-steps", str(last), training_follow=True)
+    code, said = play(tmp_path, **reference)
+    assert code == 0, said
+    (whole,) = map(losses_of, runs("node1", f"{NAME}-whole"))
+    assert sorted(whole) == list(range(1, last + 1))
+    # Bit for bit, also of the steps that were made twice.
+    for run in of_three:
+        made = losses_of(run)
+        assert {step: loss for step, loss in made.items() if loss != whole[step] and step <= last} == {}
+    made = {step: loss for run in of_three for step, loss in losses_of(run).items()}
+    assert sorted(made) == list(range(1, max(made) + 1))
+    with_fewer = {step: loss for step, loss in losses_of(of_two).items() if step <= last}
+    assert len(with_fewer) == COMPARED
+    assert with_fewer == pytest.approx({step: whole[step] for step in with_fewer}, rel=TOLERANCE)
+    assert whole[last] < whole[1] - 0.1
