@@ -5,13 +5,11 @@
 from __future__ import annotations
 
 import json
-import signal
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tests.sandbox_jobs import lines, processes, shell, status, steps, variables, wait_for
+from tests.sandbox_jobs import lines, processes, shell, status, variables, wait_for
 
 # What the kill of a process, of a node, and an order to stop may cost is counted in these.
 CHECKPOINT_EVERY = 25
@@ -116,17 +114,12 @@ def trainer_of(node: str, name: str) -> int:
 
 @contextmanager
 def slowed(node: str, process: int) -> Iterator[None]:
-    """The process stands still for nine tenths of the time, in turns shorter than one of its steps."""
-    pulse = (
-        "import os, signal, time\n"
-        f"for _ in range(1000000):\n"
-        f"    os.kill({process}, signal.SIGSTOP); time.sleep(0.018); os.kill({process}, signal.SIGCONT); time.sleep(0.002)\n"
-    )
-    shell(node, f"systemd-run --quiet --unit slowing /usr/bin/python3 -c '{pulse}'")
+    """The process stands still for nineteen twentieths of the time, in turns shorter than one of its steps."""
+    turn = ("os.kill(rank, signal.SIGSTOP)", "time.sleep(0.038)", "os.kill(rank, signal.SIGCONT)", "time.sleep(0.002)")
+    script = f"import os, signal, time; rank = {process}\nwhile True: {'; '.join(turn)}"
+    # It ends by itself with the process.
+    shell(node, f"systemd-run --quiet --collect --unit slowing /usr/bin/python3 -c '{script}'")
     try:
         yield
     finally:
-        shell(
-            node,
-            f"systemctl stop slowing; systemctl reset-failed slowing 2>/dev/null; kill -CONT {process} 2>/dev/null || true",
-        )
+        shell(node, f"systemctl stop slowing 2>/dev/null; kill -CONT {process} 2>/dev/null || true")

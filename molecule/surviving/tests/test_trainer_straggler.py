@@ -22,7 +22,7 @@ from tests.sandbox_trainer import slowed, trainer, trainer_of
 
 NAME = "thursday"
 # Ranks that share the cores of one machine differ by more than those of servers do.
-RATIO = 3
+RATIO = 2
 
 
 def test_a_slow_node_is_named_and_left_out_at_the_next_restart(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import pytest
 from tests.sandbox_jobs import (
     HOSTS,
     NODES,
+    PATIENCE_S,
     SPARE,
     lines,
     play,
@@ -42,7 +43,7 @@ from tests.sandbox_trainer import (
     wait_for_resumed,
 )
 
-NAME = "tuesday"
+NAME, WHOLE = "tuesday", "tuesday-whole"
 DIRECTORY = f"{JOBS}/{NAME}/checkpoints"
 # docs/checkpoints.md: what another number of ranks may change.
 TOLERANCE = 0.002
@@ -133,10 +134,12 @@ def test_the_losses_are_those_of_a_run_that_was_never_interrupted(tmp_path: Path
     *of_three, of_two = runs("node1", NAME)
     assert [len(of_three), [run[0]["world_size"] for run in of_three], of_two[0]["world_size"]] == [3, [3] * 3, 2]
     last = of_two[0]["step"] + COMPARED
-    reference = trainer(f"{NAME}-whole", "--stop-after-steps", str(last), training_follow=True)
-    code, said = play(tmp_path, **reference)
+    code, said = play(tmp_path, **trainer(WHOLE, "--stop-after-steps", str(last)))
     assert code == 0, said
-    (whole,) = map(losses_of, runs("node1", f"{NAME}-whole"))
+    # It takes as long as all that was made above.
+    wait_for("the reference has ended", lambda: status("node1", WHOLE)["outcome"], 4 * PATIENCE_S)
+    assert status("node1", WHOLE)["outcome"] == "succeeded"
+    (whole,) = map(losses_of, runs("node1", WHOLE))
     assert sorted(whole) == list(range(1, last + 1))
     # Bit for bit, also of the steps that were made twice.
     for run in of_three:
