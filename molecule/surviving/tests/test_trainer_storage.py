@@ -77,10 +77,12 @@ def followed(
     """The job's screen and the play that shows it."""
     directory = tmp_path_factory.mktemp("followed")
     play_of_job = launching(directory, **job(storage, training_follow=True, training_checkpoint_directory=disks))
-    wait_for_members(HOSTS, NAME)
-    yield directory, play_of_job
-    play_of_job.kill()
-    play_of_job.wait()
+    try:
+        wait_for_members(HOSTS, NAME)
+        yield directory, play_of_job
+    finally:
+        play_of_job.kill()
+        play_of_job.wait()
 
 
 def job(storage: S3Server, **changes: Any) -> dict[str, Any]:

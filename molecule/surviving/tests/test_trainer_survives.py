@@ -137,7 +137,7 @@ def test_the_losses_are_those_of_a_run_that_was_never_interrupted(tmp_path: Path
     code, said = play(tmp_path, **trainer(WHOLE, "--stop-after-steps", str(last)))
     assert code == 0, said
     # It takes as long as all that was made above.
-    wait_for("the reference has ended", lambda: status("node1", WHOLE)["outcome"], 4 * PATIENCE_S)
+    wait_for("the reference has ended", lambda: status("node1", WHOLE)["outcome"], 2 * PATIENCE_S)
     assert status("node1", WHOLE)["outcome"] == "succeeded"
     (whole,) = map(losses_of, runs("node1", WHOLE))
     assert sorted(whole) == list(range(1, last + 1))
