@@ -103,6 +103,16 @@ def restore(trainer: lightning.Trainer, path: Path, group: torch.distributed.Pro
         if callback.state_key in progress["callbacks"]:
             callback.load_state_dict(progress["callbacks"][callback.state_key])
     trainer.fit_loop.load_state_dict(progress["loops"])
+    _begin_a_step(trainer)
+
+
+def _begin_a_step(trainer: lightning.Trainer) -> None:
+    """A checkpoint is between two steps. Lightning ends a step where the batches so far are a multiple of those it
+    accumulates: where another number of ranks has changed that, the first step would get too few."""
+    batches = trainer.fit_loop.epoch_loop.batch_progress.current
+    missing = -batches.ready % trainer.accumulate_grad_batches
+    for name in ("ready", "started", "processed", "completed"):
+        setattr(batches, name, getattr(batches, name) + missing)
 
 
 def _require_same_model(path: Path, model: Mapping[str, Any], saved: Mapping[str, Any]) -> None:

@@ -48,6 +48,8 @@ DIRECTORY = f"{KEPT}/checkpoints"
 BUCKET = "training"
 # For far more checkpoints than are kept, until something else fills it.
 DISK = "32m"
+# docs/checkpoints.md: in which order three ranks' gradients are added up changes with a restart.
+ROUNDING = 1e-6
 FULL = "[Errno 28] No space left on device"
 
 
@@ -169,7 +171,7 @@ def test_a_launch_goes_on_from_the_storage_where_no_node_has_a_checkpoint(
     again = runs("node1", NAME)[-1]
     assert checkpoint(again[0]["resumed_from"]) == kept
     same = {step: loss for step, loss in losses_of(again).items() if step <= max(before)}
-    assert same == {step: loss for step, loss in before.items() if step > again[0]["step"]}
+    assert same == pytest.approx({step: loss for step, loss in before.items() if step > again[0]["step"]}, rel=ROUNDING)
     assert same
     code, said = play(tmp_path / "end", "stop_training", training_name=NAME)
     assert code == 0, said

@@ -155,3 +155,13 @@ def test_a_compiled_model_writes_checkpoints_that_one_that_is_not_goes_on_from(t
     whole = losses(train_here(*PLAN, job="whole"))
     first = losses(train_here(*PLAN, "--compile", "--stop-after-steps", 5, job="parts"))
     assert {**first, **losses(train_here(*PLAN, job="parts"))} == pytest.approx(whole, rel=1e-4)
+
+
+def test_a_step_has_all_its_batches_where_more_of_them_are_accumulated_than_before(train_here):
+    """As when fewer ranks share a global batch: five steps of two passes are no whole number of steps of three."""
+    plan = ["--max-steps", 9, "--checkpoint-every", 5]
+    whole = losses(train_here(*plan, "--batch-size", 6, "--accumulate", 2, job="whole"))
+    train_here(*plan, "--batch-size", 6, "--accumulate", 2, "--stop-after-steps", 5)
+    lines = train_here(*plan, "--batch-size", 4, "--accumulate", 3)
+    assert lines[0]["resumed_from"] == 5
+    assert losses(lines) == pytest.approx({step: whole[step] for step in range(6, 10)}, rel=0.002)
