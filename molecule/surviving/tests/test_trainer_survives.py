@@ -45,9 +45,9 @@ from tests.sandbox_trainer import (
 
 NAME, WHOLE = "tuesday", "tuesday-whole"
 DIRECTORY = f"{JOBS}/{NAME}/checkpoints"
-# docs/checkpoints.md: in which order three ranks' gradients are added up changes with a restart, and what another number
-# of ranks may change.
+# docs/checkpoints.md: three ranks' gradients may be added up in another order after a restart.
 ROUNDING = 1e-6
+# And what another number of ranks may change.
 TOLERANCE = 0.002
 # So long a run with another number of ranks is held against the reference.
 COMPARED = 60
