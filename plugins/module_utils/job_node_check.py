@@ -61,7 +61,6 @@ def main(first, second):
 print(json.dumps(main(*sys.argv[1:])))
 """
 IMPORT_SECONDS = 60.0
-MINUTE = 60.0
 
 
 def check_node(job: Job, paths: JobPaths, run: Run, *, running: bool, kernel_root: str = "/") -> None:
@@ -200,23 +199,3 @@ def _check_own_directory(paths: JobPaths) -> None:
             f"the job's checkpoints belong to {paths.directory}, but {place} cannot be written; make it writable, or "
             "set checkpoint_directory."
         )
-
-
-def clocks_apart(offsets: dict[str, float], most: float = MINUTE) -> str:
-    """One sentence where the nodes' clocks are further apart than ``most`` seconds; empty where they agree.
-
-    ``offsets`` are seconds against one clock, each taken when that node was asked. Ranks compare times of files and
-    certificates, and logs of a failure are sorted by time.
-    """
-    if not offsets:
-        return ""
-    middle = sorted(offsets.values())[len(offsets) // 2]
-    host = max(offsets, key=lambda name: abs(offsets[name] - middle))
-    apart = offsets[host] - middle
-    if abs(apart) <= most:
-        return ""
-    side = "ahead of" if apart > 0 else "behind"
-    return (
-        f"The clock of {host} is {abs(apart) / MINUTE:.1f} minutes {side} those of the other nodes; let chrony or "
-        "systemd-timesyncd set it before the job starts."
-    )

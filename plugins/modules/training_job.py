@@ -433,12 +433,11 @@ differences:
   elements: str
 """
 
-import time
-
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils.accel_sysfs import pci_cards
 from ansible_collections.gaudi3.scale.plugins.module_utils.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_clocks import clock_ahead
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_control import StartOptions, prepare, start
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_description import SLURM, engine_argument_spec
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JOB_ARGUMENTS, paths_from
@@ -479,11 +478,10 @@ def main() -> None:
         # Else the environment, with the keys in it, would be in the node's journal.
         no_log=True,
     )
+    offset = clock_ahead(module.params["controller_time"])
     options = dict(module.params)
     # Ansible shows the options of a task with -vvv, and AWX keeps them.
     module.params["environment"] = masked(options["environment"])
-    asked = module.params["controller_time"]
-    offset = None if asked is None else time.time() - asked
     try:
         result = converge(options, module.check_mode)
     except GaudiError as error:

@@ -42,11 +42,6 @@ options:
       - Tell a failure that the logs show also where no share is known, as on the other nodes of a job of Slurm's.
     type: bool
     default: false
-  controller_time:
-    description:
-      - The controller's time in seconds since 1970, with which RV(clock_offset) is told. Nodes are asked at different
-        moments, so only such differences can be compared; see P(gaudi3.scale.clocks_apart#filter).
-    type: float
 extends_documentation_fragment:
   - gaudi3.scale.job
 author: The gaudi3.scale authors (@gaudi3-scale)
@@ -256,10 +251,6 @@ log:
   returned: always
   type: list
   elements: str
-clock_offset:
-  description: Seconds by which this node's clock is ahead of O(controller_time). V(null) without that option.
-  returned: always
-  type: float
 log_directory:
   description: Where the logs are.
   returned: always
@@ -269,8 +260,6 @@ job_directory:
   returned: always
   type: str
 """
-
-import time
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils.commands import run_process
@@ -288,13 +277,11 @@ def main() -> None:
             "log_lines": {"type": "int", "default": 20},
             "wait": {"type": "bool", "default": False},
             "timeout": {"type": "int", "default": 600},
-            "controller_time": {"type": "float"},
             "failure_in_logs": {"type": "bool", "default": False},
         },
         supports_check_mode=True,
     )
     options = module.params
-    offset = None if options["controller_time"] is None else time.time() - options["controller_time"]
     try:
         paths = paths_from(options)
         if options["wait"] and not module.check_mode:
@@ -303,7 +290,7 @@ def main() -> None:
         result = report(paths, run_process, **wishes)
     except GaudiError as error:
         module.fail_json(msg=str(error), **error.facts)
-    module.exit_json(changed=False, clock_offset=offset, **result)
+    module.exit_json(changed=False, **result)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""Train a byte language model on text: ``python -m gaudi3_scale.train``, alone or under torchrun (docs/training.md)."""
+"""Train a causal language model on text or prepared tokens: ``python -m gaudi3_scale.train`` (docs/training.md)."""
 
 from __future__ import annotations
 

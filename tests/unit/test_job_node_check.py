@@ -12,11 +12,11 @@ from dataclasses import replace
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils.commands import CommandResult, run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_clocks import clocks_apart
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_description import MpiOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_node_check import (
     check_imports,
     check_writable,
-    clocks_apart,
     open_mpi_version,
     setting_of_files,
 )
