@@ -16,19 +16,11 @@ from ansible_collections.gaudi3.scale.plugins.module_utils.engine_mpirun import 
     version_of_release,
 )
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_description import MpiOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JobPaths
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_plan import Job, job_environment
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_plan import job_environment
+from ansible_collections.gaudi3.scale.tests.unit.described_job import PATHS, described_job
 
-PATHS = JobPaths("llama")
-JOB = Job(
-    name="llama",
-    hosts=("n2", "n1"),
-    host="n2",
-    processes_per_node=8,
-    rendezvous_address="192.0.2.2",
-    rendezvous_port=29500,
+JOB = described_job(
     command=("-m", "gaudi3_scale.train", "--text", "/data/$5"),
-    venv="/opt/venv",
     environment={"OMP_NUM_THREADS": "4", "WANDB_API_KEY": "s3cret"},
     engine="mpirun",
 )

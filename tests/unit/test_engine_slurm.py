@@ -23,17 +23,10 @@ from ansible_collections.gaudi3.scale.plugins.module_utils.engine_slurm import (
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_description import SlurmOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JobPaths
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_plan import Job, describe, job_environment
+from ansible_collections.gaudi3.scale.tests.unit.described_job import PATHS, described_job
 
-PATHS = JobPaths("llama")
-JOB = Job(
-    name="llama",
-    hosts=("n2", "n1"),
-    host="n2",
-    processes_per_node=8,
-    rendezvous_address="192.0.2.2",
-    rendezvous_port=29500,
+JOB = described_job(
     command=("-m", "gaudi3_scale.train", "--text", "/my data/$5"),
-    venv="/opt/venv",
     environment={"OMP_NUM_THREADS": "4", "GREETING": 'it\'s "so" $HOME'},
     engine="slurm",
     slurm=SlurmOptions(partition="gaudi", time_limit="12:00:00"),

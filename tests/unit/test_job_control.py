@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
-import getpass
 import json
 import re
 import socket
@@ -15,10 +14,10 @@ from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiEr
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_control import StartOptions, prepare, start
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_description import SupervisionOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JobPaths
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_plan import Job
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_state import read_share
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_stop import remove, stop
 from ansible_collections.gaudi3.scale.plugins.module_utils.supervisor_messages import launch_of
+from ansible_collections.gaudi3.scale.tests.unit.described_job import job_on
 from ansible_collections.gaudi3.scale.tests.unit.systemd_fake import JobUnit
 
 
@@ -35,31 +34,7 @@ def unit(paths):
 @pytest.fixture
 def job(tmp_path):
     """The share of the second of two nodes, on a node that has all it needs."""
-    for name in ("torchrun", "python"):
-        program = tmp_path / "venv/bin" / name
-        program.parent.mkdir(parents=True, exist_ok=True)
-        program.write_text("#!/bin/sh\n")
-        program.chmod(0o755)
-    (tmp_path / "x.py").touch()
-    return Job(
-        name="demo",
-        hosts=("n1", "n2"),
-        host="n2",
-        processes_per_node=2,
-        rendezvous_address="127.0.0.1",
-        rendezvous_port=free_port(),
-        command=("x.py",),
-        venv=str(tmp_path / "venv"),
-        working_directory=str(tmp_path),
-        user=getpass.getuser(),
-        device="cpu",
-    )
-
-
-def free_port():
-    with socket.socket() as server:
-        server.bind(("", 0))
-        return server.getsockname()[1]
+    return job_on(tmp_path, host="n2")
 
 
 def launch(job, paths, unit, *, restart=False, check_mode=False):

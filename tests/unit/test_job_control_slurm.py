@@ -4,9 +4,7 @@
 
 from __future__ import annotations
 
-import getpass
 import json
-import socket
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,10 +15,11 @@ from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiEr
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_control import StartOptions, prepare, start
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_description import SlurmOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JobPaths
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_plan import Job, describe, job_environment
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_plan import describe, job_environment
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_report import report
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_state import read_share
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_stop import remove, stop
+from ansible_collections.gaudi3.scale.tests.unit.described_job import job_on
 from ansible_collections.gaudi3.scale.tests.unit.slurm_fake import Queued, SlurmQueue
 
 
@@ -41,29 +40,7 @@ def slurm():
 
 @pytest.fixture
 def job(tmp_path):
-    for name in ("torchrun", "python"):
-        program = tmp_path / "venv/bin" / name
-        program.parent.mkdir(parents=True, exist_ok=True)
-        program.write_text("#!/bin/sh\n")
-        program.chmod(0o755)
-    (tmp_path / "x.py").touch()
-    with socket.socket() as server:
-        server.bind(("", 0))
-        port = server.getsockname()[1]
-    return Job(
-        name="demo",
-        hosts=("n1", "n2"),
-        host="n1",
-        processes_per_node=2,
-        rendezvous_address="127.0.0.1",
-        rendezvous_port=port,
-        command=("x.py",),
-        venv=str(tmp_path / "venv"),
-        working_directory=str(tmp_path),
-        user=getpass.getuser(),
-        device="cpu",
-        engine="slurm",
-    )
+    return job_on(tmp_path, engine="slurm")
 
 
 def launch(job, paths, slurm, *, restart=False, check_mode=False, replace=False):

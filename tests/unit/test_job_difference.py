@@ -10,11 +10,10 @@ from ansible_collections.gaudi3.scale.plugins.module_utils.job_difference import
     description_differences,
     refuse_difference,
 )
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_plan import Job, describe
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_plan import describe
+from ansible_collections.gaudi3.scale.tests.unit.described_job import described_job
 
-JOB = Job(
-    "llama", ("n1", "n2"), "n1", 8, "192.0.2.1", 29500, ("x.py",), "/venv", environment={"A": "1", "KEY": "s3cret"}
-)
+JOB = described_job(environment={"A": "1", "KEY": "s3cret"})
 
 
 def differences(running, asked):

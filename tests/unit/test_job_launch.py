@@ -9,22 +9,12 @@ from dataclasses import replace
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_launch import Site, plan_launch, shown
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JobPaths
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_plan import Job, describe
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_plan import describe
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_secrets import HIDDEN
+from ansible_collections.gaudi3.scale.tests.unit.described_job import PATHS, described_job
 
-PATHS = JobPaths("llama")
-JOB = Job(
-    name="llama",
-    hosts=("n1", "n2"),
-    host="n1",
-    processes_per_node=8,
-    rendezvous_address="192.0.2.1",
-    rendezvous_port=29500,
-    command=("train.py", "--lr", "0.1"),
-    venv="/opt/venv",
-    environment={"WANDB_API_KEY": "s3cret", "A": "1"},
-    working_directory="/work",
+JOB = described_job(
+    hosts=("n1", "n2"), host="n1", environment={"WANDB_API_KEY": "s3cret", "A": "1"}, working_directory="/work"
 )
 SITE = Site("eth1", None, "5.0.8")
 

@@ -14,7 +14,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils.job_control import St
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_history import read_history
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_launch import Site, plan_launch
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JobPaths
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_plan import Job, describe
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_plan import describe
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_report import report
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_secrets import (
     HIDDEN,
@@ -27,6 +27,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils.job_share import RUNN
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_stop import remove
 from ansible_collections.gaudi3.scale.plugins.module_utils.rendered_files import pending, write
 from ansible_collections.gaudi3.scale.plugins.module_utils.training_report import training_report
+from ansible_collections.gaudi3.scale.tests.unit.described_job import described_job
 from ansible_collections.gaudi3.scale.tests.unit.module_call import call
 
 # With all that a shell, JSON and systemd write in another way.
@@ -43,7 +44,7 @@ def paths(tmp_path):
 
 @pytest.fixture
 def job():
-    return Job("llama", ("n1",), "n1", 1, "127.0.0.1", 29500, ("x.py",), "/venv", environment=dict(ENVIRONMENT))
+    return described_job(hosts=("n1",), host="n1", processes_per_node=1, environment=dict(ENVIRONMENT))
 
 
 def systemd(argv, **_more):

@@ -7,8 +7,6 @@ import subprocess
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils.engine_torchrun import torchrun_argv
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JobPaths
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_plan import Job
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_unit import (
     RECORD_END,
     RECORD_STOP,
@@ -16,16 +14,11 @@ from ansible_collections.gaudi3.scale.plugins.module_utils.job_unit import (
     environment_text,
     unit_text,
 )
+from ansible_collections.gaudi3.scale.tests.unit.described_job import PATHS, described_job
 
-JOB = Job(
-    name="llama",
+JOB = described_job(
     hosts=("n1", "n2"),
-    host="n2",
-    processes_per_node=8,
-    rendezvous_address="192.0.2.1",
-    rendezvous_port=29500,
     command=("/home/u/100%.py", 'say "hi"', "a$b"),
-    venv="/opt/venv",
     environment_files=("-/etc/gaudi3_scale/environment",),
     working_directory="/data/50% done",
     user="trainer",
@@ -34,7 +27,7 @@ JOB = Job(
 
 
 def test_the_unit():
-    lines = unit_text(JOB, JobPaths("llama"), torchrun_argv(JOB, JobPaths("llama"))).splitlines()
+    lines = unit_text(JOB, PATHS, torchrun_argv(JOB, PATHS)).splitlines()
     assert [line for line in lines if not line.startswith("Exec")] == [
         "[Unit]",
         "Description=gaudi3.scale job llama: node 1 of 2",
