@@ -54,18 +54,24 @@ def plan_launch(job: Job, paths: JobPaths, site: Site) -> Launch:
     """What this node starts. Files that may hold a user's secrets are for their owner alone."""
     if job.host not in job.starting_hosts:
         return Launch(job.engine)
-    description = description_file(job, paths)
-    if job.engine == SLURM:
-        environment = job_environment(job, paths, None, site.recipes)
-        script = WantedFile(paths.batch_script, script_text(job, paths, environment), mode=0o600)
-        argv = sbatch_argv(paths.batch_script)
-        return Launch(job.engine, argv, environment, paths.batch_script, (script, description))
+    return _batch_launch(job, paths, site) if job.engine == SLURM else _unit_launch(job, paths, site)
+
+
+def _batch_launch(job: Job, paths: JobPaths, site: Site) -> Launch:
+    environment = job_environment(job, paths, None, site.recipes)
+    script = WantedFile(paths.batch_script, script_text(job, paths, environment), mode=0o600)
+    files = (script, description_file(job, paths))
+    return Launch(job.engine, sbatch_argv(paths.batch_script), environment, script.path, files)
+
+
+def _unit_launch(job: Job, paths: JobPaths, site: Site) -> Launch:
+    """``program`` is what the unit runs: ``argv``, or a supervisor that starts it."""
     further: list[WantedFile] = []
     if job.engine == MPIRUN:
         # Each node's ranks look for their own interface; mpirun carries the rest to them.
         environment = mpirun_environment(job, job_environment(job, paths, None, site.recipes))
-        argv = mpirun_argv(job, paths, site.open_mpi, environment)
-        program, further = argv, [WantedFile(paths.host_file, host_file_text(job))]
+        program = argv = mpirun_argv(job, paths, site.open_mpi, environment)
+        further = [WantedFile(paths.host_file, host_file_text(job))]
     else:
         environment = job_environment(job, paths, site.interface, site.recipes)
         program = argv = () if job.node_rank is None else torchrun_argv(job, paths)
@@ -74,7 +80,8 @@ def plan_launch(job: Job, paths: JobPaths, site: Site) -> Launch:
         further = [WantedFile(paths.supervision, supervision_text(job, paths, site.kernel_root), mode=0o600)]
     unit = WantedFile(paths.unit_file, unit_text(job, paths, program))
     variables = WantedFile(paths.environment, environment_text(environment), mode=0o600)
-    return Launch(job.engine, argv, environment, paths.unit_file, (unit, variables, *further, description))
+    files = (unit, variables, *further, description_file(job, paths))
+    return Launch(job.engine, argv, environment, unit.path, files)
 
 
 def description_file(job: Job, paths: JobPaths) -> WantedFile:
