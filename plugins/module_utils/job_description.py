@@ -15,6 +15,17 @@ ENGINES = (TORCHRUN, SLURM, MPIRUN)
 # Which nodes Slurm takes: those of the description, or as many of any.
 NAMED, ANY = "hosts", "any"
 
+# Ansible's argument_spec of the options that say as whom, where and with what the ranks run.
+RANK_ARGUMENTS: dict[str, dict[str, Any]] = {
+    "environment": {"type": "dict", "default": {}},
+    "environment_files": {"type": "list", "elements": "str", "default": ["-/etc/gaudi3_scale/environment"]},
+    "venv": {"type": "path", "default": "/opt/gaudi3_scale/venv"},
+    "working_directory": {"type": "path", "default": "/"},
+    "user": {"type": "str", "default": "root"},
+    "device": {"type": "str", "choices": ["hpu", "cuda", "cpu"], "default": "hpu"},
+    "stop_timeout": {"type": "int", "default": 60},
+}
+
 # sbatch(1): minutes, minutes:seconds, hours:minutes:seconds, days-hours[:minutes[:seconds]].
 _TIME_LIMIT = re.compile(r"\d+(:\d\d(:\d\d)?)?|\d+-\d+(:\d\d(:\d\d)?)?|")
 # A word that stands in a comment line of a batch script as it is.
@@ -95,8 +106,9 @@ def options_from(kind: type[Options], given: Mapping[str, Any] | None) -> Option
 
 
 def engine_argument_spec() -> dict[str, dict[str, Any]]:
-    """Ansible's argument_spec of what the engines brought to a description."""
+    """Ansible's argument_spec of what the engines brought to a description, and of what every engine's ranks have."""
     return {
+        **RANK_ARGUMENTS,
         "engine": {"type": "str", "choices": list(ENGINES), "default": TORCHRUN},
         "slurm": {"type": "dict", "options": argument_spec(SlurmOptions)},
         "mpi": {"type": "dict", "options": argument_spec(MpiOptions)},

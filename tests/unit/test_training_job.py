@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 import yaml
 from ansible_collections.gaudi3.scale.plugins.doc_fragments import job
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_description import engine_argument_spec
+from ansible_collections.gaudi3.scale.plugins.module_utils.job_description import RANK_ARGUMENTS, engine_argument_spec
 from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JOB_ARGUMENTS
 from ansible_collections.gaudi3.scale.plugins.modules import training_job
 from ansible_collections.gaudi3.scale.tests.unit.module_call import call
@@ -48,6 +48,12 @@ def test_the_options_that_find_a_job_are_documented_as_they_are():
     assert {
         name: {key: value for key, value in told.items() if key != "description"} for name, told in documented.items()
     } == JOB_ARGUMENTS
+
+
+def test_the_options_of_the_ranks_are_documented_as_they_are():
+    documented = yaml.safe_load(training_job.DOCUMENTATION)["options"]
+    for name, spec in RANK_ARGUMENTS.items():
+        assert {key: documented[name].get(key) for key in spec} == spec, name
 
 
 def test_check_mode_tells_the_batch_script(options):
