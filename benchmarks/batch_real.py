@@ -26,10 +26,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from gaudi3_scale.core.batch_question import Question
-from gaudi3_scale.core.batch_search import OK, largest_batch
-from gaudi3_scale.core.batch_trial import Workload
-from gaudi3_scale.core.trial_forks import Trials
+from gaudi3_scale.core.batch_size.question import Question
+from gaudi3_scale.core.batch_size.search import OK, largest_batch
+from gaudi3_scale.core.batch_size.trial import Workload
+from gaudi3_scale.core.batch_size.trial_forks import Trials
 
 from benchmarks.batch_real_models import KINDS
 from benchmarks.batch_real_peers import FINDERS, STEPS

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.module_utils.comparison_sentences import run_line
+from ansible_collections.gaudi3.scale.plugins.module_utils.comparison.sentences import run_line
 from ansible_collections.gaudi3.scale.plugins.plugin_utils.step_by_step import StepByStep
 
 

@@ -12,9 +12,9 @@ from typing import Any
 
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
-from ansible_collections.gaudi3.scale.plugins.module_utils.rendered_files import WantedFile, pending, write
-from ansible_collections.gaudi3.scale.plugins.module_utils.report_page import report_page
-from ansible_collections.gaudi3.scale.plugins.module_utils.text_table import text_table
+from ansible_collections.gaudi3.scale.plugins.module_utils.node.rendered_files import WantedFile, pending, write
+from ansible_collections.gaudi3.scale.plugins.module_utils.report.page import report_page
+from ansible_collections.gaudi3.scale.plugins.module_utils.report.text_table import text_table
 
 ARGUMENTS = {
     "title": {"type": "str", "required": True},

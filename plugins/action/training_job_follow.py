@@ -10,9 +10,9 @@ from typing import Any
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JOB_ARGUMENTS, JobPaths, paths_from
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_share import RUNNING
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_watch import host_of_node
+from ansible_collections.gaudi3.scale.plugins.module_utils.job.paths import JOB_ARGUMENTS, JobPaths, paths_from
+from ansible_collections.gaudi3.scale.plugins.module_utils.monitoring.share import RUNNING
+from ansible_collections.gaudi3.scale.plugins.module_utils.monitoring.watch import host_of_node
 from ansible_collections.gaudi3.scale.plugins.plugin_utils.node_action import NodeAction, UnreachableError
 from ansible_collections.gaudi3.scale.plugins.plugin_utils.share_watch import ShareWatch, followed_result
 from ansible_collections.gaudi3.scale.plugins.plugin_utils.supervised_watch import SupervisedWatch

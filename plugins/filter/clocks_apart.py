@@ -46,7 +46,7 @@ _value:
 def clocks_apart(*values: Any, **options: Any) -> Any:
     """The core's function of this name."""
     # Here, since Ansible loads every filter of the collection to find one, in each of its forks anew.
-    from ansible_collections.gaudi3.scale.plugins.module_utils.job_clocks import clocks_apart as found
+    from ansible_collections.gaudi3.scale.plugins.module_utils.job.clocks import clocks_apart as found
 
     return found(*values, **options)
 

@@ -51,7 +51,7 @@ _value:
 def firmware_rounds(*values: Any, **options: Any) -> Any:
     """The core's function of this name."""
     # Here, since Ansible loads every filter of the collection to find one, in each of its forks anew.
-    from ansible_collections.gaudi3.scale.plugins.module_utils.firmware_rounds import firmware_rounds as found
+    from ansible_collections.gaudi3.scale.plugins.module_utils.firmware.rounds import firmware_rounds as found
 
     return found(*values, **options)
 

@@ -41,7 +41,7 @@ _value:
 def firmware_rows(*values: Any, **options: Any) -> Any:
     """The core's function of this name."""
     # Here, since Ansible loads every filter of the collection to find one, in each of its forks anew.
-    from ansible_collections.gaudi3.scale.plugins.module_utils.firmware_rows import firmware_rows as found
+    from ansible_collections.gaudi3.scale.plugins.module_utils.firmware.rows import firmware_rows as found
 
     return found(*values, **options)
 

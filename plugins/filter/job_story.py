@@ -44,7 +44,7 @@ _value:
 def job_story(*values: Any, **options: Any) -> Any:
     """The core's function of this name."""
     # Here, since Ansible loads every filter of the collection to find one, in each of its forks anew.
-    from ansible_collections.gaudi3.scale.plugins.module_utils.job_watch import job_story as found
+    from ansible_collections.gaudi3.scale.plugins.module_utils.monitoring.watch import job_story as found
 
     return found(*values, **options)
 

@@ -67,7 +67,7 @@ _value:
 def launch_nodes(*values: Any, **options: Any) -> Any:
     """The core's function of this name."""
     # Here, since Ansible loads every filter of the collection to find one, in each of its forks anew.
-    from ansible_collections.gaudi3.scale.plugins.module_utils.job_nodes import launch_nodes as found
+    from ansible_collections.gaudi3.scale.plugins.module_utils.launch.nodes import launch_nodes as found
 
     return found(*values, **options)
 

@@ -50,7 +50,7 @@ _value:
 def training_report(*values: Any, **options: Any) -> Any:
     """The core's function of this name."""
     # Here, since Ansible loads every filter of the collection to find one, in each of its forks anew.
-    from ansible_collections.gaudi3.scale.plugins.module_utils.training_report import training_report as found
+    from ansible_collections.gaudi3.scale.plugins.module_utils.monitoring.page import training_report as found
 
     return found(*values, **options)
 

@@ -43,7 +43,7 @@ _value:
 def training_row(*values: Any, **options: Any) -> Any:
     """The core's function of this name."""
     # Here, since Ansible loads every filter of the collection to find one, in each of its forks anew.
-    from ansible_collections.gaudi3.scale.plugins.module_utils.training_row import training_row as found
+    from ansible_collections.gaudi3.scale.plugins.module_utils.monitoring.row import training_row as found
 
     return found(*values, **options)
 

@@ -39,7 +39,7 @@ _value:
 def upgrade_row(*values: Any, **options: Any) -> Any:
     """The core's function of this name."""
     # Here, since Ansible loads every filter of the collection to find one, in each of its forks anew.
-    from ansible_collections.gaudi3.scale.plugins.module_utils.upgrade_row import upgrade_row as found
+    from ansible_collections.gaudi3.scale.plugins.module_utils.upgrade.row import upgrade_row as found
 
     return found(*values, **options)
 

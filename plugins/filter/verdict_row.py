@@ -39,7 +39,7 @@ _value:
 def verdict_row(*values: Any, **options: Any) -> Any:
     """The core's function of this name."""
     # Here, since Ansible loads every filter of the collection to find one, in each of its forks anew.
-    from ansible_collections.gaudi3.scale.plugins.module_utils.verdict_row import verdict_row as found
+    from ansible_collections.gaudi3.scale.plugins.module_utils.checks.verdict_row import verdict_row as found
 
     return found(*values, **options)
 

@@ -3,4 +3,5 @@
 """The core of gaudi3.scale: standard library only, no Ansible, no torch.
 
 Ansible ships these files to the nodes as module_utils; the wheel ships the same files as ``gaudi3_scale.core``.
+Each package has one subject; docs/developing.md lists them.
 """

@@ -49,9 +49,9 @@ archive:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.collection_archive import archive
-from ..module_utils.commands import run_process
+from ..module_utils.bundle.collection_archive import archive
 from ..module_utils.errors import GaudiError
+from ..module_utils.node.commands import run_process
 
 
 def main() -> None:

@@ -273,10 +273,10 @@ ansible_facts:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.gaudi3.scale.plugins.module_utils.batch_choice import sharing
-from ansible_collections.gaudi3.scale.plugins.module_utils.batch_probe import Probe, parse_size, probe_step
-from ansible_collections.gaudi3.scale.plugins.module_utils.batch_trial import Workload
+from ansible_collections.gaudi3.scale.plugins.module_utils.batch_size.choice import sharing
+from ansible_collections.gaudi3.scale.plugins.module_utils.batch_size.trial import Workload
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils.probe.batch_probe import Probe, parse_size, probe_step
 
 # Options that the core calls the same.
 QUESTION = ("maximum", "minimum", "multiple_of", "margin", "utilisation", "objective", "verify")

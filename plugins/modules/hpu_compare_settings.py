@@ -296,11 +296,11 @@ state_file:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.gaudi3.scale.plugins.module_utils.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils.comparison import compare
-from ansible_collections.gaudi3.scale.plugins.module_utils.comparison_options import baseline, comparison, node, target
+from ansible_collections.gaudi3.scale.plugins.module_utils.comparison.options import baseline, comparison, node, target
+from ansible_collections.gaudi3.scale.plugins.module_utils.comparison.runs import compare
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils.flag_profiles import NETWORKS, PROFILES
+from ansible_collections.gaudi3.scale.plugins.module_utils.flags.profiles import NETWORKS, PROFILES
+from ansible_collections.gaudi3.scale.plugins.module_utils.node.commands import run_process
 
 
 def main() -> None:

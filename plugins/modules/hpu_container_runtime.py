@@ -98,8 +98,7 @@ services:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.commands import run_process
-from ..module_utils.container_runtime import (
+from ..module_utils.containers.runtime import (
     AUTO,
     ENGINES,
     Place,
@@ -107,6 +106,7 @@ from ..module_utils.container_runtime import (
     converge,
 )
 from ..module_utils.errors import GaudiError
+from ..module_utils.node.commands import run_process
 
 
 def main() -> None:

@@ -241,10 +241,10 @@ import signal
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils import driver_state
-from ..module_utils.commands import run_process
-from ..module_utils.driver_plan import DriverOptions
+from ..module_utils.driver import state as driver_state
+from ..module_utils.driver.plan import DriverOptions
 from ..module_utils.errors import GaudiError
+from ..module_utils.node.commands import run_process
 
 SIGNING = ("signing_key", "signing_certificate", "enrolment_hash_file")
 

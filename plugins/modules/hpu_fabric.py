@@ -99,10 +99,10 @@ ansible_facts:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.commands import run_process
 from ..module_utils.errors import GaudiError
-from ..module_utils.fabric import FabricOptions, Place, converge
-from ..module_utils.fabric_provider import AUTO, PROVIDERS
+from ..module_utils.fabric.provider import AUTO, PROVIDERS
+from ..module_utils.fabric.state import FabricOptions, Place, converge
+from ..module_utils.node.commands import run_process
 
 
 def main() -> None:

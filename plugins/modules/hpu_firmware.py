@@ -196,10 +196,10 @@ log:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils import card_firmware_state
-from ..module_utils.card_firmware_plan import FirmwareOptions
-from ..module_utils.commands import run_process
 from ..module_utils.errors import GaudiError
+from ..module_utils.firmware import state as card_firmware_state
+from ..module_utils.firmware.plan import FirmwareOptions
+from ..module_utils.node.commands import run_process
 
 
 def main() -> None:

@@ -279,9 +279,9 @@ systemd_changed:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.gaudi3.scale.plugins.module_utils import flag_environment
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils.flag_profiles import NETWORKS, PROFILES, EnvironmentOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils.flags import environment as flag_environment
+from ansible_collections.gaudi3.scale.plugins.module_utils.flags.profiles import NETWORKS, PROFILES, EnvironmentOptions
 
 
 def main() -> None:

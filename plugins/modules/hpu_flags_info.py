@@ -174,10 +174,10 @@ hand_edit:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.gaudi3.scale.plugins.module_utils.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils.flag_explanation import Question, explain
-from ansible_collections.gaudi3.scale.plugins.module_utils.flag_profiles import NETWORKS, PROFILES
+from ansible_collections.gaudi3.scale.plugins.module_utils.flags.explanation import Question, explain
+from ansible_collections.gaudi3.scale.plugins.module_utils.flags.profiles import NETWORKS, PROFILES
+from ansible_collections.gaudi3.scale.plugins.module_utils.node.commands import run_process
 
 
 def main() -> None:

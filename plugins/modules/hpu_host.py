@@ -121,14 +121,14 @@ settings:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.commands import run_process
 from ..module_utils.errors import GaudiError
-from ..module_utils.host_node import Node
-from ..module_utils.host_settings import (
+from ..module_utils.host.node import Node
+from ..module_utils.host.settings import (
     SHORTAGE_CHOICES,
     HostOptions,
     converge,
 )
+from ..module_utils.node.commands import run_process
 
 
 def main() -> None:

@@ -256,8 +256,8 @@ hpu:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.gaudi3.scale.plugins.module_utils import hpu_facts
-from ansible_collections.gaudi3.scale.plugins.module_utils.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils.cards import hpu_facts
+from ansible_collections.gaudi3.scale.plugins.module_utils.node.commands import run_process
 
 
 def main() -> None:

@@ -152,11 +152,12 @@ hpu:
 import platform
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.gaudi3.scale.plugins.module_utils import hpu_facts, secure_boot
-from ansible_collections.gaudi3.scale.plugins.module_utils.checks import advice, as_results, failed, refusal
-from ansible_collections.gaudi3.scale.plugins.module_utils.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils.node_system import read_disks
-from ansible_collections.gaudi3.scale.plugins.module_utils.preflight_checks import Wanted, preflight_checks
+from ansible_collections.gaudi3.scale.plugins.module_utils.cards import hpu_facts
+from ansible_collections.gaudi3.scale.plugins.module_utils.cards.node_system import read_disks
+from ansible_collections.gaudi3.scale.plugins.module_utils.checks.check import advice, as_results, failed, refusal
+from ansible_collections.gaudi3.scale.plugins.module_utils.checks.preflight import Wanted, preflight_checks
+from ansible_collections.gaudi3.scale.plugins.module_utils.kernel import secure_boot
+from ansible_collections.gaudi3.scale.plugins.module_utils.node.commands import run_process
 
 DISK_PATH = {
     "path": {"type": "path", "required": True},

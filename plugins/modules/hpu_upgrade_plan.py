@@ -205,11 +205,11 @@ fingerprint:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils import node_inventory
-from ..module_utils.commands import run_process
 from ..module_utils.errors import GaudiError
-from ..module_utils.releases import find_release
-from ..module_utils.upgrade_plan import PlanOptions, upgrade_plan
+from ..module_utils.node.commands import run_process
+from ..module_utils.releases.lookup import find_release
+from ..module_utils.upgrade import inventory as node_inventory
+from ..module_utils.upgrade.plan import PlanOptions, upgrade_plan
 
 
 def main() -> None:

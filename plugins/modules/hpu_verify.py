@@ -200,12 +200,12 @@ hpu:
 import platform
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.gaudi3.scale.plugins.module_utils.checks import advice, as_results, failed, refusal
-from ansible_collections.gaudi3.scale.plugins.module_utils.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils.checks.check import advice, as_results, failed, refusal
+from ansible_collections.gaudi3.scale.plugins.module_utils.checks.measurement import TrainingEnvironment, measure
+from ansible_collections.gaudi3.scale.plugins.module_utils.checks.verdict import Limits, outlook, summary, verdict
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils.node_measurement import TrainingEnvironment, measure
-from ansible_collections.gaudi3.scale.plugins.module_utils.node_verdict import Limits, outlook, summary, verdict
-from ansible_collections.gaudi3.scale.plugins.module_utils.releases import find_release
+from ansible_collections.gaudi3.scale.plugins.module_utils.node.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils.releases.lookup import find_release
 
 
 def main() -> None:

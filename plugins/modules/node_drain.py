@@ -171,9 +171,9 @@ jobs:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils import drain
-from ..module_utils.commands import run_process
+from ..module_utils.drain import service as drain
 from ..module_utils.errors import GaudiError
+from ..module_utils.node.commands import run_process
 
 
 def main() -> None:

@@ -434,16 +434,16 @@ differences:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.gaudi3.scale.plugins.module_utils.accel_sysfs import pci_cards
-from ansible_collections.gaudi3.scale.plugins.module_utils.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils.cards.accel_sysfs import pci_cards
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_clocks import clock_ahead
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_control import StartOptions, prepare, start
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_description import SLURM, engine_argument_spec
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JOB_ARGUMENTS, paths_from
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_plan import check, job_from
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_secrets import masked
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_stop import remove, stop
+from ansible_collections.gaudi3.scale.plugins.module_utils.job.clocks import clock_ahead
+from ansible_collections.gaudi3.scale.plugins.module_utils.job.description import SLURM, engine_argument_spec
+from ansible_collections.gaudi3.scale.plugins.module_utils.job.job_secrets import masked
+from ansible_collections.gaudi3.scale.plugins.module_utils.job.paths import JOB_ARGUMENTS, paths_from
+from ansible_collections.gaudi3.scale.plugins.module_utils.job.plan import check, job_from
+from ansible_collections.gaudi3.scale.plugins.module_utils.launch.control import StartOptions, prepare, start
+from ansible_collections.gaudi3.scale.plugins.module_utils.launch.stop import remove, stop
+from ansible_collections.gaudi3.scale.plugins.module_utils.node.commands import run_process
 
 NEEDED = ["hosts", "host", "processes_per_node", "rendezvous_address", "command"]
 

@@ -117,9 +117,9 @@ sweep:
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_history import POINTS, read_history
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JOB_ARGUMENTS, paths_from
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_sweep import read_sweep
+from ansible_collections.gaudi3.scale.plugins.module_utils.job.paths import JOB_ARGUMENTS, paths_from
+from ansible_collections.gaudi3.scale.plugins.module_utils.monitoring.history import POINTS, read_history
+from ansible_collections.gaudi3.scale.plugins.module_utils.monitoring.sweep import read_sweep
 
 
 def main() -> None:

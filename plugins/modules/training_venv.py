@@ -154,10 +154,10 @@ rc:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils import training_venv
-from ..module_utils.commands import run_process
 from ..module_utils.errors import GaudiError
-from ..module_utils.venv_plan import VenvOptions
+from ..module_utils.node.commands import run_process
+from ..module_utils.training_venv import state as training_venv
+from ..module_utils.training_venv.plan import VenvOptions
 
 
 def main() -> None:

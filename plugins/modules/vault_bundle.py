@@ -217,10 +217,10 @@ new_mib:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils import vault_bundle
-from ..module_utils.bundle_plan import PARTS, BundleOptions
-from ..module_utils.commands import run_process
+from ..module_utils.bundle import build as vault_bundle
+from ..module_utils.bundle.plan import PARTS, BundleOptions
 from ..module_utils.errors import GaudiError
+from ..module_utils.node.commands import run_process
 
 
 def main() -> None:

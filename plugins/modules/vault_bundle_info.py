@@ -94,9 +94,9 @@ extra:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils import bundle_check
-from ..module_utils.commands import run_process
+from ..module_utils.bundle import check as bundle_check
 from ..module_utils.errors import GaudiError
+from ..module_utils.node.commands import run_process
 
 
 def main() -> None:

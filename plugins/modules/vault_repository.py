@@ -205,9 +205,10 @@ index_url:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils import bundle_repository, vault_repository
-from ..module_utils.commands import run_process
+from ..module_utils.bundle import repository as bundle_repository
 from ..module_utils.errors import GaudiError
+from ..module_utils.node.commands import run_process
+from ..module_utils.packages import vault_repository
 
 
 def main() -> None:

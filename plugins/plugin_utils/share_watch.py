@@ -11,11 +11,15 @@ from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_metrics import duration, metric_line, opening_lines
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_paths import JobPaths
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_share import RUNNING, SUCCEEDED
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_watch import job_state, verdict_sentence
-from ansible_collections.gaudi3.scale.plugins.module_utils.systemd_units import ACTIVE
+from ansible_collections.gaudi3.scale.plugins.module_utils.job.paths import JobPaths
+from ansible_collections.gaudi3.scale.plugins.module_utils.monitoring.metrics import (
+    duration,
+    metric_line,
+    opening_lines,
+)
+from ansible_collections.gaudi3.scale.plugins.module_utils.monitoring.share import RUNNING, SUCCEEDED
+from ansible_collections.gaudi3.scale.plugins.module_utils.monitoring.watch import job_state, verdict_sentence
+from ansible_collections.gaudi3.scale.plugins.module_utils.node.systemd_units import ACTIVE
 from ansible_collections.gaudi3.scale.plugins.plugin_utils.node_action import NodeAction, UnreachableError
 
 

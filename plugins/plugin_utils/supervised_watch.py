@@ -12,10 +12,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_metrics import duration, metric_line
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_share import ABSENT, RUNNING, SUCCEEDED
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_status import Status, status_from
-from ansible_collections.gaudi3.scale.plugins.module_utils.job_watch import (
+from ansible_collections.gaudi3.scale.plugins.module_utils.monitoring.metrics import duration, metric_line
+from ansible_collections.gaudi3.scale.plugins.module_utils.monitoring.share import ABSENT, RUNNING, SUCCEEDED
+from ansible_collections.gaudi3.scale.plugins.module_utils.monitoring.status import Status, status_from
+from ansible_collections.gaudi3.scale.plugins.module_utils.monitoring.watch import (
     event_line,
     outcome_sentence,
     share_words,

@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from plugins.module_utils import pip_index
+from plugins.module_utils.bundle import pip_index
 
 from ..commands import run, step
 from ..paths import CACHE, CHECKOUT, make_directory

@@ -23,13 +23,13 @@ from torch import nn
 
 from gaudi3_scale.batch_in_place import InPlaceTrials
 from gaudi3_scale.batch_workload import TrainedModel
-from gaudi3_scale.core.batch_choice import LARGEST, THROUGHPUT, next_for
-from gaudi3_scale.core.batch_memory_model import Prior
-from gaudi3_scale.core.batch_question import Question
-from gaudi3_scale.core.batch_search import OK, OUT_OF_MEMORY, Search, Trial, largest_batch
-from gaudi3_scale.core.batch_trial import Workload
+from gaudi3_scale.core.batch_size.choice import LARGEST, THROUGHPUT, next_for
+from gaudi3_scale.core.batch_size.memory_model import Prior
+from gaudi3_scale.core.batch_size.question import Question
+from gaudi3_scale.core.batch_size.search import OK, OUT_OF_MEMORY, Search, Trial, largest_batch
+from gaudi3_scale.core.batch_size.trial import Workload
+from gaudi3_scale.core.batch_size.trial_forks import Trials
 from gaudi3_scale.core.errors import GaudiError
-from gaudi3_scale.core.trial_forks import Trials
 from gaudi3_scale.devices import choose_device
 
 

@@ -14,8 +14,8 @@ import torch
 from torch import nn
 
 from gaudi3_scale.batch_workload import TrainedModel, training
-from gaudi3_scale.core.batch_search import Trial
-from gaudi3_scale.core.batch_trial import Workload, judge, request
+from gaudi3_scale.core.batch_size.search import Trial
+from gaudi3_scale.core.batch_size.trial import Workload, judge, request
 from gaudi3_scale.devices import hpu_module
 from gaudi3_scale.trial import run_trial
 

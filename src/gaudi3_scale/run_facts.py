@@ -11,9 +11,9 @@ from typing import Callable, Mapping, Sequence
 
 import torch
 
-from gaudi3_scale.core.flag_catalogue import find_flag
-from gaudi3_scale.core.job_secrets import masked
-from gaudi3_scale.core.kernel_modules import loaded_version
+from gaudi3_scale.core.flag_catalogue.catalogue import find_flag
+from gaudi3_scale.core.job.job_secrets import masked
+from gaudi3_scale.core.kernel.modules import loaded_version
 from gaudi3_scale.memory import CudaMemory, DeviceMemory, GaudiMemory
 
 # The bridge's distributions are named by Intel; each release calls itself by the version of the first.

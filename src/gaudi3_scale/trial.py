@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One probe trial: ``python -m gaudi3_scale.trial REQUEST`` runs a few steps of a workload at one batch size.
 
-REQUEST is a JSON object; ``gaudi3_scale.core.batch_trial`` starts the process and reads what it leaves::
+REQUEST is a JSON object; ``gaudi3_scale.core.batch_size.trial`` starts the process and reads what it leaves::
 
     {"workload": "module:function", "options": {}, "batch_size": 32, "steps": 3, "warm_up": 1, "device": "hpu",
      "memory_limit": null, "result": "/path/to/result.json"}
@@ -32,7 +32,7 @@ from typing import Any, Callable, Iterator, Mapping
 
 import torch
 
-from gaudi3_scale.core.batch_search import OK, OUT_OF_MEMORY, WORKLOAD_ERROR
+from gaudi3_scale.core.batch_size.search import OK, OUT_OF_MEMORY, WORKLOAD_ERROR
 from gaudi3_scale.core.errors import GaudiError
 from gaudi3_scale.devices import choose_device, local_device
 from gaudi3_scale.memory import CudaMemory, DeviceMemory, GaudiMemory

@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Mapping, Sequence
 
 from gaudi3_scale.core.errors import GaudiError
-from gaudi3_scale.core.job_difference import description_differences
-from gaudi3_scale.core.rendered_files import WantedFile, pending, write
-from gaudi3_scale.core.tune_study import Study, definition, study_from
+from gaudi3_scale.core.job.difference import description_differences
+from gaudi3_scale.core.node.rendered_files import WantedFile, pending, write
+from gaudi3_scale.core.tuning.study import Study, definition, study_from
 from gaudi3_scale.options import ArgumentParser, positive
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ import tempfile
 from pathlib import Path
 from typing import Any, Callable, Mapping
 
-from gaudi3_scale.core.batch_probe import Probe, parse_size, probe
-from gaudi3_scale.core.batch_trial import Workload
-from gaudi3_scale.core.environment_file import assignment
+from gaudi3_scale.core.batch_size.trial import Workload
 from gaudi3_scale.core.errors import GaudiError
-from gaudi3_scale.core.tune_space import BATCH_SIZE, Range
-from gaudi3_scale.core.tune_study import Study
+from gaudi3_scale.core.node.environment_file import assignment
+from gaudi3_scale.core.probe.batch_probe import Probe, parse_size, probe
+from gaudi3_scale.core.tuning.space import BATCH_SIZE, Range
+from gaudi3_scale.core.tuning.study import Study
 from gaudi3_scale.tune_sample import MEMORY, CannotFitError, setup_of
 
 

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable, Mapping, Sequence
 
-from gaudi3_scale.core.batch_search import CRASH, HANG, OK
-from gaudi3_scale.core.batch_trial import judge
-from gaudi3_scale.core.job_metrics import read_metrics
-from gaudi3_scale.core.tune_space import LOSS, THROUGHPUT
+from gaudi3_scale.core.batch_size.search import CRASH, HANG, OK
+from gaudi3_scale.core.batch_size.trial import judge
+from gaudi3_scale.core.monitoring.metrics import read_metrics
+from gaudi3_scale.core.tuning.space import LOSS, THROUGHPUT
 
 PRUNED = "pruned"
 DIVERGED = "diverged"

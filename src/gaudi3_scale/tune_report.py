@@ -15,11 +15,11 @@ from optuna.trial import FrozenTrial, TrialState
 from plotly.graph_objects import Figure
 from plotly.offline import get_plotlyjs
 
-from gaudi3_scale.core.batch_search import CRASH, HANG, OK
-from gaudi3_scale.core.job_share import FAILED
-from gaudi3_scale.core.report_page import report_page
-from gaudi3_scale.core.tune_space import THROUGHPUT
-from gaudi3_scale.core.tune_study import Study, launch_variables
+from gaudi3_scale.core.batch_size.search import CRASH, HANG, OK
+from gaudi3_scale.core.monitoring.share import FAILED
+from gaudi3_scale.core.report.page import report_page
+from gaudi3_scale.core.tuning.space import THROUGHPUT
+from gaudi3_scale.core.tuning.study import Study, launch_variables
 from gaudi3_scale.tune_presence import GAVE_UP, WORKING, nodes_of
 from gaudi3_scale.tune_queue import LOST, MADE_AGAIN, SKIPPED, counted, outcome_of
 

@@ -21,7 +21,7 @@ from optuna.storages import BaseStorage, GrpcStorageProxy, JournalStorage, get_s
 from optuna.storages.journal import JournalFileBackend
 
 from gaudi3_scale.core.errors import GaudiError
-from gaudi3_scale.core.job_network import port_is_free
+from gaudi3_scale.core.job.network import port_is_free
 
 # What a storage that went away raises, whichever it is.
 LOST = (grpc.RpcError, StorageInternalError, ConnectionError)

@@ -17,11 +17,11 @@ from typing import Iterator, Mapping
 import optuna
 from optuna.trial import Trial, TrialState
 
-from gaudi3_scale.core import recipe_cache
-from gaudi3_scale.core.batch_search import CRASH, HANG, OK
+from gaudi3_scale.core.batch_size.search import CRASH, HANG, OK
 from gaudi3_scale.core.errors import GaudiError
-from gaudi3_scale.core.recipe_cache import RECIPE_CACHE
-from gaudi3_scale.core.tune_study import Study, trial_command
+from gaudi3_scale.core.job import recipe_cache
+from gaudi3_scale.core.job.recipe_cache import RECIPE_CACHE
+from gaudi3_scale.core.tuning.study import Study, trial_command
 from gaudi3_scale.json_lines import WriteLine
 from gaudi3_scale.tune_bound import ProbedBound
 from gaudi3_scale.tune_child import PRUNED, Ended, Progress, run_child

@@ -14,7 +14,8 @@ ROOT = Path(__file__).resolve().parents[2]
 ROLES = sorted(path for path in (ROOT / "roles").iterdir() if path.is_dir())
 PLAYBOOKS = sorted((ROOT / "playbooks").glob("*.yml"))
 MODULES = sorted(path for path in (ROOT / "plugins" / "modules").glob("*.py") if path.name != "__init__.py")
-CORE = sorted((ROOT / "plugins" / "module_utils").glob("*.py"))
+CORE_ROOT = ROOT / "plugins" / "module_utils"
+CORE = sorted(CORE_ROOT.rglob("*.py"))
 
 
 def read_yaml(path: Path) -> Any:

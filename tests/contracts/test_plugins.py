@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 import yaml
 
-from .checkout import CORE, MODULES, ROOT, name_of, read_yaml
+from .checkout import CORE, CORE_ROOT, MODULES, ROOT, name_of, read_yaml
 
 MOST_CODE_LINES = 60
 DOCUMENTS = ("DOCUMENTATION", "EXAMPLES", "RETURN")
 MEANINGLESS = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
 
 each_module = pytest.mark.parametrize("path", MODULES, ids=name_of)
-each_core_file = pytest.mark.parametrize("path", CORE, ids=name_of)
+each_core_file = pytest.mark.parametrize("path", CORE, ids=lambda path: path.relative_to(CORE_ROOT).as_posix())
 
 
 def tree_of(path: Path) -> ast.Module:
@@ -98,8 +98,19 @@ def test_core_imports_its_neighbours_relatively(path: Path) -> None:
     assert not imported(path) & {"ansible_collections", "gaudi3_scale"}
 
 
-def test_core_is_flat() -> None:
-    assert [path.name for path in (ROOT / "plugins" / "module_utils").iterdir() if path.is_dir()] in (
-        [],
-        ["__pycache__"],
-    )
+def packages() -> list[str]:
+    """The packages of the core; one that lost its last file leaves nothing but its compiled files."""
+    return sorted({path.parent.relative_to(CORE_ROOT).as_posix() for path in CORE} - {"."})
+
+
+def test_core_has_packages_of_one_level() -> None:
+    assert [name for name in packages() if "/" in name] == []
+    assert sorted(path.stem for path in CORE_ROOT.glob("*.py")) == ["__init__", "errors"]
+
+
+@pytest.mark.parametrize("name", packages())
+def test_a_package_of_the_core_is_complete(name: str) -> None:
+    """ansible-test wants an empty __init__.py; setuptools and a newcomer want to be told of each package."""
+    assert (CORE_ROOT / name / "__init__.py").read_bytes() == b""
+    assert f'"gaudi3_scale.core.{name}"' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert f"| `{name}` |" in (ROOT / "docs" / "developing.md").read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.module_utils.releases import NEWEST
+from ansible_collections.gaudi3.scale.plugins.module_utils.releases.lookup import NEWEST
 
 from .checkout import MODULES, ROLES, ROOT, is_templated, read_yaml
 

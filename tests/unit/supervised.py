@@ -15,9 +15,9 @@ import sys
 import time
 from pathlib import Path
 
-from ansible_collections.gaudi3.scale.plugins.module_utils.process_tree import descendants, environment_of, parents
-from ansible_collections.gaudi3.scale.plugins.module_utils.rank_logs import attempt_directory
-from ansible_collections.gaudi3.scale.plugins.module_utils.supervisor_archive import build
+from ansible_collections.gaudi3.scale.plugins.module_utils.job.rank_logs import attempt_directory
+from ansible_collections.gaudi3.scale.plugins.module_utils.node.process_tree import descendants, environment_of, parents
+from ansible_collections.gaudi3.scale.plugins.module_utils.supervisor.archive import build
 
 HERE = Path(__file__).parent
 CORE = HERE.parents[1] / "plugins/module_utils"

@@ -12,11 +12,11 @@ import heapq
 import random
 from dataclasses import dataclass, field
 
-from ansible_collections.gaudi3.scale.plugins.module_utils.supervisor_decision import advance, begin
-from ansible_collections.gaudi3.scale.plugins.module_utils.supervisor_generation import END, RUN, WAIT, first_generation
-from ansible_collections.gaudi3.scale.plugins.module_utils.supervisor_messages import decode, encode
-from ansible_collections.gaudi3.scale.plugins.module_utils.supervisor_state import Facts, Rules, message_of
-from ansible_collections.gaudi3.scale.plugins.module_utils.supervisor_view import heard_ages
+from ansible_collections.gaudi3.scale.plugins.module_utils.supervisor.decision import advance, begin
+from ansible_collections.gaudi3.scale.plugins.module_utils.supervisor.generation import END, RUN, WAIT, first_generation
+from ansible_collections.gaudi3.scale.plugins.module_utils.supervisor.messages import decode, encode
+from ansible_collections.gaudi3.scale.plugins.module_utils.supervisor.state import Facts, Rules, message_of
+from ansible_collections.gaudi3.scale.plugins.module_utils.supervisor.view import heard_ages
 
 LOOK_S = 0.25
 KEY = b"k" * 32

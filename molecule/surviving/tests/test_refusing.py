@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Launches that cannot go well: each node says in one sentence what it lacks, and nothing is started anywhere.
 
-What is wrong with a description alone is in tests/unit/test_training_job.py and test_job_supervision.py.
+What is wrong with a description alone is in tests/unit/plugins/modules/test_training_job.py and
+plugins/module_utils/job/test_supervision.py.
 """
 
 from __future__ import annotations

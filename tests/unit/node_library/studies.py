@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import optuna
-from gaudi3_scale.core.tune_study import study_from
+from gaudi3_scale.core.tuning.study import study_from
 
 from gaudi3_scale.tune_worker import Worker
 

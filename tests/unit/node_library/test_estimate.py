@@ -9,9 +9,9 @@ import sys
 
 import pytest
 import torch
-from gaudi3_scale.core.batch_estimate import UNCERTAINTY, estimate
-from gaudi3_scale.core.batch_trial import Workload
-from gaudi3_scale.core.trial_forks import Trials
+from gaudi3_scale.core.batch_size.estimate import UNCERTAINTY, estimate
+from gaudi3_scale.core.batch_size.trial import Workload
+from gaudi3_scale.core.batch_size.trial_forks import Trials
 
 from gaudi3_scale.estimate import LiveTensors, peak_bytes
 

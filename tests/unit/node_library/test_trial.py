@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from gaudi3_scale.core.batch_quiet import MOST_STEPS
+from gaudi3_scale.core.batch_size.quiet import MOST_STEPS
 
 from gaudi3_scale.trial import run_trial
 

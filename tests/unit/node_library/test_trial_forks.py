@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from gaudi3_scale.core.batch_trial import Workload, run_trial
-from gaudi3_scale.core.trial_forks import Trials
+from gaudi3_scale.core.batch_size.trial import Workload, run_trial
+from gaudi3_scale.core.batch_size.trial_forks import Trials
 
 MIB = 1 << 20
 MINE = """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from gaudi3_scale.core.batch_quiet import MOST_STEPS
+from gaudi3_scale.core.batch_size.quiet import MOST_STEPS
 
 from gaudi3_scale.trial_steps import run_steps
 

@@ -9,7 +9,7 @@ import threading
 import optuna
 import pytest
 from gaudi3_scale.core.errors import GaudiError
-from gaudi3_scale.core.recipe_cache import RECIPE_CACHE
+from gaudi3_scale.core.job.recipe_cache import RECIPE_CACHE
 from optuna.trial import TrialState
 
 from gaudi3_scale import tune_child, tune_presence, tune_worker

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from plugins.module_utils import pip_index
+from plugins.module_utils.bundle import pip_index
 from sandbox.simulator.releases import RELEASES
 from sandbox.vault import packages, wheels
 from sandbox.vault.pytorch_bundle import plugin_wheel

@@ -1,0 +1,73 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a change of the driver left a node that works: all cards there and initialised, on the driver of the release.
+
+What a job needs beyond that (links, firmware, memory, PyTorch) is judged by ``checks/verdict.py`` when the node is
+qualified again; a card that was not as it should be before the change is no reason to go back.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Callable
+
+from ..cards.hpu_facts import HpuFacts, gather
+from ..checks.check import Check, failed, refusal
+from ..checks.verdict import HEALTHY_STATUS
+from ..errors import GaudiError
+from ..node.commands import Run
+from ..releases.lookup import Release
+
+_POLL_S = 3.0
+
+
+def driver_checks(facts: HpuFacts, release: Release, cards: int) -> list[Check]:
+    """Pure: the checks of a node whose driver was changed."""
+    missing = [module for module in release.modules if module not in facts.driver.modules]
+    return [
+        Check("modules", not missing, "all loaded", f"{', '.join(missing)} not loaded", "see `dmesg`"),
+        Check(
+            "driver",
+            facts.driver.release == release.version,
+            release.version,
+            facts.driver.version or "none",
+            "see `modinfo habanalabs`",
+        ),
+        *card_checks(facts, cards),
+    ]
+
+
+def card_checks(facts: HpuFacts, cards: int) -> list[Check]:
+    """Pure: whether all cards are there and initialised. Temperature 0 is what hl-smi shows for a dead card."""
+    addresses = ", ".join(card.pci_address for card in facts.cards)
+    ill = [
+        f"{card.pci_address} {card.status or 'without driver'}" for card in facts.cards if card.status != HEALTHY_STATUS
+    ]
+    cold = [card.pci_address for card in facts.cards if card.temperature_c in (None, 0)]
+    return [
+        Check("cards", facts.count >= cards, str(cards), f"{facts.count} ({addresses})", "see `lspci -d 1da3:`"),
+        Check("status", not ill, HEALTHY_STATUS, ", ".join(ill) or "none", "see `dmesg | grep habana`"),
+        Check(
+            "temperature", not cold, "above 0 C", f"none at {', '.join(cold)}", "the card did not initialise: reboot"
+        ),
+    ]
+
+
+def require_healthy(
+    release: Release,
+    cards: int,
+    run: Run,
+    kernel_root: str,
+    settle_timeout: float,
+    sleep: Callable[[float], None] = time.sleep,
+) -> None:
+    """Wait until the cards have come up; raises :class:`GaudiError` with every reason when they have not in time."""
+    deadline = time.monotonic() + settle_timeout
+    while True:
+        problems = failed(driver_checks(gather(run, kernel_root), release, cards))
+        if not problems:
+            return
+        # A card that is not on the bus does not come up later; one in reset does.
+        if time.monotonic() >= deadline or not any(check.name in ("status", "temperature") for check in problems):
+            raise GaudiError(refusal(f"The driver {release.version} does not do its work", problems))
+        sleep(_POLL_S)

@@ -1,0 +1,156 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""A job's name, and where it lives on a node."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Any, Mapping
+
+from ..errors import GaudiError
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+STATE_DIRECTORY = "/var/lib/gaudi3_scale"
+LOG_DIRECTORY = "/var/log/gaudi3_scale"
+# Ansible's argument_spec of the options by which each module finds a job; see doc_fragments/job.py.
+JOB_ARGUMENTS: dict[str, dict[str, Any]] = {
+    "name": {"type": "str", "required": True},
+    "state_directory": {"type": "path", "default": STATE_DIRECTORY},
+    "log_directory": {"type": "path", "default": LOG_DIRECTORY},
+}
+
+
+@dataclass(frozen=True)
+class JobPaths:
+    """Where a job of this name lives on a node, or the point ``point`` of a sweep, whose unit is that of the job."""
+
+    name: str
+    state_directory: str = STATE_DIRECTORY
+    log_directory: str = LOG_DIRECTORY
+    unit_directory: str = "/etc/systemd/system"
+    point: int | None = None
+
+    def of_point(self, number: int) -> JobPaths:
+        """Where a point of this sweep lives (engine_slurm)."""
+        return replace(self, point=number)
+
+    @property
+    def _place(self) -> str:
+        return self.name if self.point is None else f"{self.name}/point-{self.point}"
+
+    @property
+    def unit(self) -> str:
+        return f"gaudi3-scale-job-{self.name}.service"
+
+    @property
+    def unit_file(self) -> str:
+        return f"{self.unit_directory}/{self.unit}"
+
+    @property
+    def directory(self) -> str:
+        """What the job keeps: its description, checkpoints, how it ended."""
+        return f"{self.state_directory}/jobs/{self._place}"
+
+    @property
+    def description(self) -> str:
+        return f"{self.directory}/job.json"
+
+    @property
+    def environment(self) -> str:
+        return f"{self.directory}/environment"
+
+    @property
+    def batch_script(self) -> str:
+        """What Slurm is given."""
+        return f"{self.directory}/batch.sh"
+
+    @property
+    def slurm_job(self) -> str:
+        """Which job of Slurm's it became."""
+        return f"{self.directory}/slurm.json"
+
+    @property
+    def host_file(self) -> str:
+        """The nodes as mpirun reads them."""
+        return f"{self.directory}/hosts"
+
+    @property
+    def started(self) -> str:
+        return f"{self.directory}/started.json"
+
+    @property
+    def ended(self) -> str:
+        """Written by the unit when it ended, since systemd forgets a unit that ended well, and all at a reboot."""
+        return f"{self.directory}/ended.json"
+
+    @property
+    def stop_requested(self) -> str:
+        return f"{self.directory}/stop_requested"
+
+    @property
+    def supervision(self) -> str:
+        """What the supervisor is told, with the secret of the run."""
+        return f"{self.directory}/supervision.json"
+
+    @property
+    def status(self) -> str:
+        """How the whole job stands, as this node's supervisor knows it."""
+        return f"{self.directory}/status.json"
+
+    @property
+    def supervisors(self) -> str:
+        """The programs of supervisors, by their digest: a job goes on with the one that it began with."""
+        return f"{self.state_directory}/supervisor"
+
+    @property
+    def logs(self) -> str:
+        return f"{self.log_directory}/jobs/{self._place}"
+
+    @property
+    def agent_log(self) -> str:
+        return f"{self.logs}/agent.log"
+
+    @property
+    def metrics(self) -> str:
+        return f"{self.logs}/metrics.jsonl"
+
+    @property
+    def ranks(self) -> str:
+        """torchrun's log directory: <run>/attempt_<n>/<local rank>/{stdout.log,stderr.log,error.json} below it."""
+        return f"{self.logs}/ranks"
+
+    @property
+    def events(self) -> str:
+        """What happened to the job, a line of JSON each."""
+        return f"{self.logs}/events.jsonl"
+
+    @property
+    def progress(self) -> str:
+        """How far each rank of this node is, in a file a rank."""
+        return f"{self.logs}/progress"
+
+    @property
+    def stacks(self) -> str:
+        """Where each rank was when the job stood still."""
+        return f"{self.logs}/stacks"
+
+    @property
+    def earlier(self) -> str:
+        """Logs of the runs of this name before the present one, by the time they were put away."""
+        return f"{self.logs}/earlier"
+
+
+def paths_from(options: Mapping[str, Any]) -> JobPaths:
+    """Where the job lives that a module's options name; GaudiError for a name that cannot be one."""
+    return JobPaths(check_name(options["name"]), options["state_directory"], options["log_directory"])
+
+
+def check_name(name: str) -> str:
+    """``name``, or GaudiError where it could not be part of a file's and a unit's name."""
+    if not NAME.fullmatch(name):
+        raise GaudiError(
+            f"name {name!r} cannot name a job; use 1 to 64 letters, digits, dots, dashes and underscores, "
+            "beginning with a letter or digit."
+        )
+    return name

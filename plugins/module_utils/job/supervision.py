@@ -1,0 +1,84 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""How a job is to outlive its nodes: what follows from the options of its supervisors, and what they cannot be."""
+
+from __future__ import annotations
+
+from typing import Sequence
+
+from ..errors import GaudiError
+from .description import SupervisionOptions, check_global_batch
+
+
+def control_port_of(options: SupervisionOptions, rendezvous_port: int) -> int:
+    """The UDP port by which the supervisors speak with each other."""
+    return options.control_port or rendezvous_port + 1
+
+
+def least_nodes(options: SupervisionOptions, hosts: Sequence[str]) -> int:
+    """The number of nodes with which the job still runs."""
+    return options.min_nodes or len(hosts)
+
+
+def addresses_of(options: SupervisionOptions, hosts: Sequence[str], first: str) -> dict[str, str]:
+    """By which address each node is reached, its name where none is given; ``first`` is that of the first one."""
+    named = (*hosts, *options.spares)
+    given = {name: address or name for name, address in zip(named, options.addresses or named)}
+    return {**given, hosts[0]: first}
+
+
+def check_supervision(
+    options: SupervisionOptions, hosts: Sequence[str], processes_per_node: int, rendezvous_port: int, batch: int
+) -> None:
+    """Refuse what the supervisors could not do, in the words of the option. ``batch`` 0: no global one was given."""
+    _check_nodes(options, hosts)
+    port = control_port_of(options, rendezvous_port)
+    if not 1 <= port <= 65535 or port == rendezvous_port:
+        raise GaudiError(
+            f"supervision.control_port is {port}; give a port from 1 to 65535 that is not rendezvous_port "
+            f"{rendezvous_port}."
+        )
+    for name in ("lost_after", "join_timeout", "failure_grace"):
+        if getattr(options, name) < 1:
+            raise GaudiError(f"supervision.{name} is {getattr(options, name)}; give at least 1 second.")
+    for name in ("max_restarts", "hang_timeout", "start_timeout", "grow_after"):
+        if getattr(options, name) < 0:
+            raise GaudiError(f"supervision.{name} is {getattr(options, name)}; give 0 or more.")
+    if options.start_timeout and not options.hang_timeout:
+        raise GaudiError(
+            f"supervision.start_timeout is {options.start_timeout} but hang_timeout is 0, which looks for no hang; "
+            "give a hang_timeout too."
+        )
+    if options.straggler_ratio and options.straggler_ratio <= 1:
+        raise GaudiError(
+            f"supervision.straggler_ratio is {options.straggler_ratio:g}, by which ranks of average speed lag behind; "
+            "give more than 1, or 0 to watch for none."
+        )
+    for nodes in range(least_nodes(options, hosts), len(hosts)):
+        _check_shared(batch, nodes, processes_per_node)
+
+
+def _check_nodes(options: SupervisionOptions, hosts: Sequence[str]) -> None:
+    twice = [host for host in options.spares if host in hosts or options.spares.count(host) > 1]
+    if twice:
+        raise GaudiError(f"supervision.spares names {twice[0]}, which is named before; name each node once.")
+    if not 0 <= options.min_nodes <= len(hosts):
+        raise GaudiError(
+            f"supervision.min_nodes is {options.min_nodes} for {len(hosts)} host(s); give 1 to {len(hosts)}, or 0 for "
+            "all of them."
+        )
+    named = len(hosts) + len(options.spares)
+    if options.addresses and len(options.addresses) != named:
+        raise GaudiError(
+            f"supervision.addresses has {len(options.addresses)} address(es) for {named} node(s); give one for each of "
+            "hosts and then of spares, in their order, or none."
+        )
+
+
+def _check_shared(batch: int, nodes: int, processes_per_node: int) -> None:
+    try:
+        check_global_batch(batch, nodes * processes_per_node)
+    except GaudiError as error:
+        raise GaudiError(
+            f"supervision.min_nodes allows the job to go on with {nodes} node(s): {error} Or raise min_nodes."
+        ) from None

@@ -1,0 +1,86 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""Starting and stopping a job through Slurm, and finding one that another host submitted."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Mapping
+
+from ..engines.slurm import comment, slurm_name
+from ..engines.slurm_jobs import cancel, description_of, find, submit_once
+from ..errors import GaudiError
+from ..job.description import SLURM
+from ..job.difference import description_differences, refuse_difference
+from ..job.paths import JobPaths
+from ..job.plan import Job, describe
+from ..job.user import account
+from ..monitoring.share import RUNNING, Share
+from ..monitoring.share_slurm import slurm_jobs_of, slurm_share
+from ..monitoring.state import read_share
+from ..node.commands import Run
+from ..node.json_file import read_json
+from ..node.rendered_files import WantedFile, pending, write
+from .plan import Launch, description_file
+
+UNREADABLE = "its description cannot be read from Slurm by this user"
+
+
+def find_share(job: Job, paths: JobPaths, run: Run) -> Share:
+    """The share as it stands here, or, where nothing runs here, the job that Slurm has under this name."""
+    share = read_share(paths, run)
+    if share.state == RUNNING or job.engine != SLURM or job.host not in job.starting_hosts:
+        return share
+    alive = find(slurm_name(paths), job.user, run)
+    if not alive:
+        return share
+    return slurm_share(alive, _description(job, alive[0].array, alive[0].comment, run), False)
+
+
+def _description(job: Job, number: str, remark: str, run: Run) -> Mapping[str, object]:
+    if remark == comment(job):
+        return describe(job)
+    return description_of(number, run) or {**describe(job), "description": UNREADABLE}
+
+
+def start_slurm(job: Job, paths: JobPaths, launch: Launch, run: Run) -> None:
+    """Submit the job. What is kept here is written last: a job that was submitted is found by its name without it."""
+    script = launch.files[0]
+    for change in pending([script]):
+        write(change)
+    for ended in Path(paths.directory).glob("point-*/ended.json"):
+        ended.unlink()
+    owner = account(job.user)
+    # It holds the job's environment, so it is for that account alone.
+    os.chown(script.path, owner.pw_uid, owner.pw_gid)
+    stays = submit_once(script.path, slurm_name(paths), comment(job), job.user, run)
+    if stays.comment != comment(job):
+        found = _description(job, stays.array, stays.comment, run)
+        raise refuse_difference(job.name, job.host, description_differences(found, describe(job)))
+    _remember(job, paths, stays.array)
+
+
+def remember_found(job: Job, paths: JobPaths, run: Run) -> None:
+    """A job that another host submitted is from now on known here, too, also after Slurm's queue has let it go."""
+    if read_json(paths.slurm_job) is None:
+        for known in slurm_jobs_of(paths, job.user, run)[:1]:
+            _remember(job, paths, known.array)
+
+
+def _remember(job: Job, paths: JobPaths, number: str) -> None:
+    note = WantedFile(paths.slurm_job, json.dumps({"job": number}) + "\n")
+    for change in pending([note, description_file(job, paths)]):
+        write(change)
+
+
+def stop_slurm(paths: JobPaths, user: str, grace: float, run: Run) -> None:
+    """End the job in Slurm, and make sure of it."""
+    alive = [job for job in slurm_jobs_of(paths, user, run) if job.alive]
+    Path(paths.directory).mkdir(parents=True, exist_ok=True)
+    Path(paths.stop_requested).touch()
+    try:
+        cancel(sorted({job.array for job in alive}, key=int), grace, run)
+    except GaudiError as error:
+        raise GaudiError(f"job {paths.name} could not be stopped: {error}", **error.facts) from error

@@ -1,0 +1,102 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""What would be run for a job on one node, whatever the engine, as one value: to be shown, compared and written."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from typing import Mapping
+
+from ..engines.mpirun import host_file_text, mpirun_argv, mpirun_environment
+from ..engines.slurm import sbatch_argv, script_text
+from ..engines.torchrun import supervision_text, torchrun_argv
+from ..job.description import MPIRUN, SLURM
+from ..job.job_secrets import HIDDEN, masked
+from ..job.paths import JobPaths
+from ..job.plan import Job, describe, job_environment
+from ..node.rendered_files import WantedFile
+from .unit import environment_text, unit_text
+
+
+@dataclass(frozen=True)
+class Site:
+    """What is looked up on the node: interface towards the first one, recipe cache, version of Open MPI.
+
+    ``supervisor`` is the command that runs a supervisor here, but for the file that tells it what to do.
+    """
+
+    interface: str | None = None
+    recipes: str | None = None
+    open_mpi: str = ""
+    supervisor: tuple[str, ...] = ()
+    kernel_root: str = "/"
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One node's part. ``file`` is the unit or the batch script, ``text`` what is in it; both empty on a node on which
+    nothing is started, since the engine reaches it from the first one. ``argv`` is empty for a spare, which waits.
+    """
+
+    engine: str
+    argv: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    file: str = ""
+    files: tuple[WantedFile, ...] = ()
+
+    @property
+    def text(self) -> str:
+        return next((file.content or "" for file in self.files if file.path == self.file), "")
+
+
+def plan_launch(job: Job, paths: JobPaths, site: Site) -> Launch:
+    """What this node starts. Files that may hold a user's secrets are for their owner alone."""
+    if job.host not in job.starting_hosts:
+        return Launch(job.engine)
+    return _batch_launch(job, paths, site) if job.engine == SLURM else _unit_launch(job, paths, site)
+
+
+def _batch_launch(job: Job, paths: JobPaths, site: Site) -> Launch:
+    environment = job_environment(job, paths, None, site.recipes)
+    script = WantedFile(paths.batch_script, script_text(job, paths, environment), mode=0o600)
+    files = (script, description_file(job, paths))
+    return Launch(job.engine, sbatch_argv(paths.batch_script), environment, script.path, files)
+
+
+def _unit_launch(job: Job, paths: JobPaths, site: Site) -> Launch:
+    """``program`` is what the unit runs: ``argv``, or a supervisor that starts it."""
+    further: list[WantedFile] = []
+    if job.engine == MPIRUN:
+        # Each node's ranks look for their own interface; mpirun carries the rest to them.
+        environment = mpirun_environment(job, job_environment(job, paths, None, site.recipes))
+        program = argv = mpirun_argv(job, paths, site.open_mpi, environment)
+        further = [WantedFile(paths.host_file, host_file_text(job))]
+    else:
+        environment = job_environment(job, paths, site.interface, site.recipes)
+        program = argv = () if job.node_rank is None else torchrun_argv(job, paths)
+    if job.supervision:
+        program = (*site.supervisor, paths.supervision)
+        further = [WantedFile(paths.supervision, supervision_text(job, paths, site.kernel_root), mode=0o600)]
+    unit = WantedFile(paths.unit_file, unit_text(job, paths, program))
+    variables = WantedFile(paths.environment, environment_text(environment), mode=0o600)
+    files = (unit, variables, *further, description_file(job, paths))
+    return Launch(job.engine, argv, environment, unit.path, files)
+
+
+def description_file(job: Job, paths: JobPaths) -> WantedFile:
+    """What a later launch is compared with."""
+    text = json.dumps(describe(job), indent=2, sort_keys=True) + "\n"
+    return WantedFile(paths.description, text, mode=0o600)
+
+
+def shown(job: Job, paths: JobPaths, site: Site) -> dict[str, object]:
+    """The launch as plain values for people, without the values of variables that sound like secrets."""
+    launch = plan_launch(replace(job, environment=masked(job.environment), key=HIDDEN, new_key=""), paths, site)
+    return {
+        "engine": launch.engine,
+        "argv": list(launch.argv),
+        "environment": dict(launch.environment),
+        "file": launch.file,
+        "text": launch.text,
+    }

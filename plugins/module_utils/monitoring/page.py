@@ -1,0 +1,210 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""The page of a training job: what was measured, how it came about, and with what; pure."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from typing import Any, Mapping, Sequence
+
+from ..job.description import TORCHRUN
+from ..job.job_secrets import masked
+from .charts import training_charts
+from .history import is_number, merge
+from .metrics import duration, metric_line, short_bytes, short_number, short_seconds
+from .row import training_row
+from .sweep_report import merged_sweep, sweep_charts, sweep_notes, sweep_section
+
+COLUMNS = ("node", "share", "ranks", "loss", "tokens/s", "checkpoints", "logs")
+# From this multiple of the median node's own work on, a node is called slow.
+SLOW = 1.2
+# Kinds of lines that are no event: one comes at each checkpoint.
+_ROUTINE = ("checkpoint", "upload")
+# Parts of a description in the words of launch_training.yml, in the order of the page.
+_CONFIGURATION = {
+    "engine": "engine",
+    "hosts": "hosts",
+    "spares": "spares",
+    "processes_per_node": "ranks a node",
+    "command": "command",
+    "global_batch_size": "global batch",
+    "device": "device",
+    "venv": "venv",
+    "user": "user",
+    "working_directory": "working directory",
+    "checkpoint_directory": "checkpoint directory",
+    "environment_files": "environment files",
+}
+
+Host = Mapping[str, Any]
+Run = Mapping[str, Any]
+
+
+def training_report(hosts: Sequence[Host], release: str | None = None, leader: str = "") -> dict[str, Any]:
+    """What ``gaudi3.scale.report`` takes but for title and path.
+
+    ``hosts`` are the variables of the job's nodes in the order of their ranks, with ``training_info`` and
+    ``training_history`` as the modules returned them. ``leader`` is the one of rank 0, where that is not the first.
+    """
+    # A host that was left out has none.
+    told = [host["training_history"] for host in hosts if "runs" in (host.get("training_history") or {})]
+    history, sweep = merge(told), merged_sweep(told)
+    runs = history["runs"]
+    leader_first = sorted(hosts, key=lambda host: host["inventory_hostname"] != leader)
+    infos = [host.get("training_info") or {} for host in leader_first]
+    first: Mapping[str, Any] = next((info for info in infos if info.get("description")), {})
+    state = first.get("state", "absent")
+    steps = [{"kind": "step", **point} for run in runs for point in run["points"]]
+    sections = [
+        sweep_section(sweep, state),
+        _nodes(runs),
+        _runs(runs),
+        _events(history["events"], runs),
+        _configuration(first),
+        _flags(first, runs),
+        _versions(runs, release),
+    ]
+    return {
+        "columns": list(COLUMNS),
+        "rows": [training_row(host, {**first, "metrics": steps}) for host in hosts],
+        "notes": sweep_notes(sweep, state) if sweep else _notes(first, runs, steps),
+        "charts": [*sweep_charts(sweep), *training_charts(runs)],
+        "sections": [section for section in sections if section["rows"]],
+        "data": {
+            "state": state,
+            "last_metrics": first.get("last_metrics") or {},
+            "failure": first.get("failure"),
+        },
+    }
+
+
+def _notes(info: Mapping[str, Any], runs: Sequence[Run], steps: Sequence[Run]) -> list[str]:
+    if not steps:
+        return ["no step was measured"]
+    last, lost = next(run["last"] for run in reversed(runs) if run["last"]), sum(run["lost"] for run in runs)
+    total = last.get("max_steps")
+    rates = [step["tokens_per_second"] for step in steps if is_number(step.get("tokens_per_second"))]
+    world = next((run["start"].get("world_size") for run in reversed(runs) if run["start"]), None)
+    card = f", {short_number(statistics.median(rates) / world)} a card" if rates and world else ""
+    notes = [f"at step {last['step']:,}" + (f" of {total:,}" if is_number(total) and total else "")]
+    if rates:
+        notes.append(f"{short_number(statistics.median(rates))} tokens/s{card}: the median over the job")
+    if len(runs) > 1:
+        again = f", {lost} step(s) were made twice" if lost else ""
+        notes.append(f"started {len(runs)} times{again}; a line in the charts is where it went on")
+    unreal = [step["step"] for step in steps if "loss" in step and not is_number(step["loss"])]
+    if unreal:
+        notes.append(f"the loss is no number from step {unreal[0]:,} on: the training has diverged")
+    left = last.get("seconds_left")
+    if info.get("state") == "running" and isinstance(left, (int, float)):
+        notes.append(f"{duration(left)} left, by the speed of the last lines")
+    return notes
+
+
+def _section(title: str, columns: Sequence[str], rows: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
+    return {"title": title, "columns": list(columns), "rows": rows, **more}
+
+
+def _nodes(runs: Sequence[Run]) -> dict[str, Any]:
+    """The newest line about the nodes; a single node has none to be compared with."""
+    told = next((run["nodes"] for run in reversed(runs) if run["nodes"]), None) or {"nodes": {}}
+    nodes = told["nodes"]
+    busy = [node["busy_seconds"] for node in nodes.values() if is_number(node.get("busy_seconds"))]
+    # Of two nodes the faster one: their mean would hide half of what the other is behind.
+    median = statistics.median_low(busy) if busy else 0.0
+    rows = [_node(name, node, median) for name, node in nodes.items()]
+    columns = ["node", "ranks", "own work", "of the median", "slowest rank", "data", "forward", "backward"]
+    over = f"means a step over {told.get('steps', 0)} steps up to {told.get('step')}"
+    notes = [f"{over}; own work is data and forward, in which no rank waits for another"]
+    return _section("Speed of each node", [*columns, "optimiser", "communication", "memory"], rows, notes=notes)
+
+
+def _node(name: str, node: Mapping[str, Any], median: float) -> dict[str, Any]:
+    busy, parts = node.get("busy_seconds"), node.get("seconds") or {}
+    ratio = busy / median if isinstance(busy, (int, float)) and median else None
+    # "slow" is a word by which the page colours a cell.
+    verdict = None if ratio is None else f"slow: {ratio:.2f}" if ratio >= SLOW else f"{ratio:.2f}"
+    slowest = node.get("slowest_busy_seconds")
+    return {
+        "node": name,
+        "ranks": node.get("ranks"),
+        "own work": _seconds(busy),
+        "of the median": verdict,
+        "slowest rank": f"{node.get('slowest_rank')} ({_seconds(slowest)})" if is_number(slowest) else None,
+        "memory": short_bytes(node["memory_bytes"]) if is_number(node.get("memory_bytes")) else None,
+        **{part: _seconds(parts.get(part)) for part in ("data", "forward", "backward", "optimiser", "communication")},
+    }
+
+
+def _runs(runs: Sequence[Run]) -> dict[str, Any]:
+    rows = [] if len(runs) < 2 else [_run(run) for run in runs]
+    return _section("Runs", ["started", "from step", "to step", "ranks", "nodes", "made again", "loss"], rows)
+
+
+def _run(run: Run) -> dict[str, Any]:
+    start, points = run["start"] or {}, run["points"]
+    losses = [point["loss"] for point in points if is_number(point.get("loss"))]
+    return {
+        "started": clock((start or next(iter(points), {})).get("time")),
+        "from step": start.get("step"),
+        "to step": points[-1]["step"] + run["lost"] if points else None,
+        "ranks": start.get("world_size"),
+        "nodes": ", ".join(start.get("hosts") or []) or start.get("nodes"),
+        "made again": f"{run['lost']} step(s)" if run["lost"] else None,
+        "loss": f"{losses[0]:.3f} to {losses[-1]:.3f}" if losses else None,
+    }
+
+
+def _events(events: Sequence[Mapping[str, Any]], runs: Sequence[Run]) -> dict[str, Any]:
+    """What the supervisors noted, and what the trainer said besides its steps."""
+    said = [line for run in runs for line in run["remarks"] if line.get("kind") not in _ROUTINE]
+    rows = [
+        {**{key: event.get(key) for key in ("kind", "host", "text")}, "time": event.get("time")} for event in events
+    ] + [{"kind": line.get("kind"), "host": None, "text": metric_line(line), "time": line.get("time")} for line in said]
+    rows.sort(key=lambda row: row["time"] if is_number(row["time"]) else 0.0)
+    return _section("Events", ["time", "kind", "host", "text"], [{**row, "time": clock(row["time"])} for row in rows])
+
+
+def _configuration(info: Mapping[str, Any]) -> dict[str, Any]:
+    described = info.get("description") or {}
+    known = {"engine": TORCHRUN, **described}
+    rows = [
+        {"option": label, "value": _words(known[key])}
+        for key, label in _CONFIGURATION.items()
+        if described and known.get(key) not in (None, "", [], 0)
+    ]
+    return _section("Configuration", ["option", "value"], rows, on_screen=False)
+
+
+def _flags(info: Mapping[str, Any], runs: Sequence[Run]) -> dict[str, Any]:
+    """The job's own variables, and what rank 0 found set of those that the catalogue knows."""
+    given = (info.get("description") or {}).get("environment") or {}
+    found = next((run["start"].get("flags") for run in reversed(runs) if run["start"]), None) or {}
+    rows = [
+        {"variable": name, "value": value, "from": "the job" if name in given else "the node"}
+        for name, value in sorted(masked({**given, **found}).items())
+    ]
+    return _section("Flags and environment", ["variable", "value", "from"], rows, on_screen=False)
+
+
+def _versions(runs: Sequence[Run], release: str | None) -> dict[str, Any]:
+    found = next((run["start"].get("versions") for run in reversed(runs) if run["start"]), None) or {}
+    named = {"release (wanted)": release, **found}
+    rows = [{"what": what, "version": version} for what, version in named.items() if version]
+    return _section("Versions", ["what", "version"], rows, on_screen=False)
+
+
+def clock(seconds: object) -> str | None:
+    """A Unix time as the controller's clock shows it."""
+    if not isinstance(seconds, (int, float)):
+        return None
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))
+
+
+def _seconds(value: object) -> str | None:
+    return short_seconds(value) if isinstance(value, (int, float)) and is_number(value) else None
+
+
+def _words(value: object) -> str:
+    return " ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)

@@ -1,0 +1,56 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""One node's line in the table at the end of a training job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..job.description import TORCHRUN
+from .status import status_from
+from .sweep import arguments_of
+from .watch import share_words
+
+
+def training_row(host: Mapping[str, Any], first: Mapping[str, Any]) -> dict[str, object]:
+    """The row of a node with the variables ``host``; ``first`` is what rank 0's node knows of the job."""
+    info = host.get("training_info") or {}
+    described = info.get("description") or {}
+    whole = first.get("description") or {}
+    # Slurm and mpirun reach the other nodes by themselves; such a node knows of no share, and stands as the job does.
+    if not described and whole.get("engine", TORCHRUN) != TORCHRUN and host["inventory_hostname"] in whole["hosts"]:
+        info, described = {**info, "state": first.get("state")}, whole
+    kept = described.get("checkpoint_directory") or info.get("job_directory")
+    steps = [line for line in first.get("metrics") or [] if line.get("kind") == "step"]
+    return {
+        "node": host["inventory_hostname"],
+        "share": _share(host, info, first),
+        "ranks": described.get("processes_per_node"),
+        "loss": _loss(steps),
+        "tokens/s": _median([line["tokens_per_second"] for line in steps if line.get("tokens_per_second")]),
+        "checkpoints": kept and f"{kept}/{'point-*/' if arguments_of(described) else ''}checkpoints",
+        "logs": info.get("log_directory"),
+    }
+
+
+def _share(host: Mapping[str, Any], info: Mapping[str, Any], first: Mapping[str, Any]) -> object:
+    """A supervised job is told by rank 0's node, since a node that was lost does not know how it ended."""
+    name = host["inventory_hostname"]
+    if name in (host.get("training_nodes") or {}).get("left_out", {}):
+        return "left out"
+    status = status_from(first.get("supervision") or {})
+    return share_words([name], status).get(name, info.get("state"))
+
+
+def _loss(steps: list[Mapping[str, Any]]) -> str | None:
+    """First and last loss with their steps; a job that resumed begins where it went on."""
+    told = [line for line in steps if isinstance(line.get("loss"), (int, float))]
+    if not told:
+        return None
+    first, last = told[0], told[-1]
+    return f"{first['loss']:.3f} (step {first['step']}) to {last['loss']:.3f} (step {last['step']})"
+
+
+def _median(rates: list[float]) -> int | None:
+    return round(sorted(rates)[len(rates) // 2]) if rates else None

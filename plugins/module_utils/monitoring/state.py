@@ -1,0 +1,68 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""How one node's share of a job stands: from systemd or Slurm, and from what was recorded at its end."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Mapping
+
+from ..job.description import MPIRUN, SLURM
+from ..job.paths import JobPaths
+from ..node.commands import Run
+from ..node.json_file import read_json
+from ..node.systemd_units import has_processes
+from .share import ABSENT, FAILED, RUNNING, STOPPED, Share, ended_state, exit_code_of, time_of
+from .share_slurm import chosen_nodes, slurm_jobs_of, slurm_share
+from .status import read_status
+from .sweep import arguments_of
+
+
+def read_share(paths: JobPaths, run: Run) -> Share:
+    """The share as it stands now."""
+    description = read_json(paths.description)
+    if description is None:
+        return Share(ABSENT)
+    if description.get("engine") == SLURM:
+        known = slurm_jobs_of(paths, str(description.get("user")), run)
+        if known:
+            share = slurm_share(known, description, Path(paths.stop_requested).exists())
+            return replace(share, nodes=chosen_nodes(known, description, run))
+    begun = read_json(paths.started) or {}
+    started, launch = time_of(begun), str(begun.get("launch", ""))
+    if description.get("engine") != SLURM and has_processes(run, paths.unit):
+        return Share(RUNNING, description, started, launch=launch)
+    stopped = Path(paths.stop_requested).exists()
+    ended = _recorded_end(paths, description)
+    if ended is None:
+        return Share(STOPPED if stopped else FAILED, description, started, launch=launch)
+    return Share(
+        state=_state_of_end(paths, description, ended, stopped),
+        description=description,
+        started=started,
+        launch=launch,
+        ended=time_of(ended),
+        result=str(ended.get("result")),
+        exit_code=exit_code_of(ended),
+    )
+
+
+def _state_of_end(
+    paths: JobPaths, description: Mapping[str, object], ended: Mapping[str, object], stopped: bool
+) -> str:
+    # mpirun has status 0 also where its ranks ended well because they were told to.
+    if stopped and description.get("engine") == MPIRUN:
+        return STOPPED
+    # A supervisor knows how the whole job ended, which this node may have left before.
+    return read_status(paths).outcome or ended_state(ended, stopped)
+
+
+def _recorded_end(paths: JobPaths, description: Mapping[str, object]) -> Mapping[str, object] | None:
+    """What was recorded at the end; of a sweep's points one that failed, else the last. None where one is missing."""
+    points = [paths.of_point(number) for number in range(len(arguments_of(description)))]
+    records = [read_json(place.ended) for place in points or [paths]]
+    known = [record for record in records if record is not None]
+    if len(known) < len(records):
+        return None
+    return max(known, key=lambda record: (ended_state(record, False) == FAILED, time_of(record) or 0.0))

@@ -1,0 +1,72 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""The two programs that fill a training environment, ``python -m venv`` and pip, and what to make of their failures."""
+
+from __future__ import annotations
+
+import re
+from typing import Sequence
+
+from ..errors import GaudiError
+from ..node.commands import CommandResult, Run, last_line
+from .plan import VenvOptions
+
+LAST_LINES = 15
+_PYTHON_REPORT = "import ensurepip, sys, venv; print(*sys.version_info[:2])"
+
+
+def python_version(options: VenvOptions, run: Run) -> tuple[int, int]:
+    """Major and minor version of ``options.python``, if it can make a virtual environment at all."""
+    done = run([options.python, "-c", _PYTHON_REPORT], timeout=60)
+    if done.rc != 0:
+        said = last_line(done.stderr)
+        raise GaudiError(
+            f"python '{options.python}' cannot make a virtual environment ({said}); install its venv package, or set "
+            "python to another one.",
+            python=options.python,
+        )
+    major, minor = done.stdout.split()
+    return int(major), int(minor)
+
+
+def make(options: VenvOptions, run: Run) -> None:
+    """``python -m venv`` in the directory of the environment."""
+    done = run([options.python, "-m", "venv", options.path], timeout=options.timeout)
+    if done.rc != 0:
+        raise failure(f"{options.python} -m venv", options, done)
+
+
+def install(options: VenvOptions, what: Sequence[str], scratch: str, run: Run) -> None:
+    """Let the environment's own pip install wheel files and requirements in one go, so that they agree."""
+    if not what:
+        return
+    pip = [f"{options.path}/bin/python", "-m", "pip", "install", "--no-input", "--disable-pip-version-check"]
+    settings = ["--no-cache-dir", "--progress-bar", "off", "-c", options.constraints]
+    # pip unpacks in TMPDIR: with it beside the environment, the space that was checked is the space that is used.
+    done = run([*pip, *settings, *what], timeout=options.timeout, env={"TMPDIR": scratch})
+    if done.rc != 0:
+        raise failure("pip", options, done)
+
+
+def failure(program: str, options: VenvOptions, done: CommandResult) -> GaudiError:
+    """The program's first error as a sentence with a remedy, and its last lines."""
+    lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+    errors = [line.partition("ERROR: ")[2] for line in lines if line.startswith("ERROR: ")]
+    said = (errors or [line.strip() for line in lines[-1:]] or ["no message"])[0].rstrip(".")
+    end = lines[-LAST_LINES:]
+    sentence = f"{program} cannot fill the training environment {options.path}: {said}; {_remedy(lines, options)}."
+    return GaudiError("\n".join([sentence, "The last lines are:", *end]), rc=done.rc)
+
+
+def _remedy(lines: Sequence[str], options: VenvOptions) -> str:
+    text = "\n".join(lines)
+    index = options.index_url or "pip's own index"
+    if "No space left" in text:
+        return "free space there, or choose another path"
+    if re.search(r"connection|connect to proxy|Name or service|name resolution|timed out|not a trusted", text):
+        return f"check this node's route and proxy to {index}, or set index_url to a mirror that it reaches"
+    if re.search(r"ResolutionImpossible|conflicting", text):
+        return "change requirements so that they agree with each other and with the bundle"
+    if re.search(r"No matching distribution|Could not find a version", text):
+        return f"correct requirements, or have the package put into {index}"
+    return "see the lines below, then run again"

@@ -1,0 +1,181 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the training environment should be, and whether a directory is that: values only, no process is started.
+
+A stamp in the environment says what was asked for and what that brought. It is judged against the metadata directories
+in ``site-packages``, so a run that finds everything right costs a few file reads.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import urllib.parse
+from dataclasses import asdict, dataclass, field
+from typing import Mapping, Sequence
+
+from ..errors import GaudiError
+from ..releases.lookup import Release
+from .wheel_bundle import normalised
+
+STAMP = "gaudi3_scale.json"
+INSTALLING, FAILED, COMPLETE = "installing", "failed", "complete"
+_REQUIREMENT = re.compile(r"^\s*([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)\s*(?:\[[^\]]*\])?\s*(?:[<>=!~;@(]|$)")
+
+
+@dataclass(frozen=True)
+class VenvOptions:
+    """What the operator asks for. Empty ``pytorch`` is the release's, empty ``os_directory`` the node's own.
+
+    An empty ``bundle_url`` is derived from both and the vault.
+
+    ``bundle_wheels`` are patterns of file names. ``min_free_mib`` is about the file system of ``path``, ``timeout``
+    (seconds) about each program that is started.
+    """
+
+    path: str
+    python: str
+    vault_url: str
+    release: str
+    os_directory: str = ""
+    release_overrides: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    pytorch: str = ""
+    bundle_url: str = ""
+    bundle_checksum: str = ""
+    bundle_wheels: Sequence[str] = ("*.whl",)
+    requirements: Sequence[str] = ()
+    index_url: str = ""
+    constraints: str = "/etc/gaudi3_scale/pip-constraints.txt"
+    min_free_mib: int = 0
+    timeout: int = 3600
+
+
+@dataclass(frozen=True)
+class Asked:
+    """That part of the options which decides what gets installed; another value is another environment.
+
+    ``interpreter`` is the file that ``python`` leads to: it changes when the system's Python does.
+    """
+
+    interpreter: str
+    bundle_url: str
+    bundle_wheels: list[str]
+    requirements: list[str]
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """What an earlier run left: ``wheels`` of the bundle and ``requirements`` by name, each with its version."""
+
+    state: str
+    asked: Asked
+    wheels: Mapping[str, str] = field(default_factory=dict)
+    requirements: Mapping[str, str] = field(default_factory=dict)
+
+
+def asked_for(options: VenvOptions, release: Release, interpreter: str, system: str) -> Asked:
+    """Check the options, and derive what has to be installed; ``system`` is the node's, as in ``ubuntu-22.04``."""
+    if not options.path.startswith("/") or options.path.rstrip("/").count("/") < 2:
+        raise GaudiError(
+            f"path must be an absolute path of a directory of its own, not '{options.path}'.", option="path"
+        )
+    names = [requirement_name(requirement) for requirement in options.requirements]
+    if "torch" in names:
+        raise GaudiError(
+            f"requirements must not name torch ('{options.requirements[names.index('torch')]}'), which comes with the "
+            "bundle; set release or pytorch instead.",
+            option="requirements",
+        )
+    return Asked(
+        interpreter, bundle_url(options, release, system), list(options.bundle_wheels), list(options.requirements)
+    )
+
+
+def bundle_url(options: VenvOptions, release: Release, system: str) -> str:
+    """Where the bundle of the release for this system is; its shape is the vault's own (``.../ubuntu2204/...``)."""
+    if options.bundle_url:
+        return options.bundle_url
+    directory = options.os_directory or system.replace("-", "").replace(".", "")
+    file = f"pytorch_modules-v{options.pytorch or release.pytorch}_{release.version}_{release.build}.tgz"
+    base = f"{options.vault_url.rstrip('/')}/gaudi-pt-modules/{release.version}/{release.build}"
+    return f"{base}/pytorch/{directory}/{file}"
+
+
+def requirement_name(requirement: str) -> str:
+    """The normalised name in a requirement specifier (PEP 508)."""
+    match = _REQUIREMENT.match(requirement)
+    if match is None:
+        raise GaudiError(
+            f"requirements has '{requirement}', which names no package; write 'name', 'name==1.2' or 'name @ URL'.",
+            option="requirements",
+        )
+    return normalised(match[1])
+
+
+def render_pip_conf(options: VenvOptions) -> str:
+    """pip's settings inside the environment: whoever installs there later meets the same constraints and index."""
+    lines = ["# Written by gaudi3.scale.", "[global]", f"constraint = {options.constraints}"]
+    if options.index_url:
+        lines.append(f"index-url = {options.index_url}")
+        host = urllib.parse.urlsplit(options.index_url)
+        if host.scheme == "http":
+            # pip ignores an index without TLS that is not named here; who writes http:// has decided.
+            lines.append(f"trusted-host = {host.netloc.rpartition('@')[2]}")
+    return "\n".join(lines) + "\n"
+
+
+def render_constraints(wheels: Mapping[str, str], release: Release) -> str:
+    """Exactly the bundle's builds: pip then refuses another one, and leaves these alone on ``--upgrade``."""
+    head = f"# Written by gaudi3.scale: the PyTorch bundle of release {release.package_version}.\n"
+    return head + "".join(f"{name}=={version}\n" for name, version in sorted(wheels.items()))
+
+
+def render_stamp(stamp: Stamp) -> str:
+    """The stamp as JSON."""
+    return json.dumps(asdict(stamp), indent=2, sort_keys=True) + "\n"
+
+
+def parse_stamp(text: str | None) -> Stamp | None:
+    """The stamp in ``text``; None where there is none that this version can read."""
+    try:
+        data = json.loads(text or "")
+        return Stamp(data["state"], Asked(**data["asked"]), data["wheels"], data["requirements"])
+    except (ValueError, TypeError, KeyError):
+        return None
+
+
+def installed_distributions(entries: Sequence[str]) -> dict[str, str]:
+    """Name to version, from the names in a ``site-packages`` directory."""
+    found = {}
+    for entry in entries:
+        name, dash, version = entry.removesuffix(".dist-info").rpartition("-")
+        if dash and entry.endswith(".dist-info"):
+            found[normalised(name)] = version
+    return found
+
+
+def faults(asked: Asked, stamp: Stamp | None, installed: Mapping[str, str]) -> list[str]:
+    """What keeps the environment from being the one that was asked for; empty when it is."""
+    if stamp is None:
+        return ["it is not there yet"]
+    if stamp.state != COMPLETE:
+        return ["an earlier installation did not finish"]
+    changed = [name for name, value in vars(asked).items() if value != getattr(stamp.asked, name)]
+    return [f"{name} was {getattr(stamp.asked, name)}" for name in changed] + [
+        f"{name} is {installed.get(name, 'absent')} instead of {version}"
+        for name, version in {**stamp.wheels, **stamp.requirements}.items()
+        if installed.get(name) != version
+    ]
+
+
+def keeps_content(asked: Asked, stamp: Stamp | None) -> bool:
+    """Whether what is in the directory can be built on: not after an interruption, and not by another Python."""
+    return stamp is not None and stamp.state != INSTALLING and stamp.asked.interpreter == asked.interpreter
+
+
+def keeps_bundle(asked: Asked, stamp: Stamp | None, installed: Mapping[str, str]) -> bool:
+    """Whether the bundle's wheels are installed as they should be, so that they need not be fetched again."""
+    if stamp is None or stamp.state != COMPLETE or not keeps_content(asked, stamp):
+        return False
+    same = (stamp.asked.bundle_url, stamp.asked.bundle_wheels) == (asked.bundle_url, asked.bundle_wheels)
+    return same and all(installed.get(name) == version for name, version in stamp.wheels.items())

@@ -1,0 +1,241 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import pytest
+from ansible_collections.gaudi3.scale.plugins.module_utils.job.paths import JobPaths
+from ansible_collections.gaudi3.scale.plugins.plugin_utils.node_action import UnreachableError
+from ansible_collections.gaudi3.scale.plugins.plugin_utils.share_watch import ShareWatch
+
+RECENT = -8192
+PEER = {"rank": 0, "echo": 1, "time": 1.0, "exception": "", "message": "lost a peer", "lines": [], "path": "/log/0"}
+CAUSE = {
+    "rank": 1,
+    "echo": 0,
+    "time": 2.0,
+    "exception": "ValueError",
+    "message": "bad",
+    "lines": ["x"],
+    "path": "/log/1",
+}
+
+
+class Node:
+    """A node whose share goes through ``story``, one word at each look; the last one stays."""
+
+    def __init__(self, *story, failure=None, metrics=()):
+        self.story = list(story)
+        self.failure = failure
+        self.metrics = list(metrics)
+        self.told = []
+
+    def command(self, command, _timeout, *, as_become_user):
+        if "stop" in command:
+            assert as_become_user
+            self.told.append("stop")
+            return ""
+        return f"ActiveState={'active' if self._state(look=True) == 'running' else 'inactive'}\n"
+
+    def module(self, name, arguments, _timeout):
+        if name.endswith("training_job"):
+            self.told.append(arguments["state"])
+            self.story = ["stopped"]
+            return {"changed": True}
+        state = self._state(look="metrics_after" in arguments)
+        offset = max(0, arguments.get("metrics_after", 0))
+        return {
+            "state": state,
+            "failure": self.failure if state == "failed" else None,
+            "metrics": self.metrics[offset : offset + 1],
+            "metrics_offset": offset + len(self.metrics[offset : offset + 1]),
+            "last_metrics": {"step": 9},
+            "first_loss": 5.5,
+            "last_loss": 1.0,
+        }
+
+    def _state(self, look):
+        state = self.story[0]
+        if look and len(self.story) > 1:
+            self.story.pop(0)
+        if state == "silent":
+            raise UnreachableError("no route")
+        return state
+
+
+@pytest.fixture
+def follow():
+    """Follows a job on the given nodes; returns the result and the lines on the screen."""
+    lines = []
+
+    def run(nodes, **changes):
+        options = {
+            "interval": 0.001,
+            "timeout": None,
+            "answer_timeout": 1,
+            "unreachable_timeout": 5,
+            "settle_time": 0.05,
+            "state_directory": "/state",
+            "log_directory": "/log",
+            **changes,
+        }
+        return ShareWatch(JobPaths("llama"), options, nodes, lines.append, RECENT).follow(), lines
+
+    return run
+
+
+def test_a_job_is_shown_until_it_has_ended_on_all_nodes(follow):
+    steps = [{"kind": "step", "step": step} for step in (1, 2)]
+    nodes = {"n1": Node(*["running"] * 3, "succeeded", metrics=steps), "n2": Node(*["running"] * 6, "succeeded")}
+    result, lines = follow(nodes)
+    assert (result["state"], result["last_loss"]) == ("succeeded", 1.0)
+    assert "failed" not in result
+    assert result["nodes"] == {"n1": "succeeded", "n2": "succeeded"}
+    assert lines[1:] == ["step 1", "step 2"]
+    assert nodes["n2"].told == []
+
+
+def test_a_job_that_has_run_for_a_while_is_shown_from_its_last_lines_on(follow):
+    class Busy(Node):
+        """Each look finds five new lines."""
+
+        def module(self, name, arguments, timeout):
+            info = super().module(name, arguments, timeout)
+            begun = max(0, arguments["metrics_after"])
+            lines = [{"kind": "step", "step": step} for step in range(begun + 1, begun + 6)]
+            return {**info, "metrics": lines, "metrics_offset": begun + 5}
+
+    lines = follow({"n1": Busy("running", "succeeded")})[1]
+    assert lines[1:] == ["Its last lines:", *(f"step {step}" for step in range(3, 11))]
+
+
+def test_a_failure_on_one_node_ends_the_job_on_all_and_names_the_cause(follow):
+    nodes = {
+        "n1": Node("running", "running", "running", "failed", failure=PEER),
+        "n2": Node("running", "failed", failure=CAUSE),
+        "n3": Node("running"),
+    }
+    result, _ = follow(nodes)
+    assert result["failed"]
+    assert result["msg"] == (
+        "Job llama failed: rank 1 on n2 failed first: ValueError: bad\n  x\nThe whole log is /log/1 on n2."
+    )
+    assert result["nodes"] == {"n1": "failed", "n2": "failed", "n3": "stopped"}
+    assert [nodes[host].told for host in nodes] == [[], [], ["stop", "stopped"]]
+
+
+def test_a_share_that_never_started_ends_the_others(follow):
+    nodes = {"n1": Node("running"), "n2": Node("absent")}
+    result, _ = follow(nodes)
+    assert "Job llama is not on n2" in result["msg"]
+    assert nodes["n1"].told == ["stop", "stopped"]
+
+
+def test_a_node_may_be_away_for_a_while(follow):
+    nodes = {"n1": Node("running", "succeeded"), "n2": Node("running", "silent", "silent", "running", "succeeded")}
+    result, lines = follow(nodes)
+    assert result["state"] == "succeeded"
+    assert sum("n2 does not answer for" in line for line in lines) == 2
+
+
+def test_a_node_that_stays_away_ends_the_job_on_the_others(follow):
+    nodes = {"n1": Node("running"), "n2": Node("running", "silent"), "n3": Node("succeeded")}
+    result, _ = follow(nodes, unreachable_timeout=0.05)
+    assert result["failed"]
+    assert result["msg"].startswith("n2 did not answer for 0 s; job llama was ended on the other nodes.")
+    assert [nodes[host].told for host in nodes] == [["stop", "stopped"], [], []]
+
+
+def test_a_node_that_has_ended_is_not_asked_and_not_missed(follow):
+    nodes = {"n1": Node(*["running"] * 40, "succeeded"), "n2": Node("succeeded", "succeeded", "silent")}
+    assert follow(nodes, unreachable_timeout=0.02)[0]["state"] == "succeeded"
+
+
+def test_the_job_goes_on_when_the_time_to_follow_is_over(follow):
+    nodes = {"n1": Node("running"), "n2": Node("running")}
+    result, _ = follow(nodes, timeout=0.02)
+    assert result["failed"]
+    assert "It goes on; launch it again to follow it." in result["msg"]
+    assert nodes["n1"].told == nodes["n2"].told == []
+
+
+class LogNode:
+    """A node that has nothing but logs, or does not answer."""
+
+    def __init__(self, failure=None, silent=False):
+        self.failure, self.silent = failure, silent
+
+    def module(self, _name, arguments, _timeout):
+        assert arguments == {"name": "llama", "log_directory": "/log", "failure_in_logs": True, "log_lines": 0}
+        if self.silent:
+            raise UnreachableError("no route")
+        return {"state": "absent", "failure": self.failure}
+
+
+class SlurmNode(Node):
+    """The first host of a job of Slurm's, which tells the state there, too."""
+
+    def module(self, name, arguments, timeout):
+        words = {"waiting": "PENDING (Resources)", "running": "RUNNING"}
+        word = self.story[0]
+        info = super().module(name, arguments, timeout)
+        state = "running" if word in words else info["state"]
+        return {**info, "state": state, "result": words.get(word, "FAILED"), "started": 10.0}
+
+
+def follow_slurm(node, others, chosen=None):
+    lines = []
+    options = {
+        "interval": 0.001,
+        "timeout": None,
+        "answer_timeout": 1,
+        "unreachable_timeout": 5,
+        "settle_time": 0.05,
+        "state_directory": "/state",
+        "log_directory": "/log",
+    }
+    found = (chosen or {}).get
+    return ShareWatch(JobPaths("llama"), options, {"n1": node}, lines.append, RECENT, others, found).follow(), lines
+
+
+def test_a_rank_that_failed_on_a_node_of_slurms_is_named_from_its_logs():
+    others = {
+        "n2": LogNode({**CAUSE, "time": 12.0}),
+        "n3": LogNode(silent=True),
+        # Of a run before this one.
+        "n4": LogNode({**CAUSE, "time": 9.0, "message": "old"}),
+        "n5": LogNode(),
+    }
+    node = SlurmNode("running", "failed", failure={**PEER, "time": 11.0})
+    result, lines = follow_slurm(node, others)
+    assert result["msg"].startswith("Job llama failed: rank 1 on n2 failed first: ValueError: bad\n")
+    assert "n3 could not be asked for its logs: no route" in lines
+
+
+def test_a_node_that_replaced_another_is_found_by_its_name_in_slurm():
+    class Chosen(SlurmNode):
+        """Slurm takes node3 for node2, and has forgotten the job when it is over."""
+
+        def module(self, name, arguments, timeout):
+            nodes = {"running": ["node1", "node2"], "again": ["node1", "node3", "node9"]}.get(self.story[0], [])
+            if self.story[0] == "again":
+                self.story = ["running", *self.story[1:]]
+            return {**super().module(name, arguments, timeout), "nodes": nodes}
+
+    node = Chosen("running", "again", "failed", failure={**PEER, "time": 11.0})
+    asked_once = LogNode({**PEER, "time": 13.0})
+    chosen = {
+        "node1": ("n1", LogNode({**CAUSE, "time": 12.0, "message": "is asked as the first host"})),
+        "node2": ("n2", asked_once),
+        "node3": ("n3", LogNode({**CAUSE, "time": 12.0})),
+    }
+    result, lines = follow_slurm(node, {"n2": asked_once}, chosen)
+    assert result["msg"].startswith("Job llama failed: rank 1 on n3 failed first: ValueError: bad\n")
+    assert "node9 had ranks of the job and is no host of the inventory; its logs are there alone." in lines
+
+
+def test_each_state_of_slurms_is_told_once():
+    node = SlurmNode("waiting", "waiting", "running", "running", "waiting", "running", "failed", failure=CAUSE)
+    _result, lines = follow_slurm(node, {})
+    told = [line for line in lines if line.startswith("Slurm")]
+    waits, runs = "Slurm has the job as PENDING (Resources).", "Slurm has the job as RUNNING."
+    assert told == [waits, runs, waits, runs]

@@ -1,0 +1,98 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import shlex
+import subprocess
+
+import pytest
+from ansible_collections.gaudi3.scale.plugins.module_utils.engines.torchrun import torchrun_argv
+from ansible_collections.gaudi3.scale.plugins.module_utils.launch.unit import (
+    RECORD_END,
+    RECORD_STOP,
+    command_line,
+    environment_text,
+    unit_text,
+)
+from ansible_collections.gaudi3.scale.tests.unit.described_job import PATHS, described_job
+
+JOB = described_job(
+    hosts=("n1", "n2"),
+    command=("/home/u/100%.py", 'say "hi"', "a$b"),
+    environment_files=("-/etc/gaudi3_scale/environment",),
+    working_directory="/data/50% done",
+    user="trainer",
+    stop_timeout=45,
+)
+
+
+def test_the_unit():
+    lines = unit_text(JOB, PATHS, torchrun_argv(JOB, PATHS)).splitlines()
+    assert [line for line in lines if not line.startswith("Exec")] == [
+        "[Unit]",
+        "Description=gaudi3.scale job llama: node 1 of 2",
+        "Wants=network-online.target",
+        "After=network-online.target",
+        "",
+        "[Service]",
+        "Type=exec",
+        "User=trainer",
+        "WorkingDirectory=/data/50%% done",
+        "EnvironmentFile=-/etc/gaudi3_scale/environment",
+        "EnvironmentFile=/var/lib/gaudi3_scale/jobs/llama/environment",
+        "StandardOutput=append:/var/log/gaudi3_scale/jobs/llama/agent.log",
+        "StandardError=inherit",
+        "KillMode=mixed",
+        "TimeoutStopSec=45",
+        "Restart=no",
+        "LimitMEMLOCK=infinity",
+    ]
+    start = next(line for line in lines if line.startswith("ExecStart="))
+    assert start.startswith('ExecStart="/opt/venv/bin/torchrun" "--nnodes" "2" "--node-rank" "1" ')
+    # $ is doubled once for torchrun's template and once for systemd.
+    assert start.endswith(r'"/home/u/100%%.py" "say \"hi\"" "a$$$$b"')
+
+
+# The first seven were read back by systemd 252 as written on the left.
+@pytest.mark.parametrize(
+    ("word", "written"),
+    [
+        ("plain", '"plain"'),
+        ("", '""'),
+        ("two words", '"two words"'),
+        ("100%", '"100%%"'),
+        ("a$b ${c}", '"a$$b $${c}"'),
+        ('it\'s "so"', r'"it' + "'" + r's \"so\""'),
+        ("back\\slash", r'"back\\slash"'),
+        ("line\nend\t", r'"line\x0aend\x09"'),
+        (";", '";"'),
+        ("ü", '"ü"'),
+    ],
+)
+def test_a_word_is_quoted_for_systemd(word, written):
+    assert command_line([word]) == written
+
+
+def test_the_end_of_the_service_is_recorded(tmp_path):
+    environment = {"SERVICE_RESULT": "exit-code", "EXIT_CODE": "exited", "EXIT_STATUS": "1", "PATH": "/usr/bin:/bin"}
+    target = tmp_path / "ended.json"
+    subprocess.run(["/bin/sh", "-c", RECORD_END, "sh", str(target)], env=environment, check=True)
+    assert target.read_text().startswith('{"result": "exit-code", "code": "exited", "status": "1", "time": 1')
+    assert list(tmp_path.iterdir()) == [target]
+
+
+@pytest.mark.parametrize(("main_pid", "requested"), [({"MAINPID": "17"}, True), ({}, False)])
+def test_a_stop_is_recorded_only_while_the_main_process_is_there(tmp_path, main_pid, requested):
+    marker = tmp_path / "stop_requested"
+    environment = {"PATH": "/usr/bin:/bin", **main_pid}
+    subprocess.run(["/bin/sh", "-c", RECORD_STOP, "sh", str(marker)], env=environment, check=True)
+    assert marker.exists() == requested
+
+
+def test_the_environment_file_is_sorted_and_a_shell_reads_it(tmp_path):
+    values = {"B": 'a "b" $c `d` \\e', "A": "1", "EMPTY": ""}
+    text = environment_text(values)
+    assert [line.partition("=")[0] for line in text.splitlines()] == ["A", "B", "EMPTY"]
+    (tmp_path / "file").write_text(text)
+    shell = f'. {shlex.quote(str(tmp_path / "file"))}; printf %s "$B"'
+    assert subprocess.run(["/bin/sh", "-c", shell], capture_output=True, text=True, check=True).stdout == values["B"]

@@ -1,0 +1,294 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""The training environment with real virtual environments, a real pip, and small wheels in the place of PyTorch's."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import http.server
+import json
+import os
+import subprocess
+import sys
+import tarfile
+import threading
+import time
+import zipfile
+from pathlib import Path
+from typing import Any, Iterator
+
+import pytest
+from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils.node.commands import CommandResult, run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils.training_venv.plan import STAMP, VenvOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils.training_venv.state import converge
+
+CP = f"cp{sys.version_info[0]}{sys.version_info[1]}"
+BUILD = "2.11.0a0+git7d1c9c8"
+
+
+def wheel(directory: Path, name: str, version: str, tags: str = "py3-none-any", requires: str = "") -> Path:
+    """A wheel with one module that tells its version, installable by any pip."""
+    directory.mkdir(parents=True, exist_ok=True)
+    path = directory / f"{name}-{version}-{tags}.whl"
+    info = f"{name}-{version}.dist-info"
+    needs = f"Requires-Dist: {requires}\n" if requires else ""
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(f"{name}/__init__.py", f"__version__ = {version!r}\n")
+        archive.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{needs}")
+        archive.writestr(f"{info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: {tags}\n")
+        archive.writestr(f"{info}/RECORD", "")
+    return path
+
+
+class Site:
+    """A vault and a package index behind one HTTP server, and a place for the environment."""
+
+    def __init__(self, base: Path) -> None:
+        self.base, self.www = base, base / "www"
+        self.venv, self.constraints = base / "opt/venv", base / "etc/pip-constraints.txt"
+        self.commands: list[list[str]] = []
+        for release, build, torch in (("1.24.1", "482", BUILD), ("1.23.0", "695", "2.9.0+git1")):
+            self.bundle(release, build, torch)
+        self.index("lightning", "2.6.5", requires="torch>=2.1")
+        self.index("lightning", "2.6.6", requires="torch>=2.1")
+        self.index("torch", "2.13.0")
+        self.index("greedy", "1.0", requires="torch>=2.12")
+
+    def bundle(self, release: str, build: str, torch: str) -> Path:
+        wheels = self.base / "wheels" / release
+        files = [
+            wheel(wheels, "torch", torch, f"{CP}-{CP}-linux_x86_64"),
+            wheel(wheels, "torch", torch, "cp27-cp27m-linux_x86_64"),
+            wheel(wheels, "habana_torch_plugin", f"{release}.{build}", f"{CP}-{CP}-linux_x86_64", requires="torch"),
+        ]
+        pytorch = {"1.24.1": "2.11.0", "1.23.0": "2.9.0"}[release]
+        path = self.www / f"gaudi-pt-modules/{release}/{build}/pytorch/debian12"
+        path.mkdir(parents=True)
+        path /= f"pytorch_modules-v{pytorch}_{release}_{build}.tgz"
+        with tarfile.open(path, "w:gz") as archive:
+            for file in files:
+                archive.add(file, f"./{file.name}")
+        return path
+
+    def index(self, name: str, version: str, requires: str = "") -> None:
+        wheel(self.www / "simple" / name, name, version, requires=requires)
+
+    def options(self, **more: Any) -> VenvOptions:
+        given = {
+            "path": str(self.venv),
+            "python": sys.executable,
+            "vault_url": self.url,
+            "release": "1.24.1",
+            "os_directory": "debian12",
+            "requirements": ["lightning>=2.6,<2.7"],
+            "index_url": f"{self.url}/simple",
+            "constraints": str(self.constraints),
+        }
+        return VenvOptions(**{**given, **more})
+
+    def run(self, argv: Any, **more: Any) -> CommandResult:
+        self.commands.append(list(argv))
+        return run_process(argv, **more)
+
+    def converge(self, check_mode: bool = False, **more: Any) -> dict[str, Any]:
+        self.commands.clear()
+        return converge(self.options(**more), self.run, check_mode)
+
+    def pip(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        command = [str(self.venv / "bin/python"), "-m", "pip", "install", "--disable-pip-version-check", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **environment})
+
+    def version_of(self, name: str) -> str:
+        code = f"import {name}; print({name}.__version__)"
+        return subprocess.run([self.venv / "bin/python", "-c", code], capture_output=True, text=True).stdout.strip()
+
+    @property
+    def leftovers(self) -> list[str]:
+        return (
+            [path.name for path in self.venv.parent.iterdir() if path != self.venv] if self.venv.parent.exists() else []
+        )
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    for name in [name for name in os.environ if name.startswith("PIP_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("no_proxy", "*")
+    # Without compiled files each start of pip takes seconds.
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+    # Whatever indexes this machine's own pip asks, they are not part of these tests; the environment's pip.conf is.
+    monkeypatch.setenv("PIP_EXTRA_INDEX_URL", "")
+    monkeypatch.setenv("PIP_FIND_LINKS", "")
+    site = Site(tmp_path)
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_arguments: Any) -> None:
+            """Say nothing."""
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=site.www))
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    site.url = f"http://127.0.0.1:{server.server_port}"
+    yield site
+    server.shutdown()
+    server.server_close()
+
+
+def test_the_bundles_build_stays_through_installs_upgrades_and_repairs(site: Site) -> None:
+    first = site.converge()
+    assert first["changed"]
+    assert first["wheels"] == {"torch": BUILD, "habana-torch-plugin": "1.24.1.482"}
+    assert first["requirements"] == {"lightning": "2.6.6"}
+    assert site.version_of("torch") == BUILD
+    assert site.leftovers == []
+
+    started = time.monotonic()
+    second = site.converge()
+    assert time.monotonic() - started < 0.5
+    assert not second["changed"]
+    assert second["diff"] == []
+    assert site.commands == []
+
+    # What an operator may type later, with a newer torch in the index.
+    assert site.pip("--upgrade", "torch").returncode == 0
+    assert site.version_of("torch") == BUILD
+    refused = site.pip("torch==2.13.0")
+    assert refused.returncode != 0
+    assert "constraint" in refused.stdout + refused.stderr
+    assert site.pip("greedy").returncode != 0
+    assert site.pip("--force-reinstall", "torch").returncode != 0
+    assert site.version_of("torch") == BUILD
+    assert not site.converge()["changed"]
+
+    # A person who gets around that is undone by the next run.
+    index = ("--index-url", f"{site.url}/simple")
+    assert site.pip(*index, "torch==2.13.0", PIP_CONFIG_FILE=os.devnull).returncode == 0
+    assert site.version_of("torch") == "2.13.0"
+    assert site.converge(check_mode=True)["reasons"] == [f"torch is 2.13.0 instead of {BUILD}"]
+    assert site.converge()["changed"]
+    assert site.version_of("torch") == BUILD
+
+    # Other requirements leave the bundle where it is; it is not even fetched.
+    for path in site.www.rglob("*.tgz"):
+        path.rename(path.with_suffix(".away"))
+    assert site.converge(requirements=["lightning==2.6.5"])["requirements"] == {"lightning": "2.6.5"}
+    for path in site.www.rglob("*.away"):
+        path.rename(path.with_suffix(".tgz"))
+
+    # Another release is another build, down as well as up, and the constraints follow.
+    assert site.converge(release="1.23.0")["wheels"]["torch"] == "2.9.0+git1"
+    assert site.version_of("torch") == "2.9.0+git1"
+    assert "torch==2.9.0+git1\n" in site.constraints.read_text()
+
+
+def test_another_build_of_one_version_is_installed(site: Site) -> None:
+    for build in ("2.6.6+checkout1a2b", "2.6.6+checkout0c3d"):
+        site.index("lightning", build)
+        wanted = {"requirements": [f"lightning=={build}"]}
+        assert site.converge(**wanted)["changed"]
+        assert site.version_of("lightning") == build
+        assert not site.converge(**wanted)["changed"]
+
+
+def test_an_interrupted_installation_is_thrown_away(site: Site) -> None:
+    class PowerLoss(BaseException):
+        """Nothing in the code under test may catch it."""
+
+    def until_venv(argv: Any, **more: Any) -> CommandResult:
+        if "venv" in argv:
+            (site.venv / f"lib/python3.{sys.version_info[1]}/site-packages/torch-{BUILD}.dist-info").mkdir(parents=True)
+            raise PowerLoss
+        return site.run(argv, **more)
+
+    with pytest.raises(PowerLoss):
+        converge(site.options(), until_venv, check_mode=False)
+    (site.venv / "half").write_text("")
+    assert site.converge(check_mode=True)["reasons"] == ["an earlier installation did not finish"]
+    assert site.converge()["changed"]
+    assert not (site.venv / "half").exists()
+    assert site.version_of("torch") == BUILD
+
+
+def test_an_existing_environment_survives_failures(site: Site) -> None:
+    site.converge()
+    stamp = (site.venv / STAMP).read_text()
+    with pytest.raises(GaudiError, match="404"):
+        site.converge(os_directory="debian99")
+    assert (site.venv / STAMP).read_text() == stamp
+    assert not site.converge()["changed"]
+
+    # pip fails after the environment was opened for change: the next run builds on what is there.
+    constraints = site.constraints.read_text()
+    (site.venv / "mine").write_text("")
+    with pytest.raises(GaudiError, match=r"pip cannot fill .*nosuch.*; correct requirements, or have the package put"):
+        site.converge(release="1.23.0", requirements=["nosuch==1"])
+    assert site.constraints.read_text() == constraints
+    assert site.version_of("torch") == BUILD
+    assert site.converge()["changed"]
+    assert not site.converge()["changed"]
+    assert (site.venv / "mine").exists()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"os_directory": "debian99"}, r"PyTorch bundle cannot be fetched from http.*debian99.*404.*; correct release"),
+        ({"bundle_checksum": "sha256:00"}, "has the sha256 .*, not 00"),
+        ({"bundle_checksum": "00"}, "is not of the form sha256:"),
+        ({"min_free_mib": 1 << 40}, r"path '.*' has \d+ MiB free.*needs 1099511627776 MiB; free space"),
+        ({"python": "/nonexistent/python3"}, r"python '/nonexistent/python3' cannot make a virtual environment"),
+        ({"bundle_wheels": ["habana*"]}, "has no torch"),
+        ({"release": "0.1"}, "0.1"),
+    ],
+)
+def test_what_cannot_work_is_refused_and_nothing_is_there_after(
+    site: Site, wrong: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(GaudiError, match=sentence):
+        site.converge(**wrong)
+    assert not site.venv.exists()
+    assert not site.constraints.exists()
+    assert site.leftovers == []
+
+
+def test_a_directory_of_somebody_else_is_left_alone(site: Site) -> None:
+    site.venv.mkdir(parents=True)
+    (site.venv / "pyvenv.cfg").write_text("home = /usr/bin\n")
+    with pytest.raises(GaudiError, match="exists and was not made by this collection; choose another path"):
+        site.converge()
+    assert [path.name for path in site.venv.iterdir()] == ["pyvenv.cfg"]
+
+
+def test_check_mode_on_a_new_node_shows_what_it_would_be_made_from(site: Site) -> None:
+    result = site.converge(check_mode=True)
+    assert result["changed"]
+    shown = "".join(difference["after"] for difference in result["diff"])
+    assert "pytorch_modules-v2.11.0_1.24.1_482.tgz" in shown
+    assert "lightning>=2.6,<2.7" in shown
+    assert f"index-url = {site.url}/simple" in shown
+    assert site.commands == []
+    assert not site.venv.exists()
+
+
+def test_a_checksum_that_is_right_and_a_bundle_from_a_medium(site: Site) -> None:
+    bundle = next(site.www.rglob("*_1.24.1_482.tgz"))
+    digest = hashlib.sha256(bundle.read_bytes()).hexdigest()
+    result = site.converge(bundle_url=bundle.as_uri(), bundle_checksum=f"sha256:{digest}", requirements=[])
+    assert result["wheels"]["torch"] == BUILD
+    assert (site.venv / "bin/python").stat().st_mode & 0o005 == 0o005
+
+
+def test_a_site_s_bundle_brings_its_own_index_and_checksum(site: Site, tmp_path: Path) -> None:
+    """One variable, the vault's URL, is enough where the vault is a bundle."""
+    digest = hashlib.sha256(b"another file").hexdigest()
+    path = "gaudi-pt-modules/1.24.1/482/pytorch/debian12/pytorch_modules-v2.11.0_1.24.1_482.tgz"
+    document = {"format": 1, "index": "api/pypi/gaudi-python/simple", "pytorch": {path: digest}}
+    record = tmp_path / "vault.json"
+    record.write_text(json.dumps({"vault_url": site.url, "bundle": document}))
+    options = site.options(index_url="", os_directory="debian12")
+    shown = converge(options, run_process, True, str(record))["diff"]
+    assert f"index-url = {site.url}/api/pypi/gaudi-python/simple" in str(shown)
+    with pytest.raises(GaudiError, match=f"not {digest}"):
+        converge(options, run_process, False, str(record))
+    assert not Path(options.path, STAMP).exists()

@@ -1,0 +1,174 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import pytest
+from ansible_collections.gaudi3.scale.plugins.module_utils.monitoring.status import status_from
+from ansible_collections.gaudi3.scale.plugins.module_utils.monitoring.watch import MOST_TOLD, job_story, share_words
+from ansible_collections.gaudi3.scale.plugins.plugin_utils import supervised_watch
+from ansible_collections.gaudi3.scale.plugins.plugin_utils.node_action import UnreachableError
+from ansible_collections.gaudi3.scale.plugins.plugin_utils.supervised_watch import SupervisedWatch
+
+FAILURE = {
+    "host": "n2",
+    "rank": 1,
+    "echo": 0,
+    "time": 2.0,
+    "exception": "ValueError",
+    "message": "bad",
+    "lines": ["x"],
+    "path": "/log/1",
+}
+
+
+def told(leader="n1", members=("n1", "n2"), generation=1, state="running", **changes):
+    return {
+        "time": 1.0,
+        "state": state,
+        "generation": generation,
+        "members": list(members),
+        "leader": leader,
+        "alive": ["n1", "n2", "n3"],
+        "reason": "",
+        **changes,
+    }
+
+
+class Node:
+    """A node that gives one answer of ``story`` at each look, the last one again and again; None: it is silent."""
+
+    def __init__(self, *story):
+        self.story = list(story)
+        self.asked = 0
+
+    def module(self, name, arguments, _timeout):
+        assert name.endswith("training_job_info")
+        self.asked += 1
+        info = self.story.pop(0) if len(self.story) > 1 else self.story[0]
+        if info is None:
+            raise UnreachableError("no route")
+        events = info.get("events", [])
+        metrics = info.get("metrics", [])
+        after, seen = arguments["events_after"], max(0, arguments["metrics_after"])
+        return {
+            "state": "running",
+            "log_directory": "/log/jobs/llama",
+            **info,
+            "events": events[after:],
+            "events_offset": len(events),
+            "metrics": metrics[seen:],
+            "metrics_offset": len(metrics),
+            "last_loss": 1.0,
+            "last_step": {"step": 2},
+        }
+
+
+@pytest.fixture
+def follow(monkeypatch):
+    monkeypatch.setattr(supervised_watch, "ROUND_S", 0.0)
+
+    def run(nodes, **changes):
+        lines = []
+        options = {
+            "interval": 0.001,
+            "timeout": None,
+            "answer_timeout": 1,
+            "unreachable_timeout": 5,
+            "state_directory": "/state",
+            "log_directory": "/log",
+            **changes,
+        }
+        return SupervisedWatch("llama", options, nodes, lines.append, -4096).follow(), lines
+
+    return run
+
+
+def step(number):
+    return {"kind": "step", "step": number}
+
+
+def event(text, kind="run", generation=1, host=None):
+    return {"time": 1.0, "kind": kind, "generation": generation, "host": host, "text": text}
+
+
+def test_only_the_node_of_rank_0_is_asked_while_all_is_well(follow):
+    running = {"supervision": told(), "metrics": [step(1), step(2)], "events": [event("begun")]}
+    ended = {**running, "state": "succeeded", "supervision": told(state="ended", outcome="succeeded")}
+    nodes = {"n1": Node(running, running, ended), "n2": Node({}), "n3": Node({})}
+    result, lines = follow(nodes)
+    assert (result["state"], result["last_loss"], result.get("failed")) == ("succeeded", 1.0, None)
+    assert result["last_step"] == {"step": 2}
+    assert lines[1:] == ["begun", "step 1", "step 2"]
+    assert result["nodes"] == {"n1": "succeeded", "n2": "succeeded", "n3": "spare"}
+    assert nodes["n2"].asked == nodes["n3"].asked == 0
+
+
+def test_a_hang_is_told_with_the_place_of_the_stacks(follow):
+    hang = event("no step for 15 s; rank 2 on n2 is at step 4.", "hang", host="n2")
+    running = {"supervision": told(), "events": [hang]}
+    ended = {**running, "state": "succeeded", "supervision": told(state="ended", outcome="succeeded")}
+    _, lines = follow({"n1": Node(running, ended)})
+    said = f"{hang['text']} The stacks are in /log/jobs/llama/stacks/generation-1 on the ranks' nodes."
+    assert lines[1:] == [said]
+    assert job_story({"events": [hang], "log_directory": "/log/jobs/llama"}, {}) == [said]
+
+
+def test_a_lost_leader_is_followed_by_the_one_that_the_others_name(follow):
+    before = {"supervision": told(), "metrics": [step(1)], "events": [event("begun")]}
+    moved = told(leader="n2", members=("n2", "n3"), generation=2, alive=["n2", "n3"])
+    after = {"supervision": moved, "metrics": [step(2)], "events": [event("begun"), event("n1 was lost", "node_lost")]}
+    ended = {**after, "state": "succeeded", "supervision": {**moved, "state": "ended", "outcome": "succeeded"}}
+    nodes = {"n1": Node(before, None), "n2": Node(after, ended), "n3": Node({"supervision": moved})}
+    result, lines = follow(nodes)
+    assert lines[1:] == ["begun", "step 1", "n1 does not answer: no route", "n1 was lost", "step 2"]
+    assert result["nodes"] == {"n1": "lost", "n2": "succeeded", "n3": "succeeded"}
+
+
+def test_a_node_that_was_cut_off_does_not_speak_for_the_job(follow):
+    """Its own status is that of the time before: it leads nothing, and waits."""
+    cut = {"supervision": told(state="waiting")}
+    moved = told(leader="n2", members=("n2", "n3"), generation=2, state="ended", outcome="failed", failure=FAILURE)
+    result, _ = follow({"n1": Node(cut), "n2": Node({"state": "failed", "supervision": moved}), "n3": Node(None)})
+    assert result["failed"]
+    assert result["msg"] == (
+        "Job llama failed: rank 1 on n2 failed first: ValueError: bad\n  x\nThe whole log is /log/1 on n2."
+    )
+
+
+def test_the_job_is_left_alone_when_no_node_answers(follow):
+    result, _ = follow({"n1": Node(None), "n2": Node(None)}, unreachable_timeout=0.02)
+    assert result["failed"]
+    assert "No node of job llama answered for" in result["msg"]
+    assert "The job may go on without this play" in result["msg"]
+
+
+def test_a_job_that_nobody_ended_is_told(follow):
+    result, _ = follow({"n1": Node({"state": "failed", "supervision": told()}), "n2": Node({"state": "failed"})})
+    assert "its supervisors were ended before they could tell why" in result["msg"]
+
+
+def test_a_stopped_job_is_no_success(follow):
+    ended = told(state="ended", outcome="stopped", reason="somebody stopped the job")
+    result, _ = follow({"n1": Node({"state": "stopped", "supervision": ended})})
+    assert (result["failed"], result["state"]) == (True, "stopped")
+    assert "was stopped before it was done (somebody stopped the job)" in result["msg"]
+
+
+def test_the_job_goes_on_when_the_time_to_follow_is_over(follow):
+    result, _ = follow({"n1": Node({"supervision": told()})}, timeout=0.02)
+    assert "It goes on; launch it again to follow it." in result["msg"]
+
+
+def test_nothing_is_said_of_nodes_where_no_supervisor_has_told_anything():
+    assert share_words(["n1"], status_from({})) == {}
+
+
+def test_the_story_has_a_line_an_event_and_the_nodes_that_were_left_out():
+    events = [event("Generation 1 runs."), event("rank 1 failed\nwith lines", "rank_failed"), event("3 of 3", "grown")]
+    assert job_story({"events": events}, {"n4": "it does not answer"}) == [
+        "started without n4: it does not answer",
+        "rank 1 failed",
+        "3 of 3",
+    ]
+    many = {"events": [event(f"lost {number}", "node_lost") for number in range(20)], "log_directory": "/log"}
+    assert job_story(many, {})[:2] == [f"{20 - MOST_TOLD} earlier events are in /log/events.jsonl", "lost 8"]
