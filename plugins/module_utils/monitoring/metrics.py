@@ -70,7 +70,7 @@ def metric_line(metric: Mapping[str, object]) -> str:
         return _start(metric)
     if kind == "nodes":
         return _nodes(metric)
-    step = f" at step {metric['step']}" if "step" in metric else ""
+    step = f" at step {metric['step']}" if metric.get("step") is not None else ""
     # What people wrote for people stands first, and alone.
     said = next((str(metric[key]) for key in ("message", "reason", "text") if metric.get(key)), "")
     known = ("kind", "time", "step", "max_steps", "message", "reason", "text")

@@ -123,6 +123,11 @@ def test_losses_of_steps_only():
             {"kind": "upload", "step": 20, "destination": "s3://b/p", "bytes": 1 << 31},
             "upload at step 20: destination s3://b/p, size 2.0 GiB",
         ),
+        # The storage did not say what it has, so there was no step to upload yet.
+        (
+            {"kind": "upload", "state": "retry", "step": None, "message": "it is down", "retry_seconds": 4.0},
+            "upload: it is down, state retry, retry 4.00 s",
+        ),
         ({"kind": "stopped", "step": 120, "reason": "SIGTERM"}, "stopped at step 120: SIGTERM"),
         ({"kind": "end", "step": 9, "last_loss": 3.123456789}, "end at step 9: last_loss 3.12346"),
         ({"kind": "start", "step": 0, "resumed_from": None}, "started"),
