@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sandbox import cluster
-from sandbox.nodes import in_node
+from sandbox.nodes import in_node, wait_for_ssh
 from tests.sandbox_nodes import INVENTORY, ROOT, SANDBOX
 
 HOSTS, SPARE = ["node1", "node2", "node3"], "node4"
@@ -33,6 +33,18 @@ def shell(node: str, script: str) -> str:
 
 def podman(*arguments: str) -> None:
     subprocess.run(["podman", *arguments], check=True, capture_output=True)
+
+
+def stop_node(node: str) -> None:
+    """As when its power fails."""
+    podman("kill", f"{SANDBOX}-{node}")
+    podman("stop", "--time", "0", f"{SANDBOX}-{node}")
+
+
+def start_node(node: str) -> None:
+    """Returns when Ansible reaches it: it has another hardware address, which takes seconds to get around."""
+    podman("start", f"{SANDBOX}-{node}")
+    wait_for_ssh((cluster.find_node(cluster.load(SANDBOX), node),))
 
 
 def variables(name: str, **changes: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tests.sandbox_jobs import lines, processes, shell, status, variables, wait_for
+from tests.sandbox_jobs import lines, processes, shell, variables, wait_for
 
 # What the kill of a process, of a node, and an order to stop may cost is counted in these.
 CHECKPOINT_EVERY = 25
@@ -71,14 +71,15 @@ def wait_for_checkpoint(node: str, name: str, above: int = 0) -> int:
     return wait_for(f"a checkpoint after step {above}", newest)
 
 
-def wait_for_resumed(node: str, name: str, generation: int) -> int:
-    """Wait until ranks of a later generation have made a step; returns the step that they went on from."""
+def wait_for_resumed(node: str, name: str, after: int) -> int:
+    """Wait until the ranks have started more than ``after`` times since the launch, and made a step since; returns the
+    step that they went on from."""
 
     def resumed() -> int:
         told = lines(node, name)
         starts = [number for number, line in enumerate(told) if line["kind"] == "start"]
-        going = bool(starts) and any(line["kind"] == "step" for line in told[starts[-1] :])
-        return told[starts[-1]]["step"] if going and status(node, name)["generation"] > generation else 0
+        going = len(starts) > after and any(line["kind"] == "step" for line in told[starts[-1] :])
+        return told[starts[-1]]["step"] if going else 0
 
     return wait_for("steps of the next generation", resumed)
 

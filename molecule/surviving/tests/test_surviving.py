@@ -21,19 +21,19 @@ from tests.sandbox_jobs import (
     lines,
     network_cut,
     play,
-    podman,
     processes,
     rank_of,
     screen,
     shell,
+    start_node,
     status,
     steps,
+    stop_node,
     variables,
     wait_for,
     wait_for_members,
     wait_for_steps,
 )
-from tests.sandbox_nodes import SANDBOX
 
 NAME = "friday"
 REPLACED = ["node1", SPARE, "node3"]
@@ -100,8 +100,7 @@ def test_a_killed_rank_ends_all_and_the_job_goes_on_from_its_checkpoint() -> Non
 
 def test_a_spare_takes_the_place_of_a_dead_node() -> None:
     generation, last = status("node1", NAME)["generation"], wait_for_steps("node1", NAME)
-    podman("kill", f"{SANDBOX}-node2")
-    podman("stop", "--time", "0", f"{SANDBOX}-node2")
+    stop_node("node2")
     wait_for_members(REPLACED, NAME, above=generation)
     wait_for_steps("node1", NAME)
     assert lost_steps(last) <= 10
@@ -117,7 +116,6 @@ def test_a_launch_goes_on_without_a_node_that_is_away_and_names_it(tmp_path: Pat
     assert "still runs after 5 s. It goes on" in said
     assert "node4 takes the place of node2." in said
     assert now_running_but("node2") == before
-    podman("start", f"{SANDBOX}-node2")
 
 
 def now_running_but(away: str) -> dict[str, set[int]]:
@@ -125,7 +123,7 @@ def now_running_but(away: str) -> dict[str, set[int]]:
 
 
 def test_a_node_that_comes_back_stands_by(tmp_path: Path) -> None:
-    wait_for("node2 is up", lambda: "ssh" in shell("node2", "systemctl is-active ssh >/dev/null && echo ssh || true"))
+    start_node("node2")
     before = now_running_but("node2")
     code, said = play(tmp_path, **variables(NAME))
     assert code == 0, said
