@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -64,7 +65,8 @@ def run(
 ) -> ansible_runner.Runner:
     """Run a playbook of the collection by its name, or plays, with what ansible-runner keeps below ``directory``."""
     return ansible_runner.run(
-        private_data_dir=str(directory),
+        # One of its own for each run: where a run before has left variables, ansible-runner takes those.
+        private_data_dir=tempfile.mkdtemp(dir=directory),
         playbook=f"gaudi3.scale.{playbook}" if isinstance(playbook, str) else playbook,
         inventory=[str(INVENTORY), *inventory],
         cmdline=arguments or None,
