@@ -225,3 +225,15 @@ def test_hosts_that_a_launch_reaches_late_are_not_replaced():
     running(simulation)
     assert members(simulation) == [0, 1, 2, 3]
     assert simulation.current().number == 1
+
+
+@pytest.mark.parametrize(("lost", "outcome"), [(0, "failed"), (1, "succeeded")])
+def test_a_job_of_two_hosts_outlives_the_loss_of_the_second_only(lost, outcome):
+    """One of two is no majority: if the network parts them, both would go on."""
+    simulation = Simulation(2, 1, min_nodes=1, join_timeout=60)
+    running(simulation)
+    simulation.crash(lost)
+    simulation.run(40)
+    simulation.finish_after = 100
+    simulation.run(200, simulation.ended)
+    assert simulation.outcomes[1 - lost] == outcome
