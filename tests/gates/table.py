@@ -156,6 +156,5 @@ GATES = (
         (("env", f"GAUDI_RHEL_SANDBOX={TEST_SANDBOX}-rhel", *PYTEST, "tests/rhel"),),
         needs=("sandbox",),
         limit=1200,
-        lane=NODES,
     ),
 )
