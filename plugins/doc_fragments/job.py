@@ -1,7 +1,7 @@
 # Copyright 2026 The gaudi3.scale authors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The options by which a module finds a training job; their argument_spec is job_paths.JOB_ARGUMENTS."""
+"""The options by which a module finds a training job; their argument_spec is job.paths.JOB_ARGUMENTS."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import shlex
 from typing import Mapping, Sequence
 
-# As job_network does it in Python, which a venv of the user's need not have: the route to $towards tells this node's
+# As job.network does it in Python, which a venv of the user's need not have: the route to $towards tells this node's
 # own address, and the address the interface. On loopback no other node could be reached.
 INTERFACE = r"""address=$(getent ahosts "$towards" | sed -n '1s/ .*//p')
 own=$(ip -oneline route get "${address:-$towards}" | sed -n 's/.* src \([^ ]*\).*/\1/p')

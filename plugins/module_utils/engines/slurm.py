@@ -28,7 +28,7 @@ GRES = {"hpu": "hpu", "cuda": "gpu", "cpu": ""}
 # Seconds that the other nodes get after the first agent has ended well; torchrun's own exit barrier holds them
 # together before that.
 WAIT_FOR_OTHERS = 60
-# Words that are only known on the node. A NUL is in no word of a command (job_plan.check), so none is taken for them.
+# Words that are only known on the node. A NUL is in no word of a command (job.plan.check), so none is taken for them.
 NODE_RANK, ADDRESS, PORT, RANK_LOGS = "\0node_rank", "\0MASTER_ADDR", "\0MASTER_PORT", "\0rank_logs"
 
 OF_POINT = ("GAUDI3_SCALE_JOB_DIR", "GAUDI3_SCALE_METRICS")

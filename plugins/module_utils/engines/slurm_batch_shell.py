@@ -19,7 +19,7 @@ WARNING, STOP = "USR1", "USR2"
 
 # torchrun's own children are the ranks. pkill has status 1 where there are none, which is as well.
 TELL_NODE = 'pkill -TERM -P "$(cat "$1")"; [ "$?" -le 1 ]'
-# As job_unit's RECORD_END, so that one reader serves both.
+# As launch.unit's RECORD_END, so that one reader serves both.
 RECORD = 'mkdir -p "${1%/*}" && printf "%s\\n" "$2" > "$1.new" && mv -f "$1.new" "$1"'
 RECORD_TEXT = '{"result": "%s", "code": "exited", "status": "%s", "time": %s}'
 

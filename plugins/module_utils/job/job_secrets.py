@@ -16,7 +16,7 @@ HIDDEN = "(not shown)"
 # In the new text of a diff, so that the change itself can be seen.
 HIDDEN_CHANGE = "(not shown, another value)"
 # A variable in an environment file or a script, and one in a description. A value has no line break
-# (environment_file.assignment), also not in a script that is a word of another one.
+# (node.environment_file.assignment), also not in a script that is a word of another one.
 _ASSIGNED = re.compile(r"(?P<before>\s*(?:export )?)(?P<name>[A-Za-z_]\w*)(?P<after>=)(?P<value>.*)")
 _MEMBER = re.compile(r'(?P<before>\s*")(?P<name>[A-Za-z_]\w*)(?P<after>": )(?P<value>".*)')
 # A description in one line, as a batch script has it.

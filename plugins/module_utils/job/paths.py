@@ -32,7 +32,7 @@ class JobPaths:
     point: int | None = None
 
     def of_point(self, number: int) -> JobPaths:
-        """Where a point of this sweep lives (engine_slurm)."""
+        """Where a point of this sweep lives (engines.slurm)."""
         return replace(self, point=number)
 
     @property

@@ -35,7 +35,7 @@ class Generation:
     ``restarts``: how many of those before it count against max_restarts. ``left_out``: nodes that were too slow, or
     failed before a step, by index. ``step``: the furthest that any generation before it got; None: none made a step.
     ``grown``: the nodes for which ranks were ended so that the job could grow, by index, each as often as that was
-    done. ``reason`` is a sentence; ``outcome`` and ``failure`` (:meth:`job_failure.RankFailure.as_dict`, with ``host``)
+    done. ``reason`` is a sentence; ``outcome`` and ``failure`` (:meth:`job.failure.RankFailure.as_dict`, with ``host``)
     are those of an end.
     """
 

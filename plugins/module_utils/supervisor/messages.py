@@ -59,7 +59,7 @@ class Report:
     """A node's own share. Lists have an entry for each of its ranks; ``step_age``: seconds since a step came last.
 
     ``fit`` None: not looked at yet; ``unfit`` is the reason of a False. ``stuck``: processes that cannot be ended.
-    ``failure`` is :meth:`job_failure.RankFailure.as_dict` with its time given as the age ``failure_age``.
+    ``failure`` is :meth:`job.failure.RankFailure.as_dict` with its time given as the age ``failure_age``.
     """
 
     phase: str = IDLE
