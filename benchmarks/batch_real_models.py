@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from gaudi3_scale.language_model import BYTE_VOCABULARY, LanguageModel, ModelShape, next_token_loss
+from gaudi3_scale.models.language_model import BYTE_VOCABULARY, LanguageModel, ModelShape, next_token_loss
 
 MIB = 1 << 20
 ROWS, WIDTH, DEPTH = 16, 256, 16

@@ -24,8 +24,8 @@ from unittest import mock
 import torch
 
 from benchmarks.batch_real_models import KINDS, training
-from gaudi3_scale.out_of_memory import is_out_of_memory
-from gaudi3_scale.process_memory import limited_process
+from gaudi3_scale.batch.out_of_memory import is_out_of_memory
+from gaudi3_scale.batch.process_memory import limited_process
 
 # Lightning's own default, and what all make; ours makes one to warm up and two more, and goes on from there.
 STEPS = 3

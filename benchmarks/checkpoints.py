@@ -24,12 +24,12 @@ import torch
 from torch.distributed.checkpoint.state_dict import get_state_dict
 from torch.nn.parallel import DistributedDataParallel
 
-from gaudi3_scale.checkpoint_files import Retention
-from gaudi3_scale.checkpoint_place import Place, find_place
-from gaudi3_scale.checkpoint_saver import BackgroundSaver
-from gaudi3_scale.checkpoint_writer import WholeCheckpointWriter
+from gaudi3_scale.checkpoints.files import Retention
+from gaudi3_scale.checkpoints.place import Place, find_place
+from gaudi3_scale.checkpoints.saver import BackgroundSaver
+from gaudi3_scale.checkpoints.writer import WholeCheckpointWriter
 from gaudi3_scale.devices import choose_device, local_device, synchronize
-from gaudi3_scale.optimizer import fused_adamw
+from gaudi3_scale.gaudi.optimizer import fused_adamw
 from gaudi3_scale.ranks import join, ranks_from, run_rank
 from gaudi3_scale.stop_together import Agreement
 

@@ -19,11 +19,11 @@ import torch
 import torch.distributed
 
 from gaudi3_scale.json_lines import line_writer
-from gaudi3_scale.metrics import MetricLines
-from gaudi3_scale.observation import ReportedProgress
+from gaudi3_scale.metrics.metric_lines import MetricLines
+from gaudi3_scale.metrics.observation import ReportedProgress
+from gaudi3_scale.metrics.run_facts import peak_reader
+from gaudi3_scale.metrics.step_clock import NEXT_BATCH, ClockedSteps, StepClock
 from gaudi3_scale.progress import ProgressFile
-from gaudi3_scale.run_facts import peak_reader
-from gaudi3_scale.step_clock import NEXT_BATCH, ClockedSteps, StepClock
 
 ROUNDS = 5
 

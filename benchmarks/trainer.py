@@ -25,12 +25,12 @@ import torch
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader
 
-from gaudi3_scale.language_model import LanguageModel, ModelShape, next_token_loss
+from gaudi3_scale.data.token_windows import StreamSampler, TrainingWindows
+from gaudi3_scale.data.training_data import open_data
+from gaudi3_scale.models.language_model import LanguageModel, ModelShape, next_token_loss
 from gaudi3_scale.ranks import ranks_from, run_rank
-from gaudi3_scale.token_windows import StreamSampler, TrainingWindows
-from gaudi3_scale.train_options import parse_options
-from gaudi3_scale.training import run
-from gaudi3_scale.training_data import open_data
+from gaudi3_scale.trainer.options import parse_options
+from gaudi3_scale.trainer.run import run
 
 GOAL = 0.97
 METRICS_EVERY = 10

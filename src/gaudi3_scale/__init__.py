@@ -15,11 +15,11 @@ __version__ = "0.1.0"
 
 _MODULES = {
     "GaudiAccelerator": "accelerator",
-    "GaudiDDPStrategy": "hpu_strategies",
-    "GaudiFSDP2Strategy": "hpu_strategies",
+    "GaudiDDPStrategy": "strategies",
+    "GaudiFSDP2Strategy": "strategies",
     "GaudiMixedPrecision": "precision",
     "GaudiOptimizer": "optimizer",
-    "GaudiSingleStrategy": "hpu_strategies",
+    "GaudiSingleStrategy": "strategies",
 }
 
 
@@ -30,5 +30,5 @@ def __getattr__(name: str) -> Any:
     """
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    importlib.import_module(f"{__name__}.accelerator")
-    return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+    importlib.import_module(f"{__name__}.gaudi.accelerator")
+    return getattr(importlib.import_module(f"{__name__}.gaudi.{_MODULES[name]}"), name)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import sys
 
 from gaudi3_scale.core.errors import GaudiError
-from gaudi3_scale.data_commands import parse_command
+from gaudi3_scale.data.commands import parse_command
 
 
 def main() -> int:

@@ -8,7 +8,7 @@ import sys
 from typing import Sequence
 
 from gaudi3_scale.ranks import run_rank
-from gaudi3_scale.train_options import parse_options
+from gaudi3_scale.trainer.options import parse_options
 
 
 def main() -> None:
@@ -18,7 +18,7 @@ def main() -> None:
 def train(arguments: Sequence[str]) -> None:
     options = parse_options(arguments)
     # Lightning takes seconds to import: a wrong option is told before.
-    from gaudi3_scale.training import run
+    from gaudi3_scale.trainer.run import run
 
     run(options)
 

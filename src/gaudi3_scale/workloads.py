@@ -16,10 +16,10 @@ from torch.nn.parallel import DistributedDataParallel
 
 from gaudi3_scale.core.errors import GaudiError
 from gaudi3_scale.devices import compile_backend
-from gaudi3_scale.language_model import BYTE_VOCABULARY, LanguageModel, ModelShape, next_token_loss
-from gaudi3_scale.optimizer import fused_adamw
+from gaudi3_scale.gaudi.optimizer import fused_adamw
+from gaudi3_scale.models.language_model import BYTE_VOCABULARY, LanguageModel, ModelShape, next_token_loss
+from gaudi3_scale.models.sharding import fully_sharded
 from gaudi3_scale.ranks import join, ranks_from
-from gaudi3_scale.sharding import fully_sharded
 
 CHOICES = {"precision": ("bf16", "fp32"), "sharding": ("none", "ddp", "fsdp2")}
 

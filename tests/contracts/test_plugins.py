@@ -96,21 +96,3 @@ def test_core_needs_the_standard_library_only(path: Path) -> None:
 def test_core_imports_its_neighbours_relatively(path: Path) -> None:
     """The wheel carries the same files under another package name."""
     assert not imported(path) & {"ansible_collections", "gaudi3_scale"}
-
-
-def packages() -> list[str]:
-    """The packages of the core; one that lost its last file leaves nothing but its compiled files."""
-    return sorted({path.parent.relative_to(CORE_ROOT).as_posix() for path in CORE} - {"."})
-
-
-def test_core_has_packages_of_one_level() -> None:
-    assert [name for name in packages() if "/" in name] == []
-    assert sorted(path.stem for path in CORE_ROOT.glob("*.py")) == ["__init__", "errors"]
-
-
-@pytest.mark.parametrize("name", packages())
-def test_a_package_of_the_core_is_complete(name: str) -> None:
-    """ansible-test wants an empty __init__.py; setuptools and a newcomer want to be told of each package."""
-    assert (CORE_ROOT / name / "__init__.py").read_bytes() == b""
-    assert f'"gaudi3_scale.core.{name}"' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    assert f"| `{name}` |" in (ROOT / "docs" / "developing.md").read_text(encoding="utf-8")

@@ -24,7 +24,7 @@ def estimate(
     """None where the workload cannot be run without contents, or runs on several ranks; no device is touched."""
 
     def run(requests: Sequence[Mapping[str, object]], seconds: float, directory: str) -> list[Ended]:
-        commands = [[python, "-m", "gaudi3_scale.estimate", json.dumps(one)] for one in requests]
+        commands = [[python, "-m", "gaudi3_scale.batch.estimate", json.dumps(one)] for one in requests]
         # PyTorch would load the bridge, and with it the card's library, by itself (torch 2.5 and newer).
         return run_together(commands, seconds, directory, {**environment, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"})
 

@@ -65,7 +65,7 @@ Runner = Callable[[Sequence[Mapping[str, object]], float, str], "list[Ended]"]
 
 
 def request(workload: Workload, batch_size: int, result_path: str) -> dict[str, object]:
-    """What the child reads from its argument (see ``gaudi3_scale.trial``)."""
+    """What the child reads from its argument (see ``gaudi3_scale.batch.trial``)."""
     return {
         "workload": workload.function,
         "options": dict(workload.options),
@@ -84,7 +84,7 @@ def run_trial(
     """Run one trial with the interpreter ``python`` for at most ``timeout`` seconds; leaves no process behind."""
 
     def run(requests: Sequence[Mapping[str, object]], seconds: float, directory: str) -> list[Ended]:
-        commands = [[python, "-m", "gaudi3_scale.trial", json.dumps(one)] for one in requests]
+        commands = [[python, "-m", "gaudi3_scale.batch.trial", json.dumps(one)] for one in requests]
         return run_together(commands, seconds, directory, environment)
 
     return trial_by(run, workload, batch_size, timeout)

@@ -109,7 +109,7 @@ class Trials:
 
     def _start(self) -> None:
         self._server = subprocess.Popen(
-            [self._python, "-m", "gaudi3_scale.trial_server", *self._imports],
+            [self._python, "-m", "gaudi3_scale.batch.trial_server", *self._imports],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

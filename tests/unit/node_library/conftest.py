@@ -87,7 +87,7 @@ def cpu_as_card(bridge, monkeypatch):
     """Each card is the CPU, so that what does not depend on the device runs; returns ``bridge``."""
     import torch
 
-    from gaudi3_scale import accelerator
+    from gaudi3_scale.gaudi import accelerator
 
     monkeypatch.setattr(accelerator, "DEVICE", torch.device("cpu"))
     return bridge

@@ -18,7 +18,8 @@ from torch import nn
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import DTensor
 
-from gaudi3_scale import GaudiMixedPrecision, GaudiOptimizer, accelerator
+from gaudi3_scale import GaudiMixedPrecision, GaudiOptimizer
+from gaudi3_scale.gaudi import accelerator
 
 
 class Regression(lightning.LightningModule):

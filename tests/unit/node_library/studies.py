@@ -9,7 +9,7 @@ from pathlib import Path
 import optuna
 from gaudi3_scale.core.tuning.study import study_from
 
-from gaudi3_scale.tune_worker import Worker
+from gaudi3_scale.tune.worker import Worker
 
 optuna.logging.set_verbosity(optuna.logging.ERROR)
 

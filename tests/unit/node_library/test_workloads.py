@@ -8,7 +8,7 @@ import pytest
 import torch
 from gaudi3_scale.core.errors import GaudiError
 
-from gaudi3_scale.language_model import LanguageModel, ModelShape
+from gaudi3_scale.models.language_model import LanguageModel, ModelShape
 from gaudi3_scale.workloads import causal_language_model
 
 TINY = {"layers": 1, "width": 16, "heads": 2, "sequence_length": 8}

@@ -41,7 +41,7 @@ RAN = json.dumps({"outcome": "ok", "peak_memory_bytes": 5, "step_seconds": 0.25,
         (
             1,
             None,
-            "python: No module named gaudi3_scale.trial",
+            "python: No module named gaudi3_scale.batch.trial",
             "workload_error",
             "the node library is not in this venv",
         ),
@@ -93,7 +93,7 @@ def test_the_request_is_what_the_node_library_documents():
 
 @pytest.fixture
 def trial_of(tmp_path):
-    """Runs one trial whose child is the given program in the place of ``gaudi3_scale.trial``."""
+    """Runs one trial whose child is the given program in the place of ``gaudi3_scale.batch.trial``."""
     package = tmp_path / "gaudi3_scale"
     package.mkdir()
     (package / "__init__.py").touch()

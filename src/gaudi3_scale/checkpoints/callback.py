@@ -1,0 +1,145 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""When a training writes checkpoints, what it tells of them, and that it stops with one when it is told to stop."""
+
+from __future__ import annotations
+
+import logging
+
+import lightning.pytorch as lightning
+
+from gaudi3_scale.checkpoints.place import Place
+from gaudi3_scale.checkpoints.resume import Resume
+from gaudi3_scale.checkpoints.saver import BackgroundSaver, Saved
+from gaudi3_scale.checkpoints.state import is_sharded, restore, state_of
+from gaudi3_scale.checkpoints.upload import Upload
+from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.json_lines import WriteLine
+from gaudi3_scale.stop_together import Agreement, StopSignal
+
+LOG = logging.getLogger(__name__)
+
+
+UPLOAD_SECONDS_AT_END = 600.0
+UPLOAD_SECONDS_WHEN_STOPPED = 10.0
+"""What stops a job kills it when it takes too long; what did not go up then goes up in the next run."""
+
+
+class Checkpoints(lightning.Callback):
+    """Goes on from ``resume``, and saves every ``every`` steps, at the last step, and where it is told to stop.
+
+    With ``background`` false the training waits for each save. ``upload`` is for the first rank alone.
+    """
+
+    def __init__(
+        self,
+        place: Place,
+        saver: BackgroundSaver,
+        every: int,
+        write: WriteLine,
+        resume: Resume,
+        upload: Upload | None = None,
+        background: bool = True,
+    ) -> None:
+        self._place = place
+        self._saver = saver
+        self._every = every
+        self._write = write
+        self._resume = resume
+        self._upload = upload
+        self._background = background
+        self._signal = StopSignal()
+        self._agreement = Agreement(place.everyone, questions=2)
+        self._troubles: list[Saved] = []
+        self._step = 0
+        self.stopped = False
+        """Whether SIGTERM ended the training."""
+
+    @property
+    def start(self) -> int:
+        """The step to go on from."""
+        return self._resume.step
+
+    def finish_upload(self) -> None:
+        """Give what is not in the bucket yet some time to get there."""
+        if self._upload:
+            self._upload.finish(UPLOAD_SECONDS_WHEN_STOPPED if self.stopped else UPLOAD_SECONDS_AT_END)
+            self._tell_upload(self._upload)
+
+    def on_fit_start(self, trainer: lightning.Trainer, *_: object) -> None:
+        if self._resume.path:
+            restore(trainer, self._resume.path, self._place.group)
+        if self._place.directories > 1 and is_sharded({"model": dict(trainer.lightning_module.named_parameters())}):
+            raise GaudiError(
+                f"--job-dir: a model that is sharded over all ranks needs one directory of checkpoints that every node "
+                f"sees, and {self._place.directory} is {self._place.directories}; name one on a shared file system."
+            )
+
+    def on_train_start(self, trainer: lightning.Trainer, *_: object) -> None:
+        self._signal.install(trainer)
+        self._step = trainer.global_step
+
+    def on_train_batch_end(self, trainer: lightning.Trainer, *_: object) -> None:
+        if trainer.global_step == self._step:
+            return
+        self._step = step = trainer.global_step
+        self._tell_ended()
+        last = step == trainer.max_steps
+        stop, trouble = self._agreement.after_step(self._signal.received, bool(self._troubles))
+        if trouble:
+            self._tell_troubles()
+        if stop and not last:
+            self.stopped = True
+            trainer.should_stop = True
+        if step % self._every == 0 or last or stop:
+            self._save(trainer, step)
+
+    def on_train_end(self, *_: object) -> None:
+        # What the last step said is an answer that every rank has to take.
+        self._agreement.last()
+        self._tell_ended(wait=True)
+        self._tell_troubles()
+
+    def _save(self, trainer: lightning.Trainer, step: int) -> None:
+        self._tell_ended(wait=True)
+        self._saver.begin(step, state_of(trainer))
+        if not self._background:
+            self._tell_ended(wait=True)
+
+    def _tell_ended(self, wait: bool = False) -> None:
+        saved = self._saver.ended(wait)
+        if saved and saved.failure and self._place.leads:
+            self._troubles.append(saved)
+        elif saved and not saved.failure:
+            self._write(
+                "checkpoint",
+                step=saved.step,
+                path=str(saved.path),
+                bytes=saved.bytes,
+                seconds=round(saved.seconds, 3),
+                blocked_seconds=round(saved.blocked_seconds, 3),
+            )
+            if self._upload:
+                self._upload.look()
+        if self._upload:
+            self._tell_upload(self._upload)
+
+    def _tell_upload(self, upload: Upload) -> None:
+        for line in upload.lines():
+            self._write("upload", **line)
+
+    def _tell_troubles(self) -> None:
+        """Collective: the first rank writes the lines, whichever node's disk it was."""
+        everyones: list[list[Saved]] = self._place.gather(self._troubles)
+        for saved in self._troubles:
+            LOG.warning(
+                "gaudi3_scale: no checkpoint of step %s: %s; training goes on, and the next one is tried.",
+                saved.step,
+                saved.failure,
+            )
+        self._troubles = []
+        for rank, troubles in enumerate(everyones):
+            for saved in troubles:
+                self._write(
+                    "checkpoint_failed", step=saved.step, rank=rank, path=str(saved.path), message=saved.failure
+                )

@@ -1,0 +1,89 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""Which ranks see the same directory of checkpoints: they write one checkpoint together."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch.distributed
+
+from gaudi3_scale.checkpoints.files import MARK
+from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.ranks import Ranks
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A rank's directory of checkpoints, and the ranks ``members`` that see the same one, in rising order.
+
+    ``group`` joins them and ``everyone`` joins all ranks, both over gloo: checkpoints and agreements are of the hosts,
+    whatever the cards talk over.
+    """
+
+    directory: Path
+    members: tuple[int, ...]
+    directories: int
+    group: torch.distributed.ProcessGroup
+    everyone: torch.distributed.ProcessGroup
+
+    @property
+    def leads(self) -> bool:
+        """Whether this rank is the first of those that see this directory."""
+        return self.members[0] == torch.distributed.get_rank()
+
+    @property
+    def number(self) -> int:
+        """Which of the members this rank is."""
+        return self.members.index(torch.distributed.get_rank())
+
+    def gather(self, value: Value) -> list[Value]:
+        """The value of each rank, in the order of the ranks. Collective."""
+        values: list[Any] = [None] * torch.distributed.get_world_size()
+        torch.distributed.all_gather_object(values, value, group=self.everyone)
+        return values
+
+
+def find_place(directory: Path, ranks: Ranks) -> Place:
+    """Collective. Raises GaudiError, on every rank alike, where a rank cannot write in ``directory``.
+
+    Each node's first rank leaves a mark there, and every rank looks which marks it can see: nodes may share a file
+    system or not, and nothing else tells reliably.
+    """
+    everyone = torch.distributed.new_group(backend="gloo")
+    place = Place(directory, (), 0, everyone, everyone)
+    mark = directory / f"{MARK}{secrets.token_hex(8)}"
+    marks = place.gather(_make(mark) if ranks.local_rank == 0 else "")
+    failed = {rank: told for rank, told in enumerate(marks) if isinstance(told, OSError)}
+    if failed:
+        _, error = next(iter(failed.items()))
+        if marks[ranks.rank] and ranks.rank not in failed:
+            mark.unlink()
+        raise GaudiError(
+            f"--job-dir: rank {', '.join(map(str, failed))} cannot write checkpoints to {directory}: "
+            f"{os.strerror(error.errno or 0)}; make it writable there, or choose another."
+        )
+    seen = next((number for number, name in enumerate(marks) if name and (directory / name).exists()), -1)
+    of_ranks = place.gather(seen)
+    if ranks.local_rank == 0:
+        mark.unlink()
+    together = [tuple(rank for rank, other in enumerate(of_ranks) if other == one) for one in sorted({*of_ranks})]
+    # Saves run in the background of a training: they get a group of their own, even where it is all ranks.
+    groups = [torch.distributed.new_group(list(members), backend="gloo") for members in together]
+    number = sorted({*of_ranks}).index(seen)
+    return Place(directory, together[number], len(together), groups[number], everyone)
+
+
+def _make(mark: Path) -> str | OSError:
+    try:
+        mark.parent.mkdir(parents=True, exist_ok=True)
+        mark.touch()
+    except OSError as error:
+        return error
+    return mark.name

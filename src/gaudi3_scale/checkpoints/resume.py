@@ -1,0 +1,229 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""From which checkpoint a job goes on, and seeing to it that every rank has it.
+
+Any whole copy will do: nodes that lack it, as a spare that took a dead node's place, get it from one that has it.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gaudi3_scale.checkpoints.bucket import Bucket
+from gaudi3_scale.checkpoints.files import (
+    Manifest,
+    checkpoint_path,
+    damage,
+    found_in,
+    manifest_of,
+    remove_unfinished,
+    set_aside,
+)
+from gaudi3_scale.checkpoints.place import Place
+from gaudi3_scale.checkpoints.transfer import spread
+from gaudi3_scale.core.errors import GaudiError
+
+LOG = logging.getLogger(__name__)
+RUNS = 1 << 31
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A checkpoint that is not gone on from, and why."""
+
+    step: int
+    where: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Resume:
+    """The checkpoint to go on from and its step; None and 0 to begin anew. ``run`` is this run's own number."""
+
+    path: Path | None
+    step: int
+    run: int
+    left_out: list[LeftOut] = field(default_factory=list)
+
+
+def resume_from(choice: str, place: Place, bucket: Bucket | None = None) -> Resume:
+    """The checkpoint meant by ``--resume`` (``auto``, ``never`` or a folder). Collective: every rank calls it.
+
+    ``auto`` is the newest step of which any directory, or the bucket, has a whole copy whose checksums are right.
+    Raises GaudiError, on every rank alike, where going on or beginning anew would leave newer checkpoints behind, which
+    a later ``auto`` would mistake for this job's.
+    """
+    run = place.gather(secrets.randbelow(RUNS))[0]
+    if place.leads:
+        for name in remove_unfinished(place.directory):
+            LOG.warning("gaudi3_scale: %s was never finished; removed.", place.directory / name)
+    _refuse_files_of_old(choice, place)
+    if choice not in ("auto", "never"):
+        return _named(Path(choice), place, run)
+    local = _everyones_steps(place)
+    remote = _steps_in_bucket(choice, place, bucket, bool(local))
+    if choice == "never":
+        newest = max([*local, *remote], default=0)
+        if newest:
+            where = place.directory if newest in local else bucket and bucket.url
+            raise GaudiError(
+                f"--resume never: {where} already holds step {newest}; move it away, or choose another --job-dir."
+            )
+        return Resume(None, 0, run)
+    left_out: list[LeftOut] = []
+    for step in sorted({*local, *remote}, reverse=True):
+        if _made_sure(step, place, bucket if step in remote else None, left_out):
+            return Resume(checkpoint_path(place.directory, step), step, run, left_out)
+    if left_out:
+        raise GaudiError(
+            f"--resume auto: no checkpoint in {place.directory} is whole: step {left_out[0].step}: "
+            f"{left_out[0].message}; begin in another --job-dir."
+        )
+    return Resume(None, 0, run)
+
+
+def _made_sure(step: int, place: Place, bucket: Bucket | None, left_out: list[LeftOut]) -> bool:
+    """Whether every directory has the checkpoint now. What is damaged is set aside and added to ``left_out``."""
+    source = _good_copy(step, place, left_out)
+    if source is None and bucket:
+        left_out += _downloaded(step, place, bucket)
+        source = _good_copy(step, place, left_out)
+    if source is None:
+        return False
+    _spread_from(source, checkpoint_path(place.directory, step), place)
+    return True
+
+
+def _good_copy(step: int, place: Place, left_out: list[LeftOut]) -> int | None:
+    """The first rank whose directory has a copy with the right checksums; each rank reads its part of the files."""
+    path = checkpoint_path(place.directory, step)
+    reason: str | None = None
+    if path.is_dir():
+        try:
+            reason = damage(path, manifest_of(path), place.number, len(place.members))
+        except ValueError as error:
+            reason = str(error)
+    told = place.gather((path.is_dir(), reason))
+    mine = next((told[rank][1] for rank in place.members if told[rank][1]), None)
+    if mine and place.leads:
+        kept = set_aside(path)
+        LOG.warning("gaudi3_scale: %s is damaged and left out: %s; kept as %s.", path, mine, kept.name)
+    found = [LeftOut(step, f"rank {rank}: {path}", why) for rank, (_, why) in enumerate(told) if why]
+    left_out += found
+    members = place.gather(place.members)
+    good = [rank for rank, (there, _) in enumerate(told) if there and not any(told[one][1] for one in members[rank])]
+    return min(good, default=None)
+
+
+def _spread_from(source: int, path: Path, place: Place) -> None:
+    """From rank ``source``, which has the checkpoint in ``path``, to every directory that lacks this very copy."""
+    mine = _manifest(path) if path.is_dir() else None
+    manifests: list[Manifest | None] = place.gather(mine)
+    wanted = manifests[source]
+    assert wanted is not None
+    lacking = place.gather(place.leads and mine != wanted)
+    receivers = [rank for rank, lacks in enumerate(lacking) if lacks and rank != source]
+    if not receivers:
+        return
+    if place.leads:
+        LOG.warning(
+            "gaudi3_scale: step %s goes from rank %s to rank %s, which had no copy.", wanted.step, source, receivers
+        )
+    failures = place.gather(spread(source, receivers, path, wanted, place.directory))
+    failed = {rank: why for rank, why in enumerate(failures) if why}
+    if failed:
+        raise GaudiError(
+            f"--resume: step {wanted.step} could not be copied to {place.directory} of rank "
+            f"{', '.join(map(str, failed))}: {next(iter(failed.values()))}; make room there, or take the node out."
+        )
+
+
+def _named(path: Path, place: Place, run: int) -> Resume:
+    """A folder that at least one node has; the others get it into their own directory."""
+    mine, reason = None, None
+    if path.is_dir():
+        mine = _manifest(path)
+        reason = damage(path, mine, place.number, len(place.members)) if mine else "it has no manifest that can be read"
+    told = place.gather((mine, reason))
+    broken = next(((rank, why) for rank, (_, why) in enumerate(told) if why), None)
+    if broken:
+        raise GaudiError(f"--resume {path}: damaged on rank {broken[0]}: {broken[1]}; name another checkpoint.")
+    source = next((rank for rank, (manifest, _) in enumerate(told) if manifest), None)
+    if source is None:
+        raise GaudiError(f"--resume {path}: no rank has such a checkpoint; name a folder step-….")
+    wanted = told[source][0]
+    newest = max(_everyones_steps(place), default=0)
+    if newest > wanted.step:
+        raise GaudiError(
+            f"--resume {path}: {place.directory} already holds step {newest}; move it away, or choose another "
+            "--job-dir."
+        )
+    if all(manifest == wanted for manifest, _ in told):
+        return Resume(path, wanted.step, run)
+    own = checkpoint_path(place.directory, wanted.step)
+    _spread_from(source, path if mine == wanted else own, place)
+    return Resume(path if mine == wanted else own, wanted.step, run)
+
+
+def _downloaded(step: int, place: Place, bucket: Bucket) -> list[LeftOut]:
+    """The first rank gets the checkpoint from the bucket; returns what is wrong with it there."""
+    reason = None
+    if place.leads and place.members[0] == 0:
+        try:
+            bucket.download(step, place.directory)
+        except (*bucket.errors, ValueError, OSError) as error:
+            reason = f"{type(error).__name__}: {error}"
+            if isinstance(error, ValueError):
+                bucket.take_out(step)
+            LOG.warning("gaudi3_scale: step %s of %s is left out: %s.", step, bucket.url, reason)
+    reason = place.gather(reason)[0]
+    return [LeftOut(step, bucket.url, reason)] if reason else []
+
+
+def _everyones_steps(place: Place) -> set[int]:
+    """The steps of which any rank sees a folder, whole or not."""
+    whole, broken = found_in(place.directory)
+    return {step for steps in place.gather([*whole, *broken]) for step in steps}
+
+
+def _steps_in_bucket(choice: str, place: Place, bucket: Bucket | None, some_local: bool) -> list[int]:
+    """Raises GaudiError where only the bucket can tell whether there is something to go on from, and does not."""
+    if bucket is None:
+        return []
+    told: list[int] | str = []
+    if place.members[0] == 0 and place.leads:
+        try:
+            told = bucket.steps()
+        except bucket.errors as error:
+            told = f"{type(error).__name__}: {error}"
+            LOG.warning("gaudi3_scale: %s does not say what it holds: %s", bucket.url, told)
+    told = place.gather(told)[0]
+    if isinstance(told, list):
+        return told
+    if choice == "auto" and not some_local:
+        raise GaudiError(
+            f"--upload {bucket.url}: it does not say whether it holds a checkpoint to go on from ({told}); correct it "
+            "or wait until it answers, or begin anew with --resume never."
+        )
+    return []
+
+
+def _manifest(folder: Path) -> Manifest | None:
+    try:
+        return manifest_of(folder)
+    except ValueError:
+        return None
+
+
+def _refuse_files_of_old(choice: str, place: Place) -> None:
+    """Before there were folders a checkpoint was one file of Lightning's."""
+    old = sorted(path.name for path in place.directory.glob("step-*.ckpt"))
+    told = next((names for names in place.gather(old) if names), None)
+    if told:
+        raise GaudiError(
+            f"--resume {choice}: {place.directory / told[-1]} was written by an older release, and this one cannot go "
+            "on from it; finish that job with the older one, or choose another --job-dir."
+        )

@@ -1,0 +1,98 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""Checkpoints written in the background of a training, one at a time."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Mapping
+
+import torch.distributed.checkpoint as distributed_checkpoint
+from torch.distributed.checkpoint.api import CheckpointException
+
+from gaudi3_scale.checkpoints.place import Place
+from gaudi3_scale.checkpoints.state import share_of
+from gaudi3_scale.checkpoints.writer import WholeCheckpointWriter
+
+
+@dataclass(frozen=True)
+class Saved:
+    """How a save ended: ``failure`` says why there is no checkpoint, or None. ``bytes`` are known to the first rank of
+    a directory. The training waited ``blocked_seconds`` for it, of the ``seconds`` that it took."""
+
+    step: int
+    path: Path
+    bytes: int
+    seconds: float
+    blocked_seconds: float
+    failure: str | None = None
+
+
+class BackgroundSaver:
+    """Every rank of a place calls the same methods at the same steps."""
+
+    def __init__(self, place: Place, writer: WholeCheckpointWriter) -> None:
+        self._place = place
+        self._writer = writer
+        self._future: Future[Any] | None = None
+        self._began = 0.0
+        self._ended = 0.0
+        self._blocked = 0.0
+
+    def begin(self, step: int, state: Mapping[str, Any]) -> None:
+        """Copy this rank's share of ``state`` to the host and write it in the background. None may be under way."""
+        self._began = time.perf_counter()
+        self._writer.step = step
+        self._writer.manifest = None
+        share = share_of(state, self._place.number, len(self._place.members))
+        self._future = distributed_checkpoint.async_save(
+            share,
+            checkpoint_id=self._writer.unfinished,
+            storage_writer=self._writer,
+            process_group=self._place.group,
+        )
+        self._future.add_done_callback(self._done)
+        self._blocked = time.perf_counter() - self._began
+
+    def ended(self, wait: bool = False) -> Saved | None:
+        """How the save ended, told once; None while it is under way, unless ``wait``."""
+        if self._future is None or not (wait or self._future.done()):
+            return None
+        waited = time.perf_counter()
+        error = self._future.exception()
+        self._blocked += time.perf_counter() - waited
+        self._future = None
+        if error and self._place.leads:
+            # No rank writes any more, and what is there is of no use.
+            shutil.rmtree(self._writer.unfinished, ignore_errors=True)
+        manifest = self._writer.manifest
+        return Saved(
+            self._writer.step,
+            self._writer.final,
+            manifest.bytes if manifest else 0,
+            (self._ended if self._ended > self._began else time.perf_counter()) - self._began,
+            self._blocked,
+            _reason(error, self._place.members) if error else None,
+        )
+
+    def _done(self, _future: Future[Any]) -> None:
+        """In the thread that saved."""
+        self._ended = time.perf_counter()
+
+
+def _reason(error: BaseException, members: tuple[int, ...]) -> str:
+    """The innermost cause, and whose it is."""
+    if isinstance(error, CheckpointException) and error.failures:
+        number, (cause, _) = next(iter(error.failures.items()))
+        return f"rank {members[number]}: {_said(cause)}"
+    return _said(error)
+
+
+def _said(error: BaseException) -> str:
+    """In one line."""
+    first = str(error).strip().partition("\n")[0]
+    return f"{type(error).__name__}: {first}" if first else type(error).__name__

@@ -1,0 +1,107 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""A checkpoint on its way from a rank that has it to the directories that lack it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from pathlib import Path
+from typing import BinaryIO, Callable, Iterator, Sequence, Union
+
+import torch
+import torch.distributed
+
+from gaudi3_scale.checkpoints.files import (
+    FileRecord,
+    Manifest,
+    checkpoint_path,
+    put_in_place,
+    unfinished_path,
+    write_manifest,
+)
+
+CHUNK_BYTES = 32 << 20
+Chunk = Union[bytes, memoryview]
+
+
+def spread(
+    source: int, receivers: Sequence[int], folder: Path | None, manifest: Manifest, directory: Path
+) -> str | None:
+    """Collective of all ranks: ``source`` sends the checkpoint in ``folder``, each of ``receivers`` puts it into its
+    own ``directory``. Returns what went wrong on this rank, or None."""
+    group = torch.distributed.new_group([source, *receivers], backend="gloo")
+    rank = torch.distributed.get_rank()
+    if rank == source and folder is not None:
+        for name, record in sorted(manifest.files.items()):
+            _send(folder / name, record.bytes, source, group)
+    elif rank in receivers:
+        return _receive(manifest, directory, source, group)
+    return None
+
+
+def put_files(manifest: Manifest, directory: Path, chunks_of: Callable[[str], Iterator[Chunk]]) -> None:
+    """Write a checkpoint whose files come as chunks of bytes, hold each against its checksum, and put it in place.
+
+    Raises OSError where the disk fails, and ValueError where a file is not what the manifest says.
+    """
+    unfinished = unfinished_path(directory, manifest.step, manifest.run)
+    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir(parents=True)
+    try:
+        for name, record in sorted(manifest.files.items()):
+            with (unfinished / name).open("wb") as stream:
+                _put(name, record, chunks_of(name), stream)
+        write_manifest(unfinished, manifest)
+        put_in_place(unfinished, checkpoint_path(directory, manifest.step))
+    except (OSError, ValueError):
+        shutil.rmtree(unfinished, ignore_errors=True)
+        raise
+
+
+def _put(name: str, record: FileRecord, chunks: Iterator[Chunk], stream: BinaryIO) -> None:
+    digest, size = hashlib.sha256(), 0
+    for chunk in chunks:
+        digest.update(chunk)
+        size += len(chunk)
+        stream.write(chunk)
+    stream.flush()
+    os.fsync(stream.fileno())
+    if FileRecord(size, digest.hexdigest()) != record:
+        raise ValueError(f"{name} did not arrive as it was sent")
+
+
+def _send(path: Path, size: int, source: int, group: torch.distributed.ProcessGroup) -> None:
+    with path.open("rb") as stream:
+        for length in _lengths(size):
+            chunk = torch.zeros(length, dtype=torch.uint8)
+            stream.readinto(memoryview(chunk.numpy()))
+            torch.distributed.broadcast(chunk, source, group=group)
+
+
+def _receive(manifest: Manifest, directory: Path, source: int, group: torch.distributed.ProcessGroup) -> str | None:
+    under_way = {name: _arriving(record.bytes, source, group) for name, record in manifest.files.items()}
+    failure = None
+    try:
+        put_files(manifest, directory, lambda name: under_way[name])
+    except OSError as error:
+        failure = error.strerror
+    except ValueError as error:
+        failure = str(error)
+    # The others are being sent the same: a rank that cannot write goes on listening.
+    for name in sorted(under_way):
+        for _ in under_way[name]:
+            pass
+    return failure
+
+
+def _arriving(size: int, source: int, group: torch.distributed.ProcessGroup) -> Iterator[Chunk]:
+    for length in _lengths(size):
+        chunk = torch.empty(length, dtype=torch.uint8)
+        torch.distributed.broadcast(chunk, source, group=group)
+        yield memoryview(chunk.numpy())
+
+
+def _lengths(size: int) -> list[int]:
+    return [min(CHUNK_BYTES, size - start) for start in range(0, size, CHUNK_BYTES)]

@@ -1,0 +1,157 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""The job's progress as JSON lines (docs/following.md lists the fields)."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from typing import Any, Callable, Sequence
+
+import lightning.pytorch as lightning
+import torch
+
+from gaudi3_scale.json_lines import WriteLine
+from gaudi3_scale.metrics.rank_readings import (
+    Averages,
+    Readings,
+    as_numbers,
+    by_node,
+    from_numbers,
+    mean_seconds,
+    slowest,
+)
+from gaudi3_scale.metrics.rank_readings import reading as reading_of
+from gaudi3_scale.metrics.step_clock import StepClock
+from gaudi3_scale.ranks import gather_reals
+
+# Lines over which the time that is left is estimated, so that one slow line does not change it much.
+ESTIMATE_LINES = 10
+# A line about all nodes at most this often: with many nodes it is long.
+NODES_EVERY_S = 60.0
+
+
+class MetricLines(lightning.Callback):
+    """A line at the first step of this run, then at every ``every``-th step and at the last. Collective.
+
+    ``loss`` is the mean over all ranks and all steps since the line before. ``tokens_per_second`` counts all ranks
+    over the same steps; the first step, which holds every start-up cost, is in no rate. ``nodes`` are the nodes' names
+    in the order of their ranks; ``peak_bytes`` reads the most memory that this rank has had in use.
+    """
+
+    def __init__(
+        self,
+        every: int,
+        max_steps: int,
+        tokens_per_step: int,
+        write: WriteLine,
+        *,
+        clock: StepClock,
+        nodes: Sequence[str],
+        peak_bytes: Callable[[], int],
+    ) -> None:
+        self._every = every
+        self._max_steps = max_steps
+        self._tokens_per_step = tokens_per_step
+        self._write = write
+        self._clock = clock
+        self._nodes = nodes
+        self._peak_bytes = peak_bytes
+        self._losses: torch.Tensor | float = 0.0
+        self._rate_of_step = 0.0
+        self._first_step = 0
+        # (step, time) of the lines of this run: all that rates are made of.
+        self._first: tuple[int, float] | None = None
+        self._recent: deque[tuple[int, float]] = deque(maxlen=ESTIMATE_LINES + 1)
+        self._line_step = 0
+        self._averages = Averages()
+        self._nodes_time = time.perf_counter()
+        self.first_loss: float | None = None
+        self.last_loss: float | None = None
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"first_loss": self.first_loss, "last_loss": self.last_loss}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self.first_loss = state_dict["first_loss"]
+        self.last_loss = state_dict["last_loss"]
+
+    def on_train_start(self, trainer: lightning.Trainer, *_: object) -> None:
+        self._line_step = trainer.global_step
+        self._first_step = trainer.global_step + 1
+        self._losses = 0.0
+
+    def on_before_optimizer_step(self, _trainer: object, _module: object, optimizer: torch.optim.Optimizer) -> None:
+        # After the step the schedule has moved on to the next one's rate.
+        self._rate_of_step = optimizer.param_groups[0]["lr"]
+
+    def on_train_batch_end(self, trainer: lightning.Trainer, _module: object, outputs: Any, *_: object) -> None:
+        # Lightning has divided the loss by the number of accumulated batches.
+        self._losses = self._losses + outputs["loss"].detach().float()
+        step = trainer.global_step
+        due = step == self._first_step or step % self._every == 0 or step == trainer.max_steps
+        if step > self._line_step and due:
+            self._line(trainer, step)
+
+    def on_train_end(self, *_: object) -> None:
+        self._tell_nodes()
+
+    def rate(self) -> float | None:
+        """Tokens a second of all ranks, from the end of this run's first step to the last line."""
+        return self._rate(self._first, self._recent[-1]) if self._first else None
+
+    def _rate(self, start: tuple[int, float], end: tuple[int, float]) -> float | None:
+        steps, seconds = end[0] - start[0], end[1] - start[1]
+        return steps * self._tokens_per_step / seconds if steps else None
+
+    def _line(self, trainer: lightning.Trainer, step: int) -> None:
+        steps = step - self._line_step
+        readings = self._gather(trainer, steps)
+        loss = sum(one.loss for one in readings) / len(readings)
+        if self.first_loss is None:
+            self.first_loss = loss
+        self.last_loss = loss
+        before = self._recent[-1] if self._recent else None
+        self._recent.append((step, time.perf_counter()))
+        self._first = self._first or self._recent[0]
+        rate = self._rate(before, self._recent[-1]) if before else None
+        left = self._seconds_left(step)
+        parts = mean_seconds(readings)
+        self._write(
+            "step",
+            step=step,
+            max_steps=self._max_steps,
+            loss=loss,
+            tokens_per_second=rate and round(rate, 1),
+            tokens_per_second_per_card=rate and round(rate / len(readings), 1),
+            seconds_left=left and round(left, 1),
+            ends_at=None if left is None else round(time.time() + left),
+            lr=self._rate_of_step,
+            seconds={
+                "step": round(self._tokens_per_step / rate, 7) if rate else None,
+                **(parts if before else dict.fromkeys(parts)),
+            },
+            memory_bytes=int(max(one.memory for one in readings)),
+            slowest=slowest(readings, self._nodes) if before else None,
+        )
+        self._line_step, self._losses = step, 0.0
+        if before:
+            self._averages.add(readings, steps)
+            if self._recent[-1][1] - self._nodes_time >= NODES_EVERY_S:
+                self._tell_nodes()
+
+    def _gather(self, trainer: lightning.Trainer, steps: int) -> Readings:
+        busy = self._clock.busy()
+        mine = reading_of(float(self._losses) / steps, self._peak_bytes(), busy, self._clock.take())
+        return [from_numbers(row) for row in gather_reals(as_numbers(mine), trainer.strategy.root_device)]
+
+    def _seconds_left(self, step: int) -> float | None:
+        start, end = self._recent[0], self._recent[-1]
+        rate = self._rate(start, end)
+        return (self._max_steps - step) * self._tokens_per_step / rate if rate else None
+
+    def _tell_nodes(self) -> None:
+        if self._averages.steps:
+            steps = self._averages.steps
+            self._write("nodes", step=self._line_step, steps=steps, nodes=by_node(self._averages.take(), self._nodes))
+            self._nodes_time = time.perf_counter()

@@ -1,0 +1,153 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""One run of a training job: data, model, Lightning's trainer and the checkpoint to go on from, put together."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import warnings
+from typing import Sequence
+
+import lightning.pytorch as lightning
+import torch
+from lightning.fabric.utilities.warnings import PossibleUserWarning
+
+from gaudi3_scale.checkpoints.callback import Checkpoints
+from gaudi3_scale.checkpoints.job import checkpoints_of_job
+from gaudi3_scale.data.training_data import TrainingData, open_data, require_same_data
+from gaudi3_scale.devices import choose_device, compile_backend, local_device
+from gaudi3_scale.json_lines import WriteLine, line_writer, no_line
+from gaudi3_scale.metrics.loggers import choose_loggers, logged
+from gaudi3_scale.metrics.observation import Observation, observe
+from gaudi3_scale.metrics.run_facts import device_memory, peak_reader, run_facts
+from gaudi3_scale.models.sharding import FSDP2
+from gaudi3_scale.models.training_model import TrainingModel, build_model
+from gaudi3_scale.ranks import Ranks, join, node_names, ranks_from
+from gaudi3_scale.trainer.global_batch import passes_of_step
+from gaudi3_scale.trainer.language_model_task import LanguageModelTask, Reading
+from gaudi3_scale.trainer.measured_workers import measured_workers
+from gaudi3_scale.trainer.schedules import Schedule
+from gaudi3_scale.trainer.seeded_batches import SeededBatches
+from gaudi3_scale.trainer.strategies import trainer_parts
+
+
+def run(options: argparse.Namespace, callbacks: Sequence[lightning.Callback] = ()) -> None:
+    """Train from the newest checkpoint, or from step 0, to ``max_steps``. Collective: every rank calls it.
+
+    ``callbacks`` are called after the trainer's own.
+    """
+    ranks = ranks_from(os.environ)
+    kind = choose_device(options.device)
+    passes = passes_of_step(options.global_batch_size, options.batch_size, ranks.world_size, options.accumulate)
+    names = choose_loggers(options.loggers, os.environ)
+    data = open_data(options.text, options.data, options.sequence_length)
+    _quieten_libraries()
+    torch.manual_seed(options.seed)
+    model = build_model(options, data)
+    write = line_writer(options.metrics) if ranks.rank == 0 else no_line
+    device = local_device(kind, ranks.local_rank)
+    join(ranks, device)
+    require_same_data(data, device)
+    checkpoints = checkpoints_of_job(options, ranks, write)
+    start = checkpoints.start
+    nodes, memory = node_names(ranks, device), device_memory(device)
+    write(
+        "start",
+        step=start,
+        max_steps=options.max_steps,
+        resumed_from=start or None,
+        world_size=ranks.world_size,
+        nodes=ranks.nodes,
+        device=kind,
+        parameters=model.parameters,
+        sharding=options.sharding,
+        checkpointing=model.checkpointing,
+        batch_size=options.batch_size,
+        accumulate=passes,
+        global_batch_size=options.batch_size * passes * ranks.world_size,
+        schedule=options.schedule,
+        **run_facts(os.environ, nodes, memory),
+    )
+    if start >= options.max_steps:
+        write("end", step=start, max_steps=options.max_steps, message="already at --max-steps: nothing to train")
+    else:
+        with logged(write, names if ranks.rank == 0 else (), options.job_dir, start) as write_and_log:
+            observation = observe(
+                device,
+                write_and_log,
+                every=options.metrics_every,
+                max_steps=options.max_steps,
+                tokens_per_step=options.batch_size * options.sequence_length * passes * ranks.world_size,
+                nodes=nodes,
+                peak_bytes=peak_reader(memory),
+            )
+            task = _task(options, ranks, data, model, write_and_log)
+            _train(options, ranks, device, task, passes, checkpoints, write_and_log, observation, callbacks)
+    checkpoints.finish_upload()
+
+
+def _task(
+    options: argparse.Namespace, ranks: Ranks, data: TrainingData, model: TrainingModel, write: WriteLine
+) -> LanguageModelTask:
+    schedule = Schedule(options.learning_rate, options.warmup_steps, options.max_steps, options.schedule)
+    workers = (lambda task: measured_workers(task, write)) if options.workers is None else options.workers
+    reading = Reading(data.windows, options.batch_size, options.seed, ranks, workers)
+    return LanguageModelTask(model.module, model.shape, schedule, reading, sharded=options.sharding == FSDP2)
+
+
+def _train(
+    options: argparse.Namespace,
+    ranks: Ranks,
+    device: torch.device,
+    task: LanguageModelTask,
+    passes: int,
+    checkpoints: Checkpoints,
+    write: WriteLine,
+    observation: Observation,
+    callbacks: Sequence[lightning.Callback],
+) -> None:
+    if options.compile:
+        # In place: the names in a checkpoint stay those of the model that is not compiled.
+        task.model.compile(backend=compile_backend(device.type))
+    precision = options.precision or ("fp32" if device.type == "cpu" else "bf16")
+    trainer = lightning.Trainer(
+        **trainer_parts(device, precision, ranks, options.sharding, options.gradient_compression),
+        max_epochs=-1,
+        max_steps=min(options.max_steps, checkpoints.start + (options.stop_after_steps or options.max_steps)),
+        accumulate_grad_batches=passes,
+        gradient_clip_val=options.clip or None,
+        **observation.trainer_parts(SeededBatches(options.seed, ranks.rank), checkpoints, *callbacks),
+        default_root_dir=options.job_dir,
+        limit_val_batches=options.validation_batches,
+        num_sanity_val_steps=0,
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+    )
+    trainer.fit(task)
+    step = trainer.global_step
+    if checkpoints.stopped:
+        write("stopped", step=step, max_steps=options.max_steps, reason="SIGTERM")
+        return
+    validation = trainer.validate(task, verbose=False)
+    write(
+        "end",
+        step=step,
+        max_steps=options.max_steps,
+        first_loss=observation.metrics.first_loss,
+        last_loss=observation.metrics.last_loss,
+        validation_loss=validation[0].get("validation_loss") if validation else None,
+        tokens_per_second=observation.metrics.rate(),
+    )
+
+
+def _quieten_libraries() -> None:
+    """Lightning's banners and its advice on data loader workers, which the option --workers is for, what newer releases
+    of PyTorch tell its authors, and FSDP2's on changing logits in place, which the loss does not."""
+    logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
+    warnings.filterwarnings("ignore", category=PossibleUserWarning)
+    warnings.filterwarnings("ignore", category=FutureWarning, module=r"lightning\.")
+    warnings.filterwarnings("ignore", message=r"FSDP2-wrapped module .* returned a view tensor")

@@ -1,0 +1,47 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""The core and the node library have packages by subject, and a newcomer is told of each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .checkout import CORE_ROOT, ROOT
+
+LIBRARY_ROOT = ROOT / "src" / "gaudi3_scale"
+ROOTS = {"gaudi3_scale.core": CORE_ROOT, "gaudi3_scale": LIBRARY_ROOT}
+
+
+def packages(root: Path) -> list[str]:
+    """Folders with Python files below ``root``; one that lost its last file leaves nothing but its compiled files.
+
+    The core is linked into the node library of a checkout, and is not a part of it.
+    """
+    found = {path.parent.relative_to(root).as_posix() for path in root.rglob("*.py")} - {"."}
+    return sorted(name for name in found if (root / name.partition("/")[0]).resolve() != CORE_ROOT.resolve())
+
+
+@pytest.mark.parametrize("root", ROOTS.values(), ids=ROOTS)
+def test_packages_are_of_one_level(root: Path) -> None:
+    assert [name for name in packages(root) if "/" in name] == []
+
+
+def test_only_the_error_of_all_lies_beside_the_packages_of_the_core() -> None:
+    assert sorted(path.stem for path in CORE_ROOT.glob("*.py")) == ["__init__", "errors"]
+
+
+@pytest.mark.parametrize("name", packages(CORE_ROOT))
+def test_a_package_of_the_core_has_an_empty_init_file(name: str) -> None:
+    """ansible-test wants it."""
+    assert (CORE_ROOT / name / "__init__.py").read_bytes() == b""
+
+
+@pytest.mark.parametrize(
+    ("prefix", "name"), [(prefix, name) for prefix, root in ROOTS.items() for name in packages(root)]
+)
+def test_setuptools_and_a_newcomer_are_told_of_a_package(prefix: str, name: str) -> None:
+    assert (ROOTS[prefix] / name / "__init__.py").is_file()
+    assert f'"{prefix}.{name}"' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert f"| `{name}` |" in (ROOT / "docs" / "developing.md").read_text(encoding="utf-8")
