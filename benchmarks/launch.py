@@ -78,7 +78,7 @@ def measure(nodes: int, repeat: int, *, own: bool) -> dict[str, Any]:
         "pairs": pairs,
         "gone": gone,
     }
-    print(f"{nodes} nodes, medians of {repeat}, seconds:")
+    print(f"{nodes} nodes, medians of {repeat}, seconds:", flush=True)
     for name in ("by hand", "by playbook", "own share", "dead rank until all gone"):
         print(f"  {name:26} {figure[name]:7.1f}")
     print(
