@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ansible_collections.gaudi3.scale.plugins.plugin_utils.core_filter import core_filter
+
 DOCUMENTATION = r"""
 name: clocks_apart
 short_description: One sentence where the clocks of nodes are apart
@@ -43,16 +45,8 @@ _value:
 """
 
 
-def clocks_apart(*values: Any, **options: Any) -> Any:
-    """The core's function of this name."""
-    # Here, since Ansible loads every filter of the collection to find one, in each of its forks anew.
-    from ansible_collections.gaudi3.scale.plugins.module_utils.job.clocks import clocks_apart as found
-
-    return found(*values, **options)
-
-
 class FilterModule:
     """What Ansible finds here."""
 
     def filters(self) -> dict[str, Callable[..., Any]]:
-        return {"clocks_apart": clocks_apart}
+        return {"clocks_apart": core_filter("job.clocks", "clocks_apart")}

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ansible_collections.gaudi3.scale.plugins.plugin_utils.core_filter import core_filter
+
 DOCUMENTATION = r"""
 name: firmware_rounds
 short_description: Hosts in rounds of at most one host of each rack
@@ -48,16 +50,8 @@ _value:
 """
 
 
-def firmware_rounds(*values: Any, **options: Any) -> Any:
-    """The core's function of this name."""
-    # Here, since Ansible loads every filter of the collection to find one, in each of its forks anew.
-    from ansible_collections.gaudi3.scale.plugins.module_utils.firmware.rounds import firmware_rounds as found
-
-    return found(*values, **options)
-
-
 class FilterModule:
     """What Ansible finds here."""
 
     def filters(self) -> dict[str, Callable[..., Any]]:
-        return {"firmware_rounds": firmware_rounds}
+        return {"firmware_rounds": core_filter("firmware.rounds", "firmware_rounds")}

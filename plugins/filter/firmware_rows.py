@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ansible_collections.gaudi3.scale.plugins.plugin_utils.core_filter import core_filter
+
 DOCUMENTATION = r"""
 name: firmware_rows
 short_description: The lines of the firmware table
@@ -38,16 +40,8 @@ _value:
 """
 
 
-def firmware_rows(*values: Any, **options: Any) -> Any:
-    """The core's function of this name."""
-    # Here, since Ansible loads every filter of the collection to find one, in each of its forks anew.
-    from ansible_collections.gaudi3.scale.plugins.module_utils.firmware.rows import firmware_rows as found
-
-    return found(*values, **options)
-
-
 class FilterModule:
     """What Ansible finds here."""
 
     def filters(self) -> dict[str, Callable[..., Any]]:
-        return {"firmware_rows": firmware_rows}
+        return {"firmware_rows": core_filter("firmware.rows", "firmware_rows")}

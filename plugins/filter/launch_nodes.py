@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ansible_collections.gaudi3.scale.plugins.plugin_utils.core_filter import core_filter
+
 DOCUMENTATION = r"""
 name: launch_nodes
 short_description: Which nodes a launch of a training job goes on with
@@ -64,16 +66,8 @@ _value:
 """
 
 
-def launch_nodes(*values: Any, **options: Any) -> Any:
-    """The core's function of this name."""
-    # Here, since Ansible loads every filter of the collection to find one, in each of its forks anew.
-    from ansible_collections.gaudi3.scale.plugins.module_utils.launch.nodes import launch_nodes as found
-
-    return found(*values, **options)
-
-
 class FilterModule:
     """What Ansible finds here."""
 
     def filters(self) -> dict[str, Callable[..., Any]]:
-        return {"launch_nodes": launch_nodes}
+        return {"launch_nodes": core_filter("launch.nodes", "launch_nodes")}

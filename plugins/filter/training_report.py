@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ansible_collections.gaudi3.scale.plugins.plugin_utils.core_filter import core_filter
+
 DOCUMENTATION = r"""
 name: training_report
 short_description: The table and the page of a training job
@@ -47,16 +49,8 @@ _value:
 """
 
 
-def training_report(*values: Any, **options: Any) -> Any:
-    """The core's function of this name."""
-    # Here, since Ansible loads every filter of the collection to find one, in each of its forks anew.
-    from ansible_collections.gaudi3.scale.plugins.module_utils.monitoring.page import training_report as found
-
-    return found(*values, **options)
-
-
 class FilterModule:
     """What Ansible finds here."""
 
     def filters(self) -> dict[str, Callable[..., Any]]:
-        return {"training_report": training_report}
+        return {"training_report": core_filter("monitoring.page", "training_report")}

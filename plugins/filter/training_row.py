@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ansible_collections.gaudi3.scale.plugins.plugin_utils.core_filter import core_filter
+
 DOCUMENTATION = r"""
 name: training_row
 short_description: One node's line in the table at the end of a training job
@@ -40,16 +42,8 @@ _value:
 """
 
 
-def training_row(*values: Any, **options: Any) -> Any:
-    """The core's function of this name."""
-    # Here, since Ansible loads every filter of the collection to find one, in each of its forks anew.
-    from ansible_collections.gaudi3.scale.plugins.module_utils.monitoring.row import training_row as found
-
-    return found(*values, **options)
-
-
 class FilterModule:
     """What Ansible finds here."""
 
     def filters(self) -> dict[str, Callable[..., Any]]:
-        return {"training_row": training_row}
+        return {"training_row": core_filter("monitoring.row", "training_row")}

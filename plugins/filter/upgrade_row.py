@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ansible_collections.gaudi3.scale.plugins.plugin_utils.core_filter import core_filter
+
 DOCUMENTATION = r"""
 name: upgrade_row
 short_description: One node's line in the table at the end of the playbook upgrade_driver
@@ -36,16 +38,8 @@ _value:
 """
 
 
-def upgrade_row(*values: Any, **options: Any) -> Any:
-    """The core's function of this name."""
-    # Here, since Ansible loads every filter of the collection to find one, in each of its forks anew.
-    from ansible_collections.gaudi3.scale.plugins.module_utils.upgrade.row import upgrade_row as found
-
-    return found(*values, **options)
-
-
 class FilterModule:
     """What Ansible finds here."""
 
     def filters(self) -> dict[str, Callable[..., Any]]:
-        return {"upgrade_row": upgrade_row}
+        return {"upgrade_row": core_filter("upgrade.row", "upgrade_row")}

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ansible_collections.gaudi3.scale.plugins.plugin_utils.core_filter import core_filter
+
 DOCUMENTATION = r"""
 name: verdict_row
 short_description: One node's line in the table at the end of the site playbook
@@ -36,16 +38,8 @@ _value:
 """
 
 
-def verdict_row(*values: Any, **options: Any) -> Any:
-    """The core's function of this name."""
-    # Here, since Ansible loads every filter of the collection to find one, in each of its forks anew.
-    from ansible_collections.gaudi3.scale.plugins.module_utils.checks.verdict_row import verdict_row as found
-
-    return found(*values, **options)
-
-
 class FilterModule:
     """What Ansible finds here."""
 
     def filters(self) -> dict[str, Callable[..., Any]]:
-        return {"verdict_row": verdict_row}
+        return {"verdict_row": core_filter("checks.verdict_row", "verdict_row")}
