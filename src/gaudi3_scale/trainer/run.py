@@ -8,7 +8,8 @@ import argparse
 import logging
 import os
 import warnings
-from typing import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Mapping, Sequence
 
 import lightning.pytorch as lightning
 import torch
@@ -33,15 +34,53 @@ from gaudi3_scale.trainer.seeded_batches import SeededBatches
 from gaudi3_scale.trainer.strategies import trainer_parts
 
 
+@dataclass(frozen=True)
+class _Run:
+    """What one run is made of on this rank. ``passes`` are those of a step; ``write`` writes on rank 0 only."""
+
+    ranks: Ranks
+    device: torch.device
+    passes: int
+    data: TrainingData
+    model: TrainingModel
+    checkpoints: Checkpoints
+    write: WriteLine
+
+
 def run(options: argparse.Namespace, callbacks: Sequence[lightning.Callback] = ()) -> None:
     """Train from the newest checkpoint, or from step 0, to ``max_steps``. Collective: every rank calls it.
 
     ``callbacks`` are called after the trainer's own.
     """
+    # Before anything is loaded: a logger that is not there is a mistake in the options.
+    loggers = choose_loggers(options.loggers, os.environ)
+    made = _made(options)
+    nodes, memory = node_names(made.ranks, made.device), device_memory(made.device)
+    _tell_start(options, made, run_facts(os.environ, nodes, memory))
+    start = made.checkpoints.start
+    if start >= options.max_steps:
+        made.write("end", step=start, max_steps=options.max_steps, message="already at --max-steps: nothing to train")
+    else:
+        with logged(made.write, loggers if made.ranks.rank == 0 else (), options.job_dir, start) as write:
+            samples = options.batch_size * made.passes * made.ranks.world_size
+            observation = observe(
+                made.device,
+                write,
+                every=options.metrics_every,
+                max_steps=options.max_steps,
+                tokens_per_step=samples * options.sequence_length,
+                nodes=nodes,
+                peak_bytes=peak_reader(memory),
+            )
+            _train(options, replace(made, write=write), observation, callbacks)
+    made.checkpoints.finish_upload()
+
+
+def _made(options: argparse.Namespace) -> _Run:
+    """Everything but the trainer; the ranks have joined each other and agree on the data and the checkpoint."""
     ranks = ranks_from(os.environ)
     kind = choose_device(options.device)
     passes = passes_of_step(options.global_batch_size, options.batch_size, ranks.world_size, options.accumulate)
-    names = choose_loggers(options.loggers, os.environ)
     data = open_data(options.text, options.data, options.sequence_length)
     _quieten_libraries()
     torch.manual_seed(options.seed)
@@ -50,75 +89,52 @@ def run(options: argparse.Namespace, callbacks: Sequence[lightning.Callback] = (
     device = local_device(kind, ranks.local_rank)
     join(ranks, device)
     require_same_data(data, device)
-    checkpoints = checkpoints_of_job(options, ranks, write)
-    start = checkpoints.start
-    nodes, memory = node_names(ranks, device), device_memory(device)
-    write(
+    return _Run(ranks, device, passes, data, model, checkpoints_of_job(options, ranks, write), write)
+
+
+def _tell_start(options: argparse.Namespace, made: _Run, facts: Mapping[str, Any]) -> None:
+    made.write(
         "start",
-        step=start,
+        step=made.checkpoints.start,
         max_steps=options.max_steps,
-        resumed_from=start or None,
-        world_size=ranks.world_size,
-        nodes=ranks.nodes,
-        device=kind,
-        parameters=model.parameters,
+        resumed_from=made.checkpoints.start or None,
+        world_size=made.ranks.world_size,
+        nodes=made.ranks.nodes,
+        device=made.device.type,
+        parameters=made.model.parameters,
         sharding=options.sharding,
-        checkpointing=model.checkpointing,
+        checkpointing=made.model.checkpointing,
         batch_size=options.batch_size,
-        accumulate=passes,
-        global_batch_size=options.batch_size * passes * ranks.world_size,
+        accumulate=made.passes,
+        global_batch_size=options.batch_size * made.passes * made.ranks.world_size,
         schedule=options.schedule,
-        **run_facts(os.environ, nodes, memory),
+        **facts,
     )
-    if start >= options.max_steps:
-        write("end", step=start, max_steps=options.max_steps, message="already at --max-steps: nothing to train")
-    else:
-        with logged(write, names if ranks.rank == 0 else (), options.job_dir, start) as write_and_log:
-            observation = observe(
-                device,
-                write_and_log,
-                every=options.metrics_every,
-                max_steps=options.max_steps,
-                tokens_per_step=options.batch_size * options.sequence_length * passes * ranks.world_size,
-                nodes=nodes,
-                peak_bytes=peak_reader(memory),
-            )
-            task = _task(options, ranks, data, model, write_and_log)
-            _train(options, ranks, device, task, passes, checkpoints, write_and_log, observation, callbacks)
-    checkpoints.finish_upload()
 
 
-def _task(
-    options: argparse.Namespace, ranks: Ranks, data: TrainingData, model: TrainingModel, write: WriteLine
-) -> LanguageModelTask:
+def _task(options: argparse.Namespace, made: _Run) -> LanguageModelTask:
     schedule = Schedule(options.learning_rate, options.warmup_steps, options.max_steps, options.schedule)
-    workers = (lambda task: measured_workers(task, write)) if options.workers is None else options.workers
-    reading = Reading(data.windows, options.batch_size, options.seed, ranks, workers)
-    return LanguageModelTask(model.module, model.shape, schedule, reading, sharded=options.sharding == FSDP2)
+    workers = (lambda task: measured_workers(task, made.write)) if options.workers is None else options.workers
+    reading = Reading(made.data.windows, options.batch_size, options.seed, made.ranks, workers)
+    task = LanguageModelTask(made.model.module, made.model.shape, schedule, reading, sharded=options.sharding == FSDP2)
+    if options.compile:
+        # In place: the names in a checkpoint stay those of the model that is not compiled.
+        task.model.compile(backend=compile_backend(made.device.type))
+    return task
 
 
 def _train(
-    options: argparse.Namespace,
-    ranks: Ranks,
-    device: torch.device,
-    task: LanguageModelTask,
-    passes: int,
-    checkpoints: Checkpoints,
-    write: WriteLine,
-    observation: Observation,
-    callbacks: Sequence[lightning.Callback],
+    options: argparse.Namespace, made: _Run, observation: Observation, callbacks: Sequence[lightning.Callback]
 ) -> None:
-    if options.compile:
-        # In place: the names in a checkpoint stay those of the model that is not compiled.
-        task.model.compile(backend=compile_backend(device.type))
-    precision = options.precision or ("fp32" if device.type == "cpu" else "bf16")
+    task, checkpoints = _task(options, made), made.checkpoints
+    precision = options.precision or ("fp32" if made.device.type == "cpu" else "bf16")
     trainer = lightning.Trainer(
-        **trainer_parts(device, precision, ranks, options.sharding, options.gradient_compression),
+        **trainer_parts(made.device, precision, made.ranks, options.sharding, options.gradient_compression),
         max_epochs=-1,
         max_steps=min(options.max_steps, checkpoints.start + (options.stop_after_steps or options.max_steps)),
-        accumulate_grad_batches=passes,
+        accumulate_grad_batches=made.passes,
         gradient_clip_val=options.clip or None,
-        **observation.trainer_parts(SeededBatches(options.seed, ranks.rank), checkpoints, *callbacks),
+        **observation.trainer_parts(SeededBatches(options.seed, made.ranks.rank), checkpoints, *callbacks),
         default_root_dir=options.job_dir,
         limit_val_batches=options.validation_batches,
         num_sanity_val_steps=0,
@@ -130,10 +146,10 @@ def _train(
     trainer.fit(task)
     step = trainer.global_step
     if checkpoints.stopped:
-        write("stopped", step=step, max_steps=options.max_steps, reason="SIGTERM")
+        made.write("stopped", step=step, max_steps=options.max_steps, reason="SIGTERM")
         return
     validation = trainer.validate(task, verbose=False)
-    write(
+    made.write(
         "end",
         step=step,
         max_steps=options.max_steps,
