@@ -1,6 +1,7 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""The built-in trainer through a lost node, an order to stop, a second launch, and the loss of a node without a spare.
+"""The built-in trainer through a lost node, an order to stop, a second launch, the loss of a node without a spare, and
+the return of that node.
 
 Nothing else touches its losses: in the end they are held against those of a run that nothing happened to.
 """
@@ -51,6 +52,8 @@ ROUNDING = 1e-6
 TOLERANCE = 0.002
 # So long a run with another number of ranks is held against the reference.
 COMPARED = 60
+# No spare, and a node that is back is taken in soon.
+FEWER = {"training_spares": [], "training_min_nodes": 2, "training_grow_after": 5}
 
 
 def test_a_spare_gets_the_newest_checkpoint_and_takes_the_place_of_a_dead_node(tmp_path: Path) -> None:
@@ -95,7 +98,7 @@ def test_a_second_launch_goes_on_from_there(tmp_path: Path) -> None:
     """node2 is back, and has only what there was when it died."""
     stopped = lines("node1", NAME)[-1]["step"]
     assert checkpoints("node2", DIRECTORY)[-1] < checkpoint(stopped)
-    code, said = play(tmp_path, **trainer(NAME, training_spares=[], training_min_nodes=2))
+    code, said = play(tmp_path, **trainer(NAME, **FEWER))
     assert code == 0, said
     wait_for_members(HOSTS, NAME)
     wait_for_steps("node1", NAME)
@@ -105,7 +108,7 @@ def test_a_second_launch_goes_on_from_there(tmp_path: Path) -> None:
     wait_for_checkpoint("node1", NAME, above=stopped)
 
 
-def test_without_a_spare_it_goes_on_with_fewer_nodes(tmp_path: Path) -> None:
+def test_without_a_spare_it_goes_on_with_fewer_nodes() -> None:
     generation = status("node1", NAME)["generation"]
     stop_node("node2")
     wait_for_members(["node1", "node3"], NAME, above=generation)
@@ -115,16 +118,37 @@ def test_without_a_spare_it_goes_on_with_fewer_nodes(tmp_path: Path) -> None:
     assert (start["world_size"], start["global_batch_size"], start["accumulate"]) == (2, 12, 3)
     said = [event["text"] for event in lines("node1", NAME, "events.jsonl")]
     assert "The job goes on with 2 of 3 nodes." in said
+
+
+def test_a_node_that_is_back_is_taken_in_again(tmp_path: Path) -> None:
+    before = status("node1", NAME)
+    start_node("node2")
+    code, said = play(tmp_path, **trainer(NAME, **FEWER))
+    assert code == 0, said
+    after = wait_for_members(HOSTS, NAME, above=before["generation"])
+    resumed = wait_for_resumed("node1", NAME, after=2)
+    *_, of_two, of_three = runs("node1", NAME)
+    # Its ranks were told to stop: no step is lost, and it counts as no failure.
+    assert (of_two[-1]["kind"], of_two[-1]["step"]) == ("stopped", resumed)
+    assert of_three[0]["world_size"] == 3
+    assert after["restarts"] == before["restarts"]
+    assert "The job has grown to 3 of 3 nodes." in [event["text"] for event in lines("node1", NAME, "events.jsonl")]
+    wait_for_steps("node1", NAME)
+
+
+def test_a_node_that_is_away_does_not_keep_the_others_from_being_stopped(tmp_path: Path) -> None:
+    stop_node("node2")
     code, screen = play(tmp_path, "stop_training", training_name=NAME)
-    # A node that is away is named, and keeps the job from being stopped on no other.
+    # It is named.
     assert (code, "fatal: [node2]: UNREACHABLE!" in screen) == (4, True), screen
     assert {node: processes(node, NAME) for node in ("node1", "node3")} == {"node1": {}, "node3": {}}
     start_node("node2")
 
 
 def test_the_losses_are_those_of_a_run_that_was_never_interrupted(tmp_path: Path) -> None:
-    *of_three, of_two = runs("node1", NAME)
-    assert [len(of_three), [run[0]["world_size"] for run in of_three], of_two[0]["world_size"]] == [3, [3] * 3, 2]
+    found = runs("node1", NAME)
+    assert [run[0]["world_size"] for run in found[:5]] == [3, 3, 3, 2, 3]
+    *of_three, of_two = found[:4]
     last = of_two[0]["step"] + COMPARED
     code, said = play(tmp_path, **trainer(WHOLE, "--stop-after-steps", str(last)))
     assert code == 0, said
