@@ -26,13 +26,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
+
+from benchmarks.batch_real_models import KINDS
+from benchmarks.batch_real_peers import FINDERS, STEPS
 from gaudi3_scale.core.batch_size.question import Question
 from gaudi3_scale.core.batch_size.search import OK, largest_batch
 from gaudi3_scale.core.batch_size.trial import Workload
 from gaudi3_scale.core.batch_size.trial_forks import Trials
-
-from benchmarks.batch_real_models import KINDS
-from benchmarks.batch_real_peers import FINDERS, STEPS
 
 ROOT = Path(__file__).resolve().parents[1]
 TRUTH = ROOT / "build" / "batch_real_truth.json"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 import torch
-from gaudi3_scale.core.errors import GaudiError
 from torch import nn
 from torch.distributed.tensor import DTensor, Shard
 
+from gaudi3_scale.core.errors import GaudiError
 from gaudi3_scale.gaudi.optimizer import GaudiOptimizer, fused_adamw
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from gaudi3_scale.core.errors import GaudiError
 from torch.distributed.fsdp._fully_shard import _fsdp_param_group
 
+from gaudi3_scale.core.errors import GaudiError
 from gaudi3_scale.data.token_windows import StreamSampler, TrainingWindows
 from gaudi3_scale.data.training_data import open_data
 from gaudi3_scale.models.language_model import LanguageModel, ModelShape, next_token_loss

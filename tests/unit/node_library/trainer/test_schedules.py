@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from gaudi3_scale.core.errors import GaudiError
 from torch.optim.lr_scheduler import CosineAnnealingLR, OneCycleLR
 
+from gaudi3_scale.core.errors import GaudiError
 from gaudi3_scale.trainer.schedules import Schedule
 
 PLAN = ["--max-steps", 12, "--checkpoint-every", 4, "--learning-rate", 0.01]
