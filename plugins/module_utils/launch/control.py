@@ -26,7 +26,7 @@ from ..monitoring.share import ABSENT, RUNNING, SUCCEEDED, Share
 from ..node.commands import Run
 from ..node.lock import exclusive
 from ..node.rendered_files import WantedFile, pending, write
-from ..node.systemd_units import reload_units
+from ..node.systemd_units import disable, enable, reload_units
 from ..releases.table import NEWEST
 from ..supervisor.messages import launch_of
 from .control_slurm import find_share, remember_found, start_slurm
@@ -132,6 +132,9 @@ def _begin(job: Job, paths: JobPaths, site: Site, share: Share, run: Run) -> str
         in_slurm = (share.description or {}).get("engine") == SLURM
         stop(paths, run, check_mode=False, slurm_user=job.user if in_slurm else "")
     put_away_logs(paths)
+    if not job.supervision and "supervision" in (share.description or {}):
+        # The unit of a supervisor is for the boot, too.
+        disable(run, paths.unit)
     make_directories(job, paths, recipe_directory(job, site.recipes))
     if job.engine == SLURM:
         start_slurm(job, paths, launch, run)
@@ -143,7 +146,7 @@ def _begin(job: Job, paths: JobPaths, site: Site, share: Share, run: Run) -> str
         # The supervisor runs as the job's account, and the file is for that account alone.
         os.chown(paths.supervision, owner.pw_uid, owner.pw_gid)
     name = launch_of(bytes.fromhex(job.key)) if job.key else ""
-    _start_unit(paths, name, run)
+    _start_unit(paths, name, run, at_boot=job.supervision is not None)
     return name
 
 
@@ -197,13 +200,15 @@ def _interface(job: Job, run: Run) -> str | None:
         return None
 
 
-def _start_unit(paths: JobPaths, name: str, run: Run) -> None:
+def _start_unit(paths: JobPaths, name: str, run: Run, *, at_boot: bool) -> None:
     launch = {"launch": name} if name else {}
     for change in pending([WantedFile(paths.started, json.dumps({"time": time.time(), **launch}) + "\n")]):
         write(change)
     reload_units(run)
     # A unit that failed before keeps its state, and its limit on starts, until it is told to forget them.
     run(["systemctl", "reset-failed", paths.unit])
+    if at_boot:
+        enable(run, paths.unit)
     done = run(["systemctl", "start", paths.unit])
     if done.rc != 0:
         log = run(["journalctl", "--unit", paths.unit, "--lines", "10", "--no-pager", "--output", "cat"]).stdout

@@ -17,7 +17,7 @@ from ..monitoring.state import read_share
 from ..node.commands import Run
 from ..node.process_tree import processes_in
 from ..node.rendered_files import WantedFile, pending, write
-from ..node.systemd_units import has_processes, reload_units, unit_properties
+from ..node.systemd_units import disable, has_processes, reload_units, unit_properties
 from .control_slurm import stop_slurm
 
 STOP_SECONDS = 60.0
@@ -66,6 +66,9 @@ def remove(paths: JobPaths, run: Run, *, check_mode: bool, slurm_user: str = "")
     forgotten = (*units, paths.batch_script, paths.slurm_job, paths.description)
     changes = pending([WantedFile(path, None) for path in forgotten])
     if not check_mode and changes:
+        if Path(paths.unit_file).exists():
+            # While the file says what there is to undo.
+            disable(run, paths.unit)
         for change in changes:
             write(change)
         for path in (paths.started, paths.ended, paths.stop_requested, paths.status):

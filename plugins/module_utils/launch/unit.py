@@ -19,21 +19,22 @@ RECORD_END = (
 )
 # ExecStop also runs after a main process that ended by itself, but then MAINPID is not set.
 RECORD_STOP = 'test -z "$MAINPID" || date +%s > "$1"'
+# A node that crashed comes back to the others by itself. One that was shut down left the record of its end, and waits
+# for a launch (the condition); so does any node of a job without supervisors, which would start there alone.
+BOOT = ("[Install]", "WantedBy=multi-user.target", "")
 # What a supervisor needs beyond the ranks' own time: to tell the others, and to see the last process gone.
 SUPERVISOR_SECONDS = 30
 
 
 def unit_text(job: Job, paths: JobPaths, argv: Sequence[str]) -> str:
-    """The unit of this node's share, which runs ``argv``.
-
-    ``[Install]`` is left out: a job does not start by itself at boot.
-    """
+    """The unit of this node's share, which runs ``argv``."""
     place = "a spare" if job.node_rank is None else f"node {job.node_rank} of {len(job.hosts)}"
     lines = [
         "[Unit]",
         f"Description={_specifiers(f'gaudi3.scale job {job.name}: {place}')}",
         "Wants=network-online.target",
         "After=network-online.target",
+        *([f"ConditionPathExists=!{_specifiers(paths.ended)}"] if job.supervision else []),
         "",
         "[Service]",
         # exec, not simple: starting then fails where the program cannot be executed.
@@ -54,6 +55,7 @@ def unit_text(job: Job, paths: JobPaths, argv: Sequence[str]) -> str:
         # Cards pin host memory. Where the limit may not be raised, systemd sets the highest that is allowed.
         "LimitMEMLOCK=infinity",
         "",
+        *(BOOT if job.supervision else []),
     ]
     return "\n".join(lines)
 

@@ -41,6 +41,8 @@ from .view import heard, linked
 ISOLATED_GRACE_S = 1.0
 # So long a node that is to go waits for the others, beyond what their ranks may take.
 FAREWELL_S = 5.0
+# A node that is back waits so many times lost_after for a job that may be over.
+BACK_PATIENCE = 4
 
 
 def begin(rules: Rules, incarnation: int, voter: bool, now: float) -> State:
@@ -181,12 +183,19 @@ def _leave(state: State, rules: Rules, facts: Facts, now: float) -> State:
     if (facts.terminated or state.stop) and _has_waited(state, rules, now):
         reason = "the job was stopped" if state.stop else f"{rules.names[rules.index]} left the job"
         return replace(state, exit=STOPPED, exit_reason=reason)
-    alone = now - max(state.quorum_heard, state.started)
-    if alone > rules.join_timeout:
+    alone, patience = now - max(state.quorum_heard, state.started), _patience(state, rules)
+    if alone > patience:
         name = rules.names[rules.index]
-        reason = f"{name} has not heard most of the job's nodes for {rules.join_timeout:.0f} s; look at its network"
+        reason = f"{name} has not heard most of the job's nodes for {patience:.0f} s; look at its network"
         return replace(state, exit=FAILED, exit_reason=reason)
     return state
+
+
+def _patience(state: State, rules: Rules) -> float:
+    """How long a node waits for the others. One that has crashed and is back may belong to a job that is long over:
+    it has no vote, could begin nothing, and would only hold its port.
+    """
+    return rules.join_timeout if state.voter else min(rules.join_timeout, BACK_PATIENCE * rules.lost_after)
 
 
 def _has_waited(state: State, rules: Rules, now: float) -> bool:

@@ -375,6 +375,18 @@ def test_the_first_node_makes_a_secret_that_nobody_is_shown(supervised, paths, u
     assert secret(paths) == before
 
 
+def test_only_a_node_with_a_supervisor_starts_its_share_at_boot(supervised, paths, unit):
+    launch(supervised, paths, unit)
+    assert unit.calls == ["daemon-reload", "reset-failed", "enable", "start"]
+    unit.calls.clear()
+    start(through_mpirun(replace(supervised, supervision=None)), paths, unit, StartOptions(replace=True))
+    assert unit.calls == ["stop", "disable", "daemon-reload", "reset-failed", "start"]
+    start(supervised, paths, unit, StartOptions(replace=True))
+    unit.calls.clear()
+    remove(paths, unit, check_mode=False)
+    assert unit.calls == ["stop", "disable", "daemon-reload"]
+
+
 def test_a_node_joins_the_run_that_another_one_has_begun(supervised, paths, unit):
     joining = replace(supervised, key="ab" * 32)
     assert launch(joining, paths, unit)["changed"]

@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils.engines.torchrun import torchrun_argv
+from ansible_collections.gaudi3.scale.plugins.module_utils.job.description import SupervisionOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils.launch.unit import (
     RECORD_END,
     RECORD_STOP,
@@ -51,6 +52,13 @@ def test_the_unit():
     assert start.startswith('ExecStart="/opt/venv/bin/torchrun" "--nnodes" "2" "--node-rank" "1" ')
     # $ is doubled once for torchrun's template and once for systemd.
     assert start.endswith(r'"/home/u/100%%.py" "say \"hi\"" "a$$$$b"')
+
+
+def test_the_unit_of_a_supervisor_starts_at_boot_where_the_node_crashed():
+    job = described_job(hosts=("n1", "n2"), supervision=SupervisionOptions())
+    lines = unit_text(job, PATHS, ("/usr/bin/python3", "x.pyz")).splitlines()
+    assert lines[4] == "ConditionPathExists=!/var/lib/gaudi3_scale/jobs/llama/ended.json"
+    assert lines[-3:] == ["", "[Install]", "WantedBy=multi-user.target"]
 
 
 # The first seven were read back by systemd 252 as written on the left.

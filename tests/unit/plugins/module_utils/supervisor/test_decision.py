@@ -110,6 +110,20 @@ def test_a_supervisor_that_was_started_again_is_not_taken_for_the_old_one():
     assert simulation.current().has(1, 2) and not simulation.current().has(1, 1)
 
 
+def test_a_node_that_is_back_and_hears_nobody_gives_up_soon():
+    """The job may be over: nobody told it, and it could begin nothing without the others."""
+    simulation = Simulation(3, 0, min_nodes=2)
+    running(simulation)
+    simulation.crash(1)
+    simulation.partition([0, 2], [1])
+    simulation.boot(1)
+    simulation.run(80, lambda: 1 in simulation.exits)
+    assert simulation.outcomes == {1: "failed"}
+    assert "has not heard most of the job's nodes for 60 s" in simulation.exits[1][1]
+    running(simulation, 2)
+    assert members(simulation) == [0, 2]
+
+
 def test_when_most_supervisors_were_started_again_nobody_knows_what_was_agreed():
     simulation = Simulation(3, 0, join_timeout=60)
     running(simulation)
