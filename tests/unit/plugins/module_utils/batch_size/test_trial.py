@@ -94,9 +94,10 @@ def test_the_request_is_what_the_node_library_documents():
 @pytest.fixture
 def trial_of(tmp_path):
     """Runs one trial whose child is the given program in the place of ``gaudi3_scale.batch.trial``."""
-    package = tmp_path / "gaudi3_scale"
-    package.mkdir()
-    (package / "__init__.py").touch()
+    package = tmp_path / "gaudi3_scale" / "batch"
+    package.mkdir(parents=True)
+    for folder in (package.parent, package):
+        (folder / "__init__.py").touch()
     preamble = "import json, os, sys, subprocess, time\nrequest = json.loads(sys.argv[1])\n"
 
     def run(program, timeout=20.0, options=None, memory_limit=None):
