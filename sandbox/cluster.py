@@ -53,9 +53,10 @@ def up(wanted: Wanted) -> ClusterPlan:
         cluster = _plan(wanted)
         existing = containers(cluster.name)
         _require_disk(cluster, existing)
+        # Before what takes minutes: another sandbox that is made meanwhile would choose the same subnet.
+        network.ensure_network(cluster)
         image = _artifacts(wanted, host_distribution())
         ssh_keys.ensure_key(state)
-        network.ensure_network(cluster)
         existing = _remove_unwanted(cluster, existing, image)
         if wanted.vault:
             ensure_vault_container(cluster, image, existing)
