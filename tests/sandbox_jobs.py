@@ -112,7 +112,7 @@ def processes(node: str, name: str) -> dict[int, str]:
     """The processes of the job but its supervisor, wherever they went: agents, ranks, and what these have started."""
     script = (
         f"for id in $(grep -lz '^GAUDI3_SCALE_JOB={name}$' /proc/[0-9]*/environ 2>/dev/null | cut -d / -f 3); do"
-        # echo would make a new line of what a command has as \\n.
+        # echo would make a new line of what a command has as \n.
         """ printf '%s %s\\n' "$id" "$(tr '\\0\\n' '  ' < /proc/$id/cmdline)"; done"""
     )
     found = {int(line.split()[0]): line.partition(" ")[2] for line in shell(node, script).splitlines()}

@@ -54,10 +54,8 @@ TOLERANCE = 0.002
 COMPARED = 60
 # So long a node that is back looks for the others (docs/surviving.md).
 BACK_S = 60.0
-UNIT, ACTIVE = (
-    "gaudi3-scale-job-{}.service",
-    "systemctl list-units --state=active --no-legend --plain 'gaudi3-scale-job-*'",
-)
+UNIT = "gaudi3-scale-job-{}.service"
+ACTIVE = "systemctl list-units --state=active --no-legend --plain 'gaudi3-scale-job-*'"
 # No spare, and a node that is back is taken in soon.
 FEWER = {"training_spares": [], "training_min_nodes": 2, "training_grow_after": 5}
 

@@ -26,14 +26,14 @@ from ..monitoring.share import ABSENT, RUNNING, SUCCEEDED, Share
 from ..node.commands import Run
 from ..node.lock import exclusive
 from ..node.rendered_files import WantedFile, pending, write
-from ..node.systemd_units import disable, enable, reload_units
+from ..node.systemd_units import enable, reload_units
 from ..releases.table import NEWEST
 from ..supervisor.messages import launch_of
 from .control_slurm import find_share, remember_found, start_slurm
 from .directories import make_directories, put_away_logs, recipe_directory
 from .node_check import check_node, open_mpi_version, setting_of_files
 from .plan import Site, plan_launch, shown
-from .stop import share_result, stop
+from .stop import not_at_boot, share_result, stop
 from .supervisor_program import install, supervisor_command
 
 KEEP = "keep"
@@ -134,7 +134,7 @@ def _begin(job: Job, paths: JobPaths, site: Site, share: Share, run: Run) -> str
     put_away_logs(paths)
     if not job.supervision and "supervision" in (share.description or {}):
         # The unit of a supervisor is for the boot, too.
-        disable(run, paths.unit)
+        not_at_boot(paths, run)
     make_directories(job, paths, recipe_directory(job, site.recipes))
     if job.engine == SLURM:
         start_slurm(job, paths, launch, run)
@@ -204,11 +204,13 @@ def _start_unit(paths: JobPaths, name: str, run: Run, *, at_boot: bool) -> None:
     launch = {"launch": name} if name else {}
     for change in pending([WantedFile(paths.started, json.dumps({"time": time.time(), **launch}) + "\n")]):
         write(change)
-    reload_units(run)
+    if at_boot:
+        # systemd reads the unit anew for it, also where it was enabled before.
+        enable(run, paths.unit)
+    else:
+        reload_units(run)
     # A unit that failed before keeps its state, and its limit on starts, until it is told to forget them.
     run(["systemctl", "reset-failed", paths.unit])
-    if at_boot:
-        enable(run, paths.unit)
     done = run(["systemctl", "start", paths.unit])
     if done.rc != 0:
         log = run(["journalctl", "--unit", paths.unit, "--lines", "10", "--no-pager", "--output", "cat"]).stdout

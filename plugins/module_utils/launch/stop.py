@@ -66,9 +66,7 @@ def remove(paths: JobPaths, run: Run, *, check_mode: bool, slurm_user: str = "")
     forgotten = (*units, paths.batch_script, paths.slurm_job, paths.description)
     changes = pending([WantedFile(path, None) for path in forgotten])
     if not check_mode and changes:
-        if Path(paths.unit_file).exists():
-            # While the file says what there is to undo.
-            disable(run, paths.unit)
+        not_at_boot(paths, run)
         for change in changes:
             write(change)
         for path in (paths.started, paths.ended, paths.stop_requested, paths.status):
@@ -76,6 +74,12 @@ def remove(paths: JobPaths, run: Run, *, check_mode: bool, slurm_user: str = "")
         reload_units(run)
     diff = shown_differences(changes, paths)
     return share_result(paths, ABSENT, changed=bool(stopped["changed"] or changes), diff=diff)
+
+
+def not_at_boot(paths: JobPaths, run: Run) -> None:
+    """Take the share's unit out of the boot, while its file is there to say what there is to undo."""
+    if Path(paths.unit_file).exists():
+        disable(run, paths.unit)
 
 
 def share_result(

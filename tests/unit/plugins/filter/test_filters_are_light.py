@@ -24,7 +24,10 @@ import runpy, sys
 for path in sys.argv[1:]:
     filters = runpy.run_path(path)["FilterModule"]().filters()
     assert filters and all(map(callable, filters.values())), path
-print([name for name in sys.modules if "scale.plugins.module_utils" in name])
+packages = ["ansible_collections" + end for end in ("", ".gaudi3", ".gaudi3.scale", ".gaudi3.scale.plugins")]
+shared = "ansible_collections.gaudi3.scale.plugins.plugin_utils"
+allowed = {*packages, shared, shared + ".core_filter"}
+print([name for name in sys.modules if name.startswith("ansible_collections") and name not in allowed])
 """
 
 

@@ -377,7 +377,7 @@ def test_the_first_node_makes_a_secret_that_nobody_is_shown(supervised, paths, u
 
 def test_only_a_node_with_a_supervisor_starts_its_share_at_boot(supervised, paths, unit):
     launch(supervised, paths, unit)
-    assert unit.calls == ["daemon-reload", "reset-failed", "enable", "start"]
+    assert unit.calls == ["enable", "reset-failed", "start"]
     unit.calls.clear()
     start(through_mpirun(replace(supervised, supervision=None)), paths, unit, StartOptions(replace=True))
     assert unit.calls == ["stop", "disable", "daemon-reload", "reset-failed", "start"]
