@@ -1,33 +1,43 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""Runs gates in lanes beside each other, shows each as it ends, and says the sum at the end."""
+"""Runs gates in lanes beside each other, shows each as it ends, and says the sum at the end.
+
+Interrupted, it ends all that the gates started, and removes their nodes.
+"""
 
 from __future__ import annotations
 
 import os
-import subprocess
+import secrets
+import signal
 import sys
+import threading
 import time
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Sequence
 
 from .counting import Counts, count, reasons
+from .processes import MARK, Surroundings, end_marked, run_command
 
 ROOT = Path(__file__).resolve().parents[2]
 LOGS = ROOT / "build" / "test-logs"
 TAIL_LINES = 60
 # Ansible looks for collections on Python's own path too: what a caller put there would be tested instead of this.
 INTRUDERS = ("PYTHONPATH", "PYTHONHOME")
+INTERRUPTIONS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+# Removing some containers and their network.
+UNDO_LIMIT = 300
 
 
 @dataclass(frozen=True)
 class Gate:
     """A command that must exit 0. ``needs`` names earlier gates without whose success it cannot say anything.
 
-    Gates of one ``lane`` run one after the other, those of different lanes beside each other.
+    Gates of one ``lane`` run one after the other, those of different lanes beside each other. ``undo`` removes what the
+    gate leaves on this machine, or would leave if it were interrupted.
     """
 
     name: str
@@ -36,11 +46,12 @@ class Gate:
     needs: tuple[str, ...] = ()
     limit: float = 900
     lane: str = "checkout"
+    undo: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one gate ended; ``verdict`` is ``ok``, ``FAILED`` or ``not run``."""
+    """How one gate ended; ``verdict`` is ``ok``, ``FAILED``, ``not run`` or ``interrupted``."""
 
     gate: Gate
     verdict: str
@@ -52,15 +63,20 @@ def run(gates: Sequence[Gate]) -> bool:
     """Run ``gates``, each lane in order, keep going after a failure, and return whether all of them held."""
     LOGS.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
+    mark = secrets.token_hex(8)
     running: dict[str, Future[Outcome]] = {}
-    with ExitStack() as stack:
+    with _interruption() as stop, ExitStack() as stack:
+        around = Surroundings(ROOT, {**_environment(), MARK: mark}, stop)
         names = dict.fromkeys(gate.lane for gate in gates)
         lanes = {name: stack.enter_context(ThreadPoolExecutor(max_workers=1)) for name in names}
         for gate in gates:
             # Only earlier gates are waited for, so that no two lanes wait for each other.
             needed = [running[name] for name in gate.needs if name in running]
-            running[gate.name] = lanes[gate.lane].submit(_run_after, gate, needed)
-    outcomes = [future.result() for future in running.values()]
+            running[gate.name] = lanes[gate.lane].submit(_run_after, gate, needed, around)
+        outcomes = [future.result() for future in running.values()]
+        if stop.is_set():
+            _undo(outcomes)
+            end_marked(mark)
     for outcome in outcomes:
         if outcome.verdict == "FAILED":
             _show_tail(outcome.gate)
@@ -68,51 +84,61 @@ def run(gates: Sequence[Gate]) -> bool:
     return all(outcome.verdict == "ok" for outcome in outcomes)
 
 
+@contextmanager
+def _interruption() -> Iterator[threading.Event]:
+    """An event that is set by a signal which would end this process."""
+    stop = threading.Event()
+    before = {number: signal.signal(number, lambda *_: stop.set()) for number in INTERRUPTIONS}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _undo(outcomes: Sequence[Outcome]) -> None:
+    """Remove what the gates that were begun have left; who interrupts again does not interrupt this."""
+    around = Surroundings(ROOT, _environment(), threading.Event())
+    commands = dict.fromkeys(outcome.gate.undo for outcome in outcomes if outcome.verdict != "not run")
+    with (LOGS / "interrupted.log").open("wb") as log:
+        for command in filter(None, commands):
+            _say(f"interrupted: {' '.join(command)}")
+            if why := run_command(command, around, log.fileno(), UNDO_LIMIT):
+                _say(f"interrupted: {why}")
+
+
 def log_of(gate: Gate) -> Path:
     """Where everything that the gate printed is kept."""
     return LOGS / f"{gate.name}.log"
 
 
-def _run_after(gate: Gate, needed: Sequence[Future[Outcome]]) -> Outcome:
+def _run_after(gate: Gate, needed: Sequence[Future[Outcome]], around: Surroundings) -> Outcome:
     broken = [outcome.gate.name for outcome in (future.result() for future in needed) if outcome.verdict != "ok"]
     if broken:
         _say(f"{gate.name:<16} not run: {', '.join(broken)} did not pass")
         return Outcome(gate, "not run", Counts(failed=1))
-    return _run(gate)
+    if around.stop.is_set():
+        return Outcome(gate, "not run", Counts(failed=1))
+    return _run(gate, around)
 
 
-def _run(gate: Gate) -> Outcome:
+def _run(gate: Gate, around: Surroundings) -> Outcome:
     _say(f"{gate.name:<16} {gate.checks} ...")
     started = time.monotonic()
     with log_of(gate).open("wb") as log:
-        succeeded = all(_succeeds(command, log.fileno(), gate.limit) for command in gate.commands)
+        succeeded = all(_succeeds(command, around, log.fileno(), gate.limit) for command in gate.commands)
     seconds = time.monotonic() - started
     counts = count(log_of(gate).read_text(errors="replace"), succeeded)
-    verdict = "ok" if succeeded else "FAILED"
+    verdict = "ok" if succeeded else "interrupted" if around.stop.is_set() else "FAILED"
     _say(f"{gate.name:<16} {verdict}, {counts} in {seconds:.0f} s")
     return Outcome(gate, verdict, counts, seconds)
 
 
-def _succeeds(command: Sequence[str], log: int, limit: float) -> bool:
+def _succeeds(command: Sequence[str], around: Surroundings, log: int, limit: float) -> bool:
     os.write(log, f"$ {' '.join(command)}\n".encode())
-    try:
-        done = subprocess.run(
-            command,
-            cwd=ROOT,
-            env=_environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            timeout=limit,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        os.write(log, f"\nStopped: no end after {limit:.0f} s.\n".encode())
-        return False
-    except FileNotFoundError as error:
-        os.write(log, f"\n{error}\n".encode())
-        return False
-    return done.returncode == 0
+    if why := run_command(command, around, log, limit):
+        os.write(log, f"\n{why}\n".encode())
+    return not why
 
 
 def _environment() -> dict[str, str]:
@@ -136,7 +162,7 @@ def _show_tail(gate: Gate) -> None:
 
 def _summary(outcomes: Sequence[Outcome], seconds: float) -> str:
     rows = [
-        f"{outcome.gate.name:<16} {outcome.verdict:<8} {outcome.seconds:>6.0f} s  {outcome.counts}"
+        f"{outcome.gate.name:<16} {outcome.verdict:<11} {outcome.seconds:>6.0f} s  {outcome.counts}"
         for outcome in outcomes
     ]
     total = sum((outcome.counts for outcome in outcomes), Counts())

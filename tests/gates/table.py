@@ -38,6 +38,18 @@ def molecule(scenario: str, destroy: str = "never") -> tuple[str, ...]:
     return ("env", *settings, "molecule", "test", "--scenario-name", scenario, "--destroy", destroy)
 
 
+def removed(sandbox: str) -> tuple[str, ...]:
+    """What removes a sandbox's nodes, network and state; does nothing where there are none."""
+    return ("python", "-m", "sandbox", "down", "--name", sandbox)
+
+
+def on_own_nodes(scenario: str, checks: str, limit: float, lane: str = "checkout") -> Gate:
+    """The gate of a scenario that makes its own nodes and removes them."""
+    name = f"{TEST_SANDBOX}-{scenario}"
+    command = ("env", f"GAUDI_{scenario.upper()}_SANDBOX={name}", *molecule(scenario, destroy="always"))
+    return Gate(scenario, checks, (command,), ("artifact", "sandbox"), limit, lane, removed(name))
+
+
 GATES = (
     Gate("ruff", "lint and format of the Python files", (("ruff", "check", "."), ("ruff", "format", "--check", "."))),
     Gate("mypy", "strict types of the core", (("mypy",),)),
@@ -57,11 +69,12 @@ GATES = (
         "sandbox",
         "two fresh nodes, simulated cards, the vault",
         (
-            ("python", "-m", "sandbox", "down", "--name", TEST_SANDBOX),
+            removed(TEST_SANDBOX),
             ("python", "-m", "sandbox", "up", "--name", TEST_SANDBOX),
         ),
         limit=1800,
         lane=NODES,
+        undo=removed(TEST_SANDBOX),
     ),
     *(
         Gate(
@@ -116,45 +129,22 @@ GATES = (
     Gate(
         "teardown",
         "the tests' nodes are removed",
-        (("python", "-m", "sandbox", "down", "--name", TEST_SANDBOX),),
+        (removed(TEST_SANDBOX),),
         lane=NODES,
     ),
     # On nodes of their own, as those of the other lane; shared out so that both lanes take as long.
-    Gate(
-        "engines",
-        "jobs through a real Slurm and a real Open MPI over three nodes",
-        (("env", f"GAUDI_ENGINES_SANDBOX={TEST_SANDBOX}-engines", *molecule("engines", destroy="always")),),
-        needs=("artifact", "sandbox"),
-        limit=2400,
-        lane=NODES,
+    on_own_nodes("engines", "jobs through a real Slurm and a real Open MPI over three nodes", 2400, NODES),
+    on_own_nodes("upgrade", "three nodes up and down with faults injected: back, resumed, named", 2400),
+    on_own_nodes(
+        "bundle", "a bundle built, damaged, mended, served, and installed from without any other network", 1800, NODES
     ),
-    Gate(
-        "upgrade",
-        "three nodes up and down with faults injected: back, resumed, named",
-        (("env", f"GAUDI_UPGRADE_SANDBOX={TEST_SANDBOX}-upgrade", *molecule("upgrade", destroy="always")),),
-        needs=("artifact", "sandbox"),
-        limit=2400,
-    ),
-    Gate(
-        "bundle",
-        "a bundle built, damaged, mended, served, and installed from without any other network",
-        (("env", f"GAUDI_BUNDLE_SANDBOX={TEST_SANDBOX}-bundle", *molecule("bundle", destroy="always")),),
-        needs=("artifact", "sandbox"),
-        limit=1800,
-        lane=NODES,
-    ),
-    Gate(
-        "surviving",
-        "jobs lose ranks, nodes, the network and their controller, and go on",
-        (("env", f"GAUDI_SURVIVING_SANDBOX={TEST_SANDBOX}-surviving", *molecule("surviving", destroy="always")),),
-        needs=("artifact", "sandbox"),
-        limit=3000,
-    ),
+    on_own_nodes("surviving", "jobs lose ranks, nodes, the network and their controller, and go on", 3000),
     Gate(
         "rhel",
         "real dnf, rpm and DKMS on a node that stands in for RHEL 9",
         (("env", f"GAUDI_RHEL_SANDBOX={TEST_SANDBOX}-rhel", *PYTEST, "tests/rhel"),),
         needs=("sandbox",),
         limit=1200,
+        undo=removed(f"{TEST_SANDBOX}-rhel"),
     ),
 )
