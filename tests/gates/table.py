@@ -57,13 +57,14 @@ GATES = (
         "oldest-python", "what runs on a node runs on Python 3.9", (("vermin", "-t=3.9-", "--violations", "plugins"),)
     ),
     Gate("contracts", "defaults, documents, versions and sources agree", ((*PYTEST, "tests/contracts"),)),
+    # Early, since the other lane waits for it.
+    Gate("artifact", "the tarball holds what it must, and installs", ((*PYTEST, "tests/artifact"),)),
     Gate(
         "unit", "the core, the modules and the node library", ((*PYTEST, "--durations=15", "tests/unit"),), limit=2700
     ),
     Gate("changelog", "fragments and releases", (("antsibull-changelog", "lint"),)),
     Gate("shellcheck", "the shell scripts", (("shellcheck", "scripts/setup", ".ci/run"),)),
     Gate("ansible-lint", "profile production, nothing skipped", (("ansible-lint", "-c", ".config/ansible-lint.yml"),)),
-    Gate("artifact", "the tarball holds what it must, and installs", ((*PYTEST, "tests/artifact"),)),
     Gate("sanity", "ansible-test sanity on what is shipped", (("python", "-m", "tests.gates.sanity"),)),
     Gate(
         "sandbox",
