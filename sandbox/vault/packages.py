@@ -93,8 +93,17 @@ def libraries(release: Release) -> list[DebPackage]:
 
     def package(name: str, architecture: str, text: str, depends: tuple[str, ...], *paths: str) -> DebPackage:
         needed = tuple(f"{other} (= {release.package})" for other in depends)
-        files = {path: PackagedFile(NOTICE) for path in paths}
-        return DebPackage(f"habanalabs-{name}", release.package, architecture, text, needed, files)
+        profiles = {path: PackagedFile(lines) for path, lines in PROFILES.get(name, {}).items()}
+        files = {**{path: PackagedFile(NOTICE) for path in paths}, **profiles}
+        return DebPackage(
+            f"habanalabs-{name}",
+            release.package,
+            architecture,
+            text,
+            needed,
+            files,
+            configuration_files=tuple(profiles),
+        )
 
     verbs = "/opt/habanalabs/rdma-core/src/build/lib"
     library = "/usr/lib/habanalabs"
@@ -156,6 +165,30 @@ def container_runtime(release: Release) -> DebPackage:
         configuration_files=(configuration,),
     )
 
+
+# What login shells get: names and values as a node of 1.23.0 has them, with the plugins' place of the vendor's images.
+# Which package writes which file is unverified. Below what ranks need stand forms that a reader has to leave alone.
+PROFILES = {
+    "rdma-core": {
+        "/etc/profile.d/habanalabs-rdma-core.sh": """\
+# Simulated by the sandbox of gaudi3.scale.
+export RDMA_CORE_ROOT=/opt/habanalabs/rdma-core/src
+export RDMA_CORE_LIB=${RDMA_CORE_ROOT}/build/lib
+"""
+    },
+    "graph": {
+        "/etc/profile.d/habanalabs.sh": """\
+# Simulated by the sandbox of gaudi3.scale.
+export GC_KERNEL_PATH=/usr/lib/habanalabs/libtpc_kernels.so
+export HABANA_LOGS=/var/log/habana_logs/
+export HABANA_SCAL_BIN_PATH=/opt/habanalabs/engines_fw
+export HABANA_PLUGINS_LIB_PATH=/opt/habanalabs/habana_plugins
+export DATA_LOADER_AEON_LIB_PATH=/usr/lib/habanalabs/libaeon.so
+export __python_cmd=python3
+export LD_LIBRARY_PATH=/usr/lib/habanalabs:$LD_LIBRARY_PATH
+"""
+    },
+}
 
 RUNTIME = """\
 #!/bin/sh
