@@ -113,7 +113,9 @@ options:
     type: path
     default: /opt/gaudi3_scale/venv
   login_shell_path:
-    description: A file in C(/etc/profile.d) to write, through which login shells get the flags. Empty writes none.
+    description:
+      - A file in C(/etc/profile.d) to write, through which login shells get the flags. Empty writes none.
+      - Shells read these files in the order of their names, so one after the vendor's wins over them.
     type: str
     default: ""
   slurm_task_prolog:
