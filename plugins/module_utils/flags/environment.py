@@ -83,7 +83,8 @@ def converge(options: EnvironmentOptions, check_mode: bool, mounts: str = "/proc
     target, installed = target_of(options)
     vendor = vendor_layer.read_vendor(options.vendor_profiles, target.bridge)
     settings = plan_environment(options, vendor.settings)
-    about_files = [*vendor.findings, *vendor_layer.missing(settings)]
+    unsettled = (finding for finding in vendor.findings if finding.flag not in options.overrides)
+    about_files = [*unsettled, *vendor_layer.missing(settings)]
     findings = [
         *judge(options, settings, target, read_text(mounts) or "", about_files),
         *_release_findings(installed, target),

@@ -37,6 +37,7 @@ _STEERS_OTHERS = re.compile(
 )
 # Of a setting that the operator did not choose it is not worth saying that it does nothing.
 _NOT_WORTH_SAYING = ("no_effect", "gate", "removed")
+_OF_THE_SHELL = "its value depends on the shell that reads the file"
 _SHOWN = 60
 
 
@@ -85,6 +86,7 @@ def read_vendor(
         profiles.append((path, profile))
         findings += _unread(path, profile)
     settings, left_out = take(profiles, bridge)
+    findings += [_unknown_value(one) for one in left_out if one.why == _OF_THE_SHELL and find_flag(one.name)]
     documented = documented_paths({setting.name for setting in settings}, exists) if patterns else []
     return VendorEnvironment((*settings, *documented), tuple(left_out), tuple(findings), tuple(files))
 
@@ -99,7 +101,7 @@ def take(
         number, _line = profile.unread or (0, "")
         for name in sorted(profile.doubtful & set(taken)):
             del taken[name]
-            left[name] = LeftOut(path, number, name, "what was not read may change it")
+            left[name] = LeftOut(path, number, name, _OF_THE_SHELL)
         for name, one in profile.exported.items():
             taken.pop(name, None)
             left.pop(name, None)
@@ -112,9 +114,14 @@ def take(
 
 
 def documented_paths(given: Iterable[str], exists: Callable[[str], bool]) -> list[Setting]:
-    """The documented places of what no profile sets, as far as something is there."""
+    """The documented places of what no profile gives a value that is known, as far as something is there."""
     return [
-        Setting(flag.name, flag.default, f"documented place ({flag.sources[0]}), set by no profile file", ORIGIN)
+        Setting(
+            flag.name,
+            flag.default,
+            f"documented place ({flag.sources[0]}), with no plain value in a profile file",
+            ORIGIN,
+        )
         for flag in FLAGS.values()
         if _is_place(flag) and flag.name not in given and exists(flag.default)
     ]
@@ -165,7 +172,7 @@ def _why_not(name: str, value: str | None, bridge: InstalledBridge | None) -> st
     if _STEERS_OTHERS.fullmatch(name):
         return "it steers other programs than the Gaudi software"
     if value is None:
-        return "its value depends on the shell that reads the file"
+        return _OF_THE_SHELL
     if not _is_known(name, bridge) and not _ABSOLUTE_PATH.fullmatch(value):
         return "it is no flag that is known, and no absolute path"
     return ""
@@ -188,3 +195,8 @@ def _unread(path: str, profile: ShellProfile) -> list[Finding]:
     message = f"{path}, line {number}, is more than a plain assignment ({shown}), so it and what follows was not read"
     remedy = "give in overrides what ranks need of it"
     return [Finding("warning", path, message, remedy, "vendor")]
+
+
+def _unknown_value(one: LeftOut) -> Finding:
+    message = f"{one.file}, line {one.line}: {one.why}, so ranks do not get this {one.name}"
+    return Finding("warning", one.name, message, f"give {one.name} in overrides", "vendor")

@@ -49,8 +49,8 @@ class ShellProfile:
     """What a file does to a shell's variables.
 
     ``exported`` is what it gave a value, by name. ``unread`` is the line at which reading ended (None: all was read),
-    with its text, and ``doubtful`` are the names in what follows there, which may get another value. ``variables`` and
-    ``export_names`` are the shell's after this file and those before it.
+    with its text, and ``doubtful`` are the names in what follows there: it may change them, so their values are not
+    known. ``variables`` and ``export_names`` are the shell's after this file and those before it.
     """
 
     exported: Mapping[str, Exported]
@@ -118,8 +118,8 @@ def parse(text: str, before: ShellProfile | None = None) -> ShellProfile:
         names |= {name for name, _set, is_exported in found if is_exported}
     else:
         unread, doubtful = None, frozenset()
-    known = {name: value for name, value in known.items() if name not in doubtful}
-    exported = {name: Exported(known[name], line) for name, line in set_at.items() if name in names and name in known}
+    known.update(dict.fromkeys(doubtful))
+    exported = {name: Exported(known[name], line) for name, line in set_at.items() if name in names}
     return ShellProfile(exported, known, frozenset(names), unread, doubtful)
 
 

@@ -58,8 +58,9 @@ def test_control_has_no_empty_field() -> None:
     assert control.startswith("Package: habanalabs-firmware\nVersion: 1.24.1-482\nArchitecture: amd64\n")
 
 
-def test_the_packages_have_a_profile_and_the_files_that_it_names() -> None:
-    files = {path: one for package in packages.libraries(RELEASES["1.24.1-482"]) for path, one in package.files.items()}
+@pytest.mark.parametrize("version", RELEASES)
+def test_the_packages_have_a_profile_and_the_files_that_it_names(version: str) -> None:
+    files = {path: one for package in packages.libraries(RELEASES[version]) for path, one in package.files.items()}
     assert set(PROFILES) == {path for path in files if path.startswith("/etc/")}
     found = None
     for path in PROFILES:

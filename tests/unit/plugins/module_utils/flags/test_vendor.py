@@ -126,7 +126,13 @@ def test_what_no_rank_gets_is_told_with_its_line(profile: Any, tmp_path: Path) -
         (path, 6, "LD_PRELOAD", "it steers other programs than the Gaudi software"),
         (path, 7, "BASH_ENV", "it steers other programs than the Gaudi software"),
     ]
-    assert result["warnings"] == []
+    (warning,) = result["warnings"]
+    assert warning == (
+        f"{path}, line 3: its value depends on the shell that reads the file, so ranks do not get this GC_KERNEL_PATH; "
+        "give GC_KERNEL_PATH in overrides."
+    )
+    given: Any = converge(options(tmp_path, overrides={"GC_KERNEL_PATH": str(tmp_path)}), check_mode=False)
+    assert [one for one in given["findings"] if one["kind"] == "vendor"] == []
 
 
 def test_a_line_that_only_a_shell_understands_is_named(profile: Any, tmp_path: Path) -> None:
@@ -148,6 +154,7 @@ def test_what_a_second_file_may_change_is_left_out(profile: Any, tmp_path: Path)
     found = read_vendor(options(tmp_path).vendor_profiles, None, exists=lambda _path: False)
     assert [one.name for one in found.settings] == ["RDMA_CORE_LIB"]
     assert [(one.file, one.line, one.name) for one in found.left_out] == [(second, 2, "GC_KERNEL_PATH")]
+    assert [one.flag for one in found.findings] == [second, "GC_KERNEL_PATH"]
 
 
 def test_a_file_that_cannot_be_read_is_named_and_the_others_count(profile: Any, tmp_path: Path) -> None:
