@@ -12,6 +12,7 @@ short_description: Set the environment flags of the Gaudi software
 version_added: "0.1.0"
 description:
   - Writes the flags of a profile, a network and O(overrides) to one file that C(systemd) and a shell read alike.
+  - Takes over what the vendor's packages set for login shells, since ranks are started by none.
   - Checks every flag first, against the list that the installed PyTorch bridge has of its own flags, and against a
     catalogue for all others. The Gaudi software itself ignores names it does not know, and ends the process on values
     it does not take.
@@ -112,7 +113,9 @@ options:
     type: path
     default: /opt/gaudi3_scale/venv
   login_shell_path:
-    description: A file in C(/etc/profile.d) to write, through which login shells get the flags. Empty writes none.
+    description:
+      - A file in C(/etc/profile.d) to write, through which login shells get the flags. Empty writes none.
+      - Shells read these files in the order of their names, so one after the vendor's wins over them.
     type: str
     default: ""
   slurm_task_prolog:
@@ -132,6 +135,19 @@ options:
     description: Where these drop-ins lie.
     type: path
     default: /etc/systemd/system
+  vendor_profiles:
+    description:
+      - Files in which the vendor's packages or its installer set the paths of their software for login shells, with
+        V(*) and V(?) for any characters. An empty list leaves the vendor's environment out.
+      - They are read as data, no shell is started. Plain assignments are understood; reading ends at anything else, and
+        a warning names file and line.
+      - Flags that are known are judged as all others. Other variables are taken where their value is an absolute path.
+      - O(profile), O(network), O(overrides) and O(environment) win over them. V(null) in O(overrides) takes one away,
+        and in O(environment) a variable that is no flag.
+      - Where no file sets a documented path, and it is there on the node, that path is taken.
+    type: list
+    elements: str
+    default: ["/etc/profile.d/habanalabs*.sh", "/etc/profile.d/habana_env.sh"]
   strict:
     description: Whether warnings are refused too.
     type: bool
@@ -187,15 +203,15 @@ flags:
       description: Its text.
       type: str
     source:
-      description: Who says so, a document or the operator.
+      description: Who says so, a document, a file of the vendor's or the operator.
       type: str
     origin:
       description:
-        - What brought it here, V(overrides), V(environment), or a word and a name, as in V(profile training_compile),
-          V(network infiniband) and V(option recipe_cache).
+        - What brought it here, V(overrides), V(environment), V(vendor package), or a word and a name, as in
+          V(profile training_compile), V(network infiniband) and V(option recipe_cache).
       type: str
     real:
-      description: Whether anything reads this name. V(null) for what is in O(environment).
+      description: Whether anything reads this name. V(null) for what is not judged, as what is in O(environment).
       type: bool
     effective:
       description: V(yes), V(no) or V(unknown), in this mode and release.
@@ -229,10 +245,10 @@ findings:
       description: V(error) or V(warning).
       type: str
     kind:
-      description: Which check found it, for example V(unknown), V(value), V(gate) or V(removed).
+      description: Which check found it, for example V(unknown), V(value), V(gate), V(removed), V(vendor) or V(missing).
       type: str
     flag:
-      description: Name of the variable, or V(network).
+      description: Name of the variable, V(network), V(bridge), V(vendor_profiles), or a file of these.
       type: str
     message:
       description: What is wrong.
@@ -240,6 +256,35 @@ findings:
     remedy:
       description: What to do.
       type: str
+vendor_profiles:
+  description: The files of O(vendor_profiles) that are on the node.
+  returned: always
+  type: list
+  elements: str
+  sample: [/etc/profile.d/habanalabs.sh]
+vendor_left_out:
+  description: Variables that these files export and that no rank gets.
+  returned: always
+  type: list
+  elements: dict
+  contains:
+    file:
+      description: The file.
+      type: str
+    line:
+      description: Number of the line in it.
+      type: int
+    name:
+      description: Name of the variable.
+      type: str
+    why:
+      description: Why ranks do not get it.
+      type: str
+  sample:
+    - file: /etc/profile.d/habanalabs.sh
+      line: 9
+      name: LD_LIBRARY_PATH
+      why: it steers other programs than the Gaudi software
 directories:
   description: Directories that the flags name and that exist now.
   returned: always
@@ -282,6 +327,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils.flags import environment as flag_environment
 from ansible_collections.gaudi3.scale.plugins.module_utils.flags.profiles import NETWORKS, PROFILES, EnvironmentOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils.flags.vendor import VENDOR_PROFILES
 
 
 def main() -> None:
@@ -307,6 +353,7 @@ def main() -> None:
             "slurm_task_prolog": {"type": "str", "default": ""},
             "systemd_units": {"type": "list", "elements": "str", "default": []},
             "unit_directory": {"type": "path", "default": "/etc/systemd/system"},
+            "vendor_profiles": {"type": "list", "elements": "str", "default": list(VENDOR_PROFILES)},
             "strict": {"type": "bool", "default": False},
         },
         supports_check_mode=True,

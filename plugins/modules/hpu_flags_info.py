@@ -136,6 +136,12 @@ flags:
     effective:
       description: V(yes), V(no) or V(unknown), in this mode and release.
       type: str
+    origin:
+      description:
+        - What brought it into the file and who says so, as M(gaudi3.scale.hpu_flags) wrote it there, for example
+          V(vendor package) with the vendor's file. Empty for a list, for a job, and for lines of a person.
+      type: str
+      sample: "vendor package: /etc/profile.d/habanalabs.sh"
     level:
       description: V(ok), V(warning) or V(error). An error is what M(gaudi3.scale.hpu_flags) would refuse.
       type: str

@@ -289,7 +289,9 @@ options:
     type: dict
     default: {}
   environment_files:
-    description: Files of variables as systemd reads them. One with a C(-) before its path may be missing.
+    description:
+      - Files of variables as systemd reads them. One with a C(-) before its path may be missing.
+      - The node's flags with the paths of the vendor's software are in the default; name it first beside your own.
     type: list
     elements: str
     default: ["-/etc/gaudi3_scale/environment"]

@@ -93,8 +93,17 @@ def libraries(release: Release) -> list[DebPackage]:
 
     def package(name: str, architecture: str, text: str, depends: tuple[str, ...], *paths: str) -> DebPackage:
         needed = tuple(f"{other} (= {release.package})" for other in depends)
-        files = {path: PackagedFile(NOTICE) for path in paths}
-        return DebPackage(f"habanalabs-{name}", release.package, architecture, text, needed, files)
+        profiles = {path: PackagedFile(lines) for path, lines in profiles_of(name, release).items()}
+        files = {**{path: PackagedFile(NOTICE) for path in paths}, **profiles}
+        return DebPackage(
+            f"habanalabs-{name}",
+            release.package,
+            architecture,
+            text,
+            needed,
+            files,
+            configuration_files=tuple(profiles),
+        )
 
     verbs = "/opt/habanalabs/rdma-core/src/build/lib"
     library = "/usr/lib/habanalabs"
@@ -104,9 +113,34 @@ def libraries(release: Release) -> list[DebPackage]:
         package(
             "graph", "amd64", "Gaudi graph compiler and run time", ("habanalabs-thunk", "habanalabs-rdma-core"),
             f"{library}/libSynapse.so", f"{library}/libtpc_kernels.so", f"{library}/libhcl.so", f"{library}/libaeon.so",
-            "/opt/habanalabs/engines_fw/README", "/opt/habanalabs/habana_plugins/README",
+            "/opt/habanalabs/engines_fw/README", f"{_plugins(release)}/README",
         ),
     ]  # fmt: skip
+
+
+def profiles_of(name: str, release: Release) -> dict[str, str]:
+    """What a package brings for login shells: names and values as a node of 1.23.0 has them.
+
+    Which package writes which file is unverified. The last lines are such as a reader has to leave out.
+    """
+    if name == "rdma-core":
+        lines = (
+            "export RDMA_CORE_ROOT=/opt/habanalabs/rdma-core/src",
+            "export RDMA_CORE_LIB=${RDMA_CORE_ROOT}/build/lib",
+        )
+        return {"/etc/profile.d/habanalabs-rdma-core.sh": _profile(*lines)}
+    if name == "graph":
+        lines = (
+            "export GC_KERNEL_PATH=/usr/lib/habanalabs/libtpc_kernels.so",
+            "export HABANA_LOGS=/var/log/habana_logs/",
+            "export HABANA_SCAL_BIN_PATH=/opt/habanalabs/engines_fw",
+            f"export HABANA_PLUGINS_LIB_PATH={_plugins(release)}",
+            "export DATA_LOADER_AEON_LIB_PATH=/usr/lib/habanalabs/libaeon.so",
+            "export __python_cmd=python3",
+            "export LD_LIBRARY_PATH=/usr/lib/habanalabs:$LD_LIBRARY_PATH",
+        )
+        return {"/etc/profile.d/habanalabs.sh": _profile(*lines)}
+    return {}
 
 
 def qual(release: Release) -> DebPackage:
@@ -216,6 +250,16 @@ def _unsimulated(program: str, release: Release) -> PackagedFile:
         "exit 1",
     )
     return PackagedFile(_script(*lines), 0o755)
+
+
+def _plugins(release: Release) -> str:
+    """A node of 1.23.0 names the first place, the vendor's images the second; that 1.24 moved is the sandbox's own."""
+    old = release.package.startswith("1.23.")
+    return "/usr/lib/habanatools/habana_plugins" if old else "/opt/habanalabs/habana_plugins"
+
+
+def _profile(*lines: str) -> str:
+    return "\n".join((f"# {NOTICE.strip()}", *lines, ""))
 
 
 def _script(*lines: str) -> str:

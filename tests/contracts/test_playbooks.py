@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from jinja2.nativetypes import NativeEnvironment
 
 from .checkout import PLAYBOOKS, ROLES, ROOT, name_of, read_yaml, tasks_in
 
@@ -80,3 +81,18 @@ def test_a_layer_has_the_tag_of_its_file(entry: dict[str, str]) -> None:
     layer = ROOT / "playbooks" / entry[IMPORT]
     for play in read_yaml(layer):
         assert layer.stem in play["tags"], play["name"]
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, ["-/etc/gaudi3_scale/environment"]),
+        ({"training_environment_files": ["/own"]}, ["-/etc/gaudi3_scale/environment", "/own"]),
+        ({"training_environment_files": ["-/etc/gaudi3_scale/environment"]}, ["-/etc/gaudi3_scale/environment"]),
+        ({"gaudi_tuning_path": "/srv/flags", "training_environment_files": []}, ["-/srv/flags"]),
+    ],
+)
+def test_a_job_s_own_files_come_after_the_node_s_flags(given: dict[str, object], expected: list[str]) -> None:
+    """Without the vendor's paths in them no rank reaches a card."""
+    text = read_yaml(ROOT / "playbooks" / "vars" / "training.yml")["__training_environment_files"]
+    assert NativeEnvironment().from_string(text).render(given) == expected

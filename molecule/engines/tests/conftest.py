@@ -19,8 +19,10 @@ from .trainings import STEPS, TRAINING, never_interrupted
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Cluster:
     """The nodes by name, with what a job needs."""
-    stack = run(tmp_path_factory.mktemp("stack"), "training_stack")
-    assert stack.status == "successful", stack.stdout.read()[-4000:]
+    # The driver layer brings the vendor's packages, and tuning their environment to the ranks.
+    for layer in ("driver", "training_stack", "tuning"):
+        stack = run(tmp_path_factory.mktemp("stack"), layer)
+        assert stack.status == "successful", stack.stdout.read()[-4000:]
     return Cluster(hosts())
 
 

@@ -20,10 +20,12 @@ PORT = 29600
 PROGRAM = "/var/tmp/engines/rank.py"
 # Its rank alone, neither its agent nor a shell.
 KILL = "pkill -KILL -f '^[^ ]*/venv/bin/python (-u )?/var/tmp/engines/[r]ank.py'"
-# No torch in the ranks: what is tried here is what starts and ends them. Each says that it is there, and which try it
-# is; told to end, it says that too, as after a checkpoint, and ends well.
+# No torch in the ranks: what is tried here is what starts and ends them. Each imports the stand-in for the vendor's
+# bridge, which refuses without the environment of its packages, and says that it is there, and which try it is; told to
+# end, it says that too, as after a checkpoint, and ends well.
 RANK = """
 import os, pathlib, signal, sys, time
+import habana_frameworks.torch.core
 told = []
 signal.signal(signal.SIGTERM, lambda *_: told.append(True))
 place = pathlib.Path("/var/tmp/engines", os.environ["GAUDI3_SCALE_JOB"])

@@ -165,3 +165,20 @@ def test_a_docker_file_that_is_not_json_stays_as_it_is(nodes: dict[str, Host], t
         assert "\n" not in said["node1"]
     finally:
         node.check_output(f"rm {path}; if [ -e {kept} ]; then mv {kept} {path}; fi")
+
+
+def test_a_profile_of_the_vendor_s_with_a_harmful_flag_changes_nothing(nodes: dict[str, Host], tmp_path: Path) -> None:
+    path = "/etc/profile.d/habanalabs-harmful.sh"
+    node = nodes["node1"]
+    node.check_output(f"echo 'export PT_HPU_INFERENCE_MODE=1' > {path}")
+    try:
+        before = state(node)
+        said = failures(Refusal("harmful", "tuning", ()), tmp_path)
+        assert state(node) ^ before == set()
+        # The other node goes on.
+        assert set(said) == {"node1"}
+        assert said["node1"].startswith(f"{path} sets PT_HPU_INFERENCE_MODE=1: ")
+        assert "give PT_HPU_INFERENCE_MODE in overrides" in said["node1"]
+        assert "\n" not in said["node1"]
+    finally:
+        node.check_output(f"rm {path}")

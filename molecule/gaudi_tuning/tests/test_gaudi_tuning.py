@@ -8,6 +8,11 @@ import pytest
 from testinfra.host import Host
 
 FILE = "/etc/gaudi3_scale/environment"
+VENDOR = {
+    "GC_KERNEL_PATH", "HABANA_SCAL_BIN_PATH", "HABANA_PLUGINS_LIB_PATH", "RDMA_CORE_ROOT", "RDMA_CORE_LIB",
+    "DATA_LOADER_AEON_LIB_PATH",
+}  # fmt: skip
+BRIDGE = "/opt/gaudi3_scale/venv/bin/python -c 'import habana_frameworks.torch.core'"
 
 
 def variables(output: str) -> dict[str, str]:
@@ -52,3 +57,19 @@ def test_nothing_harmful_is_set(of_a_shell: dict[str, str]) -> None:
     """Each of these names exists in circulating guides, and hurts or does nothing in training."""
     assert "PT_HPU_INFERENCE_MODE" not in of_a_shell
     assert "PT_HPU_POOL_STRATEGY" not in of_a_shell
+
+
+def test_the_vendor_s_paths_are_those_of_its_own_profiles(host: Host, of_a_service: dict[str, str]) -> None:
+    of_vendor = variables(
+        host.check_output("env -i sh -c 'for file in /etc/profile.d/habana*; do . $file; done; env -0'")
+    )
+    assert {name: of_service for name, of_service in of_a_service.items() if name in VENDOR} == {
+        name: of_vendor[name] for name in VENDOR
+    }
+
+
+def test_the_vendor_s_bridge_starts_in_a_service_with_the_file_and_not_without(host: Host) -> None:
+    assert host.run(f"systemd-run --quiet --wait --pipe -p EnvironmentFile={FILE} {BRIDGE}").rc == 0
+    without = host.run(f"systemd-run --quiet --wait --pipe {BRIDGE}")
+    assert without.rc != 0
+    assert "GC_KERNEL_PATH" in without.stderr

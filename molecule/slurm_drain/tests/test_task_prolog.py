@@ -46,6 +46,12 @@ def test_a_task_has_the_flags_and_recipes_of_its_own(controller: Host) -> None:
     assert controller.file(directory).is_directory
 
 
+def test_a_task_can_import_the_vendor_s_bridge(controller: Host) -> None:
+    """Which its stand-in refuses without the environment of the vendor's packages."""
+    task = "/opt/gaudi3_scale/venv/bin/python -c 'import habana_frameworks.torch.core'"
+    controller.check_output(f"cd / && env -i PATH=$PATH srun --nodelist=node1 {task}")
+
+
 def test_what_the_job_set_stays(controller: Host) -> None:
     assert of_a_task(controller, "root", "PT_HPU_LAZY_MODE=1")["PT_HPU_LAZY_MODE"] == "1"
 

@@ -27,6 +27,13 @@ if int(os.environ["RANK"]) == 3:
     raise ValueError("the text of shard 7 is empty")
 time.sleep(600)
 """
+# The stand-in for the vendor's bridge is not imported where its packages' environment is missing.
+BRIDGED = """
+import habana_frameworks.torch.core
+import torch.distributed as dist
+dist.init_process_group("gloo")
+dist.barrier()
+"""
 
 
 def losses(report: Path) -> list[float]:
@@ -83,6 +90,22 @@ def test_a_failing_rank_is_named_and_ends_all(play: Callable[..., Played], nodes
         word for word in ("node2", "rank 3", "ValueError", "the text of shard 7 is empty") if word not in message
     ] == []
     assert {name: ranks_left(node) for name, node in nodes.items()} == {"node1": "", "node2": ""}
+
+
+def test_every_rank_can_import_the_vendor_s_bridge(play: Callable[..., Played], nodes: dict[str, Host]) -> None:
+    for node in nodes.values():
+        node.check_output(f"cat > /var/tmp/bridged.py <<'END'{BRIDGED}END")
+        node.check_output("echo OMP_NUM_THREADS=1 > /var/tmp/bridged.environment")
+    command = {"training_command": ["/var/tmp/bridged.py"], "training_max_restarts": 0}
+    # Files of a user's own come after those of the node and not in their place.
+    own = {"training_environment_files": ["/var/tmp/bridged.environment"]}
+    started = play("launch_training", training_name="bridged", **command, **own)
+    assert started.status == "successful", started.screen
+    # And this is how it looks where one is not there.
+    without = {"training_environment": {"GC_KERNEL_PATH": ""}}
+    failed = play("launch_training", training_name="unbridged", **command, **without)
+    assert failed.status == "failed"
+    assert any("ImportError: $GC_KERNEL_PATH: cannot open shared object" in text for text in failed.messages)
 
 
 def test_stopping_leaves_no_process(play: Callable[..., Played], nodes: dict[str, Host], reports: Path) -> None:

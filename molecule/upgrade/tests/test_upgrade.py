@@ -182,7 +182,8 @@ def upward(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
     run_in("node1", f"cat > /etc/systemd/system/{WATCHER} <<'END'\n{WATCHER_UNIT}END\n")
     run_in("node1", f"systemctl daemon-reload; systemctl start {WATCHER}")
     with faults(node1="vault_loss=rmmod", node2=f"dkms_build_error={NEW_PACKAGE}"):
-        yield upgrade(NEW, tmp_path_factory.mktemp("upward"), upgrade_stop_holders=True, **BOLD)
+        layers = {"upgrade_layers": ["tuning"]}
+        yield upgrade(NEW, tmp_path_factory.mktemp("upward"), upgrade_stop_holders=True, **layers, **BOLD)
     run_in("node1", f"systemctl stop {WATCHER}; rm /etc/systemd/system/{WATCHER}; systemctl daemon-reload")
 
 
@@ -213,6 +214,13 @@ def test_a_service_that_held_a_card_runs_again_on_the_new_driver(upward: Played)
     assert ["stop", WATCHER] in steps
     assert ["start", WATCHER] in steps
     assert steps.index(["stop", WATCHER]) < [step[0] for step in steps].index("unload")
+
+
+def test_ranks_get_the_vendor_s_environment_of_the_release_that_is_there(upward: Played) -> None:
+    assert upward.states["node3"] == "upgraded", upward.screen
+    ours = run_in("node3", "grep HABANA_PLUGINS_LIB_PATH= /etc/gaudi3_scale/environment").strip()
+    assert f"export {ours}" in run_in("node3", "cat /etc/profile.d/habanalabs.sh")
+    assert run_in("node3", f"ls {ours.partition('=')[2]}").strip() == "README"
 
 
 def test_a_vault_that_is_gone_after_the_packages_were_fetched_is_not_missed(upward: Played) -> None:

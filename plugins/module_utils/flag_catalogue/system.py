@@ -217,6 +217,16 @@ SYSTEM_FLAGS: tuple[Flag, ...] = (
         sources=("optimum-habana:examples/multi-node-training/GaudiNIC/.deepspeed_env",),
     ),
     Flag(
+        "RDMA_CORE_ROOT",
+        "synapse_paths",
+        Kind.PATH,
+        effect="Root of the vendor's rdma-core, from which RDMA_CORE_LIB is made; no reader of its own was found.",
+        default="/opt/habanalabs/rdma-core/src",
+        since="<=1.22",
+        verified_through="1.22",
+        sources=("setup-1.22:dockerfiles/base/Dockerfile.ubuntu22.04",),
+    ),
+    Flag(
         "RDMA_CORE_LIB",
         "synapse_paths",
         Kind.PATH,

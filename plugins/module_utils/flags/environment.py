@@ -19,6 +19,7 @@ from ..node.rendered_files import FileChange, WantedFile, differences, pending, 
 from ..releases.lookup import find_release, version_key
 from . import directories as flag_directories
 from . import reach as flag_reach
+from . import vendor as vendor_layer
 from .bridge import InstalledBridge, read_bridge
 from .checks import Finding, check, check_name, check_unchecked
 from .directories import WantedDirectory
@@ -79,9 +80,16 @@ def converge(options: EnvironmentOptions, check_mode: bool, mounts: str = "/proc
     :class:`GaudiError`, before anything is touched, for what :func:`plan_environment` refuses and for any finding that
     is an error.
     """
-    settings = plan_environment(options)
     target, installed = target_of(options)
-    findings = [*judge(options, settings, target, read_text(mounts) or ""), *_release_findings(installed, target)]
+    vendor = vendor_layer.read_vendor(options.vendor_profiles, target.bridge)
+    settings = plan_environment(options, vendor.settings)
+    unsettled = (finding for finding in vendor.findings if finding.flag not in options.overrides)
+    about_files = [*unsettled, *vendor_layer.missing(settings)]
+    findings = [
+        *judge(options, settings, target, read_text(mounts) or "", about_files),
+        *_release_findings(installed, target),
+        *vendor_layer.absent(options.vendor_profiles, vendor),
+    ]
     plan = _plan(options, settings)
     diff = plan.differences()
     backup = "" if check_mode else plan.apply()
@@ -92,6 +100,7 @@ def converge(options: EnvironmentOptions, check_mode: bool, mounts: str = "/proc
         "container_path": flag_reach.container_file(options.path, settings),
         "flags": _described(settings, target),
         "findings": [asdict(finding) for finding in findings],
+        **vendor.facts(),
         "directories": directories(settings),
         "removed_directories": [path for path, _why in (*plan.gone, *plan.full)],
         "judged_by": target.bridge.label if target.bridge else "catalogue",
@@ -135,13 +144,20 @@ def target_of(options: EnvironmentOptions) -> tuple[Target, InstalledBridge | No
 
 
 def judge(
-    options: EnvironmentOptions, settings: list[Setting], target: Target | None = None, mounts: str = ""
+    options: EnvironmentOptions,
+    settings: list[Setting],
+    target: Target | None = None,
+    mounts: str = "",
+    known: Sequence[Finding] = (),
 ) -> list[Finding]:
-    """The findings of a plan; raises :class:`GaudiError` naming all errors, or all findings where ``strict``."""
+    """The findings of a plan, after those ``known`` already.
+
+    Raises :class:`GaudiError` naming all errors, or all findings where ``strict``.
+    """
     target = target or target_of(options)[0]
-    flags = {setting.name: setting.value for setting in settings if setting.source != FROM_ENVIRONMENT}
+    flags = _judged(settings, target)
     chosen = [setting.name for setting in settings if setting.source == FROM_OVERRIDES]
-    findings = check(flags, target, chosen)
+    findings = [*known, *_with_vendor_files(check(flags, target, chosen), settings)]
     for name, value in options.overrides.items():
         if value is None:
             findings += check_name(name, target.bridge)
@@ -158,6 +174,21 @@ def judge(
             " ".join(finding.sentence() for finding in refused), findings=[asdict(finding) for finding in findings]
         )
     return findings
+
+
+def _judged(settings: Sequence[Setting], target: Target) -> dict[str, str]:
+    """The settings that can be judged by their names."""
+    return {
+        setting.name: setting.value
+        for setting in settings
+        if setting.source != FROM_ENVIRONMENT and vendor_layer.is_judged(setting, target.bridge)
+    }
+
+
+def _with_vendor_files(findings: Sequence[Finding], settings: Sequence[Setting]) -> list[Finding]:
+    vendor = {setting.name: setting for setting in settings if setting.origin == vendor_layer.ORIGIN}
+    told = (vendor_layer.of_the_vendor(one, vendor[one.flag]) if one.flag in vendor else one for one in findings)
+    return [finding for finding in told if finding is not None]
 
 
 def _disk_findings(text: str, mounts: str) -> list[Finding]:
@@ -217,8 +248,7 @@ def _heading(options: EnvironmentOptions) -> str:
 
 
 def _described(settings: Sequence[Setting], target: Target) -> list[dict[str, object]]:
-    checked = {setting.name: setting.value for setting in settings if setting.source != FROM_ENVIRONMENT}
-    verdicts = {one.name: one for one in judge_flags(checked, target)}
+    verdicts = {one.name: one for one in judge_flags(_judged(settings, target), target)}
     rows = []
     for setting in settings:
         verdict = verdicts.get(setting.name)

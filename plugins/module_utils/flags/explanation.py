@@ -16,7 +16,7 @@ from ..flag_catalogue.rejected import find_rejected, set_by_launcher
 from ..job.paths import JobPaths, check_name
 from ..job.processes import parse_environ, rank_process
 from ..node.commands import Run
-from ..node.environment_file import parse
+from ..node.environment_file import parse, provenances
 from ..node.hand_edits import find_edit
 from ..node.rendered_files import read_text
 from ..node.systemd_units import unit_properties
@@ -68,6 +68,7 @@ def explain(question: Question, run: Run) -> dict[str, object]:
     flags = {name: text for name, text in variables.items() if question.flags or is_meant(name, bridge)}
     target, profile = _target(question, flags, bridge)
     edit = find_edit(question.file, WRITTEN_BY) if question.file else None
+    origins = provenances(read_text(question.file) or "") if question.file else {}
     # A file that the collection never wrote is no edited one.
     edited = edit.lines() if edit and edit.written else []
     return {
@@ -79,7 +80,7 @@ def explain(question: Question, run: Run) -> dict[str, object]:
         "network": question.network,
         "bridge": bridge.version or bridge.file if bridge else "",
         "judged_by": target.bridge.label if target.bridge else "catalogue",
-        "flags": [asdict(one) for one in judge_flags(flags, target)],
+        "flags": [{**asdict(one), "origin": origins.get(one.name, "")} for one in judge_flags(flags, target)],
         "other_variables": sorted(set(variables) - set(flags)),
         "hand_edit": edited,
     }

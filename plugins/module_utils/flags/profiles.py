@@ -92,7 +92,8 @@ NETWORKS: Mapping[str, Network] = {
 class EnvironmentOptions:
     """What an operator asks for; ``recipe_cache_size`` (a directory) and ``recipe_cache_limit`` (all) are in MB.
 
-    ``stock_torch`` is as in :class:`harms.Target`; ``venv`` is where the bridge may be installed.
+    ``stock_torch`` is as in :class:`harms.Target`; ``venv`` is where the bridge may be installed. ``vendor_profiles``
+    are files of the vendor's packages, or patterns of such; without any its environment is left out.
     """
 
     release: str
@@ -112,6 +113,7 @@ class EnvironmentOptions:
     login_shell_path: str = ""
     slurm_task_prolog: str = ""
     systemd_units: Sequence[str] = ()
+    vendor_profiles: Sequence[str] = ()
     unit_directory: str = "/etc/systemd/system"
     recipe_cache_limit: int = 0
     clean_recipe_cache: bool = True
@@ -119,21 +121,21 @@ class EnvironmentOptions:
     proc: str = "/proc"
 
 
-def plan_environment(options: EnvironmentOptions) -> list[Setting]:
-    """All variables in the order of the file: profile, network, what the operator adds, plain environment.
+def plan_environment(options: EnvironmentOptions, vendor: Sequence[Setting] = ()) -> list[Setting]:
+    """All variables in the order of the file: vendor, profile, network, what the operator adds, plain environment.
+
+    Each layer wins over those before it.
 
     Raises :class:`GaudiError` for an unknown release, profile or network and for a value that is no text.
     """
     profile = _chosen(PROFILES, options.profile, "profile")
     network = _chosen(NETWORKS, options.network, "network")
-    flags = {
-        setting.name: setting._replace(origin=origin)
-        for origin, settings in (
-            (f"profile {options.profile}", profile.settings),
-            (f"network {options.network}", network.settings),
-        )
-        for setting in settings
-    }
+    flags = {setting.name: setting for setting in vendor if not _is_replaced(setting.name, options)}
+    for origin, settings in (
+        (f"profile {options.profile}", profile.settings),
+        (f"network {options.network}", network.settings),
+    ):
+        flags.update({setting.name: setting._replace(origin=origin) for setting in settings})
     if options.interface:
         source = f"{_SCALE_OUT}: interfaces for coordination between the hosts"
         flags["HCCL_SOCKET_IFNAME"] = Setting("HCCL_SOCKET_IFNAME", options.interface, source, "option interface")
@@ -156,6 +158,11 @@ def directories(settings: list[Setting]) -> list[str]:
     with contextlib.suppress(WrongValueError):  # The check of the flags refuses it, and says why.
         found.append(recipe_cache(values.get(RECIPE_CACHE, "")).directory)
     return [directory for directory in found if directory.startswith("/")]
+
+
+def _is_replaced(name: str, options: EnvironmentOptions) -> bool:
+    """Whether the operator has a plain variable of this name, or null for it, instead of the vendor's."""
+    return name in options.environment and find_flag(name) is None
 
 
 def _recipe_cache(options: EnvironmentOptions, flags: Mapping[str, Setting]) -> Setting:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-COLUMNS = ("flag", "value", "real", "effective", "use instead", "judged by", "nodes")
+COLUMNS = ("flag", "value", "real", "effective", "use instead", "judged by", "origin", "nodes")
 EDIT_COLUMNS = ("node", "line")
 
 _SHOWN_NODES = 4
@@ -24,7 +24,7 @@ def flag_rows(results: Mapping[str, Mapping[str, Any]], given: Sequence[str] = (
     verdicts: dict[tuple[object, ...], Mapping[str, Any]] = {}
     for host, result in answered.items():
         for one in result["flags"]:
-            key = tuple(one[field] for field in ("name", "value", "real", "effective", "why", "judged_by"))
+            key = tuple(one[field] for field in ("name", "value", "real", "effective", "why", "judged_by", "origin"))
             lines.setdefault(key, []).append(host)
             verdicts[key] = one
     # What the nodes do not agree on stands together.
@@ -52,6 +52,8 @@ def _row(verdict: Mapping[str, Any], hosts: Sequence[str], nodes: int) -> dict[s
         "effective": verdict["effective"],
         "use instead": verdict["use_instead"],
         "judged by": verdict["judged_by"],
+        # Its source, after the colon, is a sentence of its own.
+        "origin": verdict["origin"].partition(": ")[0],
         "nodes": f"all {nodes}" if len(hosts) == nodes > 1 else named,
         "why": verdict["why"],
         "level": verdict["level"],

@@ -13,6 +13,7 @@ from ..engines.mpirun import version_of
 from ..engines.mpirun_reach import check_reach
 from ..engines.slurm_jobs import check_slurm_there
 from ..errors import GaudiError
+from ..flag_catalogue.catalogue import find_flag
 from ..job.description import MPIRUN, SLURM
 from ..job.network import address_towards, port_is_free
 from ..job.paths import JobPaths
@@ -138,9 +139,13 @@ def check_imports(job: Job, run: Run) -> None:
     first, second = job.command[0], (*job.command, "")[1]
     target = first if first == "-m" else str(Path(job.working_directory, first))
     # The ranks start in the working directory, from which -m finds modules too.
-    given = job.environment.get("PYTHONPATH", setting_of_files(job, "PYTHONPATH"))
+    of_files = settings_of_files(job)
+    given = job.environment.get("PYTHONPATH", of_files.get("PYTHONPATH"))
     places = (job.working_directory if first == "-m" else "", given)
-    environment = {**job.environment, "PYTHONPATH": os.pathsep.join(filter(None, places))}
+    # A package above the module may import the bridge, which needs them. No other variable of a file that the job's
+    # account may write: root's own program changes to that account with them.
+    flags = {name: value for name, value in of_files.items() if find_flag(name) is not None}
+    environment = {**flags, **job.environment, "PYTHONPATH": os.pathsep.join(filter(None, places))}
     argv = as_user(job.user, [f"{job.venv}/bin/python", "-c", IMPORTS, target, second])
     done = run(argv, timeout=IMPORT_SECONDS, env=environment)
     what = second if first == "-m" else target
@@ -163,11 +168,16 @@ def check_imports(job: Job, run: Run) -> None:
 
 def setting_of_files(job: Job, name: str) -> str | None:
     """A variable's value from the last of the job's environment files that has it; None where none has."""
-    found = None
+    return settings_of_files(job).get(name)
+
+
+def settings_of_files(job: Job) -> dict[str, str]:
+    """The variables of the job's environment files, each from the last one that has it."""
+    found: dict[str, str] = {}
     for path in job.environment_files:
         # systemd takes more than this reads; such a file is the user's own, and so is what is in it.
         with contextlib.suppress(GaudiError):
-            found = parse(tail(path.removeprefix("-"), None) or "", path).get(name, found)
+            found.update(parse(tail(path.removeprefix("-"), None) or "", path))
     return found
 
 

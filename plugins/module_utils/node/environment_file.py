@@ -91,6 +91,22 @@ def parse(text: str, path: str) -> dict[str, str]:
     return values
 
 
+def provenances(text: str) -> dict[str, str]:
+    """What :func:`render` wrote above each variable; empty for one without a comment above it."""
+    found: dict[str, str] = {}
+    above = ""
+    for line in text.split("\n"):
+        name, equals, _value = line.partition("=")
+        if line.startswith("#"):
+            above = line.lstrip("# ")
+        elif equals:
+            found[name] = above
+            above = ""
+        else:
+            above = ""
+    return found
+
+
 def _escaped(match: re.Match[str]) -> str:
     return f"\\{match.group()}"
 

@@ -4,23 +4,37 @@
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import re
 import zipfile
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from plugins.module_utils.bundle import pip_index
+from plugins.module_utils.node import shell_profile
 from sandbox.simulator.releases import RELEASES
 from sandbox.vault import packages, wheels
-from sandbox.vault.pytorch_bundle import plugin_wheel
+from sandbox.vault.pytorch_bundle import PLUGIN, plugin_wheel
 
 NAMES = {
     "habanalabs-dkms", "habanalabs-firmware", "habanalabs-firmware-tools", "habanalabs-firmware-odm",
     "habanalabs-thunk", "habanalabs-rdma-core", "habanalabs-graph", "habanalabs-qual", "habanalabs-qual-workloads",
     "habanalabs-container-runtime",
 }  # fmt: skip
+PROFILES = ("/etc/profile.d/habanalabs-rdma-core.sh", "/etc/profile.d/habanalabs.sh")
+
+
+def bridge_libraries() -> ModuleType:
+    """The stand-in's own module, without the package around it, which is not to be importable here."""
+    path = PLUGIN / "habana_frameworks/torch/libraries.py"
+    spec = importlib.util.spec_from_file_location("stand_in_libraries", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.mark.parametrize("version", ["1.23.0-695", "1.24.1-482"])
@@ -42,6 +56,39 @@ def test_control_has_no_empty_field() -> None:
     control = packages.firmware(RELEASES["1.24.1-482"]).control()
     assert "Depends" not in control
     assert control.startswith("Package: habanalabs-firmware\nVersion: 1.24.1-482\nArchitecture: amd64\n")
+
+
+@pytest.mark.parametrize("version", RELEASES)
+def test_the_packages_have_a_profile_and_the_files_that_it_names(version: str) -> None:
+    files = {path: one for package in packages.libraries(RELEASES[version]) for path, one in package.files.items()}
+    assert set(PROFILES) == {path for path in files if path.startswith("/etc/")}
+    found = None
+    for path in PROFILES:
+        found = shell_profile.parse(files[path].content, found)
+        assert found.unread is None
+    assert found is not None
+    values = {name: str(found.variables[name]) for name in bridge_libraries().PLACES}
+    assert [place for place in values.values() if not any(path.startswith(place) for path in files)] == []
+
+
+def test_a_profile_is_a_configuration_file_of_its_package() -> None:
+    made = packages.libraries(RELEASES["1.24.1-482"])
+    assert [path for package in made for path in package.configuration_files] == list(PROFILES)
+
+
+def test_the_stand_in_for_the_bridge_refuses_without_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    libraries = bridge_libraries()
+    for name in libraries.PLACES:
+        monkeypatch.setenv(name, str(tmp_path))
+    libraries.load()
+    monkeypatch.setenv("RDMA_CORE_LIB", f"{tmp_path}/gone")
+    with pytest.raises(ImportError, match=r"/gone: cannot open shared object file: .*RDMA_CORE_LIB"):
+        libraries.load()
+    monkeypatch.delenv("GC_KERNEL_PATH")
+    with pytest.raises(ImportError, match=r"^\$GC_KERNEL_PATH: cannot open shared object file"):
+        libraries.load()
 
 
 def test_the_driver_s_source_carries_its_release() -> None:

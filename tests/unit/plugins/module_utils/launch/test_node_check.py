@@ -130,6 +130,18 @@ def test_a_path_from_the_nodes_files_counts(job, work, tmp_path):
     check_imports(with_files, run_process)
 
 
+def test_a_package_above_the_module_gets_the_flags_of_the_files_and_nothing_else(job, work, tmp_path):
+    (work / "bridged").mkdir()
+    (work / "bridged/__init__.py").write_text(
+        "import os\nos.environ['GC_KERNEL_PATH']\nassert 'FOREIGN' not in os.environ\n"
+    )
+    (work / "bridged/train.py").touch()
+    (tmp_path / "flags").write_text("GC_KERNEL_PATH=/usr/lib/habanalabs/libtpc_kernels.so\nFOREIGN=/x.so\n")
+    module = replace(job, command=("-m", "bridged.train"))
+    assert "KeyError: 'GC_KERNEL_PATH'" in refusal(check_imports, module, run_process)
+    check_imports(replace(module, environment_files=(f"-{tmp_path}/flags",)), run_process)
+
+
 def test_a_python_that_does_not_run_is_told_by_its_last_words(job, work):
     (work / "train.py").touch()
     broken = CommandResult(1, "", "Fatal Python error\nModuleNotFoundError: No module named 'encodings'\n")
