@@ -36,8 +36,9 @@ def main(argv: Sequence[str]) -> int:
     os.sched_setaffinity(0, share.cpus)
     if threads == ALWAYS or (threads == UNSET and THREADS not in os.environ):
         os.environ[THREADS] = str(share.cores)
-    # Python ignores it, and what is ignored stays so through exec.
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    # Python ignores these, and what is ignored stays so through exec.
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_DFL)
     try:
         os.execv(command[0], command)
     except OSError as error:
