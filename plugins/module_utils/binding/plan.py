@@ -59,9 +59,8 @@ def share_out(bind: str, cores: Sequence[Core], nodes: Sequence[int | None], hos
     for place, (ranks, own) in groups.items():
         if len(own) < len(ranks):
             there = f"{len(own)} core(s){f' (CPUs {_text(own)})' if own else ''} that the job may use"
-            who = f"the {len(ranks)} ranks" if len(ranks) > 1 else f"local rank {ranks[0]}"
-            near = "" if place == host else " whose cards are there" if len(ranks) > 1 else " whose card is there"
-            raise GaudiError(f"{start} {place} has {there} for {who}{near}; {end} (processes_per_node).")
+            who = f"{len(ranks)} ranks that belong there" if len(ranks) > 1 else f"local rank {ranks[0]}"
+            raise GaudiError(f"{start} {place} has {there} for {who}; {end} (processes_per_node).")
         shares += _shared(ranks, own)
     return tuple(sorted(shares, key=lambda share: share.local_rank))
 

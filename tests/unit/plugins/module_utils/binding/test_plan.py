@@ -73,7 +73,7 @@ def test_the_table(bind, there, nodes, expected):
             "numa",
             cores(2, 8),
             (0, 0, 0, 1),
-            "NUMA node 0 of n1 has 2 core(s) (CPUs 0-1) that the job may use for the 3 ranks whose cards are there",
+            "NUMA node 0 of n1 has 2 core(s) (CPUs 0-1) that the job may use for 3 ranks that belong there",
             "cores or none",
         ),
         # A cpuset that leaves out a whole node.
@@ -81,7 +81,7 @@ def test_the_table(bind, there, nodes, expected):
             "numa",
             [Core((4, 5), 1)],
             (0,),
-            "NUMA node 0 of n1 has 0 core(s) that the job may use for local rank 0 whose card is there",
+            "NUMA node 0 of n1 has 0 core(s) that the job may use for local rank 0",
             "cores or none",
         ),
         # There are too few cores altogether, so sharing them out differently is no way out.
@@ -89,11 +89,23 @@ def test_the_table(bind, there, nodes, expected):
             "numa",
             cores(1, 1),
             (0, 0, 1),
-            "NUMA node 0 of n1 has 1 core(s) (CPUs 0) that the job may use for the 2 ranks whose cards are there",
+            "NUMA node 0 of n1 has 1 core(s) (CPUs 0) that the job may use for 2 ranks that belong there",
             "none",
         ),
-        ("cores", cores(1, 1), (0, 0, 1), "n1 has 2 core(s) (CPUs 0-1) that the job may use for the 3 ranks", "none"),
-        ("numa", cores(1), (None, None), "n1 has 1 core(s) (CPUs 0) that the job may use for the 2 ranks", "none"),
+        (
+            "cores",
+            cores(1, 1),
+            (0, 0, 1),
+            "n1 has 2 core(s) (CPUs 0-1) that the job may use for 3 ranks that belong there",
+            "none",
+        ),
+        (
+            "numa",
+            cores(1),
+            (None, None),
+            "n1 has 1 core(s) (CPUs 0) that the job may use for 2 ranks that belong there",
+            "none",
+        ),
     ],
 )
 def test_a_rank_without_a_core_is_refused(bind, there, nodes, has, remedy):
