@@ -24,9 +24,9 @@ import os, sys, time
 print(sys.argv[1:], os.environ.get("OMP_NUM_THREADS"), flush=True)
 time.sleep(600)
 """
-# Each rank's number and what the kernel lets it run on; the brackets keep pgrep's own command line out.
+# Each rank's number and what the kernel lets it run on. The agent has the rank's command among its words, further back.
 RANKS = r"""
-for pid in $(pgrep -f '[v]env/bin/python -u /var/tmp/bound.py'); do
+for pid in $(pgrep -f '^[^ ]*/venv/bin/python -u /var/tmp/bound.py'); do
   rank=$(tr '\0' '\n' < /proc/$pid/environ | sed -n 's/^LOCAL_RANK=//p')
   echo "$rank $(taskset -pc "$pid" | sed 's/.*: //')"
 done
