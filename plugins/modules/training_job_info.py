@@ -106,8 +106,8 @@ nodes:
   elements: str
 binding:
   description:
-    - What each rank of this node was bound to when systemd started the share here, as RV(launch.binding) of
-      M(gaudi3.scale.training_job). Empty where nothing was bound, or not by us.
+    - What each rank of this node was bound to when systemd started the share here, as
+      RV(gaudi3.scale.training_job#module:launch.binding). Empty where nothing was bound, or not by us.
   returned: always
   type: list
   elements: dict
