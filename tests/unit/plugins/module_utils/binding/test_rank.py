@@ -211,7 +211,9 @@ def test_under_the_real_torchrun_a_recorded_error_and_the_ranks_processors(progr
     assert [one["argv"] for one in told] == [[str(tmp_path / "show.py"), "$x"]] * 2
     assert [one["environment"]["OMP_NUM_THREADS"] for one in told] == [str(half), str(len(CPUS) - half)]
 
-    done, logs = run("recorded.py", "failed")
+    done, _logs = run("recorded.py", "failed")
     assert done.returncode == 1
-    error = json.loads((logs["0"].parent / "error.json").read_text())
-    assert "shard 7" in json.dumps(error)
+    # The agent may end one of them before it has come so far.
+    errors = [place.read_text() for place in (tmp_path / "failed").glob("*/attempt_0/*/error.json")]
+    assert errors
+    assert ["shard 7" in text for text in errors] == [True] * len(errors)
