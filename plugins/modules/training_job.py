@@ -46,6 +46,20 @@ options:
     type: str
     choices: [torchrun, slurm, mpirun]
     default: torchrun
+  bind:
+    description:
+      - To which cores each rank of a node is bound, with all that it starts. A share is of physical cores, with all
+        their SMT siblings. E(OMP_NUM_THREADS) is their number, unless O(environment) or O(environment_files) set it.
+      - V(numa) binds a rank to its share of the cores of its card's NUMA node, so that its memory is there too. Where
+        the kernel names no such node it is as V(cores). With O(device=cpu) ranks are spread over all NUMA nodes.
+      - V(cores) shares out all cores in the order of the ranks.
+      - V(none) binds nothing.
+      - More ranks than cores to share are refused.
+      - Where O(mpi.cores_per_rank) is set, C(mpirun) binds the ranks instead. With O(slurm.cpus_per_rank) Slurm chooses
+        the cores, which are then shared out as with V(cores).
+    type: str
+    choices: [numa, cores, none]
+    default: numa
   slurm:
     description: What only Slurm is told.
     type: dict
@@ -125,7 +139,10 @@ options:
         elements: str
         default: []
       cores_per_rank:
-        description: Cores that each rank is bound to, on the socket of its card; 0 binds none.
+        description:
+          - Lets C(mpirun) bind each rank to so many cores, of the sockets in the order of the ranks. O(bind) then does
+            nothing.
+          - 0 leaves it to O(bind).
         type: int
         default: 0
       sockets_per_node:
@@ -409,6 +426,26 @@ launch:
     text:
       description: What is in it.
       type: str
+    binding:
+      description:
+        - What each rank of this node is bound to, as the node stands now. Empty where ranks are not bound by O(bind),
+          and where Slurm will choose the nodes or the cores.
+      type: list
+      elements: dict
+      contains:
+        local_rank:
+          description: The rank among those of this node.
+          type: int
+        numa_node:
+          description: NUMA node of its cores. V(null) where they are of several, or the kernel names none.
+          type: int
+        cpus:
+          description: Its processors, as C(taskset -c) takes them.
+          type: str
+          sample: 0-7,64-71
+        cores:
+          description: How many physical cores these are.
+          type: int
 run:
   description: Name of the run that nodes with supervisors make together. Empty where there is none.
   returned: success

@@ -104,6 +104,13 @@ nodes:
   returned: always
   type: list
   elements: str
+binding:
+  description:
+    - What each rank of this node was bound to when systemd started the share here, as
+      RV(gaudi3.scale.training_job#module:launch.binding). Empty where nothing was bound, or not by us.
+  returned: always
+  type: list
+  elements: dict
 exit_codes:
   description: Exit code by rank, negative for a signal. All ranks of the node after success, those known after failure.
   returned: always

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from .boards import CLASS, VENDOR
 from .node_state import ROOT, Node, locked, read
+from .numa import NUMA_NODES, processor_list, processors
 from .open_devices import count_open
 from .readings import CardReading, cards_on_bus, readings
 from .releases import RELEASES
@@ -56,8 +57,7 @@ def render(node: Node, machine: Machine) -> dict[str, str]:
 
 
 def _machine_files(node: Node, machine: Machine) -> dict[str, str]:
-    per_cpu = {f"sys/devices/system/cpu/cpu{n}/topology/physical_package_id": "0\n" for n in range(machine.cpus)}
-    online = "0\n" if machine.cpus == 1 else f"0-{machine.cpus - 1}\n"
+    online = processor_list(range(machine.cpus)) + "\n"
     return {
         "proc/cmdline": machine.command_line + "\n",
         "proc/cpuinfo": machine.cpuinfo,
@@ -71,9 +71,21 @@ def _machine_files(node: Node, machine: Machine) -> dict[str, str]:
         "sys/class/dmi/id/sys_vendor": "gaudi3.scale\n",
         "sys/devices/system/cpu/online": online,
         "sys/devices/system/cpu/possible": online,
-        "sys/devices/system/node/node0/cpulist": online,
-        **per_cpu,
+        **_processor_files(machine),
     }
+
+
+def _processor_files(machine: Machine) -> dict[str, str]:
+    """Two sockets, a NUMA node each. A core has one processor: real SMT siblings could lie in different halves."""
+    files = {}
+    for numa_node in range(NUMA_NODES):
+        own = processors(numa_node, machine.cpus)
+        files[f"sys/devices/system/node/node{numa_node}/cpulist"] = processor_list(own) + "\n"
+        for cpu in own:
+            topology = f"sys/devices/system/cpu/cpu{cpu}/topology"
+            files[f"{topology}/physical_package_id"] = f"{numa_node}\n"
+            files[f"{topology}/thread_siblings_list"] = f"{cpu}\n"
+    return files
 
 
 def _meminfo(machine: Machine) -> str:

@@ -31,7 +31,7 @@ def described_job(**changes: Any) -> Job:
 
 
 def job_on(node: Path, **changes: Any) -> Job:
-    """The share of a node below whose directory ``node`` the venv and the script are; it computes on the CPU."""
+    """The share of a node below whose directory ``node`` the venv and the script are; on the CPU, and unbound."""
     for name in ("torchrun", "python"):
         program = node / "venv/bin" / name
         program.parent.mkdir(parents=True, exist_ok=True)
@@ -50,6 +50,8 @@ def job_on(node: Path, **changes: Any) -> Job:
         "working_directory": str(node),
         "user": getpass.getuser(),
         "device": "cpu",
+        # Whatever machine the tests run on.
+        "bind": "none",
     }
     return described_job(**{**described, **changes})
 

@@ -40,6 +40,14 @@ if told:
 """
 
 
+# What the kernel lets it run on, and what it was told of threads.
+BOUND = r"""
+pid=$(pgrep -f '^[^ ]*/venv/bin/python (-u )?/var/tmp/engines/[r]ank.py')
+echo "$(taskset -pc "$pid" | sed 's/.*: //') $(tr '\0' '\n' < "/proc/$pid/environ" | sed -n 's/^OMP_NUM_THREADS=//p')"
+"""
+NEAR = "/var/lib/gaudi_simulator/kernel/sys/devices/system/node/node0/cpulist"
+
+
 @dataclass(frozen=True)
 class Played:
     """One run of a playbook."""
@@ -104,6 +112,14 @@ def wait_for_ranks(nodes: dict[str, Host], name: str, ranks: dict[str, str], sta
     for host, rank in ranks.items():
         said = until(lambda: nodes[host].run(f"cat /var/tmp/engines/{name}/rank-{rank}").stdout, lambda it: it == start)  # noqa: B023
         assert said == start, f"rank {rank} is not on {host}"
+
+
+def assert_bound(nodes: dict[str, Host]) -> None:
+    """The one rank of each node runs on the first NUMA node's cores, whose number is that of its threads."""
+    for node in nodes.values():
+        cpus = node.check_output(f"cat {NEAR}")
+        first, _dash, last = cpus.partition("-")
+        assert node.check_output(BOUND) == f"{cpus} {int(last or first) - int(first) + 1}"
 
 
 def told(nodes: dict[str, Host], name: str) -> list[str]:

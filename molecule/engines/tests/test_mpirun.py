@@ -13,7 +13,7 @@ from sandbox import cluster as sandboxes
 from sandbox.nodes import in_node
 from tests.sandbox_nodes import SANDBOX
 
-from .jobs import IN_ORDER, KILL, Played, told, wait_for_ranks
+from .jobs import IN_ORDER, KILL, Played, assert_bound, told, wait_for_ranks
 
 Launch = Callable[..., Played]
 
@@ -21,12 +21,14 @@ Launch = Callable[..., Played]
 def test_ranks_are_in_the_order_of_the_hosts_and_a_stop_tells_them(
     nodes: dict[str, Host], launch: Launch, stop: Callable[..., Played]
 ) -> None:
-    assert launch("stopped", "mpirun", training_follow=False).status == "successful"
+    bound = {"training_bind": "numa", "training_follow": False}
+    assert launch("stopped", "mpirun", **bound).status == "successful"
     wait_for_ranks(nodes, "stopped", IN_ORDER)
+    assert_bound(nodes)
     assert stop("stopped", "mpirun").status == "successful"
     assert told(nodes, "stopped") == ["told-0", "told-1", "told-2"]
     # Its ranks ended well, but it was not done.
-    again = launch("stopped", "mpirun", training_follow=False)
+    again = launch("stopped", "mpirun", **bound)
     assert again.changed > 0, again.screen
     wait_for_ranks(nodes, "stopped", IN_ORDER)
     assert stop("stopped", "mpirun").status == "successful"

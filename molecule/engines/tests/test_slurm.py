@@ -14,7 +14,7 @@ from testinfra.host import Host
 from sandbox.podman import podman
 from tests.sandbox_nodes import SANDBOX, run
 
-from .jobs import IN_ORDER, KILL, Played, told, until, wait_for_ranks
+from .jobs import IN_ORDER, KILL, Played, assert_bound, told, until, wait_for_ranks
 
 Launch = Callable[..., Played]
 
@@ -28,10 +28,11 @@ def states(controller: Host, name: str) -> str:
 def test_ranks_are_in_the_order_of_the_hosts_and_have_cards(
     nodes: dict[str, Host], controller: Host, launch: Launch
 ) -> None:
-    options = {"training_slurm": {"gres": "hpu"}, "seconds": 5}
+    options = {"training_slurm": {"gres": "hpu"}, "training_bind": "numa", "seconds": 10}
     begun = launch("order", "slurm", training_follow=False, **options)
     assert begun.status == "successful", begun.screen
     wait_for_ranks(nodes, "order", IN_ORDER)
+    assert_bound(nodes)
     assert "TresPerNode=gres:hpu:1" in controller.check_output("scontrol show job")
     followed = launch("order", "slurm", **options)
     assert (followed.status, followed.changed) == ("successful", 0), followed.screen

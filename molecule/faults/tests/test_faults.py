@@ -98,6 +98,18 @@ REFUSALS = (
         {**JOB, "training_device": "hpu", "training_processes_per_node": 9},
     ),
     Refusal(
+        "more ranks than cores to bind them to",
+        "launch_training",
+        ("training_bind", "NUMA node 0 of node", "core(s)", "none", "processes_per_node"),
+        {**JOB, "training_bind": "numa", "training_processes_per_node": 1000},
+    ),
+    Refusal(
+        "an unknown binding",
+        "launch_training",
+        ("bind", "numa, cores, none", "socket"),
+        {**JOB, "training_bind": "socket"},
+    ),
+    Refusal(
         "a workload that cannot be imported",
         "probe_batch_size",
         ("nowhere:step", "import"),

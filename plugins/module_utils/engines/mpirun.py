@@ -12,6 +12,8 @@ import re
 import shlex
 from typing import Mapping
 
+from ..binding.launcher import Launcher
+from ..binding.rank import UNSET
 from ..job.paths import JobPaths
 from ..job.plan import Job
 from ..releases.lookup import find_release, version_key
@@ -78,7 +80,9 @@ def host_file_text(job: Job) -> str:
     return "".join(f"{address} slots={job.processes_per_node}\n" for address in job.mpi.addresses or job.hosts)
 
 
-def mpirun_argv(job: Job, paths: JobPaths, version: str, environment: Mapping[str, str]) -> tuple[str, ...]:
+def mpirun_argv(
+    job: Job, paths: JobPaths, version: str, environment: Mapping[str, str], launcher: Launcher | None = None
+) -> tuple[str, ...]:
     """The program that the first node's unit runs. Of ``environment`` it has the names: values can be secrets."""
     options = job.mpi
     settings = {
@@ -103,7 +107,7 @@ def mpirun_argv(job: Job, paths: JobPaths, version: str, environment: Mapping[st
         *(word for name in sorted({*environment, "MASTER_ADDR", "MASTER_PORT"}) for word in ("-x", name)),
         *options.arguments,
         # Not -u: pieces of lines would each get the tag of their rank, amid those of the others.
-        *("/bin/sh", "-c", rank_shell(job), "sh", python),
+        *("/bin/sh", "-c", rank_shell(job), "sh", *(launcher.argv(UNSET) if launcher else ()), python),
         *job.command,
     )
 
@@ -135,7 +139,9 @@ def rank_shell(job: Job) -> str:
 
 
 def _placing(job: Job, version: str) -> tuple[str, ...]:
-    """A rank's own cores beside its card, or none: an unbound rank's data-loader workers use all."""
+    """So many cores for each rank of a socket, or none. Which card a rank takes is nothing that Open MPI knows, and a
+    rankfile would need every node's cores here; so ranks that are to be near their cards bind themselves.
+    """
     options = job.mpi
     where = f"ppr:{job.processes_per_node}:node"
     if options.cores_per_rank:

@@ -14,6 +14,8 @@ import json
 import shlex
 from typing import Mapping
 
+from ..binding.launcher import Launcher
+from ..binding.rank import ALWAYS, NEVER, THREADS
 from ..job.description import NAMED
 from ..job.paths import JobPaths
 from ..job.plan import Job, describe
@@ -30,6 +32,11 @@ GRES = {"hpu": "hpu", "cuda": "gpu", "cpu": ""}
 WAIT_FOR_OTHERS = 60
 # Words that are only known on the node. A NUL is in no word of a command (job.plan.check), so none is taken for them.
 NODE_RANK, ADDRESS, PORT, RANK_LOGS = "\0node_rank", "\0MASTER_ADDR", "\0MASTER_PORT", "\0rank_logs"
+SET_THREADS = "\0set_threads"
+
+# Where nobody has set it, torchrun would set 1 for all ranks and say so; each rank then takes its share's number.
+_THREADS = f"""set_threads={NEVER}
+[ -n "${{{THREADS}+x}}" ] || {{ set_threads={ALWAYS}; export {THREADS}=1; }}"""
 
 OF_POINT = ("GAUDI3_SCALE_JOB_DIR", "GAUDI3_SCALE_METRICS")
 
@@ -59,7 +66,7 @@ def sbatch_argv(script: str) -> tuple[str, ...]:
     return ("sbatch", "--parsable", script)
 
 
-def script_text(job: Job, paths: JobPaths, environment: Mapping[str, str]) -> str:
+def script_text(job: Job, paths: JobPaths, environment: Mapping[str, str], launcher: Launcher | None = None) -> str:
     """The batch script; ``environment`` as :func:`job.plan.job_environment` has it, without interfaces."""
     lines = [
         "#!/bin/bash",
@@ -78,7 +85,7 @@ def script_text(job: Job, paths: JobPaths, environment: Mapping[str, str]) -> st
         # Each point of a sweep has its own.
         f'export GAUDI3_SCALE_JOB_DIR={shlex.quote(environment["GAUDI3_SCALE_JOB_DIR"])}"$point"',
         f'export GAUDI3_SCALE_METRICS={shlex.quote(paths.logs)}"$point"/metrics.jsonl',
-        f"node={shlex.quote(node_shell(job, paths, environment))}",
+        f"node={shlex.quote(node_shell(job, paths, environment, launcher))}",
         *sweep(job.slurm.array),
         *tell_ranks(len(job.hosts), job.slurm.signal_ahead),
         WAIT,
@@ -142,9 +149,13 @@ def srun_options(job: Job) -> list[str]:
     ]
 
 
-def node_shell(job: Job, paths: JobPaths, environment: Mapping[str, str]) -> str:
-    """What each node runs; its arguments are the further ones of a point of a sweep. Logs are as under systemd."""
-    argv = torchrun_argv(job, paths, node_rank=NODE_RANK, address=ADDRESS, port=PORT, log_directory=RANK_LOGS)
+def node_shell(job: Job, paths: JobPaths, environment: Mapping[str, str], launcher: Launcher | None = None) -> str:
+    """What each node runs; its arguments are the further ones of a point of a sweep. Logs are as under systemd.
+
+    Slurm's own binding is of tasks, and a task is a whole node's agent here: each rank binds itself.
+    """
+    words = {"node_rank": NODE_RANK, "address": ADDRESS, "port": PORT, "log_directory": RANK_LOGS}
+    argv = torchrun_argv(job, paths, **words, launcher=launcher.argv(SET_THREADS) if launcher else ())
     return "\n".join(
         [
             f'logs={shlex.quote(paths.logs)}"${{SLURM_ARRAY_TASK_ID:+/point-$SLURM_ARRAY_TASK_ID}}"',
@@ -161,6 +172,7 @@ def node_shell(job: Job, paths: JobPaths, environment: Mapping[str, str]) -> str
             # Once more, after the files and the interface: the job's own values win.
             *exports(job.environment),
             *exports({name: value for name, value in environment.items() if name == "PT_HPU_RECIPE_CACHE_CONFIG"}),
+            *([_THREADS] if launcher else []),
             f"cd {shlex.quote(job.working_directory)} || exit",
             # As the unit's LimitMEMLOCK: cards pin host memory. A site may not allow it.
             "ulimit -l unlimited 2> /dev/null || :",

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+from typing import Sequence
 
 from ..job.paths import JobPaths
 from ..job.plan import Job
@@ -20,8 +21,15 @@ def torchrun_argv(
     address: str | None = None,
     port: str | None = None,
     log_directory: str | None = None,
+    launcher: Sequence[str] = (),
 ) -> tuple[str, ...]:
-    """The program of one node. What a scheduler or a supervisor decides only later is given as a word of its own."""
+    """The program of one node. What a scheduler or a supervisor decides only later is given as a word of its own.
+
+    ``launcher`` is what each rank begins as before its command. torchrun's own ``--numa-binding`` asks CUDA for the
+    cards and needs numactl (torch/numa/binding.py of torch 2.13).
+    """
+    # What torchrun itself makes of a command where it is told nothing (distributed/run.py).
+    python = ("--no-python", *launcher, f"{job.venv}/bin/python", "-u") if launcher else ()
     return (
         f"{job.venv}/bin/torchrun",
         "--nnodes",
@@ -46,15 +54,16 @@ def torchrun_argv(
         "3",
         # torchrun puts every argument through string.Template for ${local_rank} (elastic/utils/api.py): a lone $
         # would survive, but $$ would become $.
-        *(word.replace("$", "$$") for word in job.command),
+        *(word.replace("$", "$$") for word in (*python, *job.command)),
     )
 
 
-def supervision_text(job: Job, paths: JobPaths, kernel_root: str) -> str:
+def supervision_text(job: Job, paths: JobPaths, kernel_root: str, launcher: Sequence[str] = ()) -> str:
     """What the supervisor of this node is told. The words of ``argv`` between @ differ from one start to the next."""
     options = job.supervision
     if options is None:
         raise ValueError("the job has no supervisors")
+    words = {"nodes": "@NNODES@", "node_rank": "@NODE_RANK@", "address": "@MASTER_ADDRESS@"}
     told = {
         "job": job.name,
         "host": job.host,
@@ -63,7 +72,7 @@ def supervision_text(job: Job, paths: JobPaths, kernel_root: str) -> str:
         "addresses": addresses_of(options, job.hosts, job.rendezvous_address),
         "control_port": control_port_of(options, job.rendezvous_port),
         "key": job.key,
-        "argv": torchrun_argv(job, paths, nodes="@NNODES@", node_rank="@NODE_RANK@", address="@MASTER_ADDRESS@"),
+        "argv": torchrun_argv(job, paths, **words, launcher=launcher),
         "processes_per_node": job.processes_per_node,
         "rendezvous_port": job.rendezvous_port,
         "min_nodes": least_nodes(options, job.hosts),

@@ -8,6 +8,7 @@ import re
 from dataclasses import Field, dataclass, fields
 from typing import Any, Mapping, Sequence, TypeVar
 
+from ..binding.plan import BINDINGS, NUMA
 from ..errors import GaudiError
 
 TORCHRUN, SLURM, MPIRUN = "torchrun", "slurm", "mpirun"
@@ -63,7 +64,8 @@ class SlurmOptions:
 class MpiOptions:
     """What only mpirun reads. ``addresses`` are those of the hosts, in their order, where their names are not known.
 
-    ``cores_per_rank`` binds each rank to so many cores; 0 binds none. ``network`` is a subnet as 192.0.2.0/24.
+    ``cores_per_rank`` lets mpirun bind each rank to so many cores; 0: it binds none. ``network`` is a subnet as
+    192.0.2.0/24.
     """
 
     mpirun: str = "mpirun"
@@ -110,6 +112,7 @@ def engine_argument_spec() -> dict[str, dict[str, Any]]:
     return {
         **RANK_ARGUMENTS,
         "engine": {"type": "str", "choices": list(ENGINES), "default": TORCHRUN},
+        "bind": {"type": "str", "choices": list(BINDINGS), "default": NUMA},
         "slurm": {"type": "dict", "options": argument_spec(SlurmOptions)},
         "mpi": {"type": "dict", "options": argument_spec(MpiOptions)},
         "supervision": {"type": "dict", "options": argument_spec(SupervisionOptions)},

@@ -104,6 +104,11 @@ class JobPaths:
         return f"{self.state_directory}/supervisor"
 
     @property
+    def rank_programs(self) -> str:
+        """The programs that ranks begin as where they are bound, by their digest as well."""
+        return f"{self.state_directory}/binding"
+
+    @property
     def logs(self) -> str:
         return f"{self.log_directory}/jobs/{self._place}"
 

@@ -8,6 +8,7 @@ import re
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Mapping
 
+from ..binding.plan import NONE, NUMA, check_bind
 from ..errors import GaudiError
 from ..node.environment_file import assignment
 from . import recipe_cache
@@ -40,7 +41,7 @@ OWN_VARIABLES = (
 )
 REQUIRED_PATHS = ("venv", "working_directory")
 # Parts that descriptions did not have from the beginning.
-OPTIONAL = ("engine", "global_batch_size", "checkpoint_directory", "slurm", "mpi", "supervision")
+OPTIONAL = ("engine", "bind", "global_batch_size", "checkpoint_directory", "slurm", "mpi", "supervision")
 # The secret of one run is no part of what is asked for, and is shown to nobody.
 UNDESCRIBED = ("key", "new_key")
 
@@ -50,9 +51,10 @@ class Job:
     """One node's share of a job. ``hosts`` is the order of the nodes, hence of the ranks; ``host`` is this node.
 
     ``command`` is what each rank runs: a script or ``-m`` and a module, then its arguments. ``engine`` is what starts
-    the ranks. ``global_batch_size`` 0: not told. ``checkpoint_directory`` "": the job's own directory.
-    ``supervision`` None: torchrun alone runs the ranks. ``key`` is the secret of a run that another node has begun and
-    that this one is to join; "": it begins one, with the secret ``new_key`` or, without that, one of its own.
+    the ranks. ``bind`` says to which cores each rank is bound (``binding.plan``). ``global_batch_size`` 0: not told.
+    ``checkpoint_directory`` "": the job's own directory. ``supervision`` None: torchrun alone runs the ranks. ``key``
+    is the secret of a run that another node has begun and that this one is to join; "": it begins one, with the secret
+    ``new_key`` or, without that, one of its own.
     """
 
     name: str
@@ -70,6 +72,7 @@ class Job:
     device: str = "hpu"
     stop_timeout: int = 60
     engine: str = TORCHRUN
+    bind: str = NUMA
     global_batch_size: int = 0
     checkpoint_directory: str = ""
     slurm: SlurmOptions = field(default_factory=SlurmOptions)
@@ -93,6 +96,11 @@ class Job:
         return self.hosts.index(self.host) if self.host in self.hosts else None
 
     @property
+    def is_bound(self) -> bool:
+        """Whether its ranks are bound here; mpirun that was told to bind them does it by itself."""
+        return self.bind != NONE and not (self.engine == MPIRUN and self.mpi.cores_per_rank)
+
+    @property
     def world_size(self) -> int:
         return len(self.hosts) * self.processes_per_node
 
@@ -113,6 +121,7 @@ def check(job: Job, cards: int | None) -> Job:
     """``job``, or GaudiError for the first thing that cannot work. ``cards`` of this node; None: not known."""
     check_name(job.name)
     check_engine(job.engine)
+    check_bind(job.bind)
     _check_hosts(job)
     _check_processes(job, cards)
     check_global_batch(job.global_batch_size, job.world_size)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import secrets
@@ -11,6 +12,7 @@ import time
 from dataclasses import dataclass
 from dataclasses import replace as changed_to
 from pathlib import Path
+from typing import Mapping
 
 from ..engines.mpirun import version_of_release
 from ..errors import GaudiError
@@ -29,12 +31,13 @@ from ..node.rendered_files import WantedFile, pending, write
 from ..node.systemd_units import enable, reload_units
 from ..releases.table import NEWEST
 from ..supervisor.messages import launch_of
+from .binding import binding_of
 from .control_slurm import find_share, remember_found, start_slurm
 from .directories import make_directories, put_away_logs, recipe_directory
 from .node_check import check_node, open_mpi_version, setting_of_files
+from .node_programs import RANK, SUPERVISOR, install, supervisor_command
 from .plan import Site, plan_launch, shown
 from .stop import not_at_boot, share_result, stop
-from .supervisor_program import install, supervisor_command
 
 KEEP = "keep"
 START = "start"
@@ -126,7 +129,8 @@ def _begin(job: Job, paths: JobPaths, site: Site, share: Share, run: Run) -> str
     """Returns the name of the run, which other nodes may join; empty where nodes do not know of each other."""
     if job.supervision:
         job = changed_to(job, key=job.key or job.new_key or secrets.token_hex(KEY_BYTES))
-        install(paths)
+        install(paths.supervisors, SUPERVISOR)
+    _install_rank(job, paths)
     launch = plan_launch(job, paths, site)
     if share.state == RUNNING:
         in_slurm = (share.description or {}).get("engine") == SLURM
@@ -146,7 +150,9 @@ def _begin(job: Job, paths: JobPaths, site: Site, share: Share, run: Run) -> str
         # The supervisor runs as the job's account, and the file is for that account alone.
         os.chown(paths.supervision, owner.pw_uid, owner.pw_gid)
     name = launch_of(bytes.fromhex(job.key)) if job.key else ""
-    _start_unit(paths, name, run, at_boot=job.supervision is not None)
+    told = {"launch": name} if name else {}
+    shares = [share.as_dict() for share in site.binding.shares]
+    _start_unit(paths, {**told, "binding": shares}, run, at_boot=job.supervision is not None)
     return name
 
 
@@ -163,8 +169,15 @@ def prepare(job: Job, paths: JobPaths, run: Run, options: StartOptions = AS_DESC
     if not options.check_mode:
         check_node(job, paths, run, running=share.state == RUNNING, kernel_root=options.kernel_root)
         make_directories(job, paths, recipe_directory(job, setting_of_files(job, RECIPE_CACHE)))
+        _install_rank(job, paths)
     state = PREPARED if share.state == ABSENT else share.state
     return share_result(paths, state, changed=bool(missing), launch=told)
+
+
+def _install_rank(job: Job, paths: JobPaths) -> None:
+    """On every node, also where the engine gets by itself: its ranks begin there as this program."""
+    if job.is_bound:
+        install(paths.rank_programs, RANK)
 
 
 def _found(job: Job, paths: JobPaths, run: Run, check_mode: bool) -> Share:
@@ -179,17 +192,18 @@ def _found(job: Job, paths: JobPaths, run: Run, check_mode: bool) -> Share:
 
 def _site(job: Job, paths: JobPaths, run: Run, kernel_root: str) -> Site:
     recipes = setting_of_files(job, RECIPE_CACHE)
+    binding = binding_of(job, paths, functools.partial(setting_of_files, job), kernel_root)
     if job.engine == SLURM:
-        return Site(recipes=recipes)
+        return Site(recipes=recipes, binding=binding)
     if job.engine != MPIRUN:
         supervisor = supervisor_command(paths) if job.supervision else ()
-        return Site(_interface(job, run), recipes, supervisor=supervisor, kernel_root=kernel_root)
+        return Site(_interface(job, run), recipes, supervisor=supervisor, kernel_root=kernel_root, binding=binding)
     try:
         version = open_mpi_version(job, run)
     except GaudiError:
         # Only to be shown: where something is started, check_node has refused a node without Open MPI before.
         version = version_of_release(NEWEST) or ""
-    return Site(None, recipes, version)
+    return Site(None, recipes, version, binding=binding)
 
 
 def _interface(job: Job, run: Run) -> str | None:
@@ -200,9 +214,9 @@ def _interface(job: Job, run: Run) -> str | None:
         return None
 
 
-def _start_unit(paths: JobPaths, name: str, run: Run, *, at_boot: bool) -> None:
-    launch = {"launch": name} if name else {}
-    for change in pending([WantedFile(paths.started, json.dumps({"time": time.time(), **launch}) + "\n")]):
+def _start_unit(paths: JobPaths, begun: Mapping[str, object], run: Run, *, at_boot: bool) -> None:
+    """``begun`` is kept for who asks later how the job was started."""
+    for change in pending([WantedFile(paths.started, json.dumps({"time": time.time(), **begun}) + "\n")]):
         write(change)
     if at_boot:
         # systemd reads the unit anew for it, also where it was enabled before.

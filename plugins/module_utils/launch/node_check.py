@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 from pathlib import Path
@@ -24,6 +25,7 @@ from ..job.user import account, as_user
 from ..node.commands import Run, last_line
 from ..node.environment_file import parse
 from ..supervisor.health import unfit_reason
+from .binding import shares_now
 
 # Of the program's own file only the imports that it cannot do without: not those in functions, in `try` and under
 # `if`. Nothing is executed but the packages above a module given by -m, as Python itself does to find it. Finding is
@@ -83,6 +85,7 @@ def check_node(job: Job, paths: JobPaths, run: Run, *, running: bool, kernel_roo
     unfit = unfit_reason(job.device, job.processes_per_node, run, kernel_root)
     if unfit:
         raise GaudiError(f"{job.host} cannot take part: {unfit}")
+    shares_now(job, functools.partial(setting_of_files, job), kernel_root)
     if job.engine == SLURM and job.host in job.starting_hosts:
         check_slurm_there(job.host, job.slurm.partition, run)
     if job.engine == MPIRUN:

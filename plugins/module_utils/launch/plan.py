@@ -8,6 +8,7 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import Mapping
 
+from ..binding.rank import THREADS
 from ..engines.mpirun import host_file_text, mpirun_argv, mpirun_environment
 from ..engines.slurm import sbatch_argv, script_text
 from ..engines.torchrun import supervision_text, torchrun_argv
@@ -16,6 +17,7 @@ from ..job.job_secrets import HIDDEN, masked
 from ..job.paths import JobPaths
 from ..job.plan import Job, describe, job_environment
 from ..node.rendered_files import WantedFile
+from .binding import UNBOUND, Binding
 from .unit import environment_text, unit_text
 
 
@@ -31,6 +33,7 @@ class Site:
     open_mpi: str = ""
     supervisor: tuple[str, ...] = ()
     kernel_root: str = "/"
+    binding: Binding = UNBOUND
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ def plan_launch(job: Job, paths: JobPaths, site: Site) -> Launch:
 
 def _batch_launch(job: Job, paths: JobPaths, site: Site) -> Launch:
     environment = job_environment(job, paths, None, site.recipes)
-    script = WantedFile(paths.batch_script, script_text(job, paths, environment), mode=0o600)
+    script = WantedFile(paths.batch_script, script_text(job, paths, environment, site.binding.launcher), mode=0o600)
     files = (script, description_file(job, paths))
     return Launch(job.engine, sbatch_argv(paths.batch_script), environment, script.path, files)
 
@@ -67,21 +70,28 @@ def _batch_launch(job: Job, paths: JobPaths, site: Site) -> Launch:
 def _unit_launch(job: Job, paths: JobPaths, site: Site) -> Launch:
     """``program`` is what the unit runs: ``argv``, or a supervisor that starts it."""
     further: list[WantedFile] = []
+    launcher = site.binding.argv
     if job.engine == MPIRUN:
         # Each node's ranks look for their own interface; mpirun carries the rest to them.
         environment = mpirun_environment(job, job_environment(job, paths, None, site.recipes))
-        program = argv = mpirun_argv(job, paths, site.open_mpi, environment)
+        program = argv = mpirun_argv(job, paths, site.open_mpi, environment, site.binding.launcher)
         further = [WantedFile(paths.host_file, host_file_text(job))]
     else:
-        environment = job_environment(job, paths, site.interface, site.recipes)
-        program = argv = () if job.node_rank is None else torchrun_argv(job, paths)
+        environment = {**_threads(site), **job_environment(job, paths, site.interface, site.recipes)}
+        program = argv = () if job.node_rank is None else torchrun_argv(job, paths, launcher=launcher)
     if job.supervision:
         program = (*site.supervisor, paths.supervision)
-        further = [WantedFile(paths.supervision, supervision_text(job, paths, site.kernel_root), mode=0o600)]
+        further = [WantedFile(paths.supervision, supervision_text(job, paths, site.kernel_root, launcher), mode=0o600)]
     unit = WantedFile(paths.unit_file, unit_text(job, paths, program))
     variables = WantedFile(paths.environment, environment_text(environment), mode=0o600)
     files = (unit, variables, *further, description_file(job, paths))
     return Launch(job.engine, argv, environment, unit.path, files)
+
+
+def _threads(site: Site) -> dict[str, str]:
+    """For torchrun, which without it sets 1 and says so; each rank takes its own share's number all the same."""
+    least = min((share.cores for share in site.binding.shares), default=0)
+    return {THREADS: str(least)} if site.binding.sets_threads and least else {}
 
 
 def description_file(job: Job, paths: JobPaths) -> WantedFile:
@@ -99,4 +109,5 @@ def shown(job: Job, paths: JobPaths, site: Site) -> dict[str, object]:
         "environment": dict(launch.environment),
         "file": launch.file,
         "text": launch.text,
+        "binding": [share.as_dict() for share in site.binding.shares],
     }

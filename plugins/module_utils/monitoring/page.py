@@ -8,6 +8,7 @@ import statistics
 import time
 from typing import Any, Mapping, Sequence
 
+from ..binding.plan import NUMA
 from ..job.description import TORCHRUN
 from ..job.job_secrets import masked
 from .charts import training_charts
@@ -24,6 +25,7 @@ _ROUTINE = ("checkpoint", "upload")
 # Parts of a description in the words of launch_training.yml, in the order of the page.
 _CONFIGURATION = {
     "engine": "engine",
+    "bind": "binding",
     "hosts": "hosts",
     "spares": "spares",
     "processes_per_node": "ranks a node",
@@ -62,6 +64,7 @@ def training_report(hosts: Sequence[Host], release: str | None = None, leader: s
         _runs(runs),
         _events(history["events"], runs),
         _configuration(first),
+        _binding(hosts),
         _flags(first, runs),
         _versions(runs, release),
     ]
@@ -168,13 +171,29 @@ def _events(events: Sequence[Mapping[str, Any]], runs: Sequence[Run]) -> dict[st
 
 def _configuration(info: Mapping[str, Any]) -> dict[str, Any]:
     described = info.get("description") or {}
-    known = {"engine": TORCHRUN, **described}
+    known = {"engine": TORCHRUN, "bind": NUMA, **described}
     rows = [
         {"option": label, "value": _words(known[key])}
         for key, label in _CONFIGURATION.items()
         if described and known.get(key) not in (None, "", [], 0)
     ]
     return _section("Configuration", ["option", "value"], rows, on_screen=False)
+
+
+def _binding(hosts: Sequence[Host]) -> dict[str, Any]:
+    """What the ranks of each node were bound to when the job was started there."""
+    rows = [
+        {
+            "node": host["inventory_hostname"],
+            "local rank": share.get("local_rank"),
+            "NUMA node": share.get("numa_node"),
+            "CPUs": share.get("cpus"),
+            "cores": share.get("cores"),
+        }
+        for host in hosts
+        for share in (host.get("training_info") or {}).get("binding") or []
+    ]
+    return _section("Binding", ["node", "local rank", "NUMA node", "CPUs", "cores"], rows, on_screen=False)
 
 
 def _flags(info: Mapping[str, Any], runs: Sequence[Run]) -> dict[str, Any]:

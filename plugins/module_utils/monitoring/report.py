@@ -75,6 +75,7 @@ def report(
         "ended": share.ended,
         "result": share.result,
         "nodes": list(share.nodes),
+        "binding": [dict(one) for one in share.binding],
         "exit_codes": exit_codes(paths, share, status) if present and share.state != RUNNING else {},
         "failure": failure,
         "supervision": status.as_dict(),

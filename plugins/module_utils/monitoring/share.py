@@ -22,6 +22,7 @@ class Share:
 
     ``exit_code`` is torchrun's, negative for a signal; None where nothing was recorded. ``launch`` names the run that
     supervisors of several nodes make together. ``nodes`` are those that Slurm has chosen, where it was to choose.
+    ``binding`` has what each rank here was bound to when it was started, as plain values of ``binding.plan.Share``.
     """
 
     state: str
@@ -32,6 +33,7 @@ class Share:
     exit_code: int | None = None
     launch: str = ""
     nodes: tuple[str, ...] = ()
+    binding: tuple[Mapping[str, object], ...] = ()
 
 
 def ended_state(ended: Mapping[str, object], stop_requested: bool) -> str:

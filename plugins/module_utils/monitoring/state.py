@@ -30,13 +30,13 @@ def read_share(paths: JobPaths, run: Run) -> Share:
             share = slurm_share(known, description, Path(paths.stop_requested).exists())
             return replace(share, nodes=chosen_nodes(known, description, run))
     begun = read_json(paths.started) or {}
-    started, launch = time_of(begun), str(begun.get("launch", ""))
+    started, launch, binding = time_of(begun), str(begun.get("launch", "")), _binding(begun)
     if description.get("engine") != SLURM and has_processes(run, paths.unit):
-        return Share(RUNNING, description, started, launch=launch)
+        return Share(RUNNING, description, started, launch=launch, binding=binding)
     stopped = Path(paths.stop_requested).exists()
     ended = _recorded_end(paths, description)
     if ended is None:
-        return Share(STOPPED if stopped else FAILED, description, started, launch=launch)
+        return Share(STOPPED if stopped else FAILED, description, started, launch=launch, binding=binding)
     return Share(
         state=_state_of_end(paths, description, ended, stopped),
         description=description,
@@ -45,7 +45,14 @@ def read_share(paths: JobPaths, run: Run) -> Share:
         ended=time_of(ended),
         result=str(ended.get("result")),
         exit_code=exit_code_of(ended),
+        binding=binding,
     )
+
+
+def _binding(begun: Mapping[str, object]) -> tuple[Mapping[str, object], ...]:
+    """What launches of an older collection did not record is empty."""
+    told = begun.get("binding")
+    return tuple(one for one in told if isinstance(one, dict)) if isinstance(told, list) else ()
 
 
 def _state_of_end(

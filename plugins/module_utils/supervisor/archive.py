@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""The supervisor as one file that the node's own Python runs: a zip application (PEP 441)."""
+"""A program of the core, as the supervisor, in one file that a node's own Python runs: a zip application (PEP 441)."""
 
 from __future__ import annotations
 
@@ -9,25 +9,28 @@ import re
 import zipfile
 from typing import Callable, Iterable
 
-PACKAGE = "gaudi3_scale_supervisor"
+PACKAGE = "gaudi3_scale_program"
 ENTRY = "supervisor/loop"
 # The oldest that a zip archive can name: one content gives one file.
 DATE = (1980, 1, 1, 0, 0, 0)
 # Each launch makes the archive on each node, and parsing took longer than all else of it.
 IMPORT = re.compile(r"^[ \t]*from (\.+)([\w.]+) import ", re.MULTILINE)
-MAIN = f"""import sys
+MAIN = """import sys
 
-from {PACKAGE}.{ENTRY.replace("/", ".")} import main
+from {module} import main
 
 sys.exit(main(sys.argv[1:]))
 """
 
 
-def build(read_source: Callable[[str], str]) -> bytes:
-    """The archive, always the same for the same sources; ``read_source`` gives the text of a module by its path."""
-    sources = needed(read_source)
+def build(read_source: Callable[[str], str], entry: str = ENTRY) -> bytes:
+    """The archive, always the same for the same sources; ``read_source`` gives the text of a module by its path.
+
+    It runs ``main`` of the module ``entry`` with the arguments that it is given.
+    """
+    sources = needed(read_source, entry)
     files = {
-        "__main__.py": MAIN,
+        "__main__.py": MAIN.format(module=f"{PACKAGE}.{entry.replace('/', '.')}"),
         f"{PACKAGE}/__init__.py": "",
         **{f"{PACKAGE}/{package}/__init__.py": "" for package in sorted(packages_of(sources))},
         **{f"{PACKAGE}/{name}.py": text for name, text in sorted(sources.items())},
@@ -39,10 +42,10 @@ def build(read_source: Callable[[str], str]) -> bytes:
     return archive.getvalue()
 
 
-def needed(read_source: Callable[[str], str]) -> dict[str, str]:
-    """The supervisor's modules and all that these import of the core, by path (``job/paths``)."""
+def needed(read_source: Callable[[str], str], entry: str = ENTRY) -> dict[str, str]:
+    """The program's modules and all that these import of the core, by path (``job/paths``)."""
     found: dict[str, str] = {}
-    open_ends = [ENTRY]
+    open_ends = [entry]
     while open_ends:
         name = open_ends.pop()
         if name not in found:

@@ -6,9 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..numa import processors
 from ..readings import CardReading
-
-NUMA_NODES = 2
 
 
 def page(readings: Sequence[CardReading], cpus: int, *, numa: bool) -> str:
@@ -25,6 +24,5 @@ def page(readings: Sequence[CardReading], cpus: int, *, numa: bool) -> str:
 
 
 def _processors(numa_node: int, cpus: int) -> str:
-    share = max(1, cpus // NUMA_NODES)
-    first = min(numa_node * share, cpus - share)
-    return f"{first}-{first + share - 1}"
+    near = processors(numa_node, cpus) or range(cpus)
+    return f"{near[0]}-{near[-1]}"

@@ -32,7 +32,7 @@ def measured_workers(task: LanguageModelTask, write: WriteLine) -> int:
         rate = loading_rate(task.training_windows, reading.batch_size, workers, place=reading.ranks.rank)
         return _least(rate, task.device)
 
-    processors = len(os.sched_getaffinity(0)) // reading.ranks.local_world_size
+    processors = own_processors(reading.ranks.local_world_size)
     choice = smallest_that_keeps_up(rate_of, candidates_for(processors), seconds)
     write(
         "workers",
@@ -42,6 +42,14 @@ def measured_workers(task: LanguageModelTask, write: WriteLine) -> int:
         keeps_up=choice.keeps_up,
     )
     return choice.workers
+
+
+def own_processors(local_world_size: int) -> int:
+    """How many processors this rank has for its workers."""
+    own = os.sched_getaffinity(0)
+    # A rank that was bound may use less than who started it, and has that for itself; else all ranks use the same.
+    is_bound = own < os.sched_getaffinity(os.getppid())
+    return len(own) if is_bound else len(own) // local_world_size
 
 
 @torch.no_grad()

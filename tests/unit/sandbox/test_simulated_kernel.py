@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from sandbox.simulator import boot
@@ -40,6 +42,15 @@ def test_a_virgin_node_shows_its_cards_on_the_pci_bus_only() -> None:
     assert files["sys/bus/pci/devices/0000:33:00.0/class"] == "0x120000\n"
     assert not below(simulated.virgin(), "sys/class/accel")
     assert files["proc/modules"] == ""
+
+
+@pytest.mark.parametrize(("cpus", "lists"), [(1, ("0", "")), (2, ("0", "1")), (3, ("0-1", "2")), (16, ("0-7", "8-15"))])
+def test_two_numa_nodes_have_the_real_processors_and_the_cards(cpus: int, lists: tuple[str, str]) -> None:
+    files = render(simulated.loaded(), dataclasses.replace(simulated.MACHINE, cpus=cpus))
+    assert tuple(files[f"sys/devices/system/node/node{node}/cpulist"].strip() for node in (0, 1)) == lists
+    near = {files[path]: files[path.replace("module_id", "numa_node")] for path in files if path.endswith("/module_id")}
+    assert near == {f"{module}\n": f"{module // 4}\n" for module in range(8)}
+    assert files[f"sys/devices/system/cpu/cpu{cpus - 1}/topology/thread_siblings_list"] == f"{cpus - 1}\n"
 
 
 def test_the_driver_brings_up_the_accelerators() -> None:

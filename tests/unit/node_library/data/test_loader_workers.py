@@ -9,6 +9,7 @@ import torch
 from torch.utils.data import Dataset
 
 from gaudi3_scale.data.loader_workers import candidates_for, loading_rate, smallest_that_keeps_up
+from gaudi3_scale.trainer.measured_workers import own_processors
 
 
 class SlowWindows(Dataset):
@@ -71,6 +72,14 @@ def test_the_trainer_measures_and_says_what_it_chose(train_here, monkeypatch):
     assert (line["workers"], line["keeps_up"], list(line["batches_per_second"])) == (1, True, ["0", "1"])
     assert 0 < line["needed_per_second"] < 1e4
     assert started[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("own", "starter", "processors"), [({0, 1, 2, 3}, {0, 1, 2, 3}, 2), ({2, 3}, {0, 1, 2, 3}, 2), ({3}, {3}, 0)]
+)
+def test_a_bound_rank_has_its_processors_for_itself(monkeypatch, own, starter, processors):
+    monkeypatch.setattr("os.sched_getaffinity", lambda pid: own if pid == 0 else starter)
+    assert own_processors(local_world_size=2) == processors
 
 
 def test_measuring_changes_nothing_that_is_learnt(train_here):

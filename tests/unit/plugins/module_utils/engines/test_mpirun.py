@@ -6,6 +6,7 @@ import subprocess
 from dataclasses import replace
 
 import pytest
+from ansible_collections.gaudi3.scale.plugins.module_utils.binding.launcher import Launcher
 from ansible_collections.gaudi3.scale.plugins.module_utils.engines.mpirun import (
     host_file_text,
     mpirun_argv,
@@ -92,6 +93,16 @@ def test_the_program():
 
 def test_only_root_needs_a_word_to_be_root():
     assert "--allow-run-as-root" not in argv(user="trainer")
+
+
+def test_ranks_that_bind_themselves_begin_as_the_launcher_and_mpirun_binds_none():
+    launcher = Launcher("/opt/venv/bin/python", "/s/rank.pyz", "numa", "hpu", "/")
+    words = mpirun_argv(JOB, PATHS, "5.0.8", {}, launcher)
+    assert words[words.index("sh") :] == (
+        *("sh", "/opt/venv/bin/python", "-I", "-S", "/s/rank.pyz", "numa", "hpu", "/", "unset"),
+        *("/opt/venv/bin/python", "-m", "gaudi3_scale.train", "--text", "/data/$5"),
+    )
+    assert after(words, "--bind-to") == "none"
 
 
 def test_each_line_of_output_bears_its_rank():

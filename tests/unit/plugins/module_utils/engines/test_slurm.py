@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from ansible_collections.gaudi3.scale.plugins.module_utils.binding.launcher import Launcher
 from ansible_collections.gaudi3.scale.plugins.module_utils.engines.slurm import (
     comment,
     described_in,
@@ -60,11 +61,12 @@ class Batch:
             (self.bin / name).chmod(0o755)
         self.noted = place / "calls"
         self.place = place
+        self.launcher: Launcher | None = None
 
     def start(self, job: Job, **variables: object) -> subprocess.Popen[str]:
         job = replace(job, venv=str(self.bin.parent), working_directory=str(self.place))
         script = self.place / "batch.sh"
-        script.write_text(script_text(job, self.paths, job_environment(job, self.paths, None)))
+        script.write_text(script_text(job, self.paths, job_environment(job, self.paths, None), self.launcher))
         environment = {
             "PATH": f"{self.bin}:/usr/bin:/bin",
             "CALLS": str(self.noted),
@@ -197,6 +199,23 @@ def test_the_environment_of_each_node(batch, tmp_path):
     assert (found["GLOO_SOCKET_IFNAME"], found["HCCL_SOCKET_IFNAME"]) == ("ens7", "ens7")
     assert found["GAUDI3_SCALE_JOB_DIR"] == batch.paths.directory
     assert found["GAUDI3_SCALE_METRICS"] == batch.paths.metrics
+
+
+@pytest.mark.parametrize(
+    ("own", "threads", "of_agent"), [({}, "always", "1"), ({"OMP_NUM_THREADS": "4"}, "never", "4")]
+)
+def test_bound_ranks_begin_as_the_launcher_with_the_threads_of_their_share_or_the_jobs_own(
+    batch, own, threads, of_agent
+):
+    job = replace(JOB, environment=own)
+    batch.launcher = Launcher("/opt/venv/bin/python", "/s/rank.pyz", "numa", "hpu", "/")
+    batch.run(job)
+    agent = next(line for line in batch.calls if line.startswith("torchrun"))
+    assert agent.endswith(
+        f"--redirects 3 --no-python /opt/venv/bin/python -I -S /s/rank.pyz numa hpu / {threads} "
+        f"{batch.bin}/python -u -m gaudi3_scale.train --text /my data/$$5"
+    )
+    assert batch.environment["OMP_NUM_THREADS"] == of_agent
 
 
 def test_a_file_that_has_to_be_there_ends_the_node(batch):

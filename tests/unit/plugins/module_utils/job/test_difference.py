@@ -25,6 +25,11 @@ def test_another_engine_is_named():
     assert differences(replace(JOB, engine="slurm"), JOB) == ["engine is 'slurm', asked for 'torchrun'"]
 
 
+def test_another_binding_is_named_and_the_default_is_that_of_older_descriptions():
+    assert "bind" not in describe(JOB)
+    assert differences(JOB, replace(JOB, bind="none")) == ["bind is 'numa', asked for 'none'"]
+
+
 def test_of_an_engines_options_those_that_differ_are_named():
     slurm = replace(JOB, engine="slurm", slurm=SlurmOptions(partition="a", time_limit="60"))
     other = replace(slurm, slurm=replace(slurm.slurm, time_limit="90"))

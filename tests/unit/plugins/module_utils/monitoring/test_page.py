@@ -141,11 +141,21 @@ def test_events_of_supervisor_and_trainer_are_in_the_order_of_time_without_the_r
     ]
 
 
+def test_what_the_ranks_of_each_node_were_bound_to(hosts):
+    assert not [one for one in training_report(hosts)["sections"] if one["title"] == "Binding"]
+    share = {"local_rank": 1, "numa_node": 0, "cpus": "8-15,72-79", "cores": 8}
+    hosts[0]["training_info"] = {**hosts[0]["training_info"], "binding": [share]}
+    assert section(training_report(hosts), "Binding")["rows"] == [
+        {"node": "n1", "local rank": 1, "NUMA node": 0, "CPUs": "8-15,72-79", "cores": 8}
+    ]
+
+
 def test_configuration_flags_and_versions_have_no_secret(hosts):
     report = training_report(hosts, "1.24.1")
     options = {row["option"]: row["value"] for row in section(report, "Configuration")["rows"]}
     assert options == {
         "engine": "torchrun",
+        "binding": "numa",
         "hosts": "n1 n2",
         "ranks a node": "8",
         "command": "-m gaudi3_scale.train --max-steps 40",

@@ -200,6 +200,14 @@ def test_the_report(paths, unit):
     assert report(paths, unit, metrics_after=first["metrics_offset"], log_lines=0)["metrics"] == []
 
 
+def test_what_ranks_were_bound_to_is_told_also_after_the_end(paths, unit):
+    share = {"local_rank": 0, "numa_node": 1, "cpus": "4-7", "cores": 4}
+    Path(paths.started).write_text(json.dumps({"time": 100.5, "binding": [share]}))
+    assert report(paths, unit)["binding"] == [share]
+    unit.end("success", "exited", "0")
+    assert report(paths, unit)["binding"] == [share]
+
+
 def test_waiting_until_it_ended(paths, unit):
     naps = []
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""The supervisor's program on a node: one file, which stays as it is while the collection changes."""
+"""Programs of the core on a node: a file each, which stays as it is while the collection changes."""
 
 from __future__ import annotations
 
@@ -11,39 +11,44 @@ import sys
 import tempfile
 from pathlib import Path
 
+from ..binding import rank as binding_rank
 from ..errors import GaudiError
 from ..job.paths import JobPaths
 from ..supervisor import loop as supervisor_loop
 from ..supervisor.archive import build
 
+# The path of each in the core.
+SUPERVISOR = "/".join(supervisor_loop.__name__.rsplit(".", 2)[1:])
+RANK = "/".join(binding_rank.__name__.rsplit(".", 2)[1:])
+
 
 def supervisor_command(paths: JobPaths) -> tuple[str, ...]:
     """What runs the supervisor, with the Python that Ansible uses here: the venv of the ranks may be a broken one."""
-    return sys.executable, _place(paths, _program())
+    return sys.executable, program_path(paths.supervisors, SUPERVISOR)
 
 
-def install(paths: JobPaths) -> None:
-    """Put the program where :func:`supervisor_command` says it is. Others are left: jobs may run with them."""
-    program = _program()
-    place = Path(_place(paths, program))
+def program_path(directory: str, entry: str) -> str:
+    """Where the program lies; by its digest, so that a job goes on with the one that it began with."""
+    return f"{directory}/{hashlib.sha256(_program(entry)).hexdigest()[:16]}.pyz"
+
+
+def install(directory: str, entry: str) -> None:
+    """Put the program where :func:`program_path` says it is. Others are left: jobs may run with them."""
+    place = Path(program_path(directory, entry))
     if place.exists():
         return
     place.parent.mkdir(parents=True, exist_ok=True)
     # A file with the final name is always whole, also while another job's launch writes the same.
     with tempfile.NamedTemporaryFile(dir=place.parent, delete=False) as stream:
-        stream.write(program)
+        stream.write(_program(entry))
     Path(stream.name).chmod(0o644)
     Path(stream.name).replace(place)
 
 
-def _place(paths: JobPaths, program: bytes) -> str:
-    return f"{paths.supervisors}/{hashlib.sha256(program).hexdigest()[:16]}.pyz"
-
-
 @functools.cache
-def _program() -> bytes:
+def _program(entry: str) -> bytes:
     # A launch asks more than once, and making it is most of what a launch computes on the node.
-    return build(_source)
+    return build(_source, entry)
 
 
 def _source(name: str) -> str:
