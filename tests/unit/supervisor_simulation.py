@@ -68,7 +68,9 @@ class Simulation:
     Ranks begin where the last checkpoint is (``saved``), of which there is one every fifth step and at a planned end.
     """
 
-    def __init__(self, hosts=4, spares=1, *, seed=0, loss=0.0, delay=0.05, finish_after=None, deaf=0.3, silent=False, **rules):
+    def __init__(
+        self, hosts=4, spares=1, *, seed=0, loss=0.0, delay=0.05, finish_after=None, deaf=0.3, silent=False, **rules
+    ):
         names = tuple(f"n{number}" for number in range(hosts + spares))
         self.rules = {
             index: Rules(names=names, hosts=hosts, index=index, **{"min_nodes": hosts, "straggler_ratio": 1.3, **rules})

@@ -86,8 +86,8 @@ def say(text):
 
 
 def rank(control):
-    """One of: nothing (make steps), raise, raise always (in later runs, too), raise late (and take a while to end), lose (a peer), exit, hang, no step,
-    deaf (to SIGTERM), slow."""
+    """One of: nothing (make steps), raise, raise always (in later runs, too), raise late (and take a while to end),
+    lose (a peer), exit, hang, no step, deaf (to SIGTERM), slow."""
     faulthandler.register(signal.SIGUSR1)
     number, local = os.environ["RANK"], os.environ["LOCAL_RANK"]
     wish = Path(control, number)

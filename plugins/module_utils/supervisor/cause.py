@@ -88,9 +88,7 @@ def counts(state: State, view: Standing, failure: Mapping[str, object] | None) -
     return not (nodes_changed and state.is_further)
 
 
-def cannot_begin(
-    state: State, rules: Rules, view: Standing, failure: Mapping[str, object] | None
-) -> tuple[int, ...]:
+def cannot_begin(state: State, rules: Rules, view: Standing, failure: Mapping[str, object] | None) -> tuple[int, ...]:
     """The node, a spare for instance, on which a program failed before its first step that has made some elsewhere.
 
     Of a program that tells no steps: on which it failed early, though it has run for long before.

@@ -145,8 +145,12 @@ def replace_file(path: str, text: str) -> None:
 
 
 def append_event(path: str, event: Event) -> None:
-    """One line of JSON; written in one piece."""
-    line = json.dumps({"time": time.time(), **asdict(event)}) + "\n"
+    """One line of JSON."""
+    append_line(path, json.dumps({"time": time.time(), **asdict(event)}) + "\n")
+
+
+def append_line(path: str, line: str) -> None:
+    """Written in one piece."""
     descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
     try:
         os.write(descriptor, line.encode())
