@@ -11,6 +11,7 @@ from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 
 from ..job.job_secrets import masked
 from ..job.paths import JobPaths
+from .usage import read_usage
 
 Line = Mapping[str, Any]
 
@@ -32,11 +33,12 @@ _SHAPES: tuple[Callable[[Line], Any], ...] = (
 
 
 def read_history(paths: JobPaths, limit: int = POINTS) -> dict[str, Any]:
-    """The runs that have lines on this node, in the order of time, and what its supervisor noted."""
+    """The runs that have lines on this node, in the order of time, and what its supervisor noted and saw."""
     present = course_of([*sorted(Path(paths.earlier).glob("*/metrics.jsonl")), Path(paths.metrics)])
     share = max(4, limit // max(1, len(present)))
     events = list(read_lines(Path(paths.events)))[-EVENTS:]
-    return {"runs": [_thinned(run, share, STRETCHES // max(1, len(present))) for run in present], "events": events}
+    runs = [_thinned(run, share, STRETCHES // max(1, len(present))) for run in present]
+    return {"runs": runs, "events": events, "usage": read_usage(paths)}
 
 
 def course_of(files: Sequence[Path]) -> list[dict[str, Any]]:

@@ -13,10 +13,14 @@ from ..node.json_file import read_json
 
 @dataclass(frozen=True)
 class Progress:
-    """By local rank; None where a rank has said nothing. ``busy``: seconds a step of its own work."""
+    """By local rank; None where a rank has said nothing. ``busy``: seconds a step of its own work.
+
+    ``told``: at least one has its file, be it without a step.
+    """
 
     steps: tuple[int | None, ...] = ()
     busy: tuple[float | None, ...] = ()
+    told: bool = False
 
 
 def read_progress(directory: str, processes: int) -> Progress:
@@ -24,7 +28,7 @@ def read_progress(directory: str, processes: int) -> Progress:
     files = [read_json(f"{directory}/{local}.json") or {} for local in range(processes)]
     steps = [step if isinstance(step := file.get("step"), int) else None for file in files]
     busy = [float(value) if isinstance(value := file.get("busy_seconds"), (int, float)) else None for file in files]
-    return Progress(tuple(steps), tuple(busy))
+    return Progress(tuple(steps), tuple(busy), any(files))
 
 
 def clear_progress(directory: str) -> None:
