@@ -26,7 +26,7 @@ test: setup-test ## Every gate, fast ones first
 	@$(GATES)
 
 lint: setup-test ## Linters and types
-	@$(GATES) ruff mypy oldest-python shellcheck ansible-lint changelog
+	@$(GATES) ruff mypy oldest-python shellcheck ansible-lint galaxy changelog
 
 unit: setup-test ## Unit and contract tests
 	@$(GATES) contracts unit
