@@ -26,7 +26,7 @@ test: setup-test ## Every gate, fast ones first
 	@$(GATES)
 
 lint: setup-test ## Linters and types
-	@$(GATES) ruff mypy oldest-python shellcheck ansible-lint changelog
+	@$(GATES) ruff mypy oldest-python shellcheck ansible-lint galaxy changelog
 
 unit: setup-test ## Unit and contract tests
 	@$(GATES) contracts unit
@@ -40,12 +40,15 @@ molecule: setup-test ## One scenario a role, on the shared two-node sandbox
 integration: setup-test ## What needs the sandbox beside Molecule's roles: the installed collection, bad input, upgrades
 	@$(GATES) artifact sandbox site firmware faults slurm-drain teardown upgrade bundle rhel
 
-.PHONY: format changelog build clean
+.PHONY: format changelog readmes build clean
 format: setup-test ## Format the Python files
 	@ruff format . && ruff check --fix .
 
 changelog: setup-test ## Write CHANGELOG.md from changelogs/fragments
 	@antsibull-changelog release --update-existing --refresh --reload-plugins
+
+readmes: setup-test ## Write the roles' README.md from their argument specifications
+	@.venv/bin/python -m scripts.role_readmes
 
 build: setup-test ## The collection's tarball, in dist/
 	@ansible-galaxy collection build --force --output-path dist

@@ -94,7 +94,7 @@ ended:
 result:
   description:
     - What systemd calls its end, such as V(success), V(exit-code), V(oom-kill).
-    - Through Slurm its state there, also while it has not ended, such as V(PENDING (Resources)).
+    - Through Slurm its state there, also while it has not ended, such as V(PENDING (Resources\)).
   returned: always
   type: str
 nodes:

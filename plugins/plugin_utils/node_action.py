@@ -63,7 +63,7 @@ def _answer_within(seconds: float) -> Iterator[None]:
     before = signal.signal(signal.SIGALRM, expire)
     # Again and again, since a connection plugin may take the first one for a reason to try once more. Whatever timer
     # the task's own `timeout` has set goes on afterwards.
-    start, (left, _interval) = time.monotonic(), signal.setitimer(signal.ITIMER_REAL, seconds, seconds)
+    start, left = time.monotonic(), signal.setitimer(signal.ITIMER_REAL, seconds, seconds)[0]
     try:
         yield
     except AnsibleConnectionFailure as error:

@@ -11,6 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from .artifact import build, program, unpack
 from .runner import ROOT
 
 STAGE = ROOT / "build" / "sanity"
@@ -24,8 +25,7 @@ PIP_SETTINGS = (".config/pip", ".pip")
 
 
 def main(arguments: list[str]) -> int:
-    collection = STAGE / "ansible_collections" / "gaudi3" / "scale"
-    stage(collection)
+    collection = stage()
     prepare_home()
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
     command = [
@@ -42,22 +42,14 @@ def main(arguments: list[str]) -> int:
     return subprocess.run(command, cwd=collection, env=environment, check=False).returncode
 
 
-def stage(target: Path) -> None:
+def stage() -> Path:
     """Exactly what is shipped, unpacked at the path that ansible-test demands."""
-    shutil.rmtree(target, ignore_errors=True)
+    shutil.rmtree(STAGE / "ansible_collections", ignore_errors=True)
     with tempfile.TemporaryDirectory() as scratch:
-        build = [program("ansible-galaxy"), "collection", "build", "--output-path", scratch]
-        subprocess.run(build, cwd=ROOT, check=True)
-        (tarball,) = Path(scratch).glob("*.tar.gz")
-        target.mkdir(parents=True)
-        subprocess.run(["tar", "--extract", "--file", tarball, "--directory", target], check=True)
+        collection = unpack(build(Path(scratch)), STAGE)
     # It lies in a directory that git ignores: without a repository of its own ansible-test sees no file in it.
-    subprocess.run(["git", "init", "--quiet"], cwd=target, check=True)
-
-
-def program(name: str) -> str:
-    """A program of the Python that runs this."""
-    return str(Path(sys.executable).with_name(name))
+    subprocess.run(["git", "init", "--quiet"], cwd=collection, check=True)
+    return collection
 
 
 def prepare_home() -> None:

@@ -64,7 +64,8 @@ GATES = (
     ),
     Gate("changelog", "fragments and releases", (("antsibull-changelog", "lint"),)),
     Gate("shellcheck", "the shell scripts", (("shellcheck", "scripts/setup", ".ci/run"),)),
-    Gate("ansible-lint", "profile production, nothing skipped", (("ansible-lint", "-c", ".config/ansible-lint.yml"),)),
+    Gate("ansible-lint", "profile production, nothing skipped", (("python", "-m", "tests.gates.lint"),)),
+    Gate("galaxy", "what Galaxy's importer says of the tarball", (("python", "-m", "tests.gates.galaxy"),)),
     Gate("sanity", "ansible-test sanity on what is shipped", (("python", "-m", "tests.gates.sanity"),)),
     Gate(
         "sandbox",

@@ -11,7 +11,7 @@ from ..errors import GaudiError
 from ..node.commands import Run
 from ..node.rendered_files import read_text
 from ..packages import gnupg
-from ..packages.openpgp import fingerprints
+from ..packages.openpgp import armoured, binary, fingerprints, plain_fingerprint, with_fingerprint
 from . import manifest as bundle_manifest
 from .plan import KEY, MANIFEST, SIGNATURE
 
@@ -23,7 +23,7 @@ def examine(path: str, fingerprint: str, run: Run) -> dict[str, object]:
     if text is None:
         raise GaudiError(f"{path} is no finished bundle: it has no {MANIFEST}; correct path, or run build_bundle.")
     manifest = bundle_manifest.parse(text, where)
-    unsigned = _unsigned(path, fingerprint.replace(" ", "").upper(), run)
+    unsigned = _unsigned(path, plain_fingerprint(fingerprint), run)
     findings = bundle_manifest.examine(path, manifest)
     damaged = bundle_manifest.sentence(path, findings) if findings else ""
     return {
@@ -50,14 +50,15 @@ def _unsigned(path: str, fingerprint: str, run: Run) -> str:
     with tempfile.TemporaryDirectory() as scratch:
         keys = f"{scratch}/key.gpg"
         try:
-            gnupg.keyring(key.read_bytes(), keys)
-            found = fingerprints(Path(keys).read_bytes())
-        except (ValueError, IndexError):
-            return f"{key} is no public key; copy the bundle again."
-        if fingerprint and fingerprint not in found:
+            text = armoured(key.read_bytes())
+        except ValueError as error:
+            return f"{key} is no public key but {error}; copy the bundle again."
+        trusted = with_fingerprint(text, fingerprint)
+        if not trusted:
             return (
-                f"The bundle {path} is signed by the key {found[0] if found else 'of nobody'}, not by {fingerprint}; "
+                f"The bundle {path} is signed by the key {fingerprints(binary(text))[0]}, not by {fingerprint}; "
                 "it is not the one you mean, or somebody changed it."
             )
+        Path(keys).write_bytes(binary(trusted))
         good = gnupg.detached_is_good(keys, f"{path}/{SIGNATURE}", f"{path}/{MANIFEST}", run)
     return "" if good else f"{path}/{MANIFEST} does not fit its signature; somebody changed it, or copy it again."

@@ -13,7 +13,7 @@ from ..node.downloads import fetch
 from ..node.os_release import DNF, os_release
 from ..node.rendered_files import FileChange, WantedFile, differences, pending, read_text, write
 from ..packages.apt_repository import AptRepository, refresh, render_sources
-from ..packages.openpgp import ARMOUR, armoured, binary, fingerprints
+from ..packages.openpgp import armoured, is_key, plain_fingerprint, with_fingerprint
 from ..packages.vault_repository import VaultOptions, kind
 from .bundle_site import RECORD, Site, ask, keep, recorded
 
@@ -114,27 +114,19 @@ def _key(options: SiteOptions, wanted: AptRepository) -> str:
             f"{wanted.key_url} does not answer an OpenPGP public key but {error}; copy the bundle again.",
             url=wanted.key_url,
         ) from error
-    if not _is_trusted(key, options):
+    trusted = with_fingerprint(key, options.fingerprint)
+    if not trusted:
         raise GaudiError(
-            f"{wanted.key_url} is not the key {_trusted(options)}; this is not the bundle you mean, or somebody "
-            "changed it: nothing was taken from it.",
+            f"{wanted.key_url} is not the key {plain_fingerprint(options.fingerprint)}; this is not the bundle you "
+            "mean, or somebody changed it: nothing was taken from it.",
             url=wanted.key_url,
         )
-    return key
-
-
-def _trusted(options: SiteOptions) -> str:
-    return options.fingerprint.replace(" ", "").upper()
+    return trusted
 
 
 def _is_trusted(key: str, options: SiteOptions) -> bool:
-    """Whether this is a key, and the operator's where one was named."""
-    if not key.startswith(ARMOUR):
-        return False
-    try:
-        return not _trusted(options) or _trusted(options) in fingerprints(binary(key))
-    except (ValueError, IndexError):
-        return False
+    """Whether this is a key, and nothing but the operator's where one was named."""
+    return is_key(key) and with_fingerprint(key, options.fingerprint) == key
 
 
 def _apply(changes: list[FileChange], wanted: AptRepository | None, options: SiteOptions, run: Run) -> None:

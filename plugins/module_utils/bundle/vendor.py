@@ -16,7 +16,7 @@ from ..node.commands import Run
 from ..node.downloads import download, fetch
 from ..packages import apt_index, gnupg, rpm_index
 from ..packages.apt_index import IndexedFile
-from ..packages.openpgp import armoured, binary, fingerprints
+from ..packages.openpgp import armoured, binary, fingerprints, plain_fingerprint, with_fingerprint
 from .fetch import fetch_all, local_entry
 from .manifest import Entry
 from .plan import APT_KEY, RPM_KEY, BundleOptions, RemoteFile, os_packages, pins, safe_path
@@ -34,14 +34,14 @@ def keys(options: BundleOptions) -> list[Entry]:
     for path, url in wanted.items():
         scratch = Path(options.work, "key.asc")
         text = _key_text(url)
+        if path == APT_KEY:
+            text = _trusted(options, url, text)
         scratch.write_text(text, encoding="ascii")
-        found = fingerprints(binary(text))
-        _require_fingerprint(options, path, url, found)
         target = Path(options.path, path)
         target.parent.mkdir(parents=True, exist_ok=True)
         scratch.chmod(0o644)
         scratch.replace(target)
-        entries.append(local_entry(options, path, url, f"fingerprint {found[0] if found else 'unknown'}"))
+        entries.append(local_entry(options, path, url, f"fingerprint {fingerprints(binary(text))[0]}"))
     return entries
 
 
@@ -57,15 +57,17 @@ def _key_text(url: str) -> str:
         raise GaudiError(message, url=url) from error
 
 
-def _require_fingerprint(options: BundleOptions, path: str, url: str, found: Sequence[str]) -> None:
-    wanted = options.key_fingerprint.replace(" ", "").upper()
-    if not wanted or path != APT_KEY or wanted in found:
-        return
-    raise GaudiError(
-        f"The key at {url} has the fingerprint {', '.join(found) or 'of no key'}, not {wanted}; "
-        "ask the vendor which is right, then correct key_fingerprint or key_url.",
-        fingerprints=list(found),
-    )
+def _trusted(options: BundleOptions, url: str, text: str) -> str:
+    """The key that the operator named, without what else ``text`` holds; all of it where he named none."""
+    trusted = with_fingerprint(text, options.key_fingerprint)
+    if not trusted:
+        found, wanted = fingerprints(binary(text)), plain_fingerprint(options.key_fingerprint)
+        raise GaudiError(
+            f"The key at {url} has the fingerprint {', '.join(found)}, not {wanted}; "
+            "ask the vendor which is right, then correct key_fingerprint or key_url.",
+            fingerprints=found,
+        )
+    return trusted
 
 
 def keyring(options: BundleOptions, path: str) -> str:

@@ -4,14 +4,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 
 from ..errors import GaudiError
 from ..node.commands import Run
 from ..node.downloads import fetch
 from ..node.rendered_files import read_text
-from .openpgp import ARMOUR, armoured, binary
+from .openpgp import armoured, binary, certificates, is_key
 
 
 @dataclass(frozen=True)
@@ -24,8 +23,8 @@ class RepositoryKey:
     in_rpm: bool = False
 
     def is_there(self) -> bool:
-        """Whether its file holds a key."""
-        return (read_text(self.path) or "").startswith(ARMOUR)
+        """Whether its file holds a whole key."""
+        return is_key(read_text(self.path) or "")
 
     def placeholder(self) -> str:
         """What check mode shows for the key: it promises not to touch the network."""
@@ -42,29 +41,15 @@ class RepositoryKey:
             ) from error
 
 
-def rpm_label(text: str) -> str:
-    """What rpm's database calls this key: ``gpg-pubkey-<end of the key's id>-<time of its making>``.
+def rpm_labels(text: str) -> list[str]:
+    """What rpm's database calls the keys of this text: ``gpg-pubkey-<end of the key's id>-<time of its making>``.
 
-    Raises ValueError for a key that rpm of RHEL 9 cannot read (RFC 4880 section 12.2: version 4).
+    Raises ValueError for a key that rpm of RHEL 9 cannot read, as :mod:`.openpgp` does.
     """
-    key = binary(text)
-    start, size = _first_packet(key)
-    body = key[start : start + size]
-    if not body or body[0] != 4:
-        raise ValueError("it is no OpenPGP key of version 4")
-    # The format's own checksum, which vouches for nothing here: allowed where FIPS forbids SHA-1.
-    digest = hashlib.sha1(b"\x99" + len(body).to_bytes(2, "big") + body, usedforsecurity=False)
-    return f"gpg-pubkey-{digest.hexdigest()[-8:]}-{body[1:5].hex()}"
-
-
-def _first_packet(key: bytes) -> tuple[int, int]:
-    """Where the first packet's body starts and how long it is (RFC 4880 section 4.2)."""
-    if key[0] & 0x40:
-        if key[1] < 192:
-            return 2, key[1]
-        return 3, ((key[1] - 192) << 8) + key[2] + 192
-    width = 1 << (key[0] & 3)
-    return 1 + width, int.from_bytes(key[1 : 1 + width], "big")
+    found = certificates(binary(text))
+    if any(certificate.version != 4 for certificate in found):
+        raise ValueError("an OpenPGP key of another version than 4")
+    return [f"gpg-pubkey-{key.fingerprint[-8:].lower()}-{key.created:08x}" for key in found]
 
 
 def unknown_to_rpm(keys: list[RepositoryKey], run: Run) -> list[RepositoryKey]:
@@ -73,14 +58,14 @@ def unknown_to_rpm(keys: list[RepositoryKey], run: Run) -> list[RepositoryKey]:
 
 
 def _known(key: RepositoryKey, run: Run) -> bool:
-    return run(["rpm", "-q", _label(key)]).rc == 0
+    return run(["rpm", "-q", *_labels(key)]).rc == 0
 
 
-def _label(key: RepositoryKey) -> str:
+def _labels(key: RepositoryKey) -> list[str]:
     try:
-        return rpm_label(read_text(key.path) or "")
-    except (ValueError, IndexError) as error:
-        raise GaudiError(f"rpm cannot use the key in {key.path}: {error}; correct {key.option}.") from error
+        return rpm_labels(read_text(key.path) or "")
+    except ValueError as error:
+        raise GaudiError(f"{key.path} holds no key that rpm can use but {error}; correct {key.option}.") from error
 
 
 def import_into_rpm(key: RepositoryKey, run: Run) -> None:

@@ -13,11 +13,18 @@ from typing import Any
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils.bundle import build as vault_bundle
 from ansible_collections.gaudi3.scale.plugins.module_utils.bundle import check as bundle_check
-from ansible_collections.gaudi3.scale.plugins.module_utils.bundle.plan import MANIFEST, SITE, SUMS, BundleOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils.bundle.plan import (
+    APT_KEY,
+    MANIFEST,
+    SITE,
+    SUMS,
+    BundleOptions,
+)
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils.node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils.packages import gnupg
 from ansible_collections.gaudi3.scale.plugins.module_utils.packages.apt_index import sha256_of
+from ansible_collections.gaudi3.scale.plugins.module_utils.packages.openpgp import binary, fingerprints
 from ansible_collections.gaudi3.scale.tests.unit.small_vault import TOOLS, SmallVault
 
 pytestmark = pytest.mark.skipif(not all(map(shutil.which, TOOLS)), reason=f"needs {', '.join(TOOLS)}")
@@ -157,7 +164,11 @@ def _flip(path: Path) -> None:
         ("site.json", lambda path: path.with_name("evil").touch(), ("gaudi3_scale/evil is not in the manifest",)),
         ("bundle.json", lambda path: path.write_text(path.read_text() + " "), ("does not fit its signature",)),
         ("key.asc", Path.unlink, ("has no gaudi3_scale/key.asc",)),
-        ("key.asc", lambda path: path.write_text("<html>"), ("key.asc is no public key; copy the bundle again",)),
+        (
+            "key.asc",
+            lambda path: path.write_text("<html>"),
+            ("key.asc is no public key but '<html>'; copy the bundle again",),
+        ),
         ("bundle.json.asc", Path.unlink, ("does not fit its signature",)),
     ],
 )
@@ -186,10 +197,16 @@ def test_a_manifest_that_somebody_signed_anew_is_refused_by_fingerprint(vault: S
     (vault.bundle / MANIFEST).write_text(json.dumps(manifest))
     with gnupg.home(run_process) as home:
         gnupg.make_key(home, "a stranger <s@localhost>", run_process)
-        (vault.bundle / "gaudi3_scale/key.asc").write_text(gnupg.public_key(home, run_process))
+        stranger, key = gnupg.public_key(home, run_process), vault.bundle / "gaudi3_scale/key.asc"
+        both = stranger + key.read_text()
+        key.write_text(stranger)
         gnupg.sign_detached(home, str(vault.bundle / MANIFEST), f"{vault.bundle / MANIFEST}.asc", run_process)
     found = examine(vault, trusted)
     assert not found["sound"] and f"not by {trusted}" in found["verdict"]
+    # Nor does the trusted key vouch for what a key beside it has signed.
+    key.write_text(both)
+    found = examine(vault, trusted)
+    assert not found["sound"] and "does not fit its signature" in found["verdict"]
 
 
 def test_a_bundle_of_somebody_else_is_refused(vault: SmallVault) -> None:
@@ -226,6 +243,16 @@ def test_a_package_that_the_index_does_not_vouch_for_is_not_taken(vault: SmallVa
     with pytest.raises(GaudiError, match=r"habanalabs-thunk_1\.24\.1.* does not have the sha256"):
         build(vault, ("keys", "packages"))
     assert not any("habanalabs-thunk" in path for path in files(vault))
+
+
+def test_of_several_vendor_keys_only_the_operators_is_taken(vault: SmallVault) -> None:
+    path = vault.www / APT_KEY
+    vendor = path.read_text()
+    with gnupg.home(run_process) as home:
+        gnupg.make_key(home, "a stranger <s@localhost>", run_process)
+        path.write_text(gnupg.public_key(home, run_process) + vendor)
+    build(vault, ("keys",), key_fingerprint=fingerprints(binary(vendor))[0])
+    assert binary((vault.bundle / APT_KEY).read_text()) == binary(vendor)
 
 
 def test_another_vendor_key_than_the_operators_is_refused(vault: SmallVault) -> None:

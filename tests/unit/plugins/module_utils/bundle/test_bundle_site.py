@@ -157,13 +157,26 @@ def test_another_key_than_the_operators_is_refused_and_nothing_is_written(node: 
         node.converge(fingerprint="BE EF")
 
 
+def test_of_several_keys_only_the_operators_reaches_the_node(node: Node) -> None:
+    """apt takes what any key of the file has signed."""
+    stranger = PACKET[:-1] + b"\x03"
+    node.publish(DOCUMENT)
+    (node.vault / KEY).write_text(armoured(stranger + PACKET))
+    key = node.etc / "apt/keyrings/gaudi3_scale-bundle.asc"
+    assert node.converge()["changed"] and key.read_text() == armoured(stranger + PACKET)
+    trusted = fingerprints(PACKET)[0]
+    assert node.converge(fingerprint=trusted)["changed"] and key.read_text() == armoured(PACKET)
+    assert not node.converge(fingerprint=trusted)["changed"]
+
+
 def test_a_key_that_is_damaged_on_the_node_is_fetched_again(node: Node) -> None:
     node.converge()
     key = node.etc / "apt/keyrings/gaudi3_scale-bundle.asc"
     whole = key.read_text()
-    key.write_text("")
-    assert node.converge()["changed"]
-    assert key.read_text() == whole
+    for damaged in ("", whole[: len(whole) // 2], whole.replace("m", "!", 1)):
+        key.write_text(damaged)
+        assert node.converge()["changed"]
+        assert key.read_text() == whole
 
 
 def registered(**more: object) -> dict[str, object]:

@@ -21,7 +21,8 @@ from ansible_collections.gaudi3.scale.plugins.module_utils.packages.dnf_reposito
     parse_listing,
     refresh,
 )
-from ansible_collections.gaudi3.scale.plugins.module_utils.packages.repository_keys import rpm_label
+from ansible_collections.gaudi3.scale.plugins.module_utils.packages.openpgp import armoured
+from ansible_collections.gaudi3.scale.plugins.module_utils.packages.repository_keys import rpm_labels
 from ansible_collections.gaudi3.scale.plugins.module_utils.packages.vault_repository import (
     VaultOptions,
     converge,
@@ -139,9 +140,13 @@ def test_an_unknown_error_keeps_dnfs_own_words(etc: Path) -> None:
 
 def test_rpm_calls_a_key_by_the_end_of_its_id_and_its_time() -> None:
     # As `rpm -qa gpg-pubkey` called it after the import.
-    assert rpm_label((SAID / "package_key.asc").read_text()) == "gpg-pubkey-b4d755d7-6b018f23"
-    with pytest.raises(ValueError, match="version 4"):
-        rpm_label("-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nmAQGAAAA\n-----END PGP PUBLIC KEY BLOCK-----\n")
+    text = (SAID / "package_key.asc").read_text()
+    assert rpm_labels(text) == ["gpg-pubkey-b4d755d7-6b018f23"]
+    # A length of four octets, and a second key behind the first.
+    long = bytes([0xC6, 0xFF, 0, 0, 0x23, 0x2D, 4, 0x65, 0, 0, 1]) + bytes(9000)
+    assert [label[-8:] for label in rpm_labels(text + armoured(long))] == ["6b018f23", "65000001"]
+    with pytest.raises(ValueError, match="another version than 4"):
+        rpm_labels(armoured(bytes([0x98, 8, 6, 0, 0, 0, 1, 27, 0, 0])))
 
 
 class Node:
@@ -162,9 +167,9 @@ class Node:
         if "list" in argv:
             return said("list", 0) if self.cached else CommandResult(1, "", "Error: Cache-only enabled but no cache")
         if argv[:2] == ["rpm", "--import"]:
-            self.imported.append(rpm_label(Path(argv[2]).read_text()))
+            self.imported += rpm_labels(Path(argv[2]).read_text())
         elif argv[:2] == ["rpm", "-q"]:
-            return CommandResult(0 if argv[2] in self.imported else 1, "", "")
+            return CommandResult(0 if set(argv[2:]) <= set(self.imported) else 1, "", "")
         return CommandResult(0, "", "")
 
     def converge(self, vault: str, check_mode: bool = False, **more: Any) -> Any:
