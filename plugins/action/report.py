@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
+from ansible import constants as C  # noqa: N812 - as all of Ansible has it
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
@@ -148,7 +149,8 @@ class ActionModule(ActionBase):
         kept = [] if options["name"] is None or self._task.check_mode else _keep(options)
         error = " ".join(one.error for one in kept if one.error)
         if error:
-            Display().warning(error)
+            # As a line of the play: Ansible shows warnings of a task after all that it prints.
+            Display().display(f"[WARNING]: {error}", color=C.COLOR_WARN)
         ways = _ways(options, kept)
         for way in ways:
             Display().display(way)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.plugin_utils.report_place import file_place, place
@@ -44,7 +43,7 @@ class ActionModule(ActionBase):
                 place(file_place(file["path"], "")[0], file["option"]).refuse_unusable()
             text = "" if options["reads"] is None else _read(**options["reads"])
         except GaudiError as error:
-            raise AnsibleActionFail(str(error)) from error
+            return {"failed": True, "msg": str(error)}
         return {"changed": False, "target": target.address("").rstrip("/"), "text": text}
 
 

@@ -141,9 +141,8 @@ class BucketPrefix:
             raise _refusal(subject, what, "install it there, or name a directory") from error
         retries = {"total_max_attempts": ATTEMPTS, "mode": "standard"}
         try:
-            yield boto3.client(
-                "s3", config=Config(connect_timeout=CONNECT_TIMEOUT_S, read_timeout=READ_TIMEOUT_S, retries=retries)
-            )
+            config = Config(connect_timeout=CONNECT_TIMEOUT_S, read_timeout=READ_TIMEOUT_S, retries=retries)
+            yield boto3.Session().client("s3", config=config)
         except ClientError as error:
             raise _refusal(subject, *_answered(str(error.response.get("Error", {}).get("Code")), verb)) from error
         # A ValueError is what an endpoint that is no URL gives.

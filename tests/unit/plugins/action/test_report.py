@@ -44,7 +44,7 @@ PLAYBOOK = """
     - name: Fail after it
       ansible.builtin.fail:
         msg: "Something is wrong. {{ told.way }}"
-      when: fails | default(false)
+      when: fails | default(false) | bool
 """
 
 
@@ -77,6 +77,9 @@ def play(tmp_path):
 def storage():
     server = S3Server("127.0.0.1")
     server.client.create_bucket(Bucket="pages")
+    # moto keeps what it has for all servers of a process.
+    for name in server.names("pages"):
+        server.client.delete_object(Bucket="pages", Key=name)
     yield server
     server.close()
 
@@ -146,8 +149,8 @@ def test_it_goes_to_a_bucket(play, tmp_path, storage):
 @pytest.mark.parametrize(
     ("target", "refusing", "reason"),
     [
-        ("s3://pages/a", True, "s3://pages/a/drivers.html: the storage answered "),
-        ("s3://nothing/a", False, "s3://nothing/a/drivers.html: there is no such bucket, so it is kept in "),
+        ("s3://pages/a", True, "s3://pages/a: the storage answered SlowDown, so it is kept in "),
+        ("s3://nothing/a", False, "s3://nothing/a: there is no such bucket, so it is kept in "),
         ("ftp://pages/a", False, "ftp://pages/a: there is no such place, so it is kept in "),
     ],
 )
@@ -208,8 +211,8 @@ def run_as_awx(directory: Path, text: str, **arguments: object) -> list[dict]:
         private_data_dir=str(directory),
         project_dir=str(directory),
         playbook="play.yml",
-        inventory="[all]\na ansible_connection=local\nb ansible_connection=local\n",
-        envvars={"ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS), "PATH": os.environ["PATH"]},
+        inventory=f"[all]\na\nb\n[all:vars]\nansible_connection=local\nansible_python_interpreter={sys.executable}\n",
+        envvars={"ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS), "PATH": f"{ANSIBLE.parent}:{os.environ['PATH']}"},
         quiet=True,
         **arguments,
     )

@@ -28,6 +28,9 @@ PAGE = Document("site.html", "<p>é</p>")
 def storage(monkeypatch):
     server = S3Server("127.0.0.1")
     server.client.create_bucket(Bucket="pages")
+    # moto keeps what it has for all servers of a process.
+    for name in server.names("pages"):
+        server.client.delete_object(Bucket="pages", Key=name)
     for name, value in server.environment().items():
         monkeypatch.setenv(name, value)
     # Waiting between attempts is botocore's own affair.
@@ -139,9 +142,8 @@ def test_a_bucket_that_does_not_take_it_is_refused_in_a_sentence(storage):
         "gaudi_report_target s3://nothing/a: there is no such bucket; make it, or correct the name."
     )
     with storage.refusing():
-        assert re.fullmatch(
-            r"gaudi_report_target s3://pages/a: the storage answered SlowDown; run it again later, or name a directory\.",
-            refusal("s3://pages/a"),
+        assert refusal("s3://pages/a") == (
+            "gaudi_report_target s3://pages/a: the storage answered SlowDown; run it again later, or name a directory."
         )
 
 
@@ -187,9 +189,9 @@ def test_what_the_place_does_not_take_is_kept_here(here, monkeypatch):
     kept = keep("s3://pages", [PAGE])
     assert kept.addresses == [f"{here}/gaudi3_scale_reports/site.html"]
     assert kept.error == (
-        f"gaudi_report_target s3://pages/site.html: boto3 is not in the Python that runs Ansible ({sys.executable}), so "
-        f"it is kept in {here}/gaudi3_scale_reports; install it there, or name a directory."
-    ).replace("s3://pages/site.html", "s3://pages")
+        f"gaudi_report_target s3://pages: boto3 is not in the Python that runs Ansible ({sys.executable}), "
+        f"so it is kept in {here}/gaudi3_scale_reports; install it there, or name a directory."
+    )
 
 
 def test_where_nothing_can_be_written_a_directory_of_its_own_takes_it(here, tmp_path, monkeypatch):
