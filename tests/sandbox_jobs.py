@@ -66,7 +66,7 @@ def launching(directory: Path, playbook: str = "launch_training", **extra: Any) 
     """``ansible-playbook``, on its way; what it says goes to ``screen`` in ``directory``."""
     directory.mkdir(exist_ok=True)
     chosen = directory / "variables.json"
-    chosen.write_text(json.dumps({"gaudi_report_directory": str(directory / "reports"), **extra}), encoding="utf-8")
+    chosen.write_text(json.dumps({"gaudi_report_target": str(directory / "reports"), **extra}), encoding="utf-8")
     environment = {
         **os.environ,
         "ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".collections"),

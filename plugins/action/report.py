@@ -1,20 +1,25 @@
 # Copyright 2026 The gaudi3.scale authors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Print a table on the controller's screen, and keep it as a page and as JSON."""
+"""Print a table on the controller's screen, keep it as a page and as JSON, and tell the outcome to the next job."""
 
 from __future__ import annotations
 
 import json
+import re
 import time
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
+from ansible import constants as C  # noqa: N812 - as all of Ansible has it
+from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
-from ansible_collections.gaudi3.scale.plugins.module_utils.node.rendered_files import WantedFile, pending, write
 from ansible_collections.gaudi3.scale.plugins.module_utils.report.page import report_page
 from ansible_collections.gaudi3.scale.plugins.module_utils.report.text_table import text_table
+from ansible_collections.gaudi3.scale.plugins.plugin_utils.play_outcome import play_outcome
+from ansible_collections.gaudi3.scale.plugins.plugin_utils.report_place import Document, Kept, file_place, keep
 
 ARGUMENTS = {
     "title": {"type": "str", "required": True},
@@ -91,11 +96,40 @@ ARGUMENTS = {
         },
     },
     "data": {"type": "raw"},
-    "path": {"type": "path"},
+    "name": {"type": "str"},
+    "target": {"type": "str", "default": ""},
+    "page": {"type": "str"},
+    "files": {
+        "type": "list",
+        "elements": "dict",
+        "default": [],
+        "options": {
+            "name": {"type": "str", "required": True},
+            "content": {"type": "raw", "required": True},
+            "label": {"type": "str", "required": True},
+            "mode": {"type": "str", "default": "0644"},
+            "backup": {"type": "bool", "default": False},
+            "path": {"type": "str", "default": ""},
+            "option": {"type": "str", "default": "path"},
+        },
+    },
+    "outcome": {
+        "type": "dict",
+        "options": {
+            "variable": {"type": "str", "required": True},
+            "nodes": {"type": "dict", "default": {}},
+            "good": {"type": "list", "elements": "str", "default": ["ok"]},
+            "ok": {"type": "bool"},
+            "numbers": {"type": "dict", "default": {}},
+            "words": {"type": "dict", "default": {}},
+        },
+    },
 }
 
 # What the JSON has; its rows have all their values, also those that are in no column.
 KEPT = ("title", "rows", "notes", "charts", "intervals", "sections", "data")
+# A name below the target, and no way out of it.
+NAME = re.compile(r"[^./\x00-\x1f][^/\x00-\x1f]*")
 
 
 class ActionModule(ActionBase):
@@ -108,11 +142,38 @@ class ActionModule(ActionBase):
         """Print, write, and return the table."""
         super().run(tmp, task_vars)
         options = self.validate_argument_spec(argument_spec=ARGUMENTS)[1]
+        _require_names(options)
         told = (options, *(section for section in options["sections"] if section["on_screen"]))
         text = "\n".join(_lines(part) for part in told)
-        Display().display(f"\n{text}")
-        files = [] if options["path"] is None or self._task.check_mode else _keep(options)
-        return {"changed": False, "text": text, "files": files}
+        Display().display(f"\n{text}\n" if options["name"] else f"\n{text}")
+        kept = [] if options["name"] is None or self._task.check_mode else _keep(options)
+        error = " ".join(one.error for one in kept if one.error)
+        if error:
+            # As a line of the play: Ansible shows warnings of a task after all that it prints.
+            Display().display(f"[WARNING]: {error}", color=C.COLOR_WARN)
+        ways = _ways(options, kept)
+        for way in ways:
+            Display().display(way)
+        result = {
+            "changed": False,
+            "text": text,
+            "files": [address for one in kept for address in one.addresses],
+            "report": next((one.addresses[0] for one in kept if one.addresses), ""),
+            "report_error": error,
+            "way": ways[-1] if ways else "",
+        }
+        if options["outcome"] is None:
+            return result
+        told_next = _outcome(options["outcome"], task_vars, result, self._task.check_mode)
+        # What set_stats returns: AWX makes variables of it for the jobs that follow in a workflow.
+        stats = {"data": {options["outcome"]["variable"]: told_next}, "per_host": False, "aggregate": False}
+        return {**result, "outcome": told_next, "ansible_stats": stats}
+
+
+def _require_names(options: Mapping[str, Any]) -> None:
+    for name in [options["name"] or "report", *(file["name"] for file in options["files"])]:
+        if not NAME.fullmatch(name):
+            raise AnsibleActionFail(f"name {name}: no report can have this name; give one without a slash.")
 
 
 def _lines(part: dict[str, Any]) -> str:
@@ -121,10 +182,34 @@ def _lines(part: dict[str, Any]) -> str:
     return "\n".join([part["title"], table, *(f"  {note}" for note in part["notes"]), ""])
 
 
-def _keep(options: dict[str, Any]) -> list[str]:
-    """Write the page and the JSON beside each other; returns their paths."""
-    base = Path(options["path"]).expanduser().absolute()
-    page = report_page(
+def _keep(options: Mapping[str, Any]) -> list[Kept]:
+    """Write the page, the JSON and what lies beside them, then each file that the operator wants elsewhere."""
+    name = options["name"]
+    data = json.dumps({key: options[key] for key in KEPT if options[key] is not None}, indent=2) + "\n"
+    page = Document(f"{name}.html", options["page"] or _page(options))
+    beside = [_document(file, file["name"]) for file in _files(options, elsewhere=False)]
+    together = keep(options["target"], [page, Document(f"{name}.json", data), *beside])
+    return [together, *map(_keep_elsewhere, _files(options, elsewhere=True))]
+
+
+def _files(options: Mapping[str, Any], elsewhere: bool) -> list[Mapping[str, Any]]:
+    return [file for file in options["files"] if bool(file["path"]) == elsewhere]
+
+
+def _keep_elsewhere(file: Mapping[str, Any]) -> Kept:
+    where, name = file_place(file["path"], file["name"])
+    return keep(where, [_document(file, name)], file["option"])
+
+
+def _document(file: Mapping[str, Any], name: str) -> Document:
+    content = file["content"]
+    if not isinstance(content, str):
+        content = json.dumps(content, indent=2) + "\n"
+    return Document(name, content, int(file["mode"], 8), file["backup"])
+
+
+def _page(options: Mapping[str, Any]) -> str:
+    return report_page(
         options["title"],
         subtitle=time.strftime("%Y-%m-%d %H:%M:%S %Z"),
         rows=options["rows"],
@@ -134,8 +219,31 @@ def _keep(options: dict[str, Any]) -> list[str]:
         intervals=options["intervals"],
         sections=options["sections"],
     )
-    data = json.dumps({name: options[name] for name in KEPT if options[name] is not None}, indent=2) + "\n"
-    wanted = [WantedFile(f"{base}.html", page), WantedFile(f"{base}.json", data)]
-    for change in pending(wanted):
-        write(change)
-    return [file.path for file in wanted]
+
+
+def _ways(options: Mapping[str, Any], kept: Sequence[Kept]) -> list[str]:
+    """A line for each file that a person wants; the page is the last."""
+    if options["name"] is None:
+        return []
+    if not kept:
+        return ["Report: not kept in check mode"]
+    together, *apart = kept
+    page, beside = (together.addresses or ["not kept"])[0], together.addresses[2:]
+    elsewhere = [one.addresses[0] if one.addresses else "not kept" for one in apart]
+    here = zip_longest(_files(options, elsewhere=False), beside, fillvalue="not kept")
+    files = [*here, *zip(_files(options, elsewhere=True), elsewhere)]
+    return [*(f"{file['label']}: {address}" for file, address in files), f"Report: {page}"]
+
+
+def _outcome(
+    told: Mapping[str, Any], variables: Mapping[str, Any], result: Mapping[str, Any], check_mode: bool
+) -> dict[str, Any]:
+    return play_outcome(
+        told["nodes"],
+        good=told["good"],
+        inventory=variables["groups"]["all"],
+        ok=told["ok"],
+        numbers=told["numbers"],
+        words={**told["words"], "report": result["report"], "report_error": result["report_error"]},
+        check_mode=check_mode,
+    )

@@ -33,7 +33,8 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _value:
-  description: V(columns), V(rows), V(notes), V(sections) and V(data), as M(gaudi3.scale.report) takes them.
+  description: V(columns), V(rows), V(notes), V(sections) and V(data), as M(gaudi3.scale.report) takes them;
+    V(states), a word for each node.
   type: dict
 """
 

@@ -10,8 +10,10 @@ short_description: Print a table at the end of a play, and keep it as a page
 version_added: "0.1.0"
 description:
   - Prints O(rows) as an aligned table on the controller's screen, which is also an AWX job's output.
-  - Where O(path) is given, writes the same table, with charts, as one HTML file that needs nothing beside it,
-    and as JSON.
+  - Where O(name) is given, writes the same table, with charts, as one HTML file that needs nothing beside it, and as
+    JSON. The last line that is printed is the way to it.
+  - A place that does not take the files fails nothing. They are then kept in a directory of the controller, and a
+    warning says why and where. M(gaudi3.scale.report_target) refuses such a place before a play begins.
   - Runs on the controller; nothing is sent to the node.
 options:
   title:
@@ -185,18 +187,97 @@ options:
   data:
     description: Anything that the JSON shall have besides, for programs to read.
     type: raw
-  path:
+  name:
     description:
-      - Where to write the page and the JSON on the controller, without a suffix. V(.html) and V(.json) are added.
+      - Name of the page and the JSON in O(target), without a suffix. V(.html) and V(.json) are added.
       - Nothing is written when this is omitted, or in check mode.
-    type: path
+    type: str
+  target:
+    description:
+      - Where to write - a directory on the controller, or V(s3://bucket/prefix).
+      - A relative directory is one below that in which C(ansible-playbook) was started; V(~) is the home of who did.
+      - Nothing stands for V(gaudi3_scale_reports).
+      - A bucket needs boto3 in the Python that runs Ansible, which finds credentials, region and, in the variable
+        E(AWS_ENDPOINT_URL_S3), a storage that is not Amazon's.
+    type: str
+    default: ""
+  page:
+    description: The page as HTML, where it is made already, instead of one that is made here.
+    type: str
+  files:
+    description: Further files to keep with the page, such as variables for the next playbook.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      name:
+        description: Name of the file in O(target).
+        type: str
+        required: true
+      content:
+        description: What is in it; what is no string is written as JSON.
+        type: raw
+        required: true
+      label:
+        description: What is printed before the way to it.
+        type: str
+        required: true
+      mode:
+        description: Permissions of the file in a directory.
+        type: str
+        default: "0644"
+      backup:
+        description: Whether a file in a directory that is different is kept beside the new one.
+        type: bool
+        default: false
+      path:
+        description: Where the operator wants it instead - a path on the controller, or V(s3://bucket/prefix/name).
+        type: str
+        default: ""
+      option:
+        description: The variable that O(files[].path) is from, for messages.
+        type: str
+        default: path
+  outcome:
+    description:
+      - What the play tells the next job of a workflow, as M(ansible.builtin.set_stats) would.
+      - AWX makes variables of it, and a string of a variable is a template to Ansible, so nothing with a brace comes
+        through, and of what nodes say only numbers and names of states.
+    type: dict
+    suboptions:
+      variable:
+        description: The name of the variable.
+        type: str
+        required: true
+      nodes:
+        description: The state of each node, by its name in the inventory. Others are left out.
+        type: dict
+        default: {}
+      good:
+        description: The states of a node that is well.
+        type: list
+        elements: str
+        default: [ok]
+      ok:
+        description: Whether all is well, where that is not simply whether there are nodes and all of them are.
+        type: bool
+      numbers:
+        description: Names and numbers. What is no number becomes null.
+        type: dict
+        default: {}
+      words:
+        description: Names and strings, or lists of strings, that come from the operator and not from a node.
+        type: dict
+        default: {}
 attributes:
   check_mode:
     support: full
-    description: Prints, and writes nothing.
+    description: Prints and tells the outcome, and writes nothing.
   diff_mode:
     support: none
     description: A report changes nothing on a node.
+seealso:
+  - module: gaudi3.scale.report_target
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
@@ -208,7 +289,12 @@ EXAMPLES = r"""
     rows:
       - node: gaudi-01
         driver: 1.24.1
-    path: reports/drivers
+    name: drivers
+    target: s3://reports/gaudi
+    outcome:
+      variable: my_drivers
+      nodes:
+        gaudi-01: ok
   run_once: true
   delegate_to: localhost
 """
@@ -219,8 +305,29 @@ text:
   type: str
   returned: always
 files:
-  description: The files that were written on the controller.
+  description: Paths or URLs of what was written, the page first, then the JSON, then O(files).
   type: list
   elements: str
   returned: always
+report:
+  description: Path or URL of the page; empty where none was kept.
+  type: str
+  returned: always
+  sample: s3://reports/gaudi/drivers.html
+report_error:
+  description: A sentence where the files are not where they were to be; else empty.
+  type: str
+  returned: always
+way:
+  description: The last line that was printed, for the end of a sentence that fails a play; empty without O(name).
+  type: str
+  returned: always
+  sample: "Report: s3://reports/gaudi/drivers.html"
+outcome:
+  description:
+    - What the next job has in O(outcome.variable).
+    - V(verdict) is V(ok) or V(failed); V(nodes) has the states, V(ok_nodes) and V(failed_nodes) the names;
+      O(outcome.numbers) and O(outcome.words) follow, then V(report), V(report_error) and V(check_mode).
+  type: dict
+  returned: where O(outcome) is given
 """

@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from jinja2.nativetypes import NativeEnvironment
@@ -96,3 +98,52 @@ def test_a_job_s_own_files_come_after_the_node_s_flags(given: dict[str, object],
     """Without the vendor's paths in them no rank reaches a card."""
     text = read_yaml(ROOT / "playbooks" / "vars" / "training.yml")["__training_environment_files"]
     assert NativeEnvironment().from_string(text).render(given) == expected
+
+
+TASK_FILES = sorted((ROOT / "playbooks" / "tasks").glob("*.yml"))
+REPORT = "gaudi3.scale.report"
+# Where the operator's own file is edited, and not a page kept.
+MAY_NAME_PWD = {"playbooks/vars/training.yml": 1}
+
+
+def all_tasks(path: Path) -> Iterable[dict[str, Any]]:
+    """The tasks of a playbook or of a file of tasks."""
+    content = read_yaml(path)
+    if path in TASK_FILES:
+        return list(tasks_in(content))
+    return [task for play in content for tasks in TASK_LISTS for task in tasks_in(play.get(tasks))]
+
+
+def kept_reports() -> list[tuple[str, dict[str, Any]]]:
+    """Every report that is kept, with the file that makes it."""
+    found = [
+        (name_of(path), task[REPORT])
+        for path in (*PLAYBOOKS, *TASK_FILES)
+        for task in all_tasks(path)
+        if REPORT in task
+    ]
+    return [(name, report) for name, report in found if "name" in report]
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "playbooks").rglob("*.yml")), ids=name_of)
+def test_only_the_module_knows_where_reports_go_without_a_word(path: Path) -> None:
+    values = json.dumps(read_yaml(path))
+    assert "gaudi3_scale_reports" not in values
+    assert values.count("'PWD'") == MAY_NAME_PWD.get(name_of(path), 0)
+
+
+@pytest.mark.parametrize(("name", "report"), kept_reports(), ids=lambda value: value if isinstance(value, str) else "")
+def test_a_report_goes_to_the_target_and_has_an_outcome_that_the_docs_tell_of(
+    name: str, report: dict[str, Any]
+) -> None:
+    assert report["target"] == "{{ __report_target }}"
+    told = (ROOT / "docs" / "reports.md").read_text(encoding="utf-8")
+    variable = report["outcome"]["variable"]
+    if "{{" in variable:
+        assert variable == "{{ __training_outcome }}"
+        assert "`gaudi_launch_training`, `gaudi_show_training`" in told
+    else:
+        assert f"| `{variable}` |" in told
+    for word in ("numbers", "words"):
+        for key in report["outcome"].get(word, {}):
+            assert f"`{key}`" in told, key

@@ -66,7 +66,7 @@ def play(directory: Path, playbook: str, **variables: object) -> Played:
         "training_follow_interval": 1,
         # A test that goes wrong ends, too.
         "training_timeout": 300,
-        "gaudi_report_directory": str(directory),
+        "gaudi_report_target": str(directory),
     }
     result = run(directory, playbook, **{**job, **variables})
     failed = [event["event_data"]["res"] for event in result.events if event["event"] == "runner_on_failed"]

@@ -86,7 +86,7 @@ def write_firmware(directory: Path, accept: Mapping[str, str] | None = None, **v
         "gaudi_firmware_image": IMAGE,
         "gaudi_firmware_write_protection_command": ASK_BMC,
         "gaudi_allow_reboot": False,
-        "gaudi_report_directory": str(directory / "reports"),
+        "gaudi_report_target": str(directory / "reports"),
     }
     if accept is not None:
         settings["firmware_accept"] = dict(accept)

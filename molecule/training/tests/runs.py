@@ -30,7 +30,7 @@ class Played:
 
 
 def play(directory: Path, playbook: str, **variables: object) -> Played:
-    result = run(directory, playbook, **{**SMALL, "gaudi_report_directory": str(directory), **variables})
+    result = run(directory, playbook, **{**SMALL, "gaudi_report_target": str(directory), **variables})
     failed = [event["event_data"]["res"] for event in result.events if event["event"] == "runner_on_failed"]
     changed = sum(result.stats["changed"].values())
     return Played(result.status, changed, result.stdout.read(), tuple(str(res.get("msg", "")) for res in failed))

@@ -45,7 +45,7 @@ def compare(play: Callable[..., Played], nodes: dict[str, Host], reports: Path) 
             "compare_rounds": 3,
             "compare_steps": 4,
             "compare_warm_up": 1,
-            "gaudi_report_directory": str(reports),
+            "gaudi_report_target": str(reports),
         }
         return play("compare_settings", **{**given, **variables})
 

@@ -39,7 +39,7 @@ def test_one_node_searches_the_other_verifies_and_each_trial_is_shown(
     play: Callable[..., Played], reports: Path
 ) -> None:
     variables = str(reports / "group_vars" / "batch.yml")
-    probed = play("probe_batch_size", gaudi_report_directory=str(reports), probe_write_group_vars=variables)
+    probed = play("probe_batch_size", gaudi_report_target=str(reports), probe_write_group_vars=variables)
     assert probed.status == "successful", probed.screen
     first, second = probed_nodes(reports / "probe_batch_size.json")
     size = first["batch_size"]
@@ -52,7 +52,7 @@ def test_one_node_searches_the_other_verifies_and_each_trial_is_shown(
 
 
 def test_probing_it_again_makes_no_trial(play: Callable[..., Played], nodes: dict[str, Host], reports: Path) -> None:
-    again = play("probe_batch_size", gaudi_report_directory=str(reports))
+    again = play("probe_batch_size", gaudi_report_target=str(reports))
     assert (again.status, again.changed) == ("successful", 0), again.screen
     assert "trial 1:" not in again.screen
     # On the node the module itself takes less than half a second, whatever the way there takes.
@@ -87,7 +87,7 @@ def test_a_node_that_crashes_is_named_and_the_other_one_answers(
         probe_workload="crashing:step",
         probe_maximum=16,
         training_environment_files=["/var/tmp/probed/environment"],
-        gaudi_report_directory=str(reports),
+        gaudi_report_target=str(reports),
     )
     assert crashed.status == "failed"
     assert any("node1: The trial of batch size 16 crashed" in message for message in crashed.messages)

@@ -50,7 +50,7 @@ def test_the_job_takes_the_probed_batch_and_learns(
     play: Callable[..., Played], nodes: dict[str, Host], reports: Path
 ) -> None:
     launched = play(
-        "launch_training", training_name="test", training_arguments=ARGUMENTS, gaudi_report_directory=str(reports)
+        "launch_training", training_name="test", training_arguments=ARGUMENTS, gaudi_report_target=str(reports)
     )
     assert launched.status == "successful", launched.screen
     assert "step 40/40" in launched.screen
@@ -73,7 +73,7 @@ def test_the_last_checkpoint_goes_on_where_it_was(play: Callable[..., Played], r
         training_name="test-continued",
         training_arguments=arguments,
         training_max_steps=50,
-        gaudi_report_directory=str(reports),
+        gaudi_report_target=str(reports),
     )
     assert continued.status == "successful", continued.screen
     before, after = losses(reports / "training-test.json"), losses(reports / "training-test-continued.json")
@@ -114,7 +114,7 @@ def test_every_rank_can_import_the_vendor_s_bridge(play: Callable[..., Played], 
 def test_stopping_leaves_no_process(play: Callable[..., Played], nodes: dict[str, Host], reports: Path) -> None:
     long_one = play("launch_training", training_name="long", training_max_steps=100000, training_follow=False)
     assert long_one.status == "successful", long_one.screen
-    told = play("explain_flags", explain_job="long", gaudi_report_directory=str(reports))
+    told = play("explain_flags", explain_job="long", gaudi_report_target=str(reports))
     assert told.status == "successful", told.screen
     verdicts = {row["flag"]: row for row in json.loads((reports / "explain_flags.json").read_text())["rows"]}
     assert verdicts["PT_HPU_LAZY_MODE"]["judged by"].startswith("installed bridge 1.24.1")

@@ -54,7 +54,7 @@ def test_a_flag_that_nothing_reads_is_refused_before_anything_is_there(tmp_path:
 
 
 def test_both_nodes_work_and_the_best_is_a_file_for_the_launch(tmp_path: Path, reports: Path) -> None:
-    tuned = run(tmp_path, "tune_training", gaudi_report_directory=str(reports), **STUDY)
+    tuned = run(tmp_path, "tune_training", gaudi_report_target=str(reports), **STUDY)
     screen = tuned.stdout.read()
     assert tuned.status == "successful", screen
     assert "done 4 of 4" in screen
@@ -74,6 +74,6 @@ def test_both_nodes_work_and_the_best_is_a_file_for_the_launch(tmp_path: Path, r
 
 
 def test_a_study_that_has_its_trials_is_only_shown(tmp_path: Path, reports: Path) -> None:
-    again = run(tmp_path, "tune_training", gaudi_report_directory=str(reports), **STUDY)
+    again = run(tmp_path, "tune_training", gaudi_report_target=str(reports), **STUDY)
     assert again.status == "successful", again.stdout.read()
     assert sum(again.stats["changed"].values()) == 0

@@ -43,7 +43,7 @@ class Played:
 def play(playbook: str, directory: Path, arguments: str = "", **variables: object) -> Played:
     """Run ``gaudi3.scale.PLAYBOOK`` on the scenario's nodes, as AWX does."""
     directory.mkdir(exist_ok=True)
-    reports = {"gaudi_report_directory": str(directory / "reports")}
+    reports = {"gaudi_report_target": str(directory / "reports")}
     result = run(directory, playbook, arguments=arguments, **{**reports, **variables})
     results, said, table = [], {}, ""
     for event in result.events:

@@ -24,7 +24,8 @@ _NOTHING = "none"
 def upgrade_report(results: Mapping[str, Mapping[str, Any]]) -> dict[str, object]:
     """What ``gaudi3.scale.report`` shows of ``results``, which has what the module returned for each host.
 
-    Keys: title, columns, rows, notes, sections, data. Groups come by size, and nodes in the order of ``results``.
+    Keys: title, columns, rows, notes, sections, data; and states, a word for each host. Groups come by size, and nodes
+    in the order of ``results``.
     """
     silent = {host: result for host, result in results.items() if _is_silent(result)}
     groups = _groups({host: result for host, result in results.items() if host not in silent})
@@ -37,6 +38,9 @@ def upgrade_report(results: Mapping[str, Mapping[str, Any]]) -> dict[str, object
         "notes": [*_silences(silent), *LEGEND],
         "sections": [_section(number, group) for number, group in enumerate(groups, start=1)],
         "data": [_data(number, group) for number, group in enumerate(groups, start=1)],
+        "states": {
+            host: _silence(result) if host in silent else result["verdict"]["state"] for host, result in results.items()
+        },
     }
 
 

@@ -6,14 +6,13 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import re
 
-_URL = re.compile(r"s3://([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:/(.*?))?/*")
+from gaudi3_scale.core.report.bucket_url import bucket_and_prefix
 
 
 def s3_url(text: str) -> str:
     """``s3://bucket/prefix``, for argparse; what is wrong is told before anything is imported that takes seconds."""
-    if not _URL.fullmatch(text):
+    if bucket_and_prefix(text) is None:
         raise argparse.ArgumentTypeError(f"{text!r} is no place in S3; write it as s3://bucket/prefix")
     if importlib.util.find_spec("boto3") is None:
         raise argparse.ArgumentTypeError("boto3 is not in this Python; install gaudi3-scale[s3] into it")
@@ -22,6 +21,6 @@ def s3_url(text: str) -> str:
 
 def split(url: str) -> tuple[str, str]:
     """The bucket, and what every key begins with."""
-    found = _URL.fullmatch(url)
+    found = bucket_and_prefix(url)
     assert found, url
-    return found[1], f"{found[2]}/" if found[2] else ""
+    return found
