@@ -180,9 +180,17 @@ options:
         description:
           - How often the ranks are started again at most, after a failure, a hang, or a run that got no further than
             the ones before it. Nodes that are lost, go down or come back while the job gets further do not count.
-          - Ranks that fail before the job's first step are not started again.
+          - It does not matter whether the program tells its steps. Where it does not, nobody knows that a run got
+            further than the ones before it, and every restart counts.
         type: int
         default: 3
+      min_runtime:
+        description:
+          - Ranks that fail sooner after their start, without a step further than before, have failed early. The third
+            early failure in a row ends the job, whatever O(supervision.max_restarts) still allows.
+          - With 0 no failure is early.
+        type: int
+        default: 60
       lost_after:
         description: A node that is not heard for so long is lost.
         type: int
@@ -196,7 +204,10 @@ options:
         type: int
         default: 1800
       start_timeout:
-        description: The same for the first step; 0 for no limit.
+        description:
+          - The same for the first step; 0 for no limit.
+          - For the built-in trainer, and for a program that has a file in E(GAUDI3_SCALE_PROGRESS_DIR) or has told a
+            step before. Any other one may be one that tells none.
         type: int
         default: 0
       failure_grace:

@@ -87,6 +87,14 @@ events:
   returned: always
   type: list
   elements: dict
+usage:
+  description:
+    - What the present run used on this node as its supervisor saw it, 240 samples at most, as
+      RV(gaudi3.scale.training_job_info#module:usage). Each is the mean of a stretch of time, and the highest of memory.
+    - Empty for other engines than C(torchrun).
+  returned: always
+  type: list
+  elements: dict
 sweep:
   description: The points of a sweep (O(gaudi3.scale.training_job#module:slurm.array)). Empty for any other job.
   returned: always

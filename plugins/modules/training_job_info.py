@@ -246,6 +246,55 @@ last_loss:
   description: Loss of the last one.
   returned: always
   type: float
+usage:
+  description:
+    - What the job used last on this node as its supervisor sees it, without asking the program. Each may be V(null).
+    - Empty where no supervisor has looked yet, and for other engines than C(torchrun).
+  returned: always
+  type: dict
+  contains:
+    time:
+      description: When, in seconds since 1970.
+      type: float
+    generation:
+      description: In which generation of ranks.
+      type: float
+    cores:
+      description: How many cores were busy with the job.
+      type: float
+    of_cores:
+      description: How many cores the node has.
+      type: float
+    memory_bytes:
+      description: Memory of its processes, without what the kernel keeps of files.
+      type: float
+    cards:
+      description: How many cards C(hl-smi) named, all those of the node. This and what follows only on C(device=hpu).
+      type: float
+    utilisation:
+      description: How busy the cards were in per cent, the mean.
+      type: float
+    lowest_utilisation:
+      description: The same of the card that was least busy.
+      type: float
+    card_memory_bytes:
+      description: Memory in use of the fullest card.
+      type: float
+    watts:
+      description: What all cards drew on the 54 V rail.
+      type: float
+rank_log:
+  description: The end of what this node's first rank wrote. Empty where it has written nothing.
+  returned: always
+  type: dict
+  contains:
+    path:
+      description: Its file that was written last.
+      type: str
+    lines:
+      description: The last lines, 10 at most, without control characters.
+      type: list
+      elements: str
 log:
   description: Last lines of the agent's log.
   returned: always

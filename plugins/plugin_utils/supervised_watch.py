@@ -15,6 +15,7 @@ from typing import Any
 from ansible_collections.gaudi3.scale.plugins.module_utils.monitoring.metrics import duration, metric_line
 from ansible_collections.gaudi3.scale.plugins.module_utils.monitoring.share import ABSENT, RUNNING, SUCCEEDED
 from ansible_collections.gaudi3.scale.plugins.module_utils.monitoring.status import Status, status_from
+from ansible_collections.gaudi3.scale.plugins.module_utils.monitoring.usage_report import outside_line
 from ansible_collections.gaudi3.scale.plugins.module_utils.monitoring.watch import (
     event_line,
     outcome_sentence,
@@ -27,6 +28,8 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils.share_watch import fo
 
 # Seconds between two rounds in which all nodes are asked for one that knows more; a cluster can be large.
 ROUND_S = 15.0
+# Seconds between two lines that show what can be seen of a job from outside, while it tells no step.
+OUTSIDE_S = 30.0
 
 
 class SupervisedWatch:
@@ -42,6 +45,7 @@ class SupervisedWatch:
         self._recent = recent
         self._metrics: dict[str, int] = {}
         self._events: dict[str, int] = {}
+        self._outside = time.monotonic()
         self._told: set[tuple[Any, ...]] = set()
         self._leader = next(iter(nodes))
         self._round = float("-inf")
@@ -141,8 +145,19 @@ class SupervisedWatch:
         self._metrics[host] = info["metrics_offset"]
         self.info = info
         status = _status(info)
+        self._look_from_outside(host, info, status)
         self._leader = status.leader if status.leader in self._nodes else host
         return RUNNING if info["state"] == RUNNING else status.outcome or str(info["state"])
+
+    def _look_from_outside(self, host: str, info: dict[str, Any], status: Status) -> None:
+        """Show now and then that a job which tells no steps is alive."""
+        tells = info["metrics"] or info["last_step"] or status.step is not None
+        if tells or time.monotonic() - self._outside < OUTSIDE_S:
+            return
+        self._outside = time.monotonic()
+        line = outside_line(host, info) if info["state"] == RUNNING else None
+        if line:
+            self._show(line)
 
     def _ended(self, state: str) -> dict[str, Any]:
         status = _status(self.info)

@@ -16,6 +16,10 @@ from ansible_collections.gaudi3.scale.plugins.module_utils.supervisor.decision i
 from ansible_collections.gaudi3.scale.plugins.module_utils.supervisor.generation import END, RUN, WAIT, first_generation
 from ansible_collections.gaudi3.scale.plugins.module_utils.supervisor.messages import decode, encode
 from ansible_collections.gaudi3.scale.plugins.module_utils.supervisor.state import Facts, Rules, message_of
+from ansible_collections.gaudi3.scale.plugins.module_utils.supervisor.succession import (
+    EARLY_PAUSE_S,
+    MOST_EARLY_FAILURES,
+)
 from ansible_collections.gaudi3.scale.plugins.module_utils.supervisor.view import heard_ages
 
 LOOK_S = 0.25
@@ -59,11 +63,14 @@ class Node:
 
 class Simulation:
     """``finish_after``: step after which ranks end well; ``deaf``: share of trees that take all of their grace.
+    ``silent``: the program makes steps and tells of none.
 
     Ranks begin where the last checkpoint is (``saved``), of which there is one every fifth step and at a planned end.
     """
 
-    def __init__(self, hosts=4, spares=1, *, seed=0, loss=0.0, delay=0.05, finish_after=None, deaf=0.3, **rules):
+    def __init__(
+        self, hosts=4, spares=1, *, seed=0, loss=0.0, delay=0.05, finish_after=None, deaf=0.3, silent=False, **rules
+    ):
         names = tuple(f"n{number}" for number in range(hosts + spares))
         self.rules = {
             index: Rules(names=names, hosts=hosts, index=index, **{"min_nodes": hosts, "straggler_ratio": 1.3, **rules})
@@ -71,6 +78,7 @@ class Simulation:
         }
         self.random = random.Random(seed)
         self.loss, self.delay, self.deaf, self.finish_after = loss, delay, deaf, finish_after
+        self.silent = silent
         self.now = 0.0
         self.wire: list = []
         self.cut: set = set()
@@ -230,9 +238,9 @@ class Simulation:
             succeeded=tree.succeeded,
             failure=failure,
             failure_age=self.now - tree.died if tree.died is not None else 0.0,
-            steps=(tree.step,),
-            busy=(self.busy.get(index, 0.1),),
-            step_age=None if tree.step is None else self.now - tree.stepped,
+            steps=(None if self.silent else tree.step,),
+            busy=(None if self.silent else self.busy.get(index, 0.1),),
+            step_age=None if tree.step is None or self.silent else self.now - tree.stepped,
             **told,
         )
 
@@ -262,6 +270,7 @@ class Simulation:
             known = self.chain.setdefault(committed.number, committed)
             assert known == committed, f"two generations {committed.number}: {known} and {committed}"
             assert committed.restarts <= rules.max_restarts
+            assert committed.early_failures < MOST_EARLY_FAILURES
             assert committed.kind != RUN or len(committed.members) >= rules.min_nodes
         alive = {index: node.tree.generation for index, node in self.nodes.items() if node.tree and node.tree.alive}
         if len(set(alive.values())) > 1:
@@ -270,6 +279,10 @@ class Simulation:
         for before, after in zip(runs, runs[1:]):
             if after.restarts == before.restarts:
                 assert after.step is not None and after.step > (before.step or 0), "a free restart without progress"
+            if after.early_failures:
+                assert after.early_failures == before.early_failures + 1, "an early failure is lost, or counted twice"
+                paused = self.started.get(after.number, self.now) - self.started[before.number]
+                assert paused >= EARLY_PAUSE_S * 2 ** (after.early_failures - 1), "no pause after an early failure"
             for index in set(after.grown[len(before.grown) :]):
                 lasted = self.started.get(after.number, self.now) - self.started[before.number]
                 assert lasted >= rules.grow_after * 2 ** before.grown.count(index), "a node is taken in too soon"

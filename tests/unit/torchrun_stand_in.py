@@ -86,8 +86,8 @@ def say(text):
 
 
 def rank(control):
-    """One of: nothing (make steps), raise, raise late (and take a while to end), lose (a peer), exit, hang, no step,
-    deaf (to SIGTERM), slow."""
+    """One of: nothing (make steps), raise, raise always (in later runs, too), raise late (and take a while to end),
+    lose (a peer), exit, hang, no step, deaf (to SIGTERM), slow."""
     faulthandler.register(signal.SIGUSR1)
     number, local = os.environ["RANK"], os.environ["LOCAL_RANK"]
     wish = Path(control, number)
@@ -112,7 +112,8 @@ def rank(control):
             # As an interpreter whose backend's threads do not end.
             atexit.register(time.sleep, 60)
         if "raise" in wanted:
-            wish.unlink(missing_ok=True)
+            if "always" not in wanted:
+                wish.unlink(missing_ok=True)
             raise ValueError(f"bad thing on rank {number}")
         if "exit" in wanted or Path(control, "finish").exists():
             return 0

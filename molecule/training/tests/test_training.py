@@ -79,6 +79,9 @@ def test_a_failing_rank_is_named_and_ends_all(play: Callable[..., Played], nodes
     failed = play("launch_training", training_name="failing", training_command=["/var/tmp/failing.py"])
     assert failed.status == "failed"
     (message,) = [text for text in failed.messages if "shard 7" in text]
+    # What fails at once may not fail the next time; the error is on the screen after the first.
+    assert "It had been started again 2 time(s)." in message
+    assert "and is tried again (3 times end the job)" in failed.screen
     assert [
         word for word in ("node2", "rank 3", "ValueError", "the text of shard 7 is empty") if word not in message
     ] == []

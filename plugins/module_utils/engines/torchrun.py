@@ -10,6 +10,9 @@ from ..job.paths import JobPaths
 from ..job.plan import Job
 from ..job.supervision import addresses_of, control_port_of, least_nodes
 
+# Programs of ours that tell their steps: a first one that does not come is a hang, and not a program that tells none.
+TELLS_STEPS = ("-m", "gaudi3_scale.train")
+
 
 def torchrun_argv(
     job: Job,
@@ -68,6 +71,8 @@ def supervision_text(job: Job, paths: JobPaths, kernel_root: str) -> str:
         "rendezvous_port": job.rendezvous_port,
         "min_nodes": least_nodes(options, job.hosts),
         "max_restarts": options.max_restarts,
+        "min_runtime": options.min_runtime,
+        "reports_steps": job.command[:2] == TELLS_STEPS,
         "lost_after": options.lost_after,
         "join_timeout": options.join_timeout,
         "hang_timeout": options.hang_timeout,

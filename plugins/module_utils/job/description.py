@@ -89,6 +89,7 @@ class SupervisionOptions:
     control_port: int = 0
     min_nodes: int = 0
     max_restarts: int = 3
+    min_runtime: int = 60
     lost_after: int = 15
     join_timeout: int = 600
     hang_timeout: int = 1800

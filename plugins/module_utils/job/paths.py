@@ -126,6 +126,11 @@ class JobPaths:
         return f"{self.logs}/events.jsonl"
 
     @property
+    def usage(self) -> str:
+        """What this node's ranks use, as their supervisor sees it, a line of JSON now and then."""
+        return f"{self.logs}/usage.jsonl"
+
+    @property
     def progress(self) -> str:
         """How far each rank of this node is, in a file a rank."""
         return f"{self.logs}/progress"

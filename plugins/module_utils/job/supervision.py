@@ -41,7 +41,7 @@ def check_supervision(
     for name in ("lost_after", "join_timeout", "failure_grace"):
         if getattr(options, name) < 1:
             raise GaudiError(f"supervision.{name} is {getattr(options, name)}; give at least 1 second.")
-    for name in ("max_restarts", "hang_timeout", "start_timeout", "grow_after"):
+    for name in ("max_restarts", "min_runtime", "hang_timeout", "start_timeout", "grow_after"):
         if getattr(options, name) < 0:
             raise GaudiError(f"supervision.{name} is {getattr(options, name)}; give 0 or more.")
     if options.start_timeout and not options.hang_timeout:

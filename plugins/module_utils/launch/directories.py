@@ -23,7 +23,7 @@ EARLIER_KEPT = 5
 def put_away_logs(paths: JobPaths) -> None:
     """Give the new run empty logs, and keep those of a few runs before."""
     points = [point.logs for point in logged_points(paths).values()]
-    kept = (paths.agent_log, paths.metrics, paths.ranks, paths.events, paths.stacks, *points)
+    kept = (paths.agent_log, paths.metrics, paths.ranks, paths.events, paths.usage, paths.stacks, *points)
     old = [path for path in map(Path, kept) if path.exists()]
     if old:
         target = Path(paths.earlier, _sortable(time.time_ns()))

@@ -66,8 +66,8 @@ def _speed(points: Sequence[Run], restarts: Sequence[Mapping[str, Any]]) -> dict
 
 
 def _step_time(points: Sequence[Run], restarts: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    times = [(point["step"], (point.get("seconds") or {}).get("step")) for point in points]
-    pairs = [[step, 1000 * seconds] for step, seconds in times if is_number(seconds)]
+    times = [{"step": point["step"], "taken": (point.get("seconds") or {}).get("step")} for point in points]
+    pairs = [[x, 1000 * y] for x, y in _pairs(times, "taken")]
     return _line("Time of a step", "milliseconds", pairs, restarts, y_from_zero=True)
 
 

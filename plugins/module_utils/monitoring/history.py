@@ -13,6 +13,7 @@ from ..job.job_secrets import masked
 from ..job.paths import JobPaths
 from .json_lines import read_lines
 from .metrics import RATES
+from .usage import read_usage
 
 Line = Mapping[str, Any]
 
@@ -34,11 +35,12 @@ _SHAPES: tuple[Callable[[Line], Any], ...] = (
 
 
 def read_history(paths: JobPaths, limit: int = POINTS) -> dict[str, Any]:
-    """The runs that have lines on this node, in the order of time, and what its supervisor noted."""
+    """The runs that have lines on this node, in the order of time, and what its supervisor noted and saw."""
     present = course_of([*sorted(Path(paths.earlier).glob("*/metrics.jsonl")), Path(paths.metrics)])
     share = max(4, limit // max(1, len(present)))
     events = list(read_lines(paths.events))[-EVENTS:]
-    return {"runs": [_thinned(run, share, STRETCHES // max(1, len(present))) for run in present], "events": events}
+    runs = [_thinned(run, share, STRETCHES // max(1, len(present))) for run in present]
+    return {"runs": runs, "events": events, "usage": read_usage(paths)}
 
 
 def course_of(files: Sequence[Path]) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ import json
 import math
 from typing import Any, Callable, Iterator, Mapping
 
-from ..node.plain_file import open_plain
+from ..node.regular_file import open_regular
 
 # The longest that a program of ours writes is that of 512 nodes: 300 kB.
 LONGEST_LINE = 1 << 20
@@ -32,7 +32,7 @@ def object_of(line: bytes) -> Mapping[str, Any] | None:
 def read_lines(path: str) -> Iterator[Mapping[str, Any]]:
     """The objects in a file of lines, one after the other; what is none, as a line half written, is left out."""
     try:
-        with open_plain(path) as stream:
+        with open_regular(path) as stream:
             while text := stream.readline(LONGEST_LINE):
                 line = object_of(text)
                 if line is not None:

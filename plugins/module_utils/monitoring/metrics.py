@@ -9,7 +9,7 @@ import statistics
 from dataclasses import dataclass
 from typing import Mapping, Sequence
 
-from ..node.plain_file import open_plain
+from ..node.regular_file import open_regular
 from .json_lines import LONGEST_LINE, object_of
 
 # As much as one call returns; what is beyond comes with the next call, from the offset it is given.
@@ -38,7 +38,7 @@ def read_metrics(path: str, after: int = 0) -> Metrics:
     A file shorter than ``after`` is a new one: it is read from its start.
     """
     try:
-        with open_plain(path) as stream:
+        with open_regular(path) as stream:
             size = os.fstat(stream.fileno()).st_size
             start = max(0, size + after) if after < 0 else after if after <= size else 0
             stream.seek(start)

@@ -15,8 +15,10 @@ from .history import is_number, merge, rate_of
 from .metrics import duration, metric_line, short_bytes, short_number, short_seconds
 from .row import training_row
 from .sweep_report import merged_sweep, sweep_charts, sweep_notes, sweep_section
+from .usage_report import COLUMNS as USAGE_COLUMNS
+from .usage_report import log_section, usage_charts, usage_note, usage_of, usage_row
 
-COLUMNS = ("node", "share", "ranks", "loss", "tokens/s", "checkpoints", "logs")
+STEP_COLUMNS = ("loss", "tokens/s")
 # From this multiple of the median node's own work on, a node is called slow.
 SLOW = 1.2
 # Kinds of lines that are no event: one comes at each checkpoint.
@@ -56,20 +58,26 @@ def training_report(hosts: Sequence[Host], release: str | None = None, leader: s
     first: Mapping[str, Any] = next((info for info in infos if info.get("description")), {})
     state = first.get("state", "absent")
     steps = [{"kind": "step", **point} for run in runs for point in run["points"]]
+    usage = usage_of(hosts)
+    measured = STEP_COLUMNS if steps or sweep or not any(usage.values()) else USAGE_COLUMNS
     sections = [
         sweep_section(sweep, state),
         _nodes(runs),
         _runs(runs),
         _events(history["events"], runs),
+        log_section(hosts),
         _configuration(first),
         _flags(first, runs),
         _versions(runs, release),
     ]
     return {
-        "columns": list(COLUMNS),
-        "rows": [training_row(host, {**first, "metrics": steps}) for host in hosts],
-        "notes": sweep_notes(sweep, state) if sweep else _notes(first, runs, steps),
-        "charts": [*sweep_charts(sweep), *training_charts(runs)],
+        "columns": ["node", "share", "ranks", *measured, "checkpoints", "logs"],
+        "rows": [
+            {**training_row(host, {**first, "metrics": steps}), **usage_row(usage[host["inventory_hostname"]])}
+            for host in hosts
+        ],
+        "notes": sweep_notes(sweep, state) if sweep else _notes(first, runs, steps) or [_unmeasured(first, usage)],
+        "charts": [*sweep_charts(sweep), *training_charts(runs), *usage_charts(usage, _starts(history["events"]))],
         "sections": [section for section in sections if section["rows"]],
         "data": {
             "state": state,
@@ -81,7 +89,7 @@ def training_report(hosts: Sequence[Host], release: str | None = None, leader: s
 
 def _notes(info: Mapping[str, Any], runs: Sequence[Run], steps: Sequence[Run]) -> list[str]:
     if not steps:
-        return ["no step was measured"]
+        return []
     last, lost = next(run["last"] for run in reversed(runs) if run["last"]), sum(run["lost"] for run in runs)
     total = last.get("max_steps")
     counted = [(rate, unit) for rate, unit in map(rate_of, steps) if rate is not None]
@@ -104,6 +112,17 @@ def _notes(info: Mapping[str, Any], runs: Sequence[Run], steps: Sequence[Run]) -
     if info.get("state") == "running" and isinstance(left, (int, float)):
         notes.append(f"{duration(left)} left, by the speed of the last lines")
     return notes
+
+
+def _unmeasured(info: Mapping[str, Any], usage: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
+    engine = (info.get("description") or {}).get("engine", TORCHRUN)
+    return usage_note(usage, engine == TORCHRUN)
+
+
+def _starts(events: Sequence[Mapping[str, Any]]) -> list[float]:
+    """When ranks were started again."""
+    begun = [event for event in events if event.get("kind") == "run" and event.get("generation") not in (None, 1)]
+    return [event["time"] for event in begun if is_number(event.get("time"))]
 
 
 def _section(title: str, columns: Sequence[str], rows: list[dict[str, Any]], **more: Any) -> dict[str, Any]:

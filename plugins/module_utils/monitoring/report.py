@@ -12,10 +12,12 @@ from ..job.paths import JobPaths
 from ..job.rank_logs import TAIL_BYTES, tail
 from ..node.commands import Run
 from .metrics import read_metrics, step_losses
+from .rank_log import rank_log
 from .share import ABSENT, RUNNING, SUCCEEDED, Share
 from .share_failure import failure_of, rank_failures
 from .state import read_share
 from .status import Status, read_status
+from .usage import last_usage
 
 POLL_S = 0.5
 
@@ -86,6 +88,8 @@ def report(
         "last_step": next((dict(line) for line in reversed(latest) if line.get("kind") == "step"), {}),
         "first_loss": next(iter(step_losses(read_metrics(paths.metrics).lines)), None) if present else None,
         "last_loss": next(reversed(step_losses(latest)), None),
+        "usage": last_usage(paths) if present else {},
+        "rank_log": rank_log(paths) if present else {},
         "log": (tail(paths.agent_log) or "").splitlines()[-log_lines:] if present and log_lines else [],
         "log_directory": paths.logs,
         "job_directory": paths.directory,

@@ -12,7 +12,9 @@ from .line_chart import placed_marks
 from .stacked_chart import COLOURS, Series, legend
 
 
-def curves_chart(series: Sequence[Series], *, x_label: str, y_label: str, marks: Sequence[Mark] = ()) -> str:
+def curves_chart(
+    series: Sequence[Series], *, x_label: str, y_label: str, marks: Sequence[Mark] = (), y_from_zero: bool = False
+) -> str:
     """An SVG of a line through the points of each series, and the legend below it; each may have an x of its own."""
     drawn = [one for one in series if len(one.points) > 1]
     if not drawn:
@@ -20,7 +22,11 @@ def curves_chart(series: Sequence[Series], *, x_label: str, y_label: str, marks:
     values = [point for one in drawn for point in one.points]
     axes = axes_around(
         [*(x for x, _y in values), *(mark.value for mark in marks if mark.axis == "x")],
-        [*(y for _x, y in values), *(mark.value for mark in marks if mark.axis == "y")],
+        [
+            *(y for _x, y in values),
+            *([0.0] if y_from_zero else []),
+            *(mark.value for mark in marks if mark.axis == "y"),
+        ],
     )
     lines = []
     for number, one in enumerate(drawn):

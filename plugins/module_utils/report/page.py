@@ -155,8 +155,10 @@ def _chart(chart: Mapping[str, Any]) -> str:
     labels = {"x_label": chart["x_label"], "y_label": chart["y_label"]}
     marks = [Mark(one["axis"], float(one["value"]), one["label"], one["tone"]) for one in chart.get("marks", [])]
     if chart.get("series"):
-        draw = stacked_chart if chart.get("stacked", True) else curves_chart
-        return draw([Series(one["label"], _points(one)) for one in chart["series"]], **labels, marks=marks)
+        series = [Series(one["label"], _points(one)) for one in chart["series"]]
+        if chart.get("stacked", True):
+            return stacked_chart(series, **labels, marks=marks)
+        return curves_chart(series, **labels, marks=marks, y_from_zero=bool(chart.get("y_from_zero")))
     return line_chart(
         _points(chart),
         **labels,

@@ -69,12 +69,16 @@ def why_it_ended(state: State, rules: Rules, view: Standing, failure: Mapping[st
     return failure_sentence(str(failure["host"]), failure).splitlines()[0]
 
 
-def is_final(state: State, view: Standing) -> bool:
-    """Whether another try would end the same way: the program failed by itself, and has never made a step."""
-    has_made_steps = state.step is not None or state.committed.step is not None
-    if has_made_steps or view.missing or state.halt is None or unfit_members(state, view):
+def is_early(state: State, rules: Rules, view: Standing) -> bool:
+    """Whether the program failed by itself soon after its start, and no further than before: it may do so again."""
+    if state.is_further or view.missing or state.halt is None or unfit_members(state, view):
         return False
-    return state.halt.cause == RANK_FAILED
+    return state.halt.cause == RANK_FAILED and not has_run(state, rules) and rules.min_runtime > 0
+
+
+def has_run(state: State, rules: Rules) -> bool:
+    """Whether the ranks of the current generation had run for min_runtime when their end was asked for."""
+    return rules.min_runtime > 0 and state.halted - state.changed >= rules.min_runtime
 
 
 def counts(state: State, view: Standing, failure: Mapping[str, object] | None) -> bool:
@@ -84,9 +88,14 @@ def counts(state: State, view: Standing, failure: Mapping[str, object] | None) -
     return not (nodes_changed and state.is_further)
 
 
-def cannot_begin(state: State, rules: Rules, failure: Mapping[str, object] | None) -> tuple[int, ...]:
-    """The node, a spare for instance, on which a program failed before its first step that has made some elsewhere."""
-    if state.step is not None or state.committed.step is None or failure is None or failure.get("echo"):
+def cannot_begin(state: State, rules: Rules, view: Standing, failure: Mapping[str, object] | None) -> tuple[int, ...]:
+    """The node, a spare for instance, on which a program failed before its first step that has made some elsewhere.
+
+    Of a program that tells no steps: on which it failed early, though it has run for long before.
+    """
+    if state.step is not None or failure is None or failure.get("echo"):
+        return ()
+    if state.committed.step is None and not (state.committed.has_run and is_early(state, rules, view)):
         return ()
     return (rules.names.index(str(failure["host"])),)
 

@@ -90,7 +90,7 @@ def _supervision(data: Mapping[str, object]) -> Supervision:
 
 def _rules(data: Mapping[str, object], hosts: tuple[str, ...], spares: tuple[str, ...]) -> Rules:
     seconds = ("lost_after", "join_timeout", "hang_timeout", "start_timeout", "stop_grace", "failure_grace")
-    numbers = (*seconds, "grow_after", "straggler_ratio")
+    numbers = (*seconds, "min_runtime", "grow_after", "straggler_ratio")
     given = {name: float(str(data[name])) for name in numbers if data.get(name) is not None}
     names = (*hosts, *spares)
     return Rules(
@@ -101,6 +101,7 @@ def _rules(data: Mapping[str, object], hosts: tuple[str, ...], spares: tuple[str
         min_nodes=int(str(data.get("min_nodes") or len(hosts))),
         max_restarts=int(str(data.get("max_restarts", 3))),
         exclude_stragglers=bool(data.get("exclude_stragglers")),
+        reports_steps=bool(data.get("reports_steps")),
         **given,
     )
 
@@ -144,8 +145,12 @@ def replace_file(path: str, text: str) -> None:
 
 
 def append_event(path: str, event: Event) -> None:
-    """One line of JSON; written in one piece."""
-    line = json.dumps({"time": time.time(), **asdict(event)}) + "\n"
+    """One line of JSON."""
+    append_line(path, json.dumps({"time": time.time(), **asdict(event)}) + "\n")
+
+
+def append_line(path: str, line: str) -> None:
+    """Written in one piece."""
     descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
     try:
         os.write(descriptor, line.encode())

@@ -32,8 +32,10 @@ Place = Optional[Member]
 class Generation:
     """``places`` are as many as the job's hosts; an empty one is that of a node which is left out.
 
-    ``restarts``: how many of those before it count against max_restarts. ``left_out``: nodes that were too slow, or
-    failed before a step, by index. ``step``: the furthest that any generation before it got; None: none made a step.
+    ``restarts``: how many of those before it count against max_restarts. ``early_failures``: how many of those right
+    before it failed early, one after the other. ``has_run``: the program has run for min_runtime in one before it.
+    ``left_out``: nodes that were too slow, or on which the program could not begin, by index. ``step``: the furthest
+    that any generation before it got; None: none made a step, or none told of it.
     ``grown``: the nodes for which ranks were ended so that the job could grow, by index, each as often as that was
     done. ``reason`` is a sentence; ``outcome`` and ``failure`` (:meth:`job.failure.RankFailure.as_dict`, with ``host``)
     are those of an end.
@@ -43,6 +45,8 @@ class Generation:
     kind: str
     places: tuple[Place, ...]
     restarts: int = 0
+    early_failures: int = 0
+    has_run: bool = False
     left_out: tuple[int, ...] = ()
     step: int | None = None
     grown: tuple[int, ...] = ()
@@ -81,6 +85,8 @@ def as_plain(generation: Generation) -> list[object]:
         generation.kind,
         [list(place) if place else 0 for place in generation.places],
         generation.restarts,
+        generation.early_failures,
+        int(generation.has_run),
         list(generation.left_out),
         generation.step,
         list(generation.grown),
@@ -92,7 +98,7 @@ def as_plain(generation: Generation) -> list[object]:
 
 def from_plain(data: list[object]) -> Generation:
     """The reverse of :func:`as_plain`; raises ValueError, TypeError or KeyError for other data."""
-    number, kind, places, restarts, left_out, step, grown, reason, outcome, failure = data
+    number, kind, places, restarts, early_failures, has_run, left_out, step, grown, reason, outcome, failure = data
     if not isinstance(places, list) or not isinstance(left_out, list) or not isinstance(grown, list):
         raise ValueError("no generation")
     if kind not in (WAIT, RUN, END):
@@ -102,6 +108,8 @@ def from_plain(data: list[object]) -> Generation:
         kind=str(kind),
         places=tuple((int(place[0]), int(place[1])) if place else None for place in places),
         restarts=int(str(restarts)),
+        early_failures=int(str(early_failures)),
+        has_run=bool(has_run),
         left_out=tuple(map(int, left_out)),
         step=None if step is None else int(str(step)),
         grown=tuple(map(int, grown)),

@@ -28,7 +28,7 @@ def halt_of(state: State, rules: Rules, facts: Facts, view: Standing, now: float
     lost = _lost_member(state, rules, now)
     if lost is not None or leader(state, rules, now) != rules.index:
         return lost
-    return hang(state, rules, view, now) or growth(state, rules, view, now)
+    return hang(state, rules, view, facts.reports, now) or growth(state, rules, view, now)
 
 
 def _lost_member(state: State, rules: Rules, now: float) -> Halt | None:

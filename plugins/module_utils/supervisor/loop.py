@@ -16,7 +16,9 @@ import time
 from typing import Sequence
 
 from ..errors import GaudiError
+from ..job.paths import JobPaths
 from ..node.commands import run_process
+from ..node.process_tree import own_control_group
 from .decision import advance, begin
 from .files import Status, Supervision, append_event, incarnation_of, read_supervision, write_status
 from .generation import STOPPED, SUCCEEDED
@@ -25,6 +27,7 @@ from .messages import ENDING, decode, encode, launch_of
 from .network import Network
 from .node import Node
 from .state import Event, Rules, State, message_of
+from .usage import Usage
 from .view import heard_ages, linked
 
 LOOK_S = 0.1
@@ -55,6 +58,8 @@ class Loop:
         incarnation, voter = incarnation_of(given.status, given.key)
         self._network = Network(given.host, given.addresses, given.control_port)
         self._node = Node(given, run_process)
+        group = own_control_group(JobPaths(given.job).unit)
+        self._usage = Usage(f"{given.log_directory}/usage.jsonl", given.device, group, run_process)
         self._state = begin(self._rules, incarnation, voter, time.monotonic())
         self._terminated = False
         self._sequence = 0
@@ -92,6 +97,8 @@ class Loop:
         for event in events:
             self._note(event)
         self._write(now)
+        if facts.alive:
+            self._usage.look(facts.generation, now)
 
     def _end_all(self) -> None:
         """Nothing outlives the supervisor, whatever happened to it."""

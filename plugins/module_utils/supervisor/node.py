@@ -77,6 +77,7 @@ class Node:
             steps=self._progress.steps,
             busy=self._progress.busy,
             step_age=None if self._stepped is None else now - self._stepped,
+            reports=self._progress.told,
             fit=self._fit,
             unfit=self._unfit,
             terminated=terminated,

@@ -17,14 +17,18 @@ FEWEST_RANKS = 3
 SLOW_FOR_S = 30.0
 
 
-def hang(state: State, rules: Rules, view: Standing, now: float) -> Halt | None:
-    """The halt of ranks of which none has made a step for too long."""
+def hang(state: State, rules: Rules, view: Standing, reports: bool, now: float) -> Halt | None:
+    """The halt of ranks of which none has made a step for too long.
+
+    Of a program that has told nothing so far (``reports``: here, now) nobody knows whether it ever makes a step.
+    """
     members = state.committed.members
     if not rules.hang_timeout or not all_run(state.committed, view):
         return None
     ages = [view.messages[index].report.step_age for index, _one in members]
     known = [age for age in ages if age is not None]
-    limit = rules.hang_timeout if known else rules.start_timeout
+    tells = reports or rules.reports_steps or state.committed.step is not None
+    limit = rules.hang_timeout if known else rules.start_timeout if tells else 0.0
     age = min(known) if known else now - state.changed
     if not limit or age <= limit:
         return None

@@ -16,7 +16,10 @@ NO_BALLOT: Ballot = (0, -1)
 
 @dataclass(frozen=True)
 class Rules:
-    """What the launch asked for; seconds. ``names``: hosts, then spares; ``index``: this node among them."""
+    """What the launch asked for; seconds. ``names``: hosts, then spares; ``index``: this node among them.
+
+    ``reports_steps``: the program is known to tell its steps, before it has told one.
+    """
 
     names: tuple[str, ...]
     hosts: int
@@ -24,6 +27,8 @@ class Rules:
     processes_per_node: int = 1
     min_nodes: int = 1
     max_restarts: int = 3
+    min_runtime: float = 60.0
+    reports_steps: bool = False
     lost_after: float = 15.0
     join_timeout: float = 600.0
     hang_timeout: float = 0.0
@@ -49,6 +54,7 @@ class Rules:
 class Facts:
     """How things stand on this node. ``generation`` is that of the ranks that were started last; None: of none.
 
+    ``reports``: its ranks have told something of how far they are, be it that they have made no step yet.
     ``alive``: processes of it are there. ``rank_died``: at least one rank did not end well, or the agent did not.
     ``succeeded``: all of them ended well. ``failure`` is known once nothing is alive.
     """
@@ -63,6 +69,7 @@ class Facts:
     steps: tuple[int | None, ...] = ()
     busy: tuple[float | None, ...] = ()
     step_age: float | None = None
+    reports: bool = False
     fit: bool | None = None
     unfit: str = ""
     terminated: bool = False

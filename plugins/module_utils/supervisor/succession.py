@@ -15,7 +15,8 @@ from .cause import (
     cause_may_show,
     counts,
     first_failure,
-    is_final,
+    has_run,
+    is_early,
     unfit_members,
     went_silent_before,
     why_it_ended,
@@ -28,6 +29,11 @@ from .state import Rules, State
 
 # While nobody new shows up at the start, a host is waited for so many times lost_after before a spare takes its place.
 START_PATIENCE = 4
+# So often in a row a program may fail before it has run for min_runtime; what fails at once fails again. Where
+# max_restarts allows fewer tries, that many are made.
+MOST_EARLY_FAILURES = 3
+# Seconds before the first try after an early failure, twice as many before the next: what is missing may come.
+EARLY_PAUSE_S = 5.0
 
 
 def successor(state: State, rules: Rules, own: Message, now: float) -> Generation | None:
@@ -58,11 +64,24 @@ def _after_halt(state: State, rules: Rules, view: Standing, now: float) -> Gener
     if went_silent_before(state, rules, view, failure, now):
         failure = None
     why = why_it_ended(state, rules, view, failure)
-    if is_final(state, view):
-        return _end(current, FAILED, why, failure)
+    early = _early_failures(state, rules, view)
+    if early >= MOST_EARLY_FAILURES:
+        return _end(current, FAILED, f"{why}; {_of_early(early, rules)}: it is not started again", failure)
     if current.restarts >= rules.max_restarts and counts(state, view, failure):
         return _end(current, FAILED, f"{why}; max_restarts allows {_times(rules.max_restarts)}", failure)
+    if early and now - state.halted < EARLY_PAUSE_S * 2 ** (early - 1):
+        return None
     return _next_run(state, rules, view, why, failure, now)
+
+
+def _early_failures(state: State, rules: Rules, view: Standing) -> int:
+    """How many generations have failed early, one after the other, the current one among them."""
+    return state.committed.early_failures + 1 if is_early(state, rules, view) else 0
+
+
+def _of_early(count: int, rules: Rules) -> str:
+    times = "once" if count == 1 else f"{count} times in a row"
+    return f"the program failed {times} before it had run for {rules.min_runtime:.0f} s"
 
 
 def _first_run(state: State, rules: Rules, view: Standing, now: float) -> Generation | None:
@@ -107,6 +126,8 @@ def _next_run(
             return None
         return _end(state.committed, FAILED, _too_few(rules, places, why), failure)
     current = state.committed
+    early = _early_failures(state, rules, view)
+    again = f"; {_of_early(early, rules)}, and is tried again ({MOST_EARLY_FAILURES} times end the job)"
     grows = state.halt is not None and state.halt.cause == GROWING
     return replace(
         current,
@@ -114,10 +135,12 @@ def _next_run(
         kind=RUN,
         places=places,
         restarts=current.restarts + int(counts(state, view, failure)),
+        early_failures=early,
+        has_run=current.has_run or has_run(state, rules),
         left_out=left_out,
         step=state.step if state.is_further else current.step,
         grown=(*current.grown, state.halt.index) if grows and state.halt is not None else current.grown,
-        reason=why,
+        reason=f"{why}{again}" if early else why,
     )
 
 
@@ -127,7 +150,7 @@ def _left_out(
     """Nodes that are slower than the others or cannot begin, as far as enough are left without them."""
     slow = stragglers(state, state.halted) if rules.exclude_stragglers else ()
     kept: tuple[int, ...] = ()
-    for index in (*state.committed.left_out, *slow, *cannot_begin(state, rules, failure)):
+    for index in (*state.committed.left_out, *slow, *cannot_begin(state, rules, view, failure)):
         tried = (*kept, index)
         if index not in kept and _enough(places_for(state, able, view, tried), rules):
             kept = tried

@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the line ``start`` says of a run beside its steps: versions and the flags that are set. Standard library only."""
+"""What the line ``start`` says of a run beside its steps: versions and the flags that are set."""
 
 from __future__ import annotations
 

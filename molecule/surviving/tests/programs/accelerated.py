@@ -3,8 +3,8 @@
 """A loop of one's own on Hugging Face's Accelerate that saves its state every few steps, as its examples do."""
 
 import argparse
-import os
 import time
+from pathlib import Path
 
 import torch
 from accelerate import Accelerator
@@ -13,7 +13,7 @@ from accelerate.utils import set_seed
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--output_dir", required=True)
+    parser.add_argument("--output_dir", type=Path, required=True)
     parser.add_argument("--num_epochs", type=int, default=8)
     parser.add_argument("--checkpointing_steps", type=int, default=20)
     parser.add_argument("--seconds_per_step", type=float, default=0.1)
@@ -29,12 +29,11 @@ def main():
     model, optimizer, loader, scheduler = accelerator.prepare(model, optimizer, loader, scheduler)
 
     completed_steps = 0
-    saved = [d.name for d in os.scandir(args.output_dir) if d.is_dir()] if os.path.isdir(args.output_dir) else []
-    steps_saved = sorted(int(name.removeprefix("step_")) for name in saved if name.startswith("step_"))
+    steps_saved = sorted(int(path.name.removeprefix("step_")) for path in args.output_dir.glob("step_*"))
     if steps_saved:
         completed_steps = steps_saved[-1]
         accelerator.print(f"Resumed from checkpoint: step_{completed_steps}", flush=True)
-        accelerator.load_state(os.path.join(args.output_dir, f"step_{completed_steps}"))
+        accelerator.load_state(args.output_dir / f"step_{completed_steps}")
     starting_epoch, resume_step = divmod(completed_steps, len(loader))
 
     for epoch in range(starting_epoch, args.num_epochs):
@@ -50,7 +49,7 @@ def main():
             time.sleep(args.seconds_per_step)
             completed_steps += 1
             if completed_steps % args.checkpointing_steps == 0:
-                accelerator.save_state(os.path.join(args.output_dir, f"step_{completed_steps}"))
+                accelerator.save_state(args.output_dir / f"step_{completed_steps}")
         accelerator.print(f"epoch {epoch}: step {completed_steps}, loss {loss.item():.4f}", flush=True)
     accelerator.end_training()
 

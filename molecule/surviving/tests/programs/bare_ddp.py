@@ -5,6 +5,7 @@
 import argparse
 import os
 import time
+from pathlib import Path
 
 import torch
 import torch.distributed as dist
@@ -22,7 +23,7 @@ class Trainer:
         self.snapshot_path = snapshot_path
         self.options = options
         self.epochs_run = 0
-        if os.path.exists(snapshot_path):
+        if snapshot_path.exists():
             self._load_snapshot()
         self.model = DistributedDataParallel(self.model)
 
@@ -39,9 +40,9 @@ class Trainer:
             "optimizer": self.optimizer.state_dict(),
             "epochs_run": epoch + 1,
         }
-        partial = f"{self.snapshot_path}.partial"
+        partial = self.snapshot_path.with_suffix(".partial")
         torch.save(snapshot, partial)
-        os.replace(partial, self.snapshot_path)
+        partial.replace(self.snapshot_path)
         print(f"Epoch {epoch} | Training snapshot saved at {self.snapshot_path}", flush=True)
 
     def _run_epoch(self, epoch):
@@ -64,13 +65,13 @@ class Trainer:
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("directory")
+    parser.add_argument("directory", type=Path)
     parser.add_argument("--epochs", type=int, default=30)
     parser.add_argument("--save-every", type=int, default=2)
     parser.add_argument("--batch-size", type=int, default=16)
     parser.add_argument("--seconds-per-step", type=float, default=0.1)
     options = parser.parse_args()
-    os.makedirs(options.directory, exist_ok=True)
+    options.directory.mkdir(parents=True, exist_ok=True)
     dist.init_process_group("gloo")
     torch.manual_seed(0)
     inputs = torch.randn(160, 8)
@@ -78,7 +79,7 @@ def main():
     data = DataLoader(dataset, batch_size=options.batch_size, sampler=DistributedSampler(dataset))
     model = torch.nn.Sequential(torch.nn.Linear(8, 32), torch.nn.ReLU(), torch.nn.Linear(32, 1))
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
-    Trainer(model, data, optimizer, os.path.join(options.directory, "snapshot.pt"), options).train()
+    Trainer(model, data, optimizer, options.directory / "snapshot.pt", options).train()
     dist.destroy_process_group()
 
 

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A small GPT-2 on lines of text with Hugging Face's Trainer, in the manner of its examples (``run_clm.py``)."""
 
-import os
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel, HfArgumentParser, Trainer, TrainingArguments, set_seed
@@ -16,7 +16,7 @@ TEXT = "the quick brown fox jumps over the lazy dog and runs away from the hen t
 @dataclass
 class DataArguments:
     block_size: int = field(default=32, metadata={"help": "Bytes of one sample."})
-    seconds_per_sample: float = field(default=0.02, metadata={"help": "As if samples were decoded from something large."})
+    seconds_per_sample: float = field(default=0.02, metadata={"help": "What reading a sample takes."})
 
 
 class Blocks(torch.utils.data.Dataset):
@@ -37,14 +37,12 @@ def main():
     data_args, training_args = HfArgumentParser((DataArguments, TrainingArguments)).parse_args_into_dataclasses()
     set_seed(training_args.seed)
     last_checkpoint = None
-    if os.path.isdir(training_args.output_dir):
+    if Path(training_args.output_dir).is_dir():
         last_checkpoint = get_last_checkpoint(training_args.output_dir)
     if last_checkpoint is not None:
         print(f"Checkpoint detected, resuming training at {last_checkpoint}", flush=True)
     config = GPT2Config(vocab_size=256, n_positions=data_args.block_size, n_embd=32, n_layer=2, n_head=2)
-    trainer = Trainer(
-        model=GPT2LMHeadModel(config), args=training_args, train_dataset=Blocks(TEXT * 200, data_args)
-    )
+    trainer = Trainer(model=GPT2LMHeadModel(config), args=training_args, train_dataset=Blocks(TEXT * 200, data_args))
     result = trainer.train(resume_from_checkpoint=last_checkpoint)
     trainer.save_model()
     trainer.log_metrics("train", result.metrics)

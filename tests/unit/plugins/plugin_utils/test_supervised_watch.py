@@ -53,13 +53,13 @@ class Node:
         return {
             "state": "running",
             "log_directory": "/log/jobs/llama",
+            "last_step": {"step": 2},
             **info,
             "events": events[after:],
             "events_offset": len(events),
             "metrics": metrics[seen:],
             "metrics_offset": len(metrics),
             "last_loss": 1.0,
-            "last_step": {"step": 2},
         }
 
 
@@ -172,3 +172,25 @@ def test_the_story_has_a_line_an_event_and_the_nodes_that_were_left_out():
     ]
     many = {"events": [event(f"lost {number}", "node_lost") for number in range(20)], "log_directory": "/log"}
     assert job_story(many, {})[:2] == [f"{20 - MOST_TOLD} earlier events are in /log/events.jsonl", "lost 8"]
+
+
+def test_a_job_that_tells_no_steps_is_seen_to_live(follow, monkeypatch):
+    monkeypatch.setattr(supervised_watch, "OUTSIDE_S", 0.0)
+    silent = {"last_step": {}, "supervision": told()}
+    used = {
+        "usage": {"cores": 3.94, "of_cores": 160.0, "memory_bytes": float(41 << 30)},
+        "rank_log": {"lines": ["a\x1b"]},
+    }
+    end = {**silent, "state": "succeeded", "supervision": told(state="ended", outcome="succeeded")}
+    result, lines = follow({"n1": Node(silent, {**silent, **used}, end), "n2": Node(silent)})
+    assert result["state"] == "succeeded"
+    assert [line for line in lines if "outside" in line] == [
+        'no step was told so far; seen from outside on n1: 3.9 of 160 cores, 41.0 GiB; the first rank\'s last line: "a"'
+    ]
+
+
+def test_of_a_job_that_tells_its_steps_nothing_else_is_shown(follow, monkeypatch):
+    monkeypatch.setattr(supervised_watch, "OUTSIDE_S", 0.0)
+    one = {"usage": {"cores": 3.9}, "supervision": told(), "metrics": [step(1)], "last_step": step(1)}
+    end = {**one, "state": "succeeded", "supervision": told(state="ended", outcome="succeeded")}
+    assert not [line for line in follow({"n1": Node(one, one, end)})[1] if "outside" in line]

@@ -88,6 +88,7 @@ def test_ranks_are_told_where_to_say_how_far_they_are():
         (supervised(addresses=("10.0.0.1",)), "supervision.addresses has 1 address(es) for 4 node(s)"),
         (supervised(control_port=29500), "supervision.control_port is 29500; give a port"),
         (supervised(max_restarts=-1), "supervision.max_restarts is -1; give 0 or more"),
+        (supervised(min_runtime=-1), "supervision.min_runtime is -1; give 0 or more"),
         (supervised(grow_after=-1), "supervision.grow_after is -1; give 0 or more"),
         (supervised(lost_after=0), "supervision.lost_after is 0; give at least 1 second"),
         (supervised(straggler_ratio=0.9), "supervision.straggler_ratio is 0.9"),

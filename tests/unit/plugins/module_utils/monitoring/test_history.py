@@ -109,7 +109,7 @@ def test_a_loss_that_is_none_does_not_stop_the_thinning():
 
 
 def test_lines_that_are_half_written_and_no_files_are_no_error(paths):
-    assert read_history(paths) == {"runs": [], "events": []}
+    assert read_history(paths) == {"runs": [], "events": [], "usage": []}
     write(Path(paths.metrics), [step(1, 1)])
     with Path(paths.metrics).open("a") as stream:
         stream.write('{"kind": "st')

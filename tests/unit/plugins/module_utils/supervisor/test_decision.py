@@ -172,7 +172,7 @@ def test_a_hang_is_named_and_ends_the_generation():
 
 
 def test_without_a_first_step_start_timeout_counts():
-    simulation = Simulation(2, 0, hang_timeout=20, start_timeout=40, max_restarts=0)
+    simulation = Simulation(2, 0, hang_timeout=20, start_timeout=40, max_restarts=0, reports_steps=True)
     simulation.stuck_step = 0
     end = ended(simulation, "failed")
     assert end.reason == "no first step within 40 s; max_restarts allows no restart"

@@ -72,6 +72,9 @@ def test_what_is_left_out_has_its_default(tmp_path):
     assert (given.key, given.kernel_root) == (KEY, "/")
     told = read_supervision(written(tmp_path, max_restarts=0, lost_after=20, min_nodes=1, stop_grace=90)).rules
     assert (told.max_restarts, told.lost_after, told.min_nodes, told.stop_grace) == (0, 20.0, 1, 90.0)
+    assert (rules.min_runtime, rules.reports_steps) == (60.0, False)
+    told = read_supervision(written(tmp_path, min_runtime=0, reports_steps=True)).rules
+    assert (told.min_runtime, told.reports_steps) == (0.0, True)
 
 
 @pytest.mark.parametrize(

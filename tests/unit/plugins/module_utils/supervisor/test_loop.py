@@ -64,18 +64,40 @@ def test_a_killed_rank_ends_all_and_the_job_goes_on(cluster):
     assert len(list((nodes.place("b") / "ranks").glob("*/attempt_0/0/stderr.log"))) == 2
 
 
-def test_a_program_that_fails_before_its_first_step_is_not_tried_again(cluster):
+def test_a_program_that_tells_no_steps_is_started_again(cluster):
+    nodes = cluster(["a", "b"], min_runtime=3)
+    for rank in range(4):
+        nodes.wish(rank, "no step")
+    nodes.start()
+    nodes.wait(lambda: len(nodes.ranks()) == 4)
+    time.sleep(3 + SLACK_S)
+    os.kill(nodes.ranks()[2], signal.SIGKILL)
+    nodes.wait(lambda: nodes.status("a")["generation"] == 2 and len(nodes.ranks()) == 4)
+    assert nodes.status("a")["restarts"] == 1
+    assert nodes.status("a")["reason"] == "rank 2 on b failed first: killed by SIGKILL"
+    assert not list(nodes.place("a").glob("progress/*"))
+    nodes.finish()
+    assert nodes.codes() == {"a": 0, "b": 0}
+    assert_nothing_left(nodes)
+
+
+def test_a_program_that_fails_at_once_is_tried_three_times(cluster):
     nodes = cluster(["a", "b"], ["c"])
     nodes.wish("0", "no step")
     nodes.wish("1", "no step")
     nodes.wish("2", "no step")
-    nodes.wish("3", "raise")
+    nodes.wish("3", "raise always")
     nodes.start()
-    assert nodes.codes() == {"a": 1, "b": 1, "c": 1}
+    nodes.wait(lambda: "rank_failed" in nodes.kinds("c"))
+    assert nodes.events("c")[-1]["text"].startswith("rank 3 on b failed first: ValueError: bad thing on rank 3")
+    nodes.wait(lambda: nodes.status("c")["generation"] == 2)
+    assert nodes.events("c")[-1]["text"].endswith("and is tried again (3 times end the job).")
+    assert nodes.codes(seconds=60) == {"a": 1, "b": 1, "c": 1}
     assert_nothing_left(nodes)
     for name in nodes.names:
         status = nodes.status(name)
-        assert (status["outcome"], status["restarts"]) == ("failed", 0)
+        assert (status["outcome"], status["restarts"]) == ("failed", 2)
+        assert "failed 3 times in a row before it had run for 60 s" in status["reason"]
         failure = status["failure"]
         assert (failure["host"], failure["rank"], failure["exception"]) == ("b", 3, "ValueError")
         assert failure["message"] == "bad thing on rank 3"
@@ -206,7 +228,7 @@ def test_ranks_that_hang_are_named_with_their_stacks(cluster):
 
 
 def test_a_port_in_use_is_named(cluster):
-    nodes = cluster(["a", "b"])
+    nodes = cluster(["a", "b"], max_restarts=0)
     with socket.create_server(("", nodes.port)):
         nodes.start()
         assert nodes.codes() == {"a": 1, "b": 1}

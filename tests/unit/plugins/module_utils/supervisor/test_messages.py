@@ -29,7 +29,8 @@ STARTED = 1795302442153
 
 def generation_of(hosts, number=3):
     places = tuple((index, STARTED + 977 * index) for index in range(hosts))
-    return Generation(number, RUN, places, restarts=2, left_out=(4,), reason="rank 3 on n1 failed first: killed")
+    told = {"restarts": 2, "early_failures": 1, "has_run": True, "left_out": (4,)}
+    return Generation(number, RUN, places, reason="rank 3 on n1 failed first: killed", **told)
 
 
 def message_of(hosts=4, **values):

@@ -21,15 +21,6 @@ def test_no_more_restarts_than_allowed():
     assert (end.failure["host"], end.failure["rank"]) == ("n1", 1)
 
 
-def test_a_program_that_fails_before_a_step_is_not_tried_again():
-    simulation = Simulation(2, 1)
-    simulation.stuck_step = 0
-    simulation.run(30, lambda: len(simulation.alive_ranks()) == 2)
-    assert simulation.kill_rank(0)
-    end = ended(simulation, "failed")
-    assert (end.restarts, end.reason) == (0, "rank 0 on n0 failed first: killed")
-
-
 def grown_to(simulation, number, seconds=120):
     took = running(simulation, number, seconds)
     assert "grown" in [event.kind for event in simulation.nodes[simulation.current().indexes[0]].events]

@@ -1,0 +1,39 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a rank wrote last: of a program that tells nothing else, the only words of its own."""
+
+from __future__ import annotations
+
+import unicodedata
+from pathlib import Path
+from typing import Any
+
+from ..job.paths import JobPaths
+from ..job.rank_logs import attempt_directory
+from ..node.regular_file import read_end
+
+MOST_BYTES = 1 << 14
+MOST_LINES = 10
+WIDTH = 300
+
+
+def rank_log(paths: JobPaths) -> dict[str, Any]:
+    """The last lines of this node's first rank: {path, lines}; of its two files the one that was written last."""
+    attempt = attempt_directory(paths.ranks)
+    written = {}
+    for path in Path(attempt, "0").glob("std*.log") if attempt else ():
+        found = path.lstat()
+        if found.st_size:
+            written[str(path)] = found.st_mtime
+    if not written:
+        return {}
+    newest = max(written, key=written.__getitem__)
+    # A progress bar writes over its own line.
+    lines = [line.rstrip("\r").rpartition("\r")[2] for line in (read_end(newest, MOST_BYTES) or "").split("\n")]
+    told = [shown for shown in (printable(line)[:WIDTH] for line in lines) if shown]
+    return {"path": newest, "lines": told[-MOST_LINES:]}
+
+
+def printable(text: str) -> str:
+    """Without what a terminal obeys, or what turns the direction of writing."""
+    return "".join(" " if unicodedata.category(one)[0] == "C" else one for one in text).strip()
