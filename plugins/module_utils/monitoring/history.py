@@ -64,7 +64,7 @@ def split_runs(lines: Iterable[Line]) -> list[dict[str, Any]]:
             runs.append(_new_run())
         run = runs[-1]
         if kind == "step" and isinstance(line.get("step"), int):
-            run["points"].append({key: line[key] for key in KEPT if key in line})
+            run["points"].append({key: line[key] for key in KEPT if key in line and _is_meant(key, line[key])})
             run["last"] = dict(line)
         elif kind in ("nodes", "end"):
             run[kind] = dict(line)
@@ -172,6 +172,11 @@ def _without_secrets(line: Line) -> Line:
     """A line ``start``; the trainer leaves secrets out of its flags, and a script of the user's may not."""
     flags = line.get("flags")
     return {**line, **({"flags": masked(flags)} if isinstance(flags, dict) else {})}
+
+
+def _is_meant(key: str, value: object) -> bool:
+    """A user's script may write anything."""
+    return key != "seconds" or isinstance(value, dict)
 
 
 def _new_run() -> dict[str, Any]:

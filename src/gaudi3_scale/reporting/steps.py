@@ -47,6 +47,7 @@ class StepReports:
         # A number, or PyTorch's, which is read when it has to be written: reading waits for the device.
         self._loss: Any = None
         self._rate: Any = None
+        self._busy: object = None
         self._counted: dict[str, Any] = {}
         self._max_steps: int | None = None
         self._line_step = -1
@@ -111,7 +112,7 @@ class StepReports:
         if made < self._step:
             self._backwards(made)
             return
-        self._step = made
+        self._step, self._busy = made, busy_seconds
         if self._progress.due:
             self._progress.done(made, self._real("busy_seconds", busy_seconds))
         if not self._metrics:
@@ -142,7 +143,7 @@ class StepReports:
         """The program ends: its last step is told, unless it was."""
         if not self._started:
             return
-        self._progress.done(self._step, last=True)
+        self._progress.done(self._step, self._real("busy_seconds", self._busy), last=True)
         if self._step <= self._line_step or not self._metrics:
             return
         if not isinstance(self._loss, (int, float)):
@@ -156,12 +157,15 @@ class StepReports:
         ends = {"first_loss": self._losses[0], "last_loss": self._losses[-1]} if self._losses else {}
         self._write("end", step=self._step, max_steps=self._max_steps, **ends)
 
-    def _count(self, what: str, value: object) -> None:
+    def _count(self, what: str, value: Any) -> None:
+        if isinstance(value, bool):
+            self._say_no_number(what, value)
+            return
         try:
             # Also of PyTorch's numbers, which are not read before they are written.
             self._counted[what] = self._counted.get(what, 0) + value
         except Exception:
-            self._say(what, f"report_step was told {what}={_short(value)}, which is no number; it is left out.")
+            self._say_no_number(what, value)
 
     def _line(self, step: int, now: float) -> None:
         if step <= self._line_step and self._loss is None:
@@ -201,8 +205,11 @@ class StepReports:
             return value
         number = real_of(value)
         if number is None:
-            self._say(what, f"report_step was told {what}={_short(value)}, which is no number; it is left out.")
+            self._say_no_number(what, value)
         return number
+
+    def _say_no_number(self, what: str, value: object) -> None:
+        self._say(what, f"report_step was told {what}={_short(value)}, which is no number; it is left out.")
 
     def _backwards(self, step: int) -> None:
         self._say(
