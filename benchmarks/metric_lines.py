@@ -19,10 +19,11 @@ import torch
 import torch.distributed
 
 from gaudi3_scale.json_lines import line_writer
+from gaudi3_scale.metrics.clocked_steps import NEXT_BATCH, ClockedSteps
 from gaudi3_scale.metrics.metric_lines import MetricLines
 from gaudi3_scale.metrics.observation import ReportedProgress
-from gaudi3_scale.metrics.run_facts import peak_reader
-from gaudi3_scale.metrics.step_clock import NEXT_BATCH, ClockedSteps, StepClock
+from gaudi3_scale.metrics.peak_memory import peak_reader
+from gaudi3_scale.metrics.step_clock import StepClock
 from gaudi3_scale.progress import ProgressFile
 
 ROUNDS = 5

@@ -23,6 +23,9 @@ BOOT_SECONDS = 90
 CAPABILITIES = "NET_ADMIN,SYS_NICE,SYS_PTRACE,SYS_RESOURCE,IPC_LOCK"
 LABEL_IDENTITY = "gaudi3.scale.sandbox.identity"
 SIMULATOR_MOUNT = "/usr/lib/gaudi_simulator/gaudi_simulator"
+# What all nodes see alike, as a site's NFS: most training scripts keep their checkpoints in such a place.
+SHARED = "shared"
+SHARED_MOUNT = "/shared"
 
 
 def ensure_nodes(plan: ClusterPlan, image: str, state: Path, existing: list[Container]) -> list[str]:
@@ -38,7 +41,7 @@ def ensure_nodes(plan: ClusterPlan, image: str, state: Path, existing: list[Cont
 
 
 def create_node(plan: ClusterPlan, node: NodePlan, image: str, state: Path) -> None:
-    """Start one virgin node."""
+    """Start one virgin node; what it finds in the shared directory is what other nodes have left there."""
     podman(
         "run", "--detach",
         "--name", node.container,
@@ -55,6 +58,7 @@ def create_node(plan: ClusterPlan, node: NodePlan, image: str, state: Path) -> N
         "--env", f"GAUDI_SIMULATED_GENERATION={plan.cards.generation}",
         "--env", f"GAUDI_SIMULATED_CARDS={plan.cards.count}",
         "--volume", f"{SIMULATOR}:{SIMULATOR_MOUNT}:ro",
+        "--volume", f"{_shared_directory(state)}:{SHARED_MOUNT}",
         "--volume", f"{state / PUBLIC_KEY}:/etc/ssh/authorized_keys.d/{USER}:ro",
         "--label", f"{LABEL_IDENTITY}={identity(plan, state)}",
         *labels(plan.name),
@@ -63,9 +67,17 @@ def create_node(plan: ClusterPlan, node: NodePlan, image: str, state: Path) -> N
 
 
 def identity(plan: ClusterPlan, state: Path) -> str:
-    """What cannot be changed in a container that exists: its cards, its memory, the key it opens to."""
+    """What cannot be changed in a container that exists: its cards, its memory, the key it opens to, its mounts."""
     key = hashlib.sha256((state / PUBLIC_KEY).read_bytes()).hexdigest()[:12]
-    return f"{plan.cards.count} x {plan.cards.generation}, {plan.memory}, key {key}"
+    return f"{plan.cards.count} x {plan.cards.generation}, {plan.memory}, key {key}, {SHARED_MOUNT}"
+
+
+def _shared_directory(state: Path) -> Path:
+    """The sandbox's own, gone with its state; whoever a job runs as may write there, as in /tmp."""
+    shared = state / SHARED
+    shared.mkdir(exist_ok=True)
+    shared.chmod(0o1777)
+    return shared
 
 
 def wait_for_ssh(nodes: tuple[NodePlan, ...]) -> None:

@@ -20,8 +20,11 @@ from .pure_wheel import pure_wheel
 
 PYTORCH = "2.13.0"
 # pip takes torch only from the bundle; setuptools because torch asks for it on Python 3.12. boto3 is what the extra s3
-# of the checkout's wheel needs, the rest its extra tune.
-REQUIREMENTS = ("lightning==2.6.*", "numpy", "setuptools", "optuna==5.*", "plotly==7.*", "grpcio", "protobuf", "boto3")
+# of the checkout's wheel needs, transformers and accelerate what users' own scripts do, the rest its extra tune.
+REQUIREMENTS = (
+    "lightning==2.6.*", "numpy", "setuptools", "optuna==5.*", "plotly==7.*", "grpcio", "protobuf", "boto3",
+    "transformers==5.*", "accelerate==1.*",
+)  # fmt: skip
 INDEX = ARTIFACTORY / "api" / "pypi" / "gaudi-python"
 WHEELHOUSE = CACHE / "wheels"
 PROJECT_FILES = ("pyproject.toml", "README.md", "LICENSE", "LICENSES", "src", "plugins/module_utils")

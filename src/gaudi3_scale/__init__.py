@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What runs on a node beside PyTorch: the trainer, the probe trial and the all-reduce check of gaudi3.scale, and
 Gaudi's parts for your own Lightning code: ``from gaudi3_scale import GaudiAccelerator, GaudiMixedPrecision``.
+How far your own script is, it tells by :func:`report_step`, ``TransformersCallback`` or ``LightningCallback``.
 
 ``gaudi3_scale.core`` is the standard-library core that the Ansible modules use as well.
 """
@@ -13,7 +14,7 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_MODULES = {
+_GAUDI = {
     "GaudiAccelerator": "accelerator",
     "GaudiDDPStrategy": "strategies",
     "GaudiFSDP2Strategy": "strategies",
@@ -21,14 +22,22 @@ _MODULES = {
     "GaudiOptimizer": "optimizer",
     "GaudiSingleStrategy": "strategies",
 }
+_REPORTING = {
+    "LightningCallback": "lightning_callback",
+    "TransformersCallback": "transformers_callback",
+    "report_step": "report_step",
+}
 
 
 def __getattr__(name: str) -> Any:
-    """Gaudi's parts for Lightning, imported at their first use: the core does without torch and Lightning.
+    """What is imported at its first use: the core does without torch and Lightning, and so does ``report_step``.
 
-    Whichever is asked for, ``accelerator="hpu"`` and ``strategy="habana_ddp"`` are known to Lightning from then on.
+    Whichever of Gaudi's parts for Lightning is asked for, ``accelerator="hpu"`` and ``strategy="habana_ddp"`` are known
+    to Lightning from then on.
     """
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    importlib.import_module(f"{__name__}.gaudi.accelerator")
-    return getattr(importlib.import_module(f"{__name__}.gaudi.{_MODULES[name]}"), name)
+    if name in _GAUDI:
+        importlib.import_module(f"{__name__}.gaudi.accelerator")
+        return getattr(importlib.import_module(f"{__name__}.gaudi.{_GAUDI[name]}"), name)
+    if name in _REPORTING:
+        return getattr(importlib.import_module(f"{__name__}.reporting.{_REPORTING[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

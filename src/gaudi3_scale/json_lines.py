@@ -6,14 +6,17 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import sys
 import time
 from pathlib import Path
-from typing import Callable
+from typing import Callable, Mapping
 
 from gaudi3_scale.core.errors import GaudiError
 
 WriteLine = Callable[..., None]
+# What a line has instead of a number that is none: JSON knows no such numbers.
+NO_NUMBERS = ("nan", "inf", "-inf")
 
 
 def line_writer(path: str | None) -> WriteLine:
@@ -33,10 +36,19 @@ def line_writer(path: str | None) -> WriteLine:
     def write(kind: str, **fields: object) -> None:
         # A full disk costs lines. It must not cost the training.
         with contextlib.suppress(OSError):
-            stream.write(json.dumps({"kind": kind, "time": round(time.time(), 3), **fields}) + "\n")
+            stream.write(json.dumps(finite({"kind": kind, "time": round(time.time(), 3), **fields})) + "\n")
             stream.flush()
 
     return write
+
+
+def finite(value: object) -> object:
+    """``value`` as JSON can say it: a number that is none, as the loss of a training that diverged, by its name."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {name: finite(part) for name, part in value.items()}
+    return [finite(part) for part in value] if isinstance(value, (list, tuple)) else value
 
 
 def no_line(kind: str, **fields: object) -> None:

@@ -16,6 +16,7 @@ import json
 import os
 import sys
 import time
+from math import isfinite
 from pathlib import Path
 from typing import Mapping
 
@@ -57,7 +58,7 @@ class ProgressFile:
             "rank": self._rank,
             "step": step,
             "time": round(time.time(), 3),
-            "busy_seconds": None if busy_seconds is None else round(busy_seconds, 6),
+            "busy_seconds": round(busy_seconds, 6) if busy_seconds is not None and isfinite(busy_seconds) else None,
             "pid": os.getpid(),
         }
         new = self._path.with_suffix(f".{os.getpid()}")

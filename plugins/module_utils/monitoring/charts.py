@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping, Sequence
 
-from .history import is_number
+from .history import is_number, rate_of
 
 X_LABEL = "optimiser step"
 GIB = 1 << 30
@@ -20,13 +20,16 @@ Pairs = list[list[float]]
 
 
 def training_charts(runs: Sequence[Run]) -> list[dict[str, Any]]:
-    """Loss, speed, the parts of a step, memory and learning rate, as far as the lines have them."""
+    """Loss, speed, the parts of a step, memory and learning rate, as far as the lines have them.
+
+    Where nothing was counted a second, a step's time stands for the speed.
+    """
     points = [point for run in runs for point in run["points"]]
     means = [point for run in runs for point in run["means"]]
     restarts = _restarts(runs)
     charts = [
         _line("Loss", "loss", _pairs(points, "loss"), restarts),
-        _speed(means, restarts),
+        _speed(means, restarts) or _step_time(means, restarts),
         _split(means, restarts),
         _memory(points, runs, restarts),
         _rate(points, restarts),
@@ -55,9 +58,17 @@ def _rate(points: Sequence[Run], restarts: Sequence[Mapping[str, Any]]) -> dict[
 
 
 def _speed(points: Sequence[Run], restarts: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    pairs = _pairs(points, "tokens_per_second")
+    """Of the first unit that was counted: a job's lines have the same one from its beginning to its end."""
+    counted = next((unit for rate, unit in map(rate_of, points) if rate is not None), "tokens")
+    pairs = _pairs(points, f"{counted}_per_second")
     size, unit = _unit(max((y for _x, y in pairs), default=0.0))
-    return _line("Speed", f"{unit}tokens/s", [[x, y / size] for x, y in pairs], restarts, y_from_zero=True)
+    return _line("Speed", f"{unit}{counted}/s", [[x, y / size] for x, y in pairs], restarts, y_from_zero=True)
+
+
+def _step_time(points: Sequence[Run], restarts: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    times = [{"step": point["step"], "taken": (point.get("seconds") or {}).get("step")} for point in points]
+    pairs = [[x, 1000 * y] for x, y in _pairs(times, "taken")]
+    return _line("Time of a step", "milliseconds", pairs, restarts, y_from_zero=True)
 
 
 def _unit(highest: float) -> tuple[float, str]:

@@ -7,10 +7,12 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
-from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Callable, Iterable, Mapping, Sequence
 
 from ..job.job_secrets import masked
 from ..job.paths import JobPaths
+from .json_lines import read_lines
+from .metrics import RATES
 from .usage import read_usage
 
 Line = Mapping[str, Any]
@@ -24,11 +26,11 @@ STRETCHES = 120
 REMARKS = 50
 EVENTS = 200
 # What a point has of a line.
-KEPT = ("step", "time", "loss", "tokens_per_second", "lr", "seconds", "memory_bytes")
+KEPT = ("step", "time", "loss", *(f"{unit}_per_second" for unit in RATES), "lr", "seconds", "memory_bytes")
 # Of these the highest and lowest points of each stretch are kept.
 _SHAPES: tuple[Callable[[Line], Any], ...] = (
     lambda point: point.get("loss"),
-    lambda point: point.get("tokens_per_second"),
+    lambda point: rate_of(point)[0],
 )
 
 
@@ -36,30 +38,15 @@ def read_history(paths: JobPaths, limit: int = POINTS) -> dict[str, Any]:
     """The runs that have lines on this node, in the order of time, and what its supervisor noted and saw."""
     present = course_of([*sorted(Path(paths.earlier).glob("*/metrics.jsonl")), Path(paths.metrics)])
     share = max(4, limit // max(1, len(present)))
-    events = list(read_lines(Path(paths.events)))[-EVENTS:]
+    events = list(read_lines(paths.events))[-EVENTS:]
     runs = [_thinned(run, share, STRETCHES // max(1, len(present))) for run in present]
     return {"runs": runs, "events": events, "usage": read_usage(paths)}
 
 
 def course_of(files: Sequence[Path]) -> list[dict[str, Any]]:
     """The runs in metric files that are in the order of time, as far as they belong to the present training."""
-    runs = split_runs(line for file in files for line in read_lines(file))
+    runs = split_runs(line for file in files for line in read_lines(str(file)))
     return [run for run in current(runs) if run["points"] or run["start"]]
-
-
-def read_lines(path: Path) -> Iterator[Line]:
-    """The objects in a file of JSON lines, one after the other; what is none, as a line half written, is left out."""
-    try:
-        with path.open(encoding="utf-8", errors="replace") as stream:
-            for text in stream:
-                try:
-                    line = json.loads(text)
-                except ValueError:
-                    continue
-                if isinstance(line, dict):
-                    yield line
-    except OSError:
-        return
 
 
 def split_runs(lines: Iterable[Line]) -> list[dict[str, Any]]:
@@ -77,7 +64,7 @@ def split_runs(lines: Iterable[Line]) -> list[dict[str, Any]]:
             runs.append(_new_run())
         run = runs[-1]
         if kind == "step" and isinstance(line.get("step"), int):
-            run["points"].append({key: line[key] for key in KEPT if key in line})
+            run["points"].append({key: line[key] for key in KEPT if key in line and _is_meant(key, line[key])})
             run["last"] = dict(line)
         elif kind in ("nodes", "end"):
             run[kind] = dict(line)
@@ -153,9 +140,10 @@ def means(points: Sequence[Line], stretches: int) -> list[dict[str, Any]]:
 def _mean(points: Sequence[Line]) -> dict[str, Any]:
     split = [point["seconds"] for point in points if isinstance(point.get("seconds"), dict)]
     parts = dict.fromkeys(part for seconds in split for part in seconds)
+    rates = [f"{unit}_per_second" for unit in RATES if any(f"{unit}_per_second" in point for point in points)]
     return {
         "step": points[-1]["step"],
-        "tokens_per_second": _average([point.get("tokens_per_second") for point in points]),
+        **{rate: _average([point.get(rate) for point in points]) for rate in rates},
         "seconds": {part: _average([seconds.get(part) for seconds in split]) for part in parts},
     }
 
@@ -164,6 +152,15 @@ def _average(values: Sequence[Any]) -> float | None:
     """Of those that are known, to seven digits."""
     known = [value for value in values if is_number(value)]
     return float(f"{sum(known) / len(known):.7g}") if known else None
+
+
+def rate_of(line: Line) -> tuple[float | None, str]:
+    """What was counted a second, and its unit; None where nothing was."""
+    for unit in RATES:
+        value = line.get(f"{unit}_per_second")
+        if is_number(value):
+            return value, unit
+    return None, RATES[0]
 
 
 def is_number(value: object) -> bool:
@@ -175,6 +172,11 @@ def _without_secrets(line: Line) -> Line:
     """A line ``start``; the trainer leaves secrets out of its flags, and a script of the user's may not."""
     flags = line.get("flags")
     return {**line, **({"flags": masked(flags)} if isinstance(flags, dict) else {})}
+
+
+def _is_meant(key: str, value: object) -> bool:
+    """A user's script may write anything."""
+    return key != "seconds" or isinstance(value, dict)
 
 
 def _new_run() -> dict[str, Any]:

@@ -4,19 +4,22 @@
 
 from __future__ import annotations
 
-import json
 import os
 import statistics
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Mapping, Sequence
 
+from ..node.regular_file import open_regular
+from .json_lines import LONGEST_LINE, object_of
+
 # As much as one call returns; what is beyond comes with the next call, from the offset it is given.
-CHUNK_BYTES = 1 << 20
+CHUNK_BYTES = LONGEST_LINE
 # Lines that are shown at once of a job that has run for a while.
 OPENING_LINES = 3
 # From this part of a step on, what is none of its parts is shown too: a checkpoint, for the most part.
 NOTABLE_REST = 0.05
+# What a step line counts a second of; where there is more than one of them the first is shown.
+RATES = ("tokens", "samples")
 # The parts of a step (docs/following.md) as a line has room for them.
 SHORT_PARTS = {"data": "data", "forward": "fwd", "backward": "bwd", "optimiser": "opt", "communication": "comm"}
 
@@ -35,7 +38,7 @@ def read_metrics(path: str, after: int = 0) -> Metrics:
     A file shorter than ``after`` is a new one: it is read from its start.
     """
     try:
-        with Path(path).open("rb") as stream:
+        with open_regular(path) as stream:
             size = os.fstat(stream.fileno()).st_size
             start = max(0, size + after) if after < 0 else after if after <= size else 0
             stream.seek(start)
@@ -44,15 +47,10 @@ def read_metrics(path: str, after: int = 0) -> Metrics:
         return Metrics((), 0)
     # The writer may be in the middle of its last line, and a start counted from the end in that of any other.
     whole = data[: data.rfind(b"\n") + 1]
-    return Metrics(tuple(filter(None, map(_object, whole.splitlines()))), start + len(whole))
-
-
-def _object(line: bytes) -> Mapping[str, object] | None:
-    try:
-        data = json.loads(line)
-    except ValueError:
-        return None
-    return data if isinstance(data, dict) else None
+    if not whole and len(data) == CHUNK_BYTES:
+        # No line of ours is so long: whoever follows goes on behind it.
+        whole = data
+    return Metrics(tuple(filter(None, map(object_of, whole.splitlines()))), start + len(whole))
 
 
 def step_losses(lines: tuple[Mapping[str, object], ...]) -> list[object]:
@@ -94,15 +92,20 @@ def _step(metric: Mapping[str, object]) -> str:
 
 def _loss(metric: Mapping[str, object]) -> str:
     loss = metric.get("loss")
+    if isinstance(loss, str):
+        # The name of what is no number.
+        return f"loss {loss[:16]}"
     return f"loss {loss:.4f}" if isinstance(loss, (int, float)) else ""
 
 
 def _speed(metric: Mapping[str, object]) -> str:
-    speed, share = metric.get("tokens_per_second"), metric.get("tokens_per_second_per_card")
-    if not isinstance(speed, (int, float)):
-        return ""
-    card = f" ({short_number(share)}/card)" if isinstance(share, (int, float)) and share != speed else ""
-    return f"{short_number(speed)} tokens/s{card}"
+    """In tokens where they were counted, else in samples."""
+    for unit in RATES:
+        speed, share = metric.get(f"{unit}_per_second"), metric.get(f"{unit}_per_second_per_card")
+        if isinstance(speed, (int, float)):
+            card = f" ({short_number(share)}/card)" if isinstance(share, (int, float)) and share != speed else ""
+            return f"{short_number(speed)} {unit}/s{card}"
+    return ""
 
 
 def _split(metric: Mapping[str, object]) -> str:

@@ -12,7 +12,7 @@ from ..binding.plan import NUMA
 from ..job.description import TORCHRUN
 from ..job.job_secrets import masked
 from .charts import training_charts
-from .history import is_number, merge
+from .history import is_number, merge, rate_of
 from .metrics import duration, metric_line, short_bytes, short_number, short_seconds
 from .row import training_row
 from .sweep_report import merged_sweep, sweep_charts, sweep_notes, sweep_section
@@ -95,12 +95,16 @@ def _notes(info: Mapping[str, Any], runs: Sequence[Run], steps: Sequence[Run]) -
         return []
     last, lost = next(run["last"] for run in reversed(runs) if run["last"]), sum(run["lost"] for run in runs)
     total = last.get("max_steps")
-    rates = [step["tokens_per_second"] for step in steps if is_number(step.get("tokens_per_second"))]
+    counted = [(rate, unit) for rate, unit in map(rate_of, steps) if rate is not None]
+    times = [step["seconds"]["step"] for step in steps if is_number((step.get("seconds") or {}).get("step"))]
     world = next((run["start"].get("world_size") for run in reversed(runs) if run["start"]), None)
-    card = f", {short_number(statistics.median(rates) / world)} a card" if rates and world else ""
     notes = [f"at step {last['step']:,}" + (f" of {total:,}" if is_number(total) and total else "")]
-    if rates:
-        notes.append(f"{short_number(statistics.median(rates))} tokens/s{card}: the median over the job")
+    if counted:
+        rate, unit = statistics.median(rate for rate, _unit in counted), counted[0][1]
+        card = f", {short_number(rate / world)} a card" if world else ""
+        notes.append(f"{short_number(rate)} {unit}/s{card}: the median over the job")
+    elif times:
+        notes.append(f"{short_seconds(statistics.median(times))} a step: the median over the job")
     if len(runs) > 1:
         again = f", {lost} step(s) were made twice" if lost else ""
         notes.append(f"started {len(runs)} times{again}; a line in the charts is where it went on")

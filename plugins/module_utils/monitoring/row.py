@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..job.description import TORCHRUN
+from .history import rate_of
 from .status import status_from
 from .sweep import arguments_of
 from .watch import share_words
@@ -28,7 +29,7 @@ def training_row(host: Mapping[str, Any], first: Mapping[str, Any]) -> dict[str,
         "share": _share(host, info, first),
         "ranks": described.get("processes_per_node"),
         "loss": _loss(steps),
-        "tokens/s": _median([line["tokens_per_second"] for line in steps if line.get("tokens_per_second")]),
+        "tokens/s": _rate(steps),
         "checkpoints": kept and f"{kept}/{'point-*/' if arguments_of(described) else ''}checkpoints",
         "logs": info.get("log_directory"),
     }
@@ -52,5 +53,10 @@ def _loss(steps: list[Mapping[str, Any]]) -> str | None:
     return f"{first['loss']:.3f} (step {first['step']}) to {last['loss']:.3f} (step {last['step']})"
 
 
-def _median(rates: list[float]) -> int | None:
-    return round(sorted(rates)[len(rates) // 2]) if rates else None
+def _rate(steps: list[Mapping[str, Any]]) -> int | str | None:
+    """The median; what is counted in something else than tokens says so."""
+    counted = sorted((rate, unit) for rate, unit in map(rate_of, steps) if rate)
+    if not counted:
+        return None
+    rate, unit = counted[len(counted) // 2]
+    return round(rate) if unit == "tokens" else f"{rate:,.0f} {unit}/s"

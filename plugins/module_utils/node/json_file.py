@@ -5,13 +5,18 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+
+from .regular_file import open_regular
+
+# More than a program of ours writes into one; what is larger is none of them.
+LARGEST = 1 << 24
 
 
 def read_json(path: str) -> dict[str, object] | None:
-    """The JSON object in ``path``; None where there is no such file or it is no object."""
+    """The JSON object in ``path``; None where there is no such regular file or it is no object."""
     try:
-        data = json.loads(Path(path).read_text(encoding="utf-8", errors="replace"))
-    except (OSError, ValueError):
+        with open_regular(path) as stream:
+            data = json.loads(stream.read(LARGEST).decode("utf-8", "replace"))
+    except (OSError, ValueError, RecursionError):
         return None
     return data if isinstance(data, dict) else None

@@ -5,19 +5,28 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
+from typing import BinaryIO
+
+
+def open_regular(path: str) -> BinaryIO:
+    """A regular file to read bytes from; OSError where there is none, or a link, a pipe or a device."""
+    # Without waiting: a pipe that nobody writes to would hold its reader for ever.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "Not a regular file", path)
+        return os.fdopen(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
 
 
 def read_end(path: str, most: int) -> str | None:
     """The last ``most`` bytes of a regular file as text; None where there is none, or a link, a pipe or a device."""
-    # Without waiting: a pipe that nobody writes to would hold its reader for ever.
-    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
-    with contextlib.suppress(OSError, ValueError):
-        descriptor = os.open(path, flags)
-        with os.fdopen(descriptor, "rb") as stream:
-            found = os.fstat(descriptor)
-            if stat.S_ISREG(found.st_mode):
-                stream.seek(max(0, found.st_size - most))
-                return stream.read(most).decode(errors="replace")
+    with contextlib.suppress(OSError, ValueError), open_regular(path) as stream:
+        stream.seek(max(0, os.fstat(stream.fileno()).st_size - most))
+        return stream.read(most).decode(errors="replace")
     return None

@@ -7,8 +7,13 @@ from __future__ import annotations
 import contextlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Mapping
 
 from ..node.json_file import read_json
+
+# What is beyond these was not counted: a job's program may write anything.
+MOST_STEPS = 2**53
+LONGEST_STEP_S = 1e9
 
 
 @dataclass(frozen=True)
@@ -26,9 +31,21 @@ class Progress:
 def read_progress(directory: str, processes: int) -> Progress:
     """The files of this node's ranks."""
     files = [read_json(f"{directory}/{local}.json") or {} for local in range(processes)]
-    steps = [step if isinstance(step := file.get("step"), int) else None for file in files]
-    busy = [float(value) if isinstance(value := file.get("busy_seconds"), (int, float)) else None for file in files]
-    return Progress(tuple(steps), tuple(busy), any(files))
+    return Progress(tuple(map(_step, files)), tuple(map(_busy, files)), any(files))
+
+
+def _step(file: Mapping[str, object]) -> int | None:
+    step = file.get("step")
+    if isinstance(step, bool) or not isinstance(step, int) or not 0 <= step <= MOST_STEPS:
+        return None
+    return step
+
+
+def _busy(file: Mapping[str, object]) -> float | None:
+    value = file.get("busy_seconds")
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= LONGEST_STEP_S:
+        return None
+    return float(value)
 
 
 def clear_progress(directory: str) -> None:

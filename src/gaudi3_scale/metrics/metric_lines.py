@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import time
-from collections import deque
 from typing import Any, Callable, Sequence
 
 import lightning.pytorch as lightning
@@ -22,11 +21,10 @@ from gaudi3_scale.metrics.rank_readings import (
     slowest,
 )
 from gaudi3_scale.metrics.rank_readings import reading as reading_of
+from gaudi3_scale.metrics.rates import Rates
 from gaudi3_scale.metrics.step_clock import StepClock
 from gaudi3_scale.ranks import gather_reals
 
-# Lines over which the time that is left is estimated, so that one slow line does not change it much.
-ESTIMATE_LINES = 10
 # A line about all nodes at most this often: with many nodes it is long.
 NODES_EVERY_S = 60.0
 
@@ -60,9 +58,7 @@ class MetricLines(lightning.Callback):
         self._losses: torch.Tensor | float = 0.0
         self._rate_of_step = 0.0
         self._first_step = 0
-        # (step, time) of the lines of this run: all that rates are made of.
-        self._first: tuple[int, float] | None = None
-        self._recent: deque[tuple[int, float]] = deque(maxlen=ESTIMATE_LINES + 1)
+        self._rates = Rates()
         self._line_step = 0
         self._averages = Averages()
         self._nodes_time = time.perf_counter()
@@ -98,11 +94,8 @@ class MetricLines(lightning.Callback):
 
     def rate(self) -> float | None:
         """Tokens a second of all ranks, from the end of this run's first step to the last line."""
-        return self._rate(self._first, self._recent[-1]) if self._first else None
-
-    def _rate(self, start: tuple[int, float], end: tuple[int, float]) -> float | None:
-        steps, seconds = end[0] - start[0], end[1] - start[1]
-        return steps * self._tokens_per_step / seconds if steps else None
+        each = self._rates.whole()
+        return self._tokens_per_step / each if each else None
 
     def _line(self, trainer: lightning.Trainer, step: int) -> None:
         steps = step - self._line_step
@@ -111,11 +104,10 @@ class MetricLines(lightning.Callback):
         if self.first_loss is None:
             self.first_loss = loss
         self.last_loss = loss
-        before = self._recent[-1] if self._recent else None
-        self._recent.append((step, time.perf_counter()))
-        self._first = self._first or self._recent[0]
-        rate = self._rate(before, self._recent[-1]) if before else None
-        left = self._seconds_left(step)
+        now = time.perf_counter()
+        each = self._rates.add(step, now)
+        rate = self._tokens_per_step / each if each else None
+        left = self._rates.seconds_left(self._max_steps)
         parts = mean_seconds(readings)
         self._write(
             "step",
@@ -128,27 +120,22 @@ class MetricLines(lightning.Callback):
             ends_at=None if left is None else round(time.time() + left),
             lr=self._rate_of_step,
             seconds={
-                "step": round(self._tokens_per_step / rate, 7) if rate else None,
-                **(parts if before else dict.fromkeys(parts)),
+                "step": each and round(each, 7),
+                **(parts if each else dict.fromkeys(parts)),
             },
             memory_bytes=int(max(one.memory for one in readings)),
-            slowest=slowest(readings, self._nodes) if before else None,
+            slowest=slowest(readings, self._nodes) if each else None,
         )
         self._line_step, self._losses = step, 0.0
-        if before:
+        if each:
             self._averages.add(readings, steps)
-            if self._recent[-1][1] - self._nodes_time >= NODES_EVERY_S:
+            if now - self._nodes_time >= NODES_EVERY_S:
                 self._tell_nodes()
 
     def _gather(self, trainer: lightning.Trainer, steps: int) -> Readings:
         busy = self._clock.busy()
         mine = reading_of(float(self._losses) / steps, self._peak_bytes(), busy, self._clock.take())
         return [from_numbers(row) for row in gather_reals(as_numbers(mine), trainer.strategy.root_device)]
-
-    def _seconds_left(self, step: int) -> float | None:
-        start, end = self._recent[0], self._recent[-1]
-        rate = self._rate(start, end)
-        return (self._max_steps - step) * self._tokens_per_step / rate if rate else None
 
     def _tell_nodes(self) -> None:
         if self._averages.steps:

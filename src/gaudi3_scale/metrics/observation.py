@@ -12,8 +12,9 @@ import lightning.pytorch as lightning
 import torch
 
 from gaudi3_scale.json_lines import WriteLine
+from gaudi3_scale.metrics.clocked_steps import ClockedSteps
 from gaudi3_scale.metrics.metric_lines import MetricLines
-from gaudi3_scale.metrics.step_clock import ClockedSteps, StepClock
+from gaudi3_scale.metrics.step_clock import StepClock
 from gaudi3_scale.progress import ProgressFile
 
 

@@ -22,7 +22,8 @@ from gaudi3_scale.devices import choose_device, compile_backend, local_device
 from gaudi3_scale.json_lines import WriteLine, line_writer, no_line
 from gaudi3_scale.metrics.loggers import choose_loggers, logged
 from gaudi3_scale.metrics.observation import Observation, observe
-from gaudi3_scale.metrics.run_facts import device_memory, peak_reader, run_facts
+from gaudi3_scale.metrics.peak_memory import device_memory, peak_reader
+from gaudi3_scale.metrics.run_facts import run_facts
 from gaudi3_scale.models.sharding import FSDP2
 from gaudi3_scale.models.training_model import TrainingModel, build_model
 from gaudi3_scale.ranks import Ranks, join, node_names, ranks_from
@@ -56,7 +57,8 @@ def run(options: argparse.Namespace, callbacks: Sequence[lightning.Callback] = (
     loggers = choose_loggers(options.loggers, os.environ)
     made = _made(options)
     nodes, memory = node_names(made.ranks, made.device), device_memory(made.device)
-    _tell_start(options, made, run_facts(os.environ, nodes, memory))
+    limit = None if memory is None else memory.limit
+    _tell_start(options, made, {"hosts": nodes, **run_facts(os.environ), "memory_limit_bytes": limit})
     start = made.checkpoints.start
     if start >= options.max_steps:
         made.write("end", step=start, max_steps=options.max_steps, message="already at --max-steps: nothing to train")

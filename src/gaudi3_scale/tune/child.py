@@ -19,6 +19,7 @@ from gaudi3_scale.core.batch_size.search import CRASH, HANG, OK
 from gaudi3_scale.core.batch_size.trial import judge
 from gaudi3_scale.core.monitoring.metrics import read_metrics
 from gaudi3_scale.core.tuning.space import LOSS, THROUGHPUT
+from gaudi3_scale.json_lines import NO_NUMBERS
 
 PRUNED = "pruned"
 DIVERGED = "diverged"
@@ -169,4 +170,7 @@ def _end(child: subprocess.Popen) -> None:
 
 
 def _number(value: object) -> float | None:
+    """A number, also one that is none, of which a line has the name."""
+    if value in NO_NUMBERS:
+        return float(str(value))
     return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
