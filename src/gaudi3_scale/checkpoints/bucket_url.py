@@ -8,6 +8,8 @@ import argparse
 import importlib.util
 import re
 
+from gaudi3_scale.extras import remedy
+
 _URL = re.compile(r"s3://([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:/(.*?))?/*")
 
 
@@ -16,7 +18,7 @@ def s3_url(text: str) -> str:
     if not _URL.fullmatch(text):
         raise argparse.ArgumentTypeError(f"{text!r} is no place in S3; write it as s3://bucket/prefix")
     if importlib.util.find_spec("boto3") is None:
-        raise argparse.ArgumentTypeError("boto3 is not in this Python; install gaudi3-scale[s3] into it")
+        raise argparse.ArgumentTypeError(f"boto3 is not in this Python; {remedy('s3')}")
     return text
 
 
