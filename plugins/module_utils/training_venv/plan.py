@@ -162,8 +162,8 @@ def parse_stamp(text: str | None) -> Stamp | None:
     """The stamp in ``text``; None where there is none that this version can read."""
     try:
         data = json.loads(text or "")
-        unpinned = tuple(data.get("unpinned", ()))
-        return Stamp(data["state"], Asked(**data["asked"]), data["wheels"], data["requirements"], unpinned)
+        asked = Asked(**data["asked"])
+        return Stamp(data["state"], asked, data["wheels"], data["requirements"], tuple(data.get("unpinned", ())))
     except (ValueError, TypeError, KeyError):
         return None
 
