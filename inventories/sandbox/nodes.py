@@ -14,8 +14,6 @@ import sys
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-CACHE = Path(os.environ.get("GAUDI_SANDBOX_CACHE", CHECKOUT / ".sandbox" / "cache"))
-WHEELS = CACHE / "vault/www/artifactory/api/pypi/gaudi-python/packages"
 
 
 def main() -> int:
@@ -41,15 +39,8 @@ def inventory(cluster: dict[str, object], state: Path) -> dict[str, object]:
         "ansible_ssh_private_key_file": str(state / "id_ed25519"),
         "ansible_ssh_common_args": f"-o UserKnownHostsFile={state / 'known_hosts'} -o StrictHostKeyChecking=yes"
         " -o IdentitiesOnly=yes",
-        "sandbox_node_library": node_library(WHEELS),
     }
     return {"_meta": {"hostvars": nodes}, "gaudi": {"hosts": sorted(nodes, key=_number), "vars": connection}}
-
-
-def node_library(wheels: Path) -> str:
-    """The node library as a pip requirement: exactly the build that the vault has; where there is none, any."""
-    versions = [wheel.name.split("-")[1] for wheel in wheels.glob("gaudi3_scale-*.whl")]
-    return "==".join(["gaudi3-scale", *versions])
 
 
 def _number(node: str) -> int:

@@ -9,8 +9,11 @@ module: training_venv
 short_description: A virtual environment with the PyTorch of a Gaudi release
 version_added: "0.1.0"
 description:
-  - Makes a virtual environment, installs the wheels of the release's PyTorch bundle into it, and the packages that
-    training needs beside them.
+  - Makes a virtual environment, installs the wheels of the release's PyTorch bundle into it, this collection's node
+    library, and the packages that training needs beside them.
+  - The node library's wheel is written on the controller, from the sources in the collection, and brought only to a node
+    on which it is not installed. No package index is ever asked for its name.
+  - What comes from a package index has the versions that this collection, or O(pins), name.
   - A constraint file names the bundle's exact builds, and the environment's own C(pip.conf) names the constraint file.
     So C(pip install -U torch), or a package that would pull in another PyTorch, cannot replace them.
   - A run that finds everything right starts no program. It compares a stamp in the environment, and the metadata
@@ -62,11 +65,44 @@ options:
     type: list
     elements: str
     default: ["*.whl"]
-  requirements:
-    description: What to install beside the bundle, as C(name), C(name==1.2) or C(name @ URL). Not C(torch).
+  node_library:
+    description:
+      - Where the node library is from. V(bundled) is the collection's own, as it is there. Another one is the absolute
+        path of a wheel on the node, or C(gaudi3-scale @ URL), where the URL may end in C(#sha256=) and the digest.
+      - None is installed when empty.
+    type: str
+    default: ""
+  node_library_file:
+    description: Where the controller has put the wheel on the node. This module's action plugin sets it; leave it alone.
+    type: path
+    default: ""
+  extras:
+    description: Extras of the node library to install, of V(hf), V(s3), V(tensorboard), V(tune) and V(wandb).
     type: list
     elements: str
     default: []
+  requirements:
+    description:
+      - What to install beside the bundle, as C(name), C(name==1.2) or C(name @ URL).
+      - Neither C(torch), which comes with the bundle, nor C(gaudi3-scale), which is O(node_library).
+    type: list
+    elements: str
+    default: []
+  pins:
+    description:
+      - Exact versions of packages that an index gives, as C(name==1.2), each with any number of
+        C( --hash=sha256:...). They replace or add to those that the collection has for its node library and extras.
+      - A name alone takes the collection's pin away. So does an element of O(requirements) that names another version.
+    type: list
+    elements: str
+    default: []
+  hashes:
+    description:
+      - Whether pip refuses every file whose hash is not known (C(pip --require-hashes)).
+      - The collection has those of the public index's files for what it pins; O(pins) has those of the rest. Those of
+        the bundle's wheels are of the bundle as it was fetched, see O(bundle_checksum).
+    type: bool
+    default: false
   index_url:
     description:
       - Package index for O(requirements) and for later use of pip in the environment.
@@ -87,6 +123,9 @@ options:
     type: int
     default: 3600
 attributes:
+  action:
+    support: full
+    description: The action plugin writes the node library's wheel, and brings it to the node.
   check_mode:
     support: full
     description: Uses no network, so the versions in a bundle that was not installed before are not shown.
@@ -100,7 +139,8 @@ EXAMPLES = r"""
 - name: PyTorch and Lightning
   gaudi3.scale.training_venv:
     release: 1.24.1
-    requirements: [lightning]
+    node_library: bundled
+    extras: [s3]
     min_free_mib: 8192
 
 - name: The same from inside the site
@@ -108,7 +148,10 @@ EXAMPLES = r"""
     release: 1.24.1
     bundle_url: file:///media/gaudi/pytorch_modules-v2.11.0_1.24.1_482.tgz
     bundle_checksum: sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
-    requirements: [lightning]
+    node_library: /media/gaudi/gaudi3_scale-0.1.0-py3-none-any.whl
+    requirements: [datasets==4.2.0]
+    pins:
+      - datasets==4.2.0 --hash=sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
     index_url: https://mirror.example.com/pypi/simple
 """
 
@@ -130,6 +173,11 @@ constraints:
   description: The constraint file.
   type: str
   returned: success
+node_library:
+  description: The node library as pip was told of it, with the digest of its wheel. Empty where there is none.
+  type: str
+  returned: success
+  sample: gaudi3-scale @ file:///opt/gaudi3_scale/venv.wheels/5b8182393d23.../gaudi3_scale-0.1.0-py3-none-any.whl#sha256=5b81...
 reasons:
   description: Why something had to be installed. Empty when nothing had to.
   type: list
@@ -143,9 +191,13 @@ wheels:
   sample:
     torch: 2.11.0a0+git1234567
 requirements:
-  description: Versions of what O(requirements) name. Empty in check mode before the first run.
+  description: Versions of the node library and of what O(requirements) name. Empty in check mode before the first run.
   type: dict
   returned: success
+missing_wheel:
+  description: Where the node library's wheel has to be. The action plugin brings it, and runs the module again.
+  type: str
+  returned: when the module alone was run, on a node without the wheel
 rc:
   description: What the program that failed ended with.
   type: int
@@ -174,7 +226,12 @@ def main() -> None:
             "bundle_url": {"type": "str", "default": ""},
             "bundle_checksum": {"type": "str", "default": ""},
             "bundle_wheels": {**strings, "default": ["*.whl"]},
+            "node_library": {"type": "str", "default": ""},
+            "node_library_file": {"type": "path", "default": ""},
+            "extras": {**strings, "default": []},
             "requirements": {**strings, "default": []},
+            "pins": {**strings, "default": []},
+            "hashes": {"type": "bool", "default": False},
             "index_url": {"type": "str", "default": ""},
             "constraints": {"type": "path", "default": "/etc/gaudi3_scale/pip-constraints.txt"},
             "min_free_mib": {"type": "int", "default": 0},

@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""The vault's pip index: what the training stack needs, fetched once by this host's pip, and the checkout's wheel."""
+"""The vault's pip index: what the training stack needs, fetched once by this host's pip; as anywhere, no wheel of ours."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ import tempfile
 from pathlib import Path
 
 from plugins.module_utils.bundle import pip_index
+from plugins.module_utils.training_venv.pin_table import PINS
+from plugins.module_utils.training_venv.pins import render
 
 from ..commands import run, step
 from ..paths import CACHE, CHECKOUT, make_directory
@@ -19,15 +21,12 @@ from .layout import ARTIFACTORY, is_current, replacing
 from .pure_wheel import pure_wheel
 
 PYTORCH = "2.13.0"
-# pip takes torch only from the bundle; setuptools because torch asks for it on Python 3.12. boto3 is what the extra s3
-# of the checkout's wheel needs, transformers and accelerate what users' own scripts do, the rest its extra tune.
-REQUIREMENTS = (
-    "lightning==2.6.*", "numpy", "setuptools", "optuna==5.*", "plotly==7.*", "grpcio", "protobuf", "boto3",
-    "transformers==5.*", "accelerate==1.*",
-)  # fmt: skip
+# What the index serves, in the versions that the role pins: the node library's own needs and those of these extras;
+# accelerate for programs of other people's that tests train; setuptools because torch asks for it on Python 3.12.
+EXTRAS = ("base", "hf", "s3", "tune")
+OTHERS = ("accelerate==1.*", "setuptools")
 INDEX = ARTIFACTORY / "api" / "pypi" / "gaudi-python"
 WHEELHOUSE = CACHE / "wheels"
-PROJECT_FILES = ("pyproject.toml", "README.md", "LICENSE", "LICENSES", "src", "plugins/module_utils")
 
 
 def ensure_wheelhouse(python: str) -> Path:
@@ -39,8 +38,10 @@ def ensure_wheelhouse(python: str) -> Path:
             with step("Vault: PyTorch for CPUs"):
                 torch = _download_torch(scratch, python)
             with step("Vault: wheels of the training stack"):
+                pins = scratch / "pins.txt"
+                pins.write_text(render(PINS), encoding="utf-8")
                 run(
-                    [*_pip_download(scratch, python), torch, *REQUIREMENTS],
+                    [*_pip_download(scratch, python), "--constraint", pins, torch, *requirements()],
                     remedy="See what this host's pip can reach.",
                 )
             scratch.chmod(0o755)
@@ -52,17 +53,16 @@ def ensure_wheelhouse(python: str) -> Path:
 
 
 def ensure_index(python: str) -> None:
-    """Publish the wheels and the checkout's own wheel, unless the index is up to date."""
-    digest = hashlib.sha256(f"{_key(python)} {project_digest()} {Path(__file__).read_text()}".encode()).hexdigest()
+    """Publish the wheels, unless the index is up to date."""
+    digest = hashlib.sha256(f"{_key(python)} {Path(__file__).read_text()}".encode()).hexdigest()
     if is_current(INDEX, digest):
         return
-    with step("Vault: pip index with the checkout's own wheel"), replacing(INDEX, digest) as root:
+    with step("Vault: pip index"), replacing(INDEX, digest) as root:
         packages = root / "packages"
         packages.mkdir()
         for wheel in (WHEELHOUSE / _key(python)).glob("*.whl"):
             if not wheel.name.startswith("torch-"):
                 os.link(wheel, packages / wheel.name)
-        _build_project(packages)
         decoy, content = decoy_wheel()
         (packages / decoy).write_bytes(content)
         # The very code that writes the index of an air-gapped site's bundle.
@@ -79,43 +79,11 @@ def decoy_wheel() -> tuple[str, bytes]:
     return pure_wheel("torch", "2.99.0", summary, {"torch/__init__.py": text.encode()})
 
 
-def project_version_tag() -> str:
-    """What follows the project's version in the checkout's wheel, and names its sources (PEP 440, local version).
-
-    With the release's version alone nothing that compares versions would see that a build is another one. The letters
-    keep digits from being read as a number, which loses its leading zeros.
-    """
-    return f"+checkout{project_digest()[:12]}"
-
-
-def project_digest() -> str:
-    """A hash of everything that the checkout's own wheel is made from."""
-    digest = hashlib.sha256()
-    for name in PROJECT_FILES:
-        top = CHECKOUT / name
-        for path in sorted(top.rglob("*")) if top.is_dir() else [top]:
-            if path.is_file() and "__pycache__" not in path.parts:
-                digest.update(str(path.relative_to(CHECKOUT)).encode() + path.read_bytes())
-    return digest.hexdigest()
-
-
-def _build_project(target: Path) -> None:
-    """Build in a copy: setuptools would leave its build directory in the checkout, and take old files from it."""
-    with tempfile.TemporaryDirectory(prefix="wheel-") as scratch:
-        for name in PROJECT_FILES:
-            source, copy = CHECKOUT / name, Path(scratch, name)
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            if source.is_dir():
-                shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__"))
-            elif source.exists():
-                shutil.copy(source, copy)
-        # Setuptools reads this file beside pyproject.toml, which has the release's version.
-        settings = Path(scratch, "version.cfg")
-        settings.write_text(f"[egg_info]\ntag_build = {project_version_tag()}\n", encoding="utf-8")
-        run(
-            [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", target, scratch],
-            env={"DIST_EXTRA_CONFIG": str(settings)},
-        )
+def requirements() -> list[str]:
+    """What nodes ask the index for, as the collection's own lists say it; torch is in the bundle."""
+    files = [CHECKOUT / "src" / "requirements" / f"{extra}.txt" for extra in EXTRAS]
+    named = [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]
+    return [*(line for line in named if not line.startswith("torch")), *OTHERS]
 
 
 def _download_torch(directory: Path, python: str) -> Path:
@@ -142,4 +110,4 @@ def _torch_in(directory: Path) -> Path:
 
 
 def _key(python: str) -> str:
-    return hashlib.sha256(f"{python} {PYTORCH} {REQUIREMENTS}".encode()).hexdigest()[:12]
+    return hashlib.sha256(f"{python} {PYTORCH} {requirements()} {render(PINS)}".encode()).hexdigest()[:12]

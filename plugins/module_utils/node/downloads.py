@@ -87,7 +87,7 @@ def resume(url: str, path: str, what: str, option: str, checksum: str = "", size
         part.unlink()
     if not size or kept != size:
         _append(url, part, what, option)
-    if expected and _digest(part, expected[0]) != expected[1]:
+    if expected and file_digest(part, expected[0]) != expected[1]:
         part.unlink()
         if kept:  # The server's file may have changed since the part that was kept.
             return resume(url, path, what, option, checksum, size)
@@ -132,7 +132,8 @@ def length(url: str, what: str, option: str) -> int:
     return found[-1]
 
 
-def _digest(path: Path, algorithm: str) -> str:
+def file_digest(path: Path, algorithm: str) -> str:
+    """The checksum of a file of any size, in hex digits."""
     digest = hashlib.new(algorithm)
     with path.open("rb") as stream:
         for block in iter(lambda: stream.read(_BLOCK), b""):

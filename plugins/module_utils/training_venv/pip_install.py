@@ -12,6 +12,8 @@ from ..node.commands import CommandResult, Run, last_line
 from .plan import VenvOptions
 
 LAST_LINES = 15
+# How pip names what has another hash: "    sympy==1.14.0 from https://... (from ...):".
+_OTHER_FILE = re.compile(r"^ +(\S+ from \S+)(?: \(.*\))?:$")
 _PYTHON_REPORT = "import ensurepip, sys, venv; print(*sys.version_info[:2])"
 
 
@@ -48,11 +50,19 @@ def install(options: VenvOptions, what: Sequence[str], scratch: str, run: Run) -
         raise failure("pip", options, done)
 
 
+def replace_same_version(options: VenvOptions, requirement: str, scratch: str, run: Run) -> None:
+    """Install a wheel though its version is there already, which pip takes for the same content."""
+    install(options, ["--no-deps", "--no-index", "--force-reinstall", requirement], scratch, run)
+
+
 def failure(program: str, options: VenvOptions, done: CommandResult) -> GaudiError:
     """The program's first error as a sentence with a remedy, and its last lines."""
     lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
     errors = [line.partition("ERROR: ")[2] for line in lines if line.startswith("ERROR: ")]
-    said = (errors or [line.strip() for line in lines[-1:]] or ["no message"])[0].rstrip(".")
+    said = (errors or [line.strip() for line in lines[-1:]] or ["no message"])[0].partition(". ")[0].rstrip(".")
+    wrong = next((found[1] for found in map(_OTHER_FILE.match, lines) if found), "")
+    if wrong:
+        said = f"{wrong} does not have the hash that it should have"
     end = lines[-LAST_LINES:]
     sentence = f"{program} cannot fill the training environment {options.path}: {said}; {_remedy(lines, options)}."
     return GaudiError("\n".join([sentence, "The last lines are:", *end]), rc=done.rc)
@@ -61,12 +71,16 @@ def failure(program: str, options: VenvOptions, done: CommandResult) -> GaudiErr
 def _remedy(lines: Sequence[str], options: VenvOptions) -> str:
     text = "\n".join(lines)
     index = options.index_url or "pip's own index"
+    if "DO NOT MATCH THE HASHES" in text:
+        return f"{index} has another file than the one that is meant: find out who changed it, or correct pins"
+    if "require-hashes mode" in text:
+        return "give each package that is named below with its version and its hashes in pins, or set hashes to false"
     if "No space left" in text:
         return "free space there, or choose another path"
     if re.search(r"connection|connect to proxy|Name or service|name resolution|timed out|not a trusted", text):
         return f"check this node's route and proxy to {index}, or set index_url to a mirror that it reaches"
     if re.search(r"ResolutionImpossible|conflicting", text):
-        return "change requirements so that they agree with each other and with the bundle"
+        return "change requirements or pins so that they agree with each other and with the bundle"
     if re.search(r"No matching distribution|Could not find a version", text):
         return f"correct requirements, or have the package put into {index}"
     return "see the lines below, then run again"

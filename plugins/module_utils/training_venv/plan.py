@@ -9,18 +9,20 @@ in ``site-packages``, so a run that finds everything right costs a few file read
 from __future__ import annotations
 
 import json
-import re
 import urllib.parse
 from dataclasses import asdict, dataclass, field
 from typing import Mapping, Sequence
 
 from ..errors import GaudiError
 from ..releases.lookup import Release
+from .node_library import NodeLibrary, refuse_own_name
+from .pins import Pin
+from .requirement import named_requirement
 from .wheel_bundle import normalised
 
 STAMP = "gaudi3_scale.json"
+PINS_FILE = "gaudi3_scale_pins.txt"
 INSTALLING, FAILED, COMPLETE = "installing", "failed", "complete"
-_REQUIREMENT = re.compile(r"^\s*([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)\s*(?:\[[^\]]*\])?\s*(?:[<>=!~;@(]|$)")
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,10 @@ class VenvOptions:
     """What the operator asks for. Empty ``pytorch`` is the release's, empty ``os_directory`` the node's own.
 
     An empty ``bundle_url`` is derived from both and the vault.
+
+    ``node_library`` is a place of its wheel, in the forms of :mod:`node_library`, and ``node_library_file`` where the
+    controller left the one that it brings. ``pins`` are the site's; with ``hashes`` pip takes no file that it has no
+    hash of.
 
     ``bundle_wheels`` are patterns of file names. ``min_free_mib`` is about the file system of ``path``, ``timeout``
     (seconds) about each program that is started.
@@ -43,7 +49,12 @@ class VenvOptions:
     bundle_url: str = ""
     bundle_checksum: str = ""
     bundle_wheels: Sequence[str] = ("*.whl",)
+    node_library: str = ""
+    node_library_file: str = ""
+    extras: Sequence[str] = ()
     requirements: Sequence[str] = ()
+    pins: Sequence[str] = ()
+    hashes: bool = False
     index_url: str = ""
     constraints: str = "/etc/gaudi3_scale/pip-constraints.txt"
     min_free_mib: int = 0
@@ -61,25 +72,39 @@ class Asked:
     bundle_url: str
     bundle_wheels: list[str]
     requirements: list[str]
+    node_library: str = ""
+    pins: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class Stamp:
-    """What an earlier run left: ``wheels`` of the bundle and ``requirements`` by name, each with its version."""
+    """What an earlier run left: ``wheels`` of the bundle and ``requirements`` by name, each with its version.
+
+    ``unpinned`` are packages on which the bundle's wheels have the last word.
+    """
 
     state: str
     asked: Asked
     wheels: Mapping[str, str] = field(default_factory=dict)
     requirements: Mapping[str, str] = field(default_factory=dict)
+    unpinned: Sequence[str] = ()
 
 
-def asked_for(options: VenvOptions, release: Release, interpreter: str, system: str) -> Asked:
+def asked_for(
+    options: VenvOptions,
+    release: Release,
+    interpreter: str,
+    system: str,
+    library: NodeLibrary = NodeLibrary(),
+    pins: Sequence[Pin] = (),
+) -> Asked:
     """Check the options, and derive what has to be installed; ``system`` is the node's, as in ``ubuntu-22.04``."""
     if not options.path.startswith("/") or options.path.rstrip("/").count("/") < 2:
         raise GaudiError(
             f"path must be an absolute path of a directory of its own, not '{options.path}'.", option="path"
         )
-    names = [requirement_name(requirement) for requirement in options.requirements]
+    refuse_own_name(options.requirements)
+    names = [named_requirement(requirement).name for requirement in options.requirements]
     if "torch" in names:
         raise GaudiError(
             f"requirements must not name torch ('{options.requirements[names.index('torch')]}'), which comes with the "
@@ -87,7 +112,12 @@ def asked_for(options: VenvOptions, release: Release, interpreter: str, system: 
             option="requirements",
         )
     return Asked(
-        interpreter, bundle_url(options, release, system), list(options.bundle_wheels), list(options.requirements)
+        interpreter,
+        bundle_url(options, release, system),
+        list(options.bundle_wheels),
+        list(options.requirements),
+        library.requirement,
+        [pin.hashed_line if options.hashes else pin.line for pin in pins],
     )
 
 
@@ -99,17 +129,6 @@ def bundle_url(options: VenvOptions, release: Release, system: str) -> str:
     file = f"pytorch_modules-v{options.pytorch or release.pytorch}_{release.version}_{release.build}.tgz"
     base = f"{options.vault_url.rstrip('/')}/gaudi-pt-modules/{release.version}/{release.build}"
     return f"{base}/pytorch/{directory}/{file}"
-
-
-def requirement_name(requirement: str) -> str:
-    """The normalised name in a requirement specifier (PEP 508)."""
-    match = _REQUIREMENT.match(requirement)
-    if match is None:
-        raise GaudiError(
-            f"requirements has '{requirement}', which names no package; write 'name', 'name==1.2' or 'name @ URL'.",
-            option="requirements",
-        )
-    return normalised(match[1])
 
 
 def render_pip_conf(options: VenvOptions) -> str:
@@ -124,10 +143,14 @@ def render_pip_conf(options: VenvOptions) -> str:
     return "\n".join(lines) + "\n"
 
 
-def render_constraints(wheels: Mapping[str, str], release: Release) -> str:
-    """Exactly the bundle's builds: pip then refuses another one, and leaves these alone on ``--upgrade``."""
+def render_constraints(wheels: Mapping[str, str], release: Release, library: NodeLibrary = NodeLibrary()) -> str:
+    """Exactly the bundle's builds: pip then refuses another one, and leaves these alone on ``--upgrade``.
+
+    The node library's own wheel stands there, too, so that nobody's pip looks for its name on an index.
+    """
     head = f"# Written by gaudi3.scale: the PyTorch bundle of release {release.package_version}.\n"
-    return head + "".join(f"{name}=={version}\n" for name, version in sorted(wheels.items()))
+    builds = "".join(f"{name}=={version}\n" for name, version in sorted(wheels.items()))
+    return head + builds + (f"{library.constraint}\n" if library.constraint else "")
 
 
 def render_stamp(stamp: Stamp) -> str:
@@ -139,7 +162,8 @@ def parse_stamp(text: str | None) -> Stamp | None:
     """The stamp in ``text``; None where there is none that this version can read."""
     try:
         data = json.loads(text or "")
-        return Stamp(data["state"], Asked(**data["asked"]), data["wheels"], data["requirements"])
+        asked = Asked(**data["asked"])
+        return Stamp(data["state"], asked, data["wheels"], data["requirements"], tuple(data.get("unpinned", ())))
     except (ValueError, TypeError, KeyError):
         return None
 
@@ -161,11 +185,16 @@ def faults(asked: Asked, stamp: Stamp | None, installed: Mapping[str, str]) -> l
     if stamp.state != COMPLETE:
         return ["an earlier installation did not finish"]
     changed = [name for name, value in vars(asked).items() if value != getattr(stamp.asked, name)]
-    return [f"{name} was {getattr(stamp.asked, name)}" for name in changed] + [
+    return [_was(name, getattr(stamp.asked, name)) for name in changed] + [
         f"{name} is {installed.get(name, 'absent')} instead of {version}"
         for name, version in {**stamp.wheels, **stamp.requirements}.items()
         if installed.get(name) != version
     ]
+
+
+def _was(name: str, value: object) -> str:
+    """A reason; some seventy pins would hide the others."""
+    return "pins were others" if name == "pins" else f"{name} was {value or 'nothing'}"
 
 
 def keeps_content(asked: Asked, stamp: Stamp | None) -> bool:

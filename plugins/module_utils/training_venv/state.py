@@ -15,14 +15,32 @@ from ..bundle import bundle_site
 from ..cards.node_system import read_system
 from ..errors import GaudiError
 from ..node.commands import Run
-from ..node.downloads import download
+from ..node.downloads import download, file_digest
+from ..node.lock import exclusive
 from ..node.rendered_files import FileChange, WantedFile, differences, pending, read_text, write
 from ..node.umask import readable_by_all
 from ..releases.lookup import Release, find_release
-from . import pip_install
+from . import node_library, pip_install
 from . import plan as venv_plan
+from .node_library import NodeLibrary
+from .pin_table import PINS
+from .pins import Pin, chosen, hashed_requirements, left_to, needed, render
 from .plan import Asked, Stamp, VenvOptions
-from .wheel_bundle import choose, unpack, versions
+from .requirement import named_requirement
+from .wheel_bundle import choose, demands, unpack, versions
+
+LOCK = "training environment"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the options come to: ``pins`` are all that hold, of which ``asked`` has those that this environment needs."""
+
+    options: VenvOptions
+    release: Release
+    library: NodeLibrary
+    pins: list[Pin]
+    asked: Asked
 
 
 @dataclass(frozen=True)
@@ -50,38 +68,60 @@ def read(options: VenvOptions) -> VenvState:
 
 
 def converge(options: VenvOptions, run: Run, check_mode: bool, record: str = bundle_site.RECORD) -> dict[str, object]:
-    """Bring the environment to what is wanted; the result's keys are always the same."""
-    release = find_release(options.release, options.release_overrides)
-    options = _at_site(options, release, record)
-    asked = venv_plan.asked_for(options, release, os.path.realpath(options.python), read_system().os)
-    state = read(options)
-    reasons = venv_plan.faults(asked, state.stamp, state.installed)
-    if not reasons and not state.runnable:
-        reasons = [f"{options.path}/bin has no python or no pip that works"]
+    """Bring the environment to what is wanted; the result's keys are always the same.
+
+    Raises :class:`GaudiError` with the fact ``missing_wheel`` where something has to be installed and the node library
+    that the controller has is not on the node.
+    """
+    wanted = _wanted(options, record)
+    state = read(wanted.options)
+    reasons = _reasons(wanted, state)
     stamp = state.stamp
     diff: list[dict[str, str]] = []
     if reasons:
-        _refuse(options, asked, state)
-        diff = [_venv_difference(options, asked, stamp)]
+        _refuse(wanted.options, wanted.asked, state)
+        diff = [_venv_difference(wanted.options, wanted.asked, stamp)]
         if check_mode:
-            diff += differences(pending([_pip_conf(options)]))
+            diff += differences(pending([_pip_conf(wanted.options)]))
         else:
-            stamp, changes = _install(options, asked, release, state, run)
+            with exclusive(LOCK, options.timeout, directory=str(Path(record).parent), remedy="wait for its end"):
+                # Another controller may have done it meanwhile.
+                state = read(wanted.options)
+                stamp, changes = _install(wanted, state, run) if _reasons(wanted, state) else (state.stamp, [])
             diff += differences(changes)
     elif stamp:
-        changes = _write_pending(_settings(options, release, stamp.wheels), check_mode)
+        changes = _write_pending(_settings(wanted, stamp.wheels, stamp.unpinned), check_mode)
         diff = differences(changes)
     return {
         "changed": bool(diff),
         "diff": diff,
         "path": options.path,
-        "release": release.version,
-        "bundle_url": asked.bundle_url,
+        "release": wanted.release.version,
+        "bundle_url": wanted.asked.bundle_url,
         "constraints": options.constraints,
+        "node_library": wanted.asked.node_library,
         "reasons": reasons,
         "wheels": dict(stamp.wheels) if stamp else {},
         "requirements": dict(stamp.requirements) if stamp else {},
     }
+
+
+def _wanted(options: VenvOptions, record: str) -> Wanted:
+    release = find_release(options.release, options.release_overrides)
+    options = _at_site(options, release, record)
+    library = node_library.look(node_library.wanted(options.node_library, options.extras, options.path))
+    pins = chosen(PINS, options.pins, options.requirements)
+    of_this = needed(pins, library.extras) if library.url or options.requirements else []
+    interpreter = os.path.realpath(options.python)
+    asked = venv_plan.asked_for(options, release, interpreter, read_system().os, library, of_this)
+    return Wanted(options, release, library, pins, asked)
+
+
+def _reasons(wanted: Wanted, state: VenvState) -> list[str]:
+    reasons = venv_plan.faults(wanted.asked, state.stamp, state.installed)
+    if not reasons and not state.runnable:
+        return [f"{wanted.options.path}/bin has no python or no pip that works"]
+    return reasons
 
 
 def _at_site(options: VenvOptions, release: Release, record: str) -> VenvOptions:
@@ -97,9 +137,15 @@ def _at_site(options: VenvOptions, release: Release, record: str) -> VenvOptions
     )
 
 
-def _settings(options: VenvOptions, release: Release, wheels: Mapping[str, str]) -> list[WantedFile]:
-    constraints = WantedFile(options.constraints, venv_plan.render_constraints(wheels, release))
-    return [constraints, _pip_conf(options)]
+def _settings(wanted: Wanted, wheels: Mapping[str, str], unpinned: Sequence[str]) -> list[WantedFile]:
+    options = wanted.options
+    builds = venv_plan.render_constraints(wheels, wanted.release, wanted.library)
+    pins = render(pin for pin in wanted.pins if pin.name not in unpinned)
+    return [
+        WantedFile(options.constraints, builds),
+        WantedFile(f"{options.path}/{venv_plan.PINS_FILE}", pins),
+        _pip_conf(options),
+    ]
 
 
 def _pip_conf(options: VenvOptions) -> WantedFile:
@@ -115,9 +161,13 @@ def _write_pending(wanted: Sequence[WantedFile], check_mode: bool = False) -> li
 
 def _venv_difference(options: VenvOptions, asked: Asked, stamp: Stamp | None) -> dict[str, str]:
     """The environment as text, for ``--diff``: what went into it, and what shall."""
-    before = "".join(f"{name}: {value}\n" for name, value in vars(stamp.asked).items()) if stamp else ""
-    after = "".join(f"{name}: {value}\n" for name, value in vars(asked).items())
+    before, after = _as_text(stamp.asked) if stamp else "", _as_text(asked)
     return {"before_header": options.path, "after_header": options.path, "before": before, "after": after}
+
+
+def _as_text(asked: Asked) -> str:
+    values = {name: value for name, value in vars(asked).items() if name != "pins"}
+    return "".join([*(f"{name}: {value}\n" for name, value in values.items()), *(f"pin: {pin}\n" for pin in asked.pins)])
 
 
 def _refuse(options: VenvOptions, asked: Asked, state: VenvState) -> None:
@@ -139,9 +189,9 @@ def _refuse(options: VenvOptions, asked: Asked, state: VenvState) -> None:
         )
 
 
-def _install(
-    options: VenvOptions, asked: Asked, release: Release, state: VenvState, run: Run
-) -> tuple[Stamp, list[FileChange]]:
+def _install(wanted: Wanted, state: VenvState, run: Run) -> tuple[Stamp, list[FileChange]]:
+    options, asked, library = wanted.options, wanted.asked, wanted.library
+    node_library.have(library, options.node_library_file)
     python = pip_install.python_version(options, run)
     keeps_content = state.runnable and venv_plan.keeps_content(asked, state.stamp)
     keeps_bundle = keeps_content and venv_plan.keeps_bundle(asked, state.stamp, state.installed)
@@ -149,33 +199,61 @@ def _install(
     # Jobs run as other users.
     with _own_directory(Path(f"{options.path}.bundle")) as scratch, readable_by_all():
         if keeps_bundle and state.stamp:
-            wheels = dict(state.stamp.wheels)
+            wheels, unpinned = dict(state.stamp.wheels), state.stamp.unpinned
         else:
             wheels, files = _fetch_bundle(options, asked, python, scratch)
+            unpinned = left_to(demands(files), wanted.pins)
         # From here on the environment changes. The stamp says so until the end is reached: the next run throws away
         # what an interruption leaves, and builds on what an orderly failure leaves.
         _write_stamp(options, Stamp(venv_plan.INSTALLING, asked))
         if not keeps_content:
             _empty(Path(options.path))
-        settings = _settings(options, release, wheels)
-        before = [WantedFile(wanted.path, read_text(wanted.path)) for wanted in settings]
+        settings = _settings(wanted, wheels, unpinned)
+        before = [WantedFile(file.path, read_text(file.path)) for file in settings]
         try:
             if not keeps_content:
                 pip_install.make(options, run)
             changes = _write_pending(settings)
-            pip_install.install(options, [*files, *options.requirements], str(scratch), run)
+            pip_install.install(options, _pip_words(wanted, files, unpinned, scratch), str(scratch), run)
+            if keeps_content and _is_same_version(wanted, state):
+                pip_install.replace_same_version(options, library.constraint, str(scratch), run)
+            names = [named_requirement(requirement).name for requirement in options.requirements]
             stamp = Stamp(
                 venv_plan.COMPLETE,
                 asked,
                 _installed_versions(options, wheels),
-                _installed_versions(options, map(venv_plan.requirement_name, options.requirements)),
+                _installed_versions(options, names + [node_library.NAME] * bool(library.url)),
+                unpinned,
             )
         except GaudiError:
             _write_pending(before)
             _write_stamp(options, Stamp(venv_plan.FAILED, asked))
             raise
         _write_stamp(options, stamp)
+    node_library.forget_others(library, options.path)
     return stamp, changes
+
+
+def _pip_words(wanted: Wanted, files: Sequence[str], unpinned: Sequence[str], scratch: Path) -> list[str]:
+    """What pip is told to install; where hashes are demanded, in a file, which alone can have them."""
+    options, library = wanted.options, [wanted.library.requirement] * bool(wanted.library.url)
+    if not options.hashes:
+        words = [*files, *library, *options.requirements]
+        return [*words, "-c", f"{options.path}/{venv_plan.PINS_FILE}"] if words else []
+    pins = [pin for pin in needed(wanted.pins, wanted.library.extras) if pin.name not in unpinned]
+    bundle = [f"{Path(file).as_uri()} --hash=sha256:{file_digest(Path(file), 'sha256')}" for file in files]
+    target = scratch / "requirements.txt"
+    lines = [*bundle, *library, *hashed_requirements(options.requirements, pins)]
+    target.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return ["--require-hashes", "-r", str(target)]
+
+
+def _is_same_version(wanted: Wanted, state: VenvState) -> bool:
+    """Whether the node library's version was there before, and perhaps not with this content."""
+    before, after = state.installed.get(node_library.NAME), read(wanted.options).installed.get(node_library.NAME)
+    known = state.stamp is not None and state.stamp.state == venv_plan.COMPLETE
+    same = known and state.stamp is not None and state.stamp.asked.node_library == wanted.asked.node_library
+    return bool(wanted.library.url) and before == after and not same
 
 
 def _fetch_bundle(

@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+import email
 import re
 import shutil
 import tarfile
+import zipfile
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
@@ -18,6 +20,8 @@ from ..errors import GaudiError
 _WHEEL = re.compile(
     r"^(?P<name>[^-]+)-(?P<version>[^-]+)(?:-\d[^-]*)?-(?P<pythons>[^-]+)-(?P<abis>[^-]+)-(?P<platforms>[^-]+)\.whl$"
 )
+
+_NEED = re.compile(r"^\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*(.*)$")
 
 
 @dataclass(frozen=True)
@@ -121,3 +125,21 @@ def _copy(content: IO[bytes], path: Path) -> None:
 def versions(wheels: Mapping[str, Wheel]) -> dict[str, str]:
     """Name to version, as pip's constraints and a virtual environment's metadata know them."""
     return {name: wheel.version for name, wheel in sorted(wheels.items())}
+
+
+def demands(files: Iterable[str]) -> dict[str, list[str]]:
+    """What the wheels in ``files`` ask of others: version specifiers by name, such as ``>=1.13.3``, without extras."""
+    found: dict[str, list[str]] = {}
+    for file in files:
+        for line in _requires(file):
+            specifier, _semicolon, condition = line.partition(";")
+            match = _NEED.match(specifier)
+            if match and "extra" not in condition:
+                found.setdefault(normalised(match[1]), []).append(match[2].strip().strip("()"))
+    return found
+
+
+def _requires(file: str) -> list[str]:
+    with zipfile.ZipFile(file) as wheel:
+        about = [name for name in wheel.namelist() if name.endswith(".dist-info/METADATA")]
+        return email.message_from_bytes(wheel.read(about[0])).get_all("Requires-Dist") or [] if about else []

@@ -8,6 +8,7 @@ import argparse
 import importlib.util
 
 from gaudi3_scale.core.report.bucket_url import bucket_and_prefix
+from gaudi3_scale.extras import remedy
 
 
 def s3_url(text: str) -> str:
@@ -15,7 +16,7 @@ def s3_url(text: str) -> str:
     if bucket_and_prefix(text) is None:
         raise argparse.ArgumentTypeError(f"{text!r} is no place in S3; write it as s3://bucket/prefix")
     if importlib.util.find_spec("boto3") is None:
-        raise argparse.ArgumentTypeError("boto3 is not in this Python; install gaudi3-scale[s3] into it")
+        raise argparse.ArgumentTypeError(f"boto3 is not in this Python; {remedy('s3')}")
     return text
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.extras import remedy
 
 BYTES = "bytes"
 FILE = "tokenizer.json"
@@ -49,7 +50,7 @@ class HuggingFaceTokenizer(Tokenizer):
         contents = tokenizer_file(directory)
         if importlib.util.find_spec("tokenizers") is None:
             raise GaudiError(
-                f"--tokenizer {directory}: the package tokenizers is not in this Python; install gaudi3-scale[hf]."
+                f"--tokenizer {directory}: the package tokenizers is not in this Python; {remedy('hf')}."
             )
         # Its own threads: the processes of data prepare are the parallel ones.
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Callable, Iterator, Mapping, NamedTuple, Sequence
 
 from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.extras import remedy
 from gaudi3_scale.json_lines import WriteLine
 
 TENSORBOARD, WANDB = "tensorboard", "wandb"
@@ -58,7 +59,7 @@ def choose_loggers(wish: str, environment: Mapping[str, str]) -> tuple[str, ...]
 def _missing(name: str, environment: Mapping[str, str]) -> str | None:
     """Why it cannot be used here, as the rest of a sentence."""
     if importlib.util.find_spec(name) is None:
-        return f"{name} is not installed; install gaudi3-scale[{name}] into the training venv, or leave it out."
+        return f"{name} is not installed; {remedy(name)}, or leave it out."
     if name == WANDB and not environment.get(KEY) and environment.get("WANDB_MODE") != "offline":
         return f"{KEY} is not set; set it for the job (training_environment_files), or WANDB_MODE to offline."
     return None

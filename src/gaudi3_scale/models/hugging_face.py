@@ -16,6 +16,7 @@ from gaudi3_scale.core.errors import GaudiError
 from gaudi3_scale.data.tokenizers import FILE as TOKENIZER_FILE
 from gaudi3_scale.data.tokenizers import tokenizer_file
 from gaudi3_scale.data.training_data import TrainingData
+from gaudi3_scale.extras import remedy
 
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
 _LOCAL = {"local_files_only": True, "trust_remote_code": False}
@@ -32,7 +33,7 @@ def local_model(directory: Path, from_scratch: bool, sequence_length: int, data:
         )
     if importlib.util.find_spec("transformers") is None:
         raise GaudiError(
-            f"--model {directory}: the package transformers is not in this Python; install gaudi3-scale[hf]."
+            f"--model {directory}: the package transformers is not in this Python; {remedy('hf')}."
         )
     if not from_scratch:
         _require_weights(directory)

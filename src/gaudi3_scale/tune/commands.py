@@ -23,7 +23,9 @@ from typing import TYPE_CHECKING, Any, Mapping, Sequence
 from gaudi3_scale.core.errors import GaudiError
 from gaudi3_scale.core.job.difference import description_differences
 from gaudi3_scale.core.node.rendered_files import WantedFile, pending, write
+from gaudi3_scale.core.training_venv.plan import PINS_FILE
 from gaudi3_scale.core.tuning.study import Study, definition, study_from
+from gaudi3_scale.extras import remedy, requirements_of
 from gaudi3_scale.options import ArgumentParser, positive
 
 if TYPE_CHECKING:
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 
 STORAGE = "GAUDI3_SCALE_TUNE_STORAGE"
 PACKAGES = ("optuna", "plotly", "grpc", "google.protobuf")
-EXTRA = "gaudi3-scale[tune]"
+EXTRA = "tune"
 # What the launcher says to this process, which is none of the trials' business.
 LAUNCHER = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 LAUNCHER_PREFIXES = ("GROUP_", "ROLE_", "TORCHELASTIC_")
@@ -76,7 +78,7 @@ def require_packages() -> None:
     if missing:
         raise GaudiError(
             f"{', '.join(missing)} is not in {sys.prefix}; run playbooks/tune_training.yml, which installs it, or "
-            f"`{sys.executable} -m pip install '{EXTRA}'`."
+            f"{remedy(EXTRA)}."
         )
 
 
@@ -88,12 +90,15 @@ def _install(options: argparse.Namespace) -> None:
         sys.stdout.write("would be installed\n")
         return
     pip = [sys.executable, "-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--progress-bar", "off"]
-    done = subprocess.run([*pip, EXTRA], capture_output=True, text=True)
+    needs = requirements_of(EXTRA)
+    pins = Path(sys.prefix, PINS_FILE)
+    exactly = ["--constraint", str(pins)] if pins.is_file() else []
+    done = subprocess.run([*pip, *exactly, *needs], capture_output=True, text=True)
     if done.returncode:
         lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
         said = next((line for line in lines if line.startswith("ERROR: ")), lines[-1] if lines else "no message")
         raise GaudiError(
-            f"pip cannot install {EXTRA} into {sys.prefix}: {said.removeprefix('ERROR: ')}; have these packages put "
+            f"pip cannot install {', '.join(needs)} into {sys.prefix}: {said.removeprefix('ERROR: ')}; have these packages put "
             "into the node's package index (docs/tuning_training.md), then run again."
         )
     importlib.invalidate_caches()

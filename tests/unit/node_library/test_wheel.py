@@ -1,15 +1,23 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""The wheel carries the node library and the very files of the core that Ansible ships."""
+"""The wheel carries the node library and the very files of the core that Ansible ships, whoever writes it."""
 
 from __future__ import annotations
 
+import email
+import io
+import json
+import shutil
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+
+from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.plugin_utils.node_library import build
 
 pytest.importorskip("setuptools")
 ROOT = Path(__file__).parents[3]
@@ -20,15 +28,27 @@ def files_of(folder: str) -> list[Path]:
     return sorted(file for file in (ROOT / folder).rglob("*.py") if "core" not in file.relative_to(ROOT).parts)
 
 
+def copy_to(target: Path) -> Path:
+    """What the wheel is made from, as a collection has it."""
+    for file in [*files_of("src/gaudi3_scale"), *files_of("plugins/module_utils"), *(ROOT / "src").glob("*/*.txt")]:
+        copy = target / file.relative_to(ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_bytes(file.read_bytes())
+    return target
+
+
+@pytest.fixture
+def collection(tmp_path):
+    """A copy that was installed."""
+    (tmp_path / "MANIFEST.json").write_text(json.dumps({"collection_info": {"version": "0.1.0"}}))
+    return copy_to(tmp_path)
+
+
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory) -> zipfile.ZipFile:
     """Built from a copy, since setuptools writes into the source tree."""
     source = tmp_path_factory.mktemp("source")
-    for folder in ("src/gaudi3_scale", "plugins/module_utils"):
-        for file in files_of(folder):
-            target = source / file.relative_to(ROOT)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(file.read_bytes())
+    copy_to(source)
     (source / "pyproject.toml").write_bytes((ROOT / "pyproject.toml").read_bytes())
     command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "-w", source / "out", source]
     subprocess.run(command, check=True, capture_output=True, text=True)
@@ -67,3 +87,84 @@ def test_it_brings_a_command(wheel):
         "=",
         "gaudi3_scale.__main__:main",
     ]
+
+
+def opened(built) -> zipfile.ZipFile:
+    return zipfile.ZipFile(io.BytesIO(built.content))
+
+
+def described(wheel: zipfile.ZipFile) -> dict:
+    """The fields of METADATA that both writers have to agree about; specifiers are compared as such."""
+    (name,) = (name for name in wheel.namelist() if name.endswith("/METADATA"))
+    about = email.message_from_string(wheel.read(name).decode())
+    single = ("Metadata-Version", "Name", "Version", "Summary", "Author", "License-Expression", "Requires-Python")
+    needs = sorted(str(Requirement(text)) for text in about.get_all("Requires-Dist"))
+    return {**{field: about[field] for field in single}, "needs": needs, "extras": sorted(about.get_all("Provides-Extra"))}
+
+
+def test_the_controllers_wheel_is_the_one_that_setuptools_builds(wheel, collection):
+    ours = opened(build(collection))
+    assert described(ours) == described(wheel)
+
+    def contents(archive):
+        """All but what names the writer, and which hashes these say."""
+        left_out = ("/METADATA", "/WHEEL", "/RECORD", "/top_level.txt")
+        return {name: archive.read(name) for name in archive.namelist() if not name.endswith(left_out)}
+
+    def command(archive):
+        return {name: text.split() for name, text in contents(archive).items() if name.endswith("/entry_points.txt")}
+
+    assert command(ours) == command(wheel)
+    assert {**contents(ours), **command(ours)} == {**contents(wheel), **command(wheel)}
+
+
+def test_its_record_is_right_and_its_bytes_are_the_same_every_time(collection):
+    built = build(collection)
+    assert build(collection) == built
+    assert built.file == "gaudi3_scale-0.1.0-py3-none-any.whl"
+    wheel = opened(built)
+    assert wheel.testzip() is None
+    listed = [line.split(",")[0] for line in wheel.read("gaudi3_scale-0.1.0.dist-info/RECORD").decode().splitlines()]
+    assert listed == wheel.namelist()
+    # No other zlib can pack it otherwise, and no clock has its share.
+    assert {(entry.compress_type, entry.date_time) for entry in wheel.infolist()} == {(0, (1980, 1, 1, 0, 0, 0))}
+
+
+def test_what_was_compiled_beside_the_sources_is_not_in_it(collection):
+    before = build(collection)
+    compiled = collection / "src/gaudi3_scale/__pycache__/train.cpython-311.pyc"
+    compiled.parent.mkdir()
+    compiled.write_bytes(b"x")
+    assert build(collection) == before
+
+
+def test_a_checkouts_wheel_says_which_one_it_is(collection):
+    released = build(collection)
+    (collection / "MANIFEST.json").unlink()
+    (collection / "galaxy.yml").write_text("---\nnamespace: gaudi3\nversion: 0.1.0\n")
+    first = build(collection)
+    base, _plus, digest = first.version.partition("+checkout")
+    assert base == released.version == "0.1.0" and len(digest) == 12
+    with (collection / "src/gaudi3_scale/train.py").open("a") as file:
+        file.write("# changed\n")
+    second = build(collection)
+    assert second.version != first.version and second.sha256 != first.sha256
+
+
+def test_two_commits_of_one_version_have_two_digests(collection):
+    first = build(collection)
+    with (collection / "plugins/module_utils/errors.py").open("a") as file:
+        file.write("# changed\n")
+    second = build(collection)
+    assert (second.file, second.version) == (first.file, first.version)
+    assert second.sha256 != first.sha256
+
+
+def test_sources_of_another_version_than_the_collection_are_refused(collection):
+    init = collection / "src/gaudi3_scale/__init__.py"
+    init.write_text(init.read_text().replace('__version__ = "0.1.0"', '__version__ = "0.0.9"'))
+    with pytest.raises(GaudiError, match=r"has the version 0\.0\.9, and the collection 0\.1\.0; install the collection ag"):
+        build(collection)
+    shutil.rmtree(collection / "src")
+    with pytest.raises(GaudiError, match="has no node library in src; install the collection again"):
+        build(collection)

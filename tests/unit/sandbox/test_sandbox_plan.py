@@ -107,13 +107,6 @@ def test_the_inventory_has_the_nodes_of_the_sandbox(tmp_path: Path) -> None:
     assert json.dumps(made)
 
 
-def test_the_inventory_asks_for_the_vaults_build_of_the_node_library(tmp_path: Path) -> None:
-    node_library = _inventory()["node_library"]
-    assert node_library(tmp_path / "packages") == "gaudi3-scale"
-    (tmp_path / "gaudi3_scale-0.1.0+checkout1a2b-py3-none-any.whl").touch()
-    assert node_library(tmp_path) == "gaudi3-scale==0.1.0+checkout1a2b"
-
-
 def _inventory():  # type: ignore[no-untyped-def]
     """The functions of the inventory script, which is no package, by name."""
     path = Path(distribution.__file__).parents[1] / "inventories" / "sandbox" / "nodes.py"

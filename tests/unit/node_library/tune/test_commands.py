@@ -114,11 +114,31 @@ def test_a_study_file_that_was_changed_is_refused(tmp_path):
 def test_missing_packages_are_one_sentence_with_the_remedy(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(tune, "PACKAGES", ("json", "no_such_package", "no.such.package"))
     with pytest.raises(
-        GaudiError, match=r"no_such_package, no.such.package is not in .*pip install 'gaudi3-scale\[tune\]'"
+        GaudiError, match="no_such_package, no.such.package is not in .*, or add tune to gaudi_training_stack_extras"
     ):
         tune.tune(["report", "--study", str(study_file(tmp_path))])
     tune.tune(["install", "--check"])
     assert capsys.readouterr().out == "would be installed\n"
+
+
+def test_pip_is_told_what_the_extra_needs_and_never_our_name(tmp_path, monkeypatch):
+    """Within the pins that the training stack has left in the environment."""
+    started = []
+
+    def refuse(command, **_):
+        started.append(command)
+        return subprocess.CompletedProcess(command, 1, "", "ERROR: No matching distribution found for optuna")
+
+    monkeypatch.setattr(tune, "PACKAGES", ("no_such_package",))
+    monkeypatch.setattr(tune, "requirements_of", lambda extra: {"tune": ["optuna<6,>=5", "plotly"]}[extra])
+    monkeypatch.setattr(subprocess, "run", refuse)
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    (tmp_path / "gaudi3_scale_pins.txt").write_text("optuna==5.0.0\n")
+    with pytest.raises(GaudiError, match="pip cannot install optuna<6,>=5, plotly into .*: No matching distribution"):
+        tune.tune(["install"])
+    ((*_pip, _option, pins, first, second),) = started
+    assert (pins, first, second) == (str(tmp_path / "gaudi3_scale_pins.txt"), "optuna<6,>=5", "plotly")
+    assert not [word for word in started[0] if "gaudi3-scale" in word]
 
 
 def test_what_is_there_is_not_installed_again(monkeypatch, capsys):

@@ -17,6 +17,16 @@ from ansible_collections.gaudi3.scale.plugins.module_utils.training_venv.pip_ins
 )
 from ansible_collections.gaudi3.scale.plugins.module_utils.training_venv.plan import VenvOptions
 
+OTHER_FILE = """\
+ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE. If you have updated the package versions, please
+    sympy==1.14.0 from https://mirror.example.com/sympy-1.14.0.whl (from -r /x/requirements.txt (line 4)):
+        Expected sha256 0000000000000000000000000000000000000000000000000000000000000000
+             Got        37637d37401d94707d34e7446da41c6290803ba3eeb84c33a6f475ce612c16eb
+"""
+WITHOUT_HASH = """\
+ERROR: In --require-hashes mode, all requirements must have their versions pinned with ==. These do not:
+    einops from https://mirror.example.com/einops-0.8.whl (from -r /x/requirements.txt (line 3))
+"""
 OPTIONS = VenvOptions(
     path="/opt/venv",
     python="/usr/bin/python3",
@@ -27,8 +37,8 @@ OPTIONS = VenvOptions(
 )
 MISSING = """\
 Looking in indexes: https://mirror.example.com/simple
-ERROR: Could not find a version that satisfies the requirement gaudi3-scale==0.1.0 (from versions: none)
-ERROR: No matching distribution found for gaudi3-scale==0.1.0
+ERROR: Could not find a version that satisfies the requirement datasets==0.1.0 (from versions: none)
+ERROR: No matching distribution found for datasets==0.1.0
 """
 UNREACHABLE = """\
 WARNING: Retrying (Retry(total=0, connect=None, read=None, redirect=None, status=None)) after connection broken by \
@@ -53,13 +63,23 @@ def answers(rc: int, stdout: str = "", stderr: str = "") -> Any:
     [
         (
             MISSING,
-            "Could not find a version that satisfies the requirement gaudi3-scale==0.1.0 (from versions: none)",
+            "Could not find a version that satisfies the requirement datasets==0.1.0 (from versions: none)",
             "correct requirements, or have the package put into https://mirror.example.com/simple",
         ),
         (UNREACHABLE, "lightning>=2.6", "check this node's route and proxy to https://mirror.example.com/simple"),
-        (CONFLICT, "torch 2.11.0a0+git1 and x==1", "change requirements so that they agree with each other"),
+        (CONFLICT, "torch 2.11.0a0+git1 and x==1", "change requirements or pins so that they agree with each other"),
         (FULL, "No space left on device", "free space there, or choose another path"),
         ("Killed\n", "Killed", "see the lines below"),
+        (
+            OTHER_FILE,
+            "sympy==1.14.0 from https://mirror.example.com/sympy-1.14.0.whl does not have the hash that it should",
+            "https://mirror.example.com/simple has another file than the one that is meant",
+        ),
+        (
+            WITHOUT_HASH,
+            "In --require-hashes mode, all requirements must have their versions pinned with ==",
+            "give each package that is named below with its version and its hashes in pins, or set hashes to false",
+        ),
     ],
 )
 def test_pips_failure_becomes_a_cause_and_a_remedy(stderr: str, said: str, remedy: str) -> None:

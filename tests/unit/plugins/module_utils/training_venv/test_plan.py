@@ -28,8 +28,8 @@ from ansible_collections.gaudi3.scale.plugins.module_utils.training_venv.plan im
     render_constraints,
     render_pip_conf,
     render_stamp,
-    requirement_name,
 )
+from ansible_collections.gaudi3.scale.plugins.module_utils.training_venv.requirement import named_requirement
 
 RELEASE = find_release("1.24.1")
 ASKED = Asked("/usr/bin/python3.12", "https://v/bundle.tgz", ["*.whl"], ["lightning>=2.6"])
@@ -94,7 +94,7 @@ def test_wrong_options_are_refused_by_name(wrong: dict[str, Any], sentence: str)
     ],
 )
 def test_a_requirement_names_a_package(requirement: str, name: str) -> None:
-    assert requirement_name(requirement) == name
+    assert named_requirement(requirement).name == name
 
 
 def test_pip_conf_names_the_constraints_and_the_index() -> None:

@@ -9,6 +9,7 @@ import hashlib
 import http.server
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -21,6 +22,8 @@ from typing import Any, Iterator
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils.node.commands import CommandResult, run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils.training_venv.node_library import bundled
+from ansible_collections.gaudi3.scale.plugins.module_utils.training_venv.pin_table import PINS
 from ansible_collections.gaudi3.scale.plugins.module_utils.training_venv.plan import STAMP, VenvOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils.training_venv.state import converge
 
@@ -28,14 +31,16 @@ CP = f"cp{sys.version_info[0]}{sys.version_info[1]}"
 BUILD = "2.11.0a0+git7d1c9c8"
 
 
-def wheel(directory: Path, name: str, version: str, tags: str = "py3-none-any", requires: str = "") -> Path:
+def wheel(
+    directory: Path, name: str, version: str, tags: str = "py3-none-any", requires: str = "", content: str = ""
+) -> Path:
     """A wheel with one module that tells its version, installable by any pip."""
     directory.mkdir(parents=True, exist_ok=True)
     path = directory / f"{name}-{version}-{tags}.whl"
     info = f"{name}-{version}.dist-info"
     needs = f"Requires-Dist: {requires}\n" if requires else ""
     with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr(f"{name}/__init__.py", f"__version__ = {version!r}\n")
+        archive.writestr(f"{name}/__init__.py", f"__version__ = {version!r}\n{content}")
         archive.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{needs}")
         archive.writestr(f"{info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: {tags}\n")
         archive.writestr(f"{info}/RECORD", "")
@@ -48,6 +53,7 @@ class Site:
     def __init__(self, base: Path) -> None:
         self.base, self.www = base, base / "www"
         self.venv, self.constraints = base / "opt/venv", base / "etc/pip-constraints.txt"
+        self.record = str(base / "state/vault.json")
         self.commands: list[list[str]] = []
         for release, build, torch in (("1.24.1", "482", BUILD), ("1.23.0", "695", "2.9.0+git1")):
             self.bundle(release, build, torch)
@@ -94,7 +100,7 @@ class Site:
 
     def converge(self, check_mode: bool = False, **more: Any) -> dict[str, Any]:
         self.commands.clear()
-        return converge(self.options(**more), self.run, check_mode)
+        return converge(self.options(**more), self.run, check_mode, self.record)
 
     def pip(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         command = [str(self.venv / "bin/python"), "-m", "pip", "install", "--disable-pip-version-check", *arguments]
@@ -119,8 +125,11 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     # Without compiled files each start of pip takes seconds.
     monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
     # Whatever indexes this machine's own pip asks, they are not part of these tests; the environment's pip.conf is.
-    monkeypatch.setenv("PIP_EXTRA_INDEX_URL", "")
-    monkeypatch.setenv("PIP_FIND_LINKS", "")
+    # pip takes an empty value for none, and goes on to this machine's own settings.
+    nothing = tmp_path / "nothing"
+    nothing.mkdir()
+    monkeypatch.setenv("PIP_EXTRA_INDEX_URL", nothing.as_uri())
+    monkeypatch.setenv("PIP_FIND_LINKS", str(nothing))
     site = Site(tmp_path)
 
     class Quiet(http.server.SimpleHTTPRequestHandler):
@@ -191,6 +200,99 @@ def test_another_build_of_one_version_is_installed(site: Site) -> None:
         assert not site.converge(**wanted)["changed"]
 
 
+def test_the_node_library_is_told_apart_by_its_content(site: Site, tmp_path: Path) -> None:
+    """Two commits of one version are two wheels, and no index is asked for the name."""
+
+    def brought(text: str) -> dict[str, Any]:
+        needs = 'lightning>=2.6\nRequires-Dist: extraonly; extra == "s3"\nProvides-Extra: s3'
+        path = wheel(tmp_path / "from controller", "gaudi3_scale", "0.1.0", requires=needs, content=f"text = {text!r}\n")
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        return {"node_library": bundled(path.name, digest), "node_library_file": str(path)}
+
+    def text() -> str:
+        code = "import gaudi3_scale; print(gaudi3_scale.text)"
+        return subprocess.run([site.venv / "bin/python", "-c", code], capture_output=True, text=True).stdout.strip()
+
+    first = brought("first")
+    virgin = {name: value for name, value in first.items() if name != "node_library_file"}
+    shown = "".join(difference["after"] for difference in site.converge(check_mode=True, **virgin)["diff"])
+    assert "node_library: gaudi3-scale @ file://" in shown and "pin: fsspec==" in shown
+    with pytest.raises(GaudiError) as missing:
+        site.converge(**virgin)
+    assert list(missing.value.facts) == ["missing_wheel"] and site.commands == []
+
+    # The name is taken on the index, as by somebody who waits there.
+    site.index("gaudi3_scale", "9.9.9")
+    site.index("extraonly", "1.0")
+    result = site.converge(**first)
+    assert result["requirements"] == {"gaudi3-scale": "0.1.0", "lightning": "2.6.6"}
+    assert text() == "first"
+    assert not site.converge(**virgin)["changed"] and site.commands == []
+
+    second = brought("second")
+    assert site.converge(**second)["reasons"] == [f"node_library was {result['node_library']}"]
+    assert text() == "second"
+    assert not site.converge(**second)["changed"]
+    assert len(list(Path(f"{site.venv}.wheels").iterdir())) == 1
+
+    # An extra is resolved from the wheel itself; an unknown one touches nothing.
+    with pytest.raises(GaudiError, match="extras has 's4', which the node library 0.1.0 does not have; use of s3"):
+        site.converge(**second, extras=["s4"])
+    assert not site.converge(**second)["changed"]
+    site.converge(**second, extras=["s3"])
+    assert site.version_of("extraonly") == "1.0"
+
+    # Who uses this pip afterwards gets the same wheel, and nobody else's.
+    assert site.pip("--upgrade", "gaudi3-scale").returncode == 0
+    assert site.pip("gaudi3-scale==9.9.9").returncode != 0
+    assert text() == "second"
+
+
+def test_an_index_gives_what_is_pinned_and_with_hashes_nothing_else(site: Site) -> None:
+    digests = {}
+    for version in ("1.0", "2.0"):
+        file = wheel(site.www / "simple/depends", "depends", version)
+        digests[version] = hashlib.sha256(file.read_bytes()).hexdigest()
+    top = wheel(site.www / "simple/top", "top", "1.0", requires="depends")
+    own = hashlib.sha256(top.read_bytes()).hexdigest()
+    # What the collection itself pins is not on this index.
+    away = [pin.name for pin in PINS if pin.needed_by == ("base",)]
+
+    site.converge(requirements=["top==1.0"], pins=[*away, "depends==1.0"])
+    assert site.version_of("depends") == "1.0"
+    site.converge(requirements=["top==1.0"], pins=[*away, "depends==2.0"])
+    assert site.version_of("depends") == "2.0"
+
+    pinned = [f"top==1.0 --hash=sha256:{own}", f"depends==1.0 --hash=sha256:{digests['1.0']}"]
+    site.converge(requirements=["top==1.0"], pins=[*away, *pinned], hashes=True)
+    assert site.version_of("depends") == "1.0"
+    assert not site.converge(requirements=["top==1.0"], pins=[*away, *pinned], hashes=True)["changed"]
+
+    shutil.rmtree(site.venv)
+    wrong = [pinned[0], f"depends==1.0 --hash=sha256:{digests['2.0']}"]
+    with pytest.raises(GaudiError, match=r"depends==1.0 from \S+ does not have the hash that it should have; .* has another"):
+        site.converge(requirements=["top==1.0"], pins=[*away, *wrong], hashes=True)
+    with pytest.raises(GaudiError, match="all requirements must have their versions pinned with ==; give each package"):
+        site.converge(requirements=["top==1.0"], pins=[*away, pinned[0]], hashes=True)
+    assert site.version_of("depends") == ""
+
+
+def test_two_controllers_wait_for_each_other(site: Site) -> None:
+    """Both find nothing; the second finds all of it done."""
+    results: list[dict[str, Any]] = []
+
+    def controller() -> None:
+        results.append(converge(site.options(), run_process, False, site.record))
+
+    threads = [threading.Thread(target=controller) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [result["requirements"] for result in results] == [{"lightning": "2.6.6"}] * 2
+    assert not site.converge()["changed"]
+
+
 def test_an_interrupted_installation_is_thrown_away(site: Site) -> None:
     class PowerLoss(BaseException):
         """Nothing in the code under test may catch it."""
@@ -202,7 +304,7 @@ def test_an_interrupted_installation_is_thrown_away(site: Site) -> None:
         return site.run(argv, **more)
 
     with pytest.raises(PowerLoss):
-        converge(site.options(), until_venv, check_mode=False)
+        converge(site.options(), until_venv, False, site.record)
     (site.venv / "half").write_text("")
     assert site.converge(check_mode=True)["reasons"] == ["an earlier installation did not finish"]
     assert site.converge()["changed"]

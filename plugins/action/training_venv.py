@@ -1,0 +1,63 @@
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The controller's half of the module: it has the node library's wheel, and brings it to a node that lacks it."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from typing import Any
+
+from ansible.plugins.action import ActionBase
+from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils.training_venv.node_library import (
+    BUNDLED,
+    bundled,
+    refuse_extras,
+)
+from ansible_collections.gaudi3.scale.plugins.plugin_utils.node_library import BuiltWheel, build
+
+MODULE = "gaudi3.scale.training_venv"
+ARGUMENT = "node_library"
+
+
+class ActionModule(ActionBase):
+    """See the documentation of the module ``gaudi3.scale.training_venv``."""
+
+    # A node that has everything gets no file, and no directory for one.
+    TRANSFERS_FILES = False
+
+    def run(self, tmp: Any = None, task_vars: Any = None) -> dict[str, Any]:
+        """Run the module; a second time with the wheel where it says that the wheel is missing."""
+        result = super().run(tmp, task_vars)
+        arguments = dict(self._task.args)
+        if arguments.get(ARGUMENT) != BUNDLED:
+            return {**result, **self._execute_module(MODULE, arguments, task_vars=task_vars)}
+        extras = arguments.get("extras") or []
+        try:
+            wheel = build()
+            refuse_extras(extras.split(",") if isinstance(extras, str) else extras, wheel.extras, wheel.version)
+        except GaudiError as error:
+            return {**result, "failed": True, "msg": str(error), **error.facts}
+        arguments[ARGUMENT] = bundled(wheel.file, wheel.sha256)
+        done = self._execute_module(MODULE, arguments, task_vars=task_vars)
+        if "missing_wheel" in done:
+            arguments["node_library_file"] = self._brought(wheel)
+            done = self._execute_module(MODULE, arguments, task_vars=task_vars)
+        return {**result, **done}
+
+    def _brought(self, wheel: BuiltWheel) -> str:
+        """Where the wheel is on the node, in the task's own temporary directory, which Ansible removes."""
+        if self._connection._shell.tmpdir is None:
+            self._make_tmp_path()
+        target = self._connection._shell.join_path(self._connection._shell.tmpdir, wheel.file)
+        descriptor, local = tempfile.mkstemp(prefix="gaudi3-scale-wheel-")
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(wheel.content)
+            self._transfer_file(local, target)
+            self._fixup_perms2((self._connection._shell.tmpdir, target))
+        finally:
+            os.unlink(local)
+        return str(target)
