@@ -31,7 +31,7 @@ def test_the_readme_is_made_from_the_role(role: Path) -> None:
 @each_role
 def test_the_readme_names_every_variable_and_result(role: Path) -> None:
     text = (role / "README.md").read_text(encoding="utf-8")
-    for name in entry(role)["options"]:
+    for name in entry(role).get("options", {}):
         assert f"\n| `{name}` | " in text
     assert f"\n`{role.name}_result` is what `" in text
 
@@ -46,7 +46,7 @@ def test_the_example_gives_the_role_what_it_takes(role: Path) -> None:
     assert f"{COLLECTION}.{role.name}" in [applied["role"] for applied in play["roles"]]
     assert play["become"] is True and not more
     # A default that is a template is none of the option's type.
-    options = {name: without_default(option) for name, option in entry(role)["options"].items()}
+    options = {name: without_default(option) for name, option in entry(role).get("options", {}).items()}
     assert ArgumentSpecValidator(options).validate(given).error_messages == []
 
 

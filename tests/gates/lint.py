@@ -28,8 +28,12 @@ def main() -> int:
         environment.pop("ANSIBLE_CONFIG", None)
         # Its YAML is written by antsibull-changelog, and the gate `changelog` judges it.
         shipped = subprocess.run([*LINT, "--exclude", "changelogs/"], cwd=collection, env=environment, check=False)
-    excluded = [argument for name in SHIPPED for argument in ("--exclude", f"{name}/")]
-    rest = subprocess.run([*LINT, "--config-file", ".config/ansible-lint.yml", *excluded], cwd=ROOT, check=False)
+    # It finds files by patterns as git's, in which a slash in front means this directory and no other of that name, and
+    # compares those that they include by their whole paths.
+    excluded = [pattern for name in SHIPPED for pattern in (f"/{name}/", f"{ROOT / name}/")]
+    rest = subprocess.run(
+        [*LINT, "--config-file", ".config/ansible-lint.yml", "--exclude", *excluded], cwd=ROOT, check=False
+    )
     return shipped.returncode or rest.returncode
 
 
