@@ -59,17 +59,16 @@ def usage_note(usage: Usage, is_supervised: bool) -> str:
         return (
             "no step was measured; what a job uses is seen from outside its program with training_engine torchrun only"
         )
-    known = {node: together(samples) for node, samples in usage.items() if samples}
+    known = [samples for samples in usage.values() if samples]
     if not known:
         return "no step was measured"
-    first = min(samples[0]["time"] for samples in usage.values() if samples)
-    last = max(samples[-1]["time"] for samples in usage.values() if samples)
-    over = f"over {duration(last - first)}, the mean, of memory the most"
-    if len(known) == 1:
-        return f"the program reports no steps; seen from outside: {usage_words(*known.values())} ({over})"
-    told = "; ".join(f"{node}: {usage_words(sample)}" for node, sample in list(known.items())[:COLOURS])
-    more = f"; {len(known) - COLOURS} more nodes are in the table" if len(known) > COLOURS else ""
-    return f"the program reports no steps; seen from outside ({over}): {told}{more}"
+    over = max(samples[-1]["time"] for samples in known) - min(samples[0]["time"] for samples in known)
+    a_node = "a node uses " if len(known) > 1 else ""
+    words = usage_words(together([together(samples) for samples in known]))
+    return (
+        f"the program reports no steps; seen from outside over {duration(over)} (means; of memory the most): "
+        f"{a_node}{words}"
+    )
 
 
 def usage_row(samples: Sequence[Sample]) -> dict[str, str | None]:

@@ -29,8 +29,8 @@ from .state import Rules, State
 
 # While nobody new shows up at the start, a host is waited for so many times lost_after before a spare takes its place.
 START_PATIENCE = 4
-# So often in a row a program may fail before it has run for min_runtime; what fails at once fails again. Where
-# max_restarts allows fewer tries, that many are made.
+# So often in a row a program fails before it has run for min_runtime, then no more: what fails at once fails again.
+# Where max_restarts allows fewer tries, that many are made.
 MOST_EARLY_FAILURES = 3
 # Seconds before the first try after an early failure, twice as many before the next: what is missing may come.
 EARLY_PAUSE_S = 5.0
@@ -127,7 +127,8 @@ def _next_run(
         return _end(state.committed, FAILED, _too_few(rules, places, why), failure)
     current = state.committed
     early = _early_failures(state, rules, view)
-    again = f"; {_of_early(early, rules)}, and is tried again ({MOST_EARLY_FAILURES} times end the job)"
+    most = min(MOST_EARLY_FAILURES, early + rules.max_restarts - current.restarts)
+    again = f"; {_of_early(early, rules)}, and is tried again ({most} times end the job)"
     grows = state.halt is not None and state.halt.cause == GROWING
     return replace(
         current,

@@ -37,8 +37,8 @@ def test_a_job_that_tells_nothing_is_told_of_from_outside():
     cards = "8 cards 85 % busy (the least busy one 80 %), the fullest with 60.0 GiB, 4,120 W"
     (note,) = report["notes"]
     assert note == (
-        "the program reports no steps; seen from outside (over 10 min 00 s, the mean, of memory the most): "
-        f"n1: 3.0 of 160 cores, 8.0 GiB, {cards}; n2: 2.0 of 160 cores, 8.0 GiB, {cards}"
+        "the program reports no steps; seen from outside over 10 min 00 s (means; of memory the most): "
+        f"a node uses 2.5 of 160 cores, 8.0 GiB, {cards}"
     )
     assert report["columns"][3:7] == ["cores", "memory", "cards", "power"]
     row = report["rows"][0]

@@ -61,6 +61,8 @@ def test_there_are_never_more_tries_than_restarts_allow(restarts):
     simulation = Simulation(2, 0, silent=True, max_restarts=restarts)
     for number in range(1, restarts + 2):
         fails(simulation, number, 0)
+        said = simulation.current().reason
+        assert number == 1 or f"({restarts + 1} times end the job)" in said
     assert ended(simulation, "failed").restarts == restarts
 
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -76,6 +77,8 @@ def test_a_program_that_tells_no_steps_is_started_again(cluster):
     assert nodes.status("a")["restarts"] == 1
     assert nodes.status("a")["reason"] == "rank 2 on b failed first: killed by SIGKILL"
     assert not list(nodes.place("a").glob("progress/*"))
+    seen = json.loads((nodes.place("a") / "usage.jsonl").read_text().splitlines()[0])
+    assert seen["generation"] == 1 and seen["memory_bytes"] > 1 << 20
     nodes.finish()
     assert nodes.codes() == {"a": 0, "b": 0}
     assert_nothing_left(nodes)

@@ -1,0 +1,72 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""A user's own script, which tells no steps: it is started again like any other, and seen from outside."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from sandbox.podman import podman
+from tests.sandbox_jobs import (
+    launching,
+    lines,
+    play,
+    processes,
+    screen,
+    shell,
+    status,
+    variables,
+    wait_for,
+)
+from tests.sandbox_nodes import SANDBOX
+
+NAME, SCRIPT, KEPT = "telling-nothing", "/var/tmp/telling_nothing.py", "/var/tmp/telling_nothing/last.pt"
+NODES = ["node1", "node2"]
+JOB = variables(NAME, training_hosts=NODES, training_spares=[], training_command=[SCRIPT, "500"], training_follow=True)
+
+
+def begun(node: str) -> list[int]:
+    """After which step each start of this node's rank went on."""
+    said = shell(node, f"cat /var/log/gaudi3_scale/jobs/{NAME}/ranks/*/attempt_0/0/stdout.log 2>/dev/null || true")
+    return sorted(int(line.split()[-1]) for line in said.splitlines() if " begins after step " in line)
+
+
+def test_a_plain_script_that_loses_a_rank_goes_on_from_its_checkpoint_and_ends_well(tmp_path: Path) -> None:
+    for node in NODES:
+        podman("cp", str(Path(__file__).with_name("telling_nothing.py")), f"{SANDBOX}-{node}:{SCRIPT}")
+        shell(node, f"rm -rf {Path(KEPT).parent}")
+    following = launching(tmp_path, **JOB)
+    wait_for("a checkpoint", lambda: all(shell(node, f"ls {KEPT} 2>/dev/null || true") for node in NODES))
+    wait_for("a line from outside", lambda: "seen from outside on node1" in screen(tmp_path))
+    (rank,) = [number for number, command in processes("node2", NAME).items() if f" -u {SCRIPT}" in command]
+    shell("node2", f"kill -KILL {rank}")
+    wait_for("another start", lambda: len(begun("node1")) == 2)
+    assert following.wait(timeout=600) == 0, screen(tmp_path)
+    said, (first, second) = screen(tmp_path), begun("node1")
+    assert (first, second % 10) == (0, 0) and second > 0
+    assert "rank 1 on node2 failed first: killed by SIGKILL" in said
+    assert (status("node1", NAME)["outcome"], status("node1", NAME)["restarts"]) == ("succeeded", 1)
+    assert "the program reports no steps; seen from outside over " in said
+    assert [line["generation"] for line in lines("node2", NAME, "usage.jsonl")][-1] == 2
+    page = json.loads((tmp_path / f"reports/training-{NAME}.json").read_text(encoding="utf-8"))
+    assert [chart["title"] for chart in page["charts"]] == ["Processor of each node", "Memory of each node's ranks"]
+    assert {one["label"] for one in page["charts"][0]["series"]} == set(NODES)
+    (log,) = [section for section in page["sections"] if section["title"].startswith("Last lines")]
+    assert any("step 500 loss " in row["line"] for row in log["rows"])
+
+
+def test_a_script_that_fails_at_once_is_tried_three_times_and_named_at_the_first(tmp_path: Path) -> None:
+    for node in NODES:
+        shell(node, "echo 'import no_such_module' > /var/tmp/broken.py")
+    broken = {**JOB, "training_name": "broken", "training_command": ["/var/tmp/broken.py"]}
+    code, said = play(tmp_path, **broken)
+    assert code != 0
+    assert status("node1", "broken")["restarts"] == 2
+    first, again = (
+        said.index("No module named 'no_such_module'"),
+        said.index("and is tried again (3 times end the job)"),
+    )
+    assert first < again
+    assert "the program failed 3 times in a row before it had run for 60 s: it is not started again" in said
+    assert "ModuleNotFoundError" in said.rpartition("Job broken failed: ")[2]
