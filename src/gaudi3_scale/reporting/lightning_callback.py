@@ -48,14 +48,24 @@ class LightningCallback(lightning.Callback):
     def on_train_batch_start(self, trainer: lightning.Trainer, _module: object, batch: Any, _index: int) -> None:
         if self._clock is None:
             return
-        for name, count in self._counts.items():
-            self._counted[name] = self._counted.get(name, 0) + count(batch)
+        self._count(batch)
         if self._begun:
             # A further batch of the same step.
             self._clock.lap(OTHER)
         else:
             self._begun = True
             self._clock.begin(trainer.global_step + 1)
+
+    def _count(self, batch: Any) -> None:
+        for name, count in list(self._counts.items()):
+            try:
+                self._counted[name] = self._counted.get(name, 0) + count(batch)
+            except Exception as error:
+                del self._counts[name]
+                said = (
+                    f"LightningCallback: {name} cannot count a batch ({type(error).__name__}: {error}); it is left out."
+                )
+                self._reports.say(name, said)
 
     def on_before_backward(self, *_: object) -> None:
         if self._clock is not None:

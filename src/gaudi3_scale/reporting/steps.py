@@ -89,7 +89,7 @@ class StepReports:
             self._write = line_writer(path)
             self._metrics = path
         except GaudiError as error:
-            self._say("metrics", f"{path} cannot be written, so this job's page has no steps ({error.__cause__}).")
+            self.say("metrics", f"{path} cannot be written, so this job's page has no steps ({error.__cause__}).")
 
     def report(
         self,
@@ -105,7 +105,7 @@ class StepReports:
         """``step`` is finished; see :func:`gaudi3_scale.report_step`."""
         made = step if type(step) is int and 0 <= step < 1 << 53 else step_of(step)
         if made is None:
-            self._say("step", f"report_step was told the step {_short(step)}, which is no count; give 1, 2, 3, ….")
+            self.say("step", f"report_step was told the step {_short(step)}, which is no count; give 1, 2, 3, ….")
             return
         if not self._started:
             self.start(max(0, made - 1), None if max_steps is None else step_of(max_steps))
@@ -209,10 +209,10 @@ class StepReports:
         return number
 
     def _say_no_number(self, what: str, value: object) -> None:
-        self._say(what, f"report_step was told {what}={_short(value)}, which is no number; it is left out.")
+        self.say(what, f"report_step was told {what}={_short(value)}, which is no number; it is left out.")
 
     def _backwards(self, step: int) -> None:
-        self._say(
+        self.say(
             "backwards",
             f"report_step({step}) came after report_step({self._step}): steps only go forward, so count them over all "
             f"epochs; what is told of steps before {self._step} is left out.",
@@ -220,7 +220,7 @@ class StepReports:
         # It is no hang: what is watched there is that the file changes.
         self._progress.done(step)
 
-    def _say(self, about: str, sentence: str) -> None:
+    def say(self, about: str, sentence: str) -> None:
         """Once: on standard error, and for the page where this rank has one."""
         if about in self._said:
             return

@@ -56,7 +56,8 @@ class Model(lightning.LightningModule):
 
 trainer = lightning.Trainer(
     accelerator="cpu", devices=2, strategy="ddp", max_steps=int(sys.argv[2]), max_epochs=-1, accumulate_grad_batches=2,
-    callbacks=[LightningCallback(samples=len)], default_root_dir=sys.argv[1], logger=False, enable_progress_bar=False,
+    callbacks=[LightningCallback(samples=len, tokens=lambda batch: 1 / 0)],
+    default_root_dir=sys.argv[1], logger=False, enable_progress_bar=False,
 )
 data = torch.utils.data.DataLoader(torch.ones(64, 4), batch_size=4)
 trainer.fit(Model(), data, ckpt_path=sys.argv[3] if len(sys.argv) > 3 else None)
@@ -122,6 +123,8 @@ def test_lightnings_trainer(run, tmp_path):
     steps = of_kind(lines, "step")
     assert (steps[0]["step"], steps[-1]["step"], steps[-1]["lr"]) == (1, 12, 0.125)
     assert steps[-1]["loss"] < steps[0]["loss"]
+    (warning,) = of_kind(lines, "warning")
+    assert "LightningCallback: tokens cannot count a batch (ZeroDivisionError: " in warning["message"]
     assert all(20 < line["samples_per_second"] < 90 for line in steps[1:])
     assert of_kind(lines, "end")[0]["last_loss"] == steps[-1]["loss"]
     assert [one["step"] for one in progress] == [12, 12]

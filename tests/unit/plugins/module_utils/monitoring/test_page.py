@@ -184,6 +184,27 @@ def test_a_script_that_writes_steps_and_losses_only_has_curves_of_these():
     assert [chart["title"] for chart in report["charts"]] == ["Loss"]
 
 
+@pytest.mark.parametrize(
+    ("told", "title", "label", "cell", "note"),
+    [
+        ({"samples_per_second": 640.0}, "Speed", "samples/s", "640 samples/s", "640 samples/s, 40 a card"),
+        ({}, "Time of a step", "milliseconds", None, "250 ms a step"),
+    ],
+)
+def test_what_counts_no_tokens_has_its_speed_too(told, title, label, cell, note):
+    begun = {"kind": "start", "step": 0, "time": 1.0, "world_size": 16}
+    lines = [{"kind": "step", "step": number, "seconds": {"step": 0.25}, **told} for number in (1, 2, 3)]
+    host = {
+        "inventory_hostname": "n1",
+        "training_info": INFO,
+        "training_history": {**history([begun, *lines]), "events": []},
+    }
+    report = training_report([host])
+    assert [(chart["title"], chart["y_label"]) for chart in report["charts"]] == [(title, label)]
+    assert report["rows"][0]["tokens/s"] == cell
+    assert f"{note}: the median over the job" in report["notes"]
+
+
 def test_a_loss_that_became_no_number_is_said_and_not_drawn(hosts):
     hosts[0]["training_history"]["runs"][-1]["points"][-1]["loss"] = float("nan")
     report = training_report(hosts)
