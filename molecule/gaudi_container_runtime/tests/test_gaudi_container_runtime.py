@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""After the container runtime: the operator's files as their programs read them, and containers that count the cards."""
+"""After the container runtime: the operator's files as their programs read them, and containers that count cards."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ SPECIFICATION = "/etc/cdi/gaudi3-scale.json"
 RECORD = "/var/lib/gaudi3_scale/container_check.json"
 IMAGE = "molecule-empty"
 # The simulated hl-smi is a program of the node that reads the simulation's state.
-RUN = f"podman run --rm --network host -v /usr:/usr:ro -v /var/lib/gaudi_simulator:/var/lib/gaudi_simulator:ro %s {IMAGE}"
+RUN = (
+    f"podman run --rm --network host -v /usr:/usr:ro -v /var/lib/gaudi_simulator:/var/lib/gaudi_simulator:ro %s {IMAGE}"
+)
 COUNT = "hl-smi -Q bus_id,module_id -f csv,noheader"
 
 
