@@ -19,8 +19,9 @@ from .ssh_keys import PUBLIC_KEY, USER
 
 SSH_PORT = 22
 BOOT_SECONDS = 90
-# What systemd, sshd, a process's priority and memory lock, and a debugger need beyond podman's default set.
-CAPABILITIES = "NET_ADMIN,SYS_NICE,SYS_PTRACE,SYS_RESOURCE,IPC_LOCK"
+# What systemd, sshd, a process's priority and memory lock, a debugger, containers that a node starts, and the cards'
+# device nodes need beyond podman's default set.
+CAPABILITIES = "NET_ADMIN,SYS_NICE,SYS_PTRACE,SYS_RESOURCE,IPC_LOCK,SYS_ADMIN,MKNOD"
 LABEL_IDENTITY = "gaudi3.scale.sandbox.identity"
 SIMULATOR_MOUNT = "/usr/lib/gaudi_simulator/gaudi_simulator"
 # What all nodes see alike, as a site's NFS: most training scripts keep their checkpoints in such a place.
@@ -50,6 +51,7 @@ def create_node(plan: ClusterPlan, node: NodePlan, image: str, state: Path) -> N
         "--ip", node.address,
         *(f"--add-host={name}:{address}" for name, address in plan.hosts if name != node.name),
         "--systemd", "always",
+        "--cgroupns", "private",  # the paths of a node's cgroups begin at the node: runc in it finds its own
         "--restart", "always",  # a `reboot` inside ends the container's init; podman boots it again
         f"--cap-add={CAPABILITIES}",
         *limits(),
@@ -67,9 +69,9 @@ def create_node(plan: ClusterPlan, node: NodePlan, image: str, state: Path) -> N
 
 
 def identity(plan: ClusterPlan, state: Path) -> str:
-    """What cannot be changed in a container that exists: its cards, its memory, the key it opens to, its mounts."""
+    """What cannot be changed in a container that exists: cards, memory, what it may do, the key it opens to, mounts."""
     key = hashlib.sha256((state / PUBLIC_KEY).read_bytes()).hexdigest()[:12]
-    return f"{plan.cards.count} x {plan.cards.generation}, {plan.memory}, key {key}, {SHARED_MOUNT}"
+    return f"{plan.cards.count} x {plan.cards.generation}, {plan.memory}, {CAPABILITIES}, key {key}, {SHARED_MOUNT}"
 
 
 def _shared_directory(state: Path) -> Path:

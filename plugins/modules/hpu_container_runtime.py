@@ -14,6 +14,8 @@ description:
     is refused and not touched.
   - "Docker: C(/etc/docker/daemon.json). podman: a drop-in in C(/etc/containers/containers.conf.d). containerd:
     C(/etc/containerd/config.toml) of version 2 or 3."
+  - With O(cdi), a specification of the cards for the Container Device Interface is made from sysfs, as
+    C(/etc/cdi/gaudi3-scale.json), and the engines are made to read it. It lists the cards that the driver has now.
   - No service is restarted; RV(services) says which ones have to read their file again.
 options:
   engines:
@@ -36,6 +38,21 @@ options:
     description: The runtime's program.
     type: path
     default: /usr/bin/habana-container-runtime
+  cdi:
+    description:
+      - Whether containers can be given the cards by C(--device habana.ai/gaudi=0) or C(=all) too.
+      - The specification passes device nodes and nothing else. What the vendor's runtime adds besides,
+        E(HABANA_VISIBLE_MODULES) and the files of the cards' network among it, comes with the runtime only.
+      - V(false) removes the specification and leaves the engines' files.
+      - Docker knows CDI from 25.0 on, podman from 4.3, containerd from 1.7; the file of an older one stays without.
+    type: bool
+    default: false
+  settings:
+    description:
+      - Settings of the vendor's runtime, for C(/etc/habana-container-runtime/config.toml). A table is a dictionary.
+      - Keys that are not named stay as they are. A key that the runtime does not know is refused.
+    type: dict
+    default: {}
   hold:
     description: Packages that apt or dnf holds where they are installed, so that they stay at their release.
     type: list
@@ -48,6 +65,8 @@ attributes:
   diff_mode:
     support: full
     description: Shows every file, and the packages to hold.
+extends_documentation_fragment:
+  - gaudi3.scale.kernel_root
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
@@ -60,6 +79,14 @@ EXAMPLES = r"""
   gaudi3.scale.hpu_container_runtime:
     engines: [containerd]
     default: true
+
+- name: With CDI, and with the vendor's runtime telling more
+  gaudi3.scale.hpu_container_runtime:
+    cdi: true
+    settings:
+      mount_uverbs: false
+      habana-container-runtime:
+        log_level: debug
 """
 
 RETURN = r"""
@@ -74,6 +101,12 @@ engines:
   elements: str
   returned: success
   sample: [docker]
+cdi_devices:
+  description: What C(--device) takes with O(cdi); empty without it, and where the driver shows no card.
+  type: list
+  elements: str
+  returned: success
+  sample: [habana.ai/gaudi=0, habana.ai/gaudi=all]
 backups:
   description: Copies of the files as they were before.
   type: list
@@ -98,13 +131,8 @@ services:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.containers.runtime import (
-    AUTO,
-    ENGINES,
-    Place,
-    RuntimeOptions,
-    converge,
-)
+from ..module_utils.containers.engines import ENGINES
+from ..module_utils.containers.runtime import AUTO, Place, RuntimeOptions, converge
 from ..module_utils.errors import GaudiError
 from ..module_utils.node.commands import run_process
 
@@ -116,6 +144,9 @@ def main() -> None:
             "engines": {"type": "list", "elements": "str", "choices": [AUTO, *ENGINES], "default": [AUTO]},
             "default": {"type": "bool", "default": False},
             "program": {"type": "path", "default": "/usr/bin/habana-container-runtime"},
+            "cdi": {"type": "bool", "default": False},
+            "settings": {"type": "dict", "default": {}},
+            "kernel_root": {"type": "path", "default": "/"},
             "hold": {"type": "list", "elements": "str", "default": []},
         },
         supports_check_mode=True,
@@ -124,10 +155,13 @@ def main() -> None:
         engines=tuple(module.params["engines"]),
         program=module.params["program"],
         default=module.params["default"],
+        cdi=module.params["cdi"],
+        settings=module.params["settings"],
         hold=tuple(module.params["hold"]),
     )
     try:
-        result = converge(options, Place(), run=run_process, check_mode=module.check_mode)
+        place = Place(kernel_root=module.params["kernel_root"])
+        result = converge(options, place, run=run_process, check_mode=module.check_mode)
     except GaudiError as error:
         module.fail_json(msg=str(error), **error.facts)
     for warning in result.pop("warnings"):

@@ -10,6 +10,7 @@ here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 
 cp -R --no-preserve=all "$here/files/." "$root/"
 chmod 0440 "$root/etc/sudoers.d/operator"
+chmod 0755 "$root/usr/local/lib/gaudi_sandbox/runc"
 
 # Debian has a system group of this name already; the user joins it.
 group=--user-group

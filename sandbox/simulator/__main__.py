@@ -26,6 +26,7 @@ PROGRAMS = {
     "hl-fw-loader": "hl_fw_loader",
     "bmc-write-protection": "write_protection",
     "hl_qual": "hl_qual",
+    "habana-container-runtime": "container_runtime",
     "manage_network_ifs.sh": "network_interfaces",
 }
 # What the sandbox itself calls: no fault can wait for it.

@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from .boot_loader import next_boot
+from .containers import PID_NAMESPACE, pid_namespace
 from .kernel_modules.modprobe import load
 from .kernel_tree import BOOT_ID, BOOT_TIME, COMMAND_LINE, HUGEPAGES, KERNEL, refresh
 from .losses import prepare
@@ -38,6 +39,7 @@ def main(arguments: list[str]) -> int:
         _put(ROOT / COMMAND_LINE, command_line)
         _put(ROOT / BOOT_ID, str(uuid.uuid4()))
         _put(ROOT / BOOT_TIME, str(int(time.time())))
+        _put(ROOT / PID_NAMESPACE, pid_namespace())
         _put(ROOT / KERNEL / HUGEPAGES, str(hugepages))
         write(node)
         refresh(node)

@@ -8,6 +8,7 @@ Paths and contents follow the vendor's driver (sysfs.c of drivers.accel.habanala
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,10 @@ BOOT_TIME = "boot/time"
 HUGEPAGES = "proc/sys/vm/nr_hugepages"
 # Files that a program of the node may write, as into a real /proc; rendering keeps what it wrote.
 WRITABLE = frozenset({HUGEPAGES})
+DEVICES = "dev/"
+# Number of the node's own /dev/null: a character device that every container may open, and that holds nothing.
+DEVICE_NUMBER = os.makedev(1, 3)
+DEVICE_MODE = 0o666
 HUGEPAGE_KB = 2048
 # Where the source of the driver looks whether it shall fail to compile; with "-RELEASE-BUILD" only that release's does.
 BUILD_ERROR_FLAG = "faults/dkms_build_error"
@@ -170,6 +175,8 @@ def _card_files(node: Node) -> dict[str, str]:
         files[f"dev/accel/accel_controlD{reading.index}"] = ""
         if "habanalabs_ib" in node.modules:
             files[f"sys/class/infiniband/hbl_{reading.index}/device/vendor"] = VENDOR + "\n"
+            verbs = f"sys/bus/pci/devices/{reading.card.pci_address}/infiniband_verbs/uverbs{reading.index}"
+            files[f"{verbs}/ibdev"] = f"hbl_{reading.index}\n"
             files[f"dev/infiniband/uverbs{reading.index}"] = ""
     return files
 
@@ -237,7 +244,10 @@ def refresh(node: Node, root: Path = ROOT) -> None:
     kernel = root / KERNEL
     files = render(node, this_machine(root))
     for path, content in files.items():
-        _write(kernel / path, content, keep=path in WRITABLE)
+        if path.startswith(DEVICES):
+            _make_device(kernel / path)
+        else:
+            _write(kernel / path, content, keep=path in WRITABLE)
     _remove_others(kernel, files)
     flags = build_error_flags(node)
     for flag in (root / BUILD_ERROR_FLAG).parent.glob("*"):
@@ -281,6 +291,14 @@ def _write(path: Path, content: str, *, keep: bool = False) -> None:
     temporary = path.with_name(f".{path.name}.new")
     temporary.write_text(content, encoding="utf-8")
     temporary.replace(path)
+
+
+def _make_device(path: Path) -> None:
+    if path.is_char_device():
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    os.mknod(path, stat.S_IFCHR | DEVICE_MODE, DEVICE_NUMBER)
+    path.chmod(DEVICE_MODE)  # what the umask had left out
 
 
 def _remove_others(kernel: Path, files: Mapping[str, str]) -> None:

@@ -180,7 +180,7 @@ def container_runtime(release: Release) -> DebPackage:
         "Gaudi container runtime",
         files={
             configuration: PackagedFile(RUNTIME_CONFIGURATION),
-            "/usr/bin/habana-container-runtime": PackagedFile(RUNTIME.replace("@PACKAGE@", release.package), 0o755),
+            "/usr/bin/habana-container-runtime": _launcher("habana-container-runtime", release),
             "/usr/bin/habana-container-runtime-hook": PackagedFile(RUNTIME_HOOK, 0o755),
             "/usr/bin/habana-container-cli": _unsimulated("habana-container-cli", release),
             "/usr/bin/habana-container-toolkit": _unsimulated("habana-container-toolkit", release),
@@ -191,16 +191,9 @@ def container_runtime(release: Release) -> DebPackage:
     )
 
 
-RUNTIME = """\
-#!/bin/sh
-# Simulated habana-container-runtime @PACKAGE@: there are no device nodes to add, so the container starts as it is.
-if [ "$1" = --version ]; then echo "habana-container-runtime @PACKAGE@ (simulated)"; fi
-exec runc "$@"
-"""
-
 RUNTIME_HOOK = """\
 #!/bin/sh
-# Simulated: a real hook adds the cards' device nodes to the container; here there are none.
+# Simulated: a real hook brings the cards' network interfaces into the container; here there are none.
 exec cat > /dev/null
 """
 
@@ -213,26 +206,31 @@ PODMAN_HOOK = """\
 }
 """
 
+# Keys and defaults as in packaging/config.toml of the vendor's runtime, most of them as comments.
 RUNTIME_CONFIGURATION = """\
-# Keys and defaults of the vendor's runtime; the simulated one reads none of them.
 disable-require = false
-accept-habana-visible-devices-envvar-when-unprivileged = true
-mount_accelerators = true
-mount_uverbs = true
-binaries-dir = "/usr/bin"
+#accept-habana-visible-devices-envvar-when-unprivileged = true
 
-[network-layer-routes]
-path = "/etc/habanalabs/gaudinet.json"
+## Set to false inside Kubernetes with the device plugin.
+#mount_accelerators = false
+
+#mount_uverbs = false
+
+#[network-layer-routes]
+# path = "/etc/habanalabs/gaudinet.json"
 
 [habana-container-cli]
+#path = "/usr/bin/habana-container-cli"
 environment = []
 log_file = "/var/log/habana-container-hook.log"
 
 [habana-container-runtime]
-visible_devices_all_as_default = false
-log_file = "/var/log/habana-container-runtime.log"
-systemd_cgroup = false
-mode = "oci"
+#visible_devices_all_as_default = true
+#log_level = "debug"
+#systemd_cgroup = false
+
+## oci, legacy or cdi
+# mode = "legacy"
 """
 
 

@@ -1,19 +1,48 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""After the container runtime: Docker's file as Docker would read it, and as its operator knows it."""
+"""After the container runtime: the operator's files as their programs read them, and containers that count cards."""
 
 from __future__ import annotations
 
 import json
+import re
 import stat
+from collections.abc import Iterator
+from pathlib import Path
 
+import pytest
 from testinfra.host import Host
 
 FILE = "/etc/docker/daemon.json"
+VENDORS_FILE = "/etc/habana-container-runtime/config.toml"
+SPECIFICATION = "/etc/cdi/gaudi3-scale.json"
+RECORD = "/var/lib/gaudi3_scale/container_check.json"
+IMAGE = "molecule-empty"
+# The simulated hl-smi is a program of the node that reads the simulation's state.
+RUN = (
+    f"podman run --rm --network host -v /usr:/usr:ro -v /var/lib/gaudi_simulator:/var/lib/gaudi_simulator:ro %s {IMAGE}"
+)
+COUNT = "hl-smi -Q bus_id,module_id -f csv,noheader"
 
 
 def daemon(host: Host) -> dict[str, object]:
     return json.loads(host.file(FILE).content_string)
+
+
+def cards_in(host: Host, options: str) -> int:
+    """How many cards hl-smi sees in a container that is started by hand."""
+    said = host.check_output(f"{RUN % options} {COUNT}")
+    return len(re.findall(r"^[0-9a-f]{4}:", said, re.MULTILINE))
+
+
+@pytest.fixture(scope="module")
+def image(host: Host) -> Iterator[None]:
+    """An image of empty directories, made by hand."""
+    links = "for l in bin sbin lib lib64; do [ -L /$l ] && ln -s usr/$l $l; done"
+    make = f"d=$(mktemp -d) && cd $d && mkdir usr etc dev proc sys tmp run var && {links}"
+    host.check_output(f"sh -c '{make}; tar -cf - . | podman import - {IMAGE}'")
+    yield
+    host.check_output(f"podman rmi --force {IMAGE}")
 
 
 def test_the_runtime_is_registered_and_can_be_started(host: Host) -> None:
@@ -29,6 +58,56 @@ def test_what_the_operator_wrote_is_still_there(host: Host) -> None:
     assert host.file(FILE).mode == 0o640
 
 
+def test_docker_will_read_cdi(host: Host) -> None:
+    assert daemon(host)["features"] == {"cdi": True}
+
+
 def test_the_operators_file_is_kept_as_it_was(host: Host) -> None:
     (backup,) = host.check_output(f"ls {FILE}.*").splitlines()
     assert "habana" not in json.loads(host.file(backup).content_string)["runtimes"]
+
+
+def test_the_vendors_file_is_the_operators_but_for_one_word(host: Host) -> None:
+    assert host.file(VENDORS_FILE).content_string == (
+        "# ours, since the spring\ndisable-require = false\n\n"
+        '[habana-container-runtime]\nlog_level = "debug"  # quiet\n'
+    )
+
+
+def test_the_specification_names_nodes_that_are_there(host: Host) -> None:
+    content = json.loads(host.file(SPECIFICATION).content_string)
+    nodes = [node for device in content["devices"] for node in device["containerEdits"]["deviceNodes"]]
+    assert {device["name"] for device in content["devices"]} == {*map(str, range(8)), "all"}
+    assert all(host.file(node["hostPath"]).exists for node in nodes)
+    assert [Path(node["path"]).name for node in content["devices"][0]["containerEdits"]["deviceNodes"]] == [
+        "accel0",
+        "accel_controlD0",
+        "uverbs0",
+    ]
+
+
+@pytest.mark.usefixtures("image")
+@pytest.mark.parametrize(
+    ("options", "cards"),
+    [
+        ("--runtime habana -e HABANA_VISIBLE_DEVICES=all", 8),
+        ("--runtime habana -e HABANA_VISIBLE_DEVICES=2,5", 2),
+        ("--device habana.ai/gaudi=all", 8),
+        ("--device habana.ai/gaudi=0", 1),
+        ("--device habana.ai/gaudi=3 --device habana.ai/gaudi=4", 2),
+    ],
+)
+def test_a_container_counts_the_cards_that_it_was_given(host: Host, options: str, cards: int) -> None:
+    assert cards_in(host, options) == cards
+
+
+@pytest.mark.usefixtures("image")
+def test_a_container_that_asks_for_no_card_gets_none(host: Host) -> None:
+    done = host.run(f"{RUN % '--runtime habana'} {COUNT}")
+    assert (done.rc, done.stdout) == (1, "")
+    assert "no AIPs available" in done.stderr
+
+
+def test_the_role_has_counted_and_left_nothing(host: Host) -> None:
+    assert json.loads(host.file(RECORD).content_string)["counts"] == {"podman": {"runtime": 8, "cdi": 8}}
+    assert "gaudi3-scale-check" not in host.check_output("podman ps --all; podman images")

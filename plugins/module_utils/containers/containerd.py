@@ -11,7 +11,9 @@ from __future__ import annotations
 import json
 
 from ..errors import GaudiError
-from .toml_outline import Outline, TomlError, outline, set_key
+from .cdi import DIRECTORY
+from .toml_merge import Setting, read_outline, with_settings
+from .toml_outline import KeyPath, Outline, TomlError, outline
 
 CONFIGURATION = "containerd/config.toml"
 
@@ -22,15 +24,40 @@ _CRI_NAMES = ("cri", "io.containerd.grpc.v1.cri", "io.containerd.cri.v1.runtime"
 _NEW_FILE = "version = 2\n"
 
 
-def config_toml(text: str | None, path: str, *, name: str, program: str, default: bool) -> str:
-    """``text`` (of the file ``path``) with the runtime ``name`` at ``program``; the same text where it has it."""
+def config_toml(text: str | None, path: str, *, name: str, program: str, default: bool, cdi: bool = False) -> str:
+    """``text`` (of the file ``path``) with the runtime ``name`` at ``program``; the same text where it has it.
+
+    ``cdi`` makes containerd read CDI specifications, those in /etc/cdi among them.
+    """
     merged = text if text is not None and text.strip() else _NEW_FILE
-    try:
-        return _merge(merged, path, name, program, default)
-    except TomlError as error:
+    found = read_outline(merged, path)
+    cri = ("plugins", _plugin(found, path))
+    if cri_is_off(merged):
         raise GaudiError(
-            f"{path} cannot be merged into ({error}); correct it, nothing was changed.", file=path
-        ) from error
+            f"{path} disables the CRI plugin, so no runtime can be registered; take it out of disabled_plugins."
+        )
+    runtime = (*cri, "containerd", "runtimes", name)
+    # The node's own choice for runc; else true, as the vendor's tool writes it.
+    systemd_cgroup = found.raw((*runtime[:-1], "runc", "options", "SystemdCgroup")) or "true"
+    wanted = [
+        Setting(runtime, "runtime_type", json.dumps(_RUNTIME_TYPE)),
+        Setting((*runtime, "options"), "BinaryName", json.dumps(program)),
+        Setting((*runtime, "options"), "SystemdCgroup", systemd_cgroup),
+    ]
+    if default:
+        wanted.append(Setting((*cri, "containerd"), "default_runtime_name", json.dumps(name)))
+    if cdi:
+        wanted += _cdi_settings(found, cri)
+    return with_settings(merged, path, wanted)
+
+
+def _cdi_settings(found: Outline, cri: KeyPath) -> list[Setting]:
+    """CDI switched on; directories of the operator's stay and get ours besides. Without any, ours is a default."""
+    settings = [Setting(cri, "enable_cdi", "true")]
+    directories = found.strings((*cri, "cdi_spec_dirs"))
+    if found.raw((*cri, "cdi_spec_dirs")) is not None and DIRECTORY not in directories:
+        settings.append(Setting(cri, "cdi_spec_dirs", json.dumps([*directories, DIRECTORY])))
+    return settings
 
 
 def cri_is_off(text: str | None) -> bool:
@@ -40,38 +67,6 @@ def cri_is_off(text: str | None) -> bool:
     except TomlError:
         return False
     return any(plugin in _CRI_NAMES for plugin in disabled)
-
-
-def _merge(text: str, path: str, name: str, program: str, default: bool) -> str:
-    found = outline(text)
-    cri = ("plugins", _plugin(found, path))
-    if cri_is_off(text):
-        raise GaudiError(
-            f"{path} disables the CRI plugin, so no runtime can be registered; take it out of disabled_plugins."
-        )
-    runtimes = (*cri, "containerd", "runtimes")
-    wanted: list[tuple[tuple[str, ...], str, str]] = [
-        ((*runtimes, name), "runtime_type", json.dumps(_RUNTIME_TYPE)),
-        ((*runtimes, name, "options"), "BinaryName", json.dumps(program)),
-        # The node's own choice for runc; else true, as the vendor's tool writes it.
-        (
-            (*runtimes, name, "options"),
-            "SystemdCgroup",
-            found.raw((*runtimes, "runc", "options", "SystemdCgroup")) or "true",
-        ),
-    ]
-    if default:
-        wanted.append(((*cri, "containerd"), "default_runtime_name", json.dumps(name)))
-    for table, key, value in wanted:
-        if not _has(outline(text), (*table, key), value):
-            text = set_key(text, table, key, value)
-    return text
-
-
-def _has(found: Outline, key: tuple[str, ...], value: str) -> bool:
-    """Whether the key has the value, in whichever quotes."""
-    written = found.raw(key)
-    return written == value or (value.startswith('"') and found.strings(key) == (json.loads(value),))
 
 
 def _plugin(found: Outline, path: str) -> str:

@@ -7,13 +7,17 @@ from __future__ import annotations
 import json
 
 from ..errors import GaudiError
+from .cdi import DIRECTORY
 from .json_edit import set_member
 
 CONFIGURATION = "docker/daemon.json"
 
 
-def daemon_json(text: str | None, path: str, *, name: str, program: str, default: bool) -> str:
-    """``text`` (of the file ``path``) with the runtime ``name`` at ``program``; the same text where it has it."""
+def daemon_json(text: str | None, path: str, *, name: str, program: str, default: bool, cdi: bool = False) -> str:
+    """``text`` (of the file ``path``) with the runtime ``name`` at ``program``; the same text where it has it.
+
+    ``cdi`` makes Docker read CDI specifications, those in /etc/cdi among them.
+    """
     merged = text if text is not None and text.strip() else "{\n}\n"
     runtimes = _object(_parse(merged, path), "runtimes", path)
     runtime = _object(runtimes, name, path, "runtimes.")
@@ -26,7 +30,30 @@ def daemon_json(text: str | None, path: str, *, name: str, program: str, default
         merged = set_member(merged, ("runtimes", name, "path"), program)
     if default and _parse(merged, path).get("default-runtime") != name:
         merged = set_member(merged, ("default-runtime",), name)
-    return merged
+    return _with_cdi(merged, path) if cdi else merged
+
+
+def cdi_settings(text: str | None, path: str) -> tuple[object, object]:
+    """What the file says of CDI, which Docker reads only when it starts."""
+    parsed = _parse(text, path) if text is not None and text.strip() else {}
+    return _object(parsed, "features", path).get("cdi"), parsed.get("cdi-spec-dirs")
+
+
+def keeps_containers(text: str | None, path: str) -> bool:
+    """Whether containers go on while Docker restarts."""
+    return bool(text is not None and text.strip() and _parse(text, path).get("live-restore") is True)
+
+
+def _with_cdi(text: str, path: str) -> str:
+    """Directories of the operator's stay and get ours besides; without any, ours is a default."""
+    switched_on, directories = cdi_settings(text, path)
+    if switched_on is not True:
+        text = set_member(text, ("features", "cdi"), True)
+    if directories is None:
+        return text
+    if not isinstance(directories, list):
+        raise GaudiError(f"{path}: cdi-spec-dirs is not a list; correct it, nothing was changed.", file=path)
+    return text if DIRECTORY in directories else set_member(text, ("cdi-spec-dirs",), [*directories, DIRECTORY])
 
 
 def _parse(text: str, path: str) -> dict[str, object]:

@@ -11,39 +11,30 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..errors import GaudiError
-from ..node import systemd_units
 from ..node.commands import Run
 from ..node.os_release import DNF, package_manager
 from ..node.programs import Installed, is_installed
-from ..node.rendered_files import FileChange, WantedFile, differences, pending, read_text, write
+from ..node.rendered_files import WantedFile, differences, pending, read_text, write
 from ..packages.debian_packages import Apt
 from ..packages.package_system import PackageSystem
 from ..packages.rpm_packages import Dnf
+from . import cdi, vendor_settings
 from .containerd import CONFIGURATION as CONTAINERD_CONFIGURATION
 from .containerd import config_toml, cri_is_off
 from .docker import CONFIGURATION as DOCKER_CONFIGURATION
 from .docker import daemon_json
+from .engines import CONTAINERD, DAEMONS, DOCKER, ENGINES, PODMAN, RUNTIME, Version, reads_cdi, too_old, version
 from .podman import CONFIGURATION as PODMAN_CONFIGURATION
 from .podman import containers_conf
-
-# The name that `docker run --runtime` and a Kubernetes RuntimeClass ask for in all of the vendor's documents.
-RUNTIME = "habana"
+from .services import to_tell
 
 AUTO = "auto"
-DOCKER = "docker"
-PODMAN = "podman"
-CONTAINERD = "containerd"
-ENGINES = (DOCKER, PODMAN, CONTAINERD)
 
-_CONFIGURATIONS = {
+CONFIGURATIONS = {
     DOCKER: DOCKER_CONFIGURATION,
     PODMAN: PODMAN_CONFIGURATION,
     CONTAINERD: CONTAINERD_CONFIGURATION,
 }
-_DAEMONS = {DOCKER: "dockerd", PODMAN: "podman", CONTAINERD: "containerd"}
-# dockerd takes new runtimes and a new default at a reload (moby's daemon/reload.go); containerd reads its file only
-# when it starts. podman has no daemon.
-_AFTERWARDS = {DOCKER: "reloaded", CONTAINERD: "restarted"}
 
 
 @dataclass(frozen=True)
@@ -53,14 +44,18 @@ class RuntimeOptions:
     engines: tuple[str, ...] = (AUTO,)
     program: str = "/usr/bin/habana-container-runtime"
     default: bool = False
+    cdi: bool = False
+    settings: Mapping[str, object] = field(default_factory=dict)
     hold: tuple[str, ...] = field(default=())
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where the node keeps its configuration and which programs it has."""
+    """Where the node keeps its configuration, which programs it has, and where its kernel is looked at."""
 
     etc: str = "/etc"
+    run: str = "/run"
+    kernel_root: str = "/"
     installed: Installed = is_installed
 
 
@@ -70,23 +65,29 @@ def converge(options: RuntimeOptions, place: Place, *, run: Run, check_mode: boo
     ``services`` are the running daemons that have yet to read their changed file, with the state to ask for.
     """
     engines = chosen_engines(options.engines, place)
-    changes = pending([wanted_file(engine, options, place) for engine in engines])
+    versions = _versions(engines, place, run) if options.cdi else {}
+    cards = cdi.card_nodes(place.kernel_root) if options.cdi else ()
+    files = [wanted_file(engine, options, place, versions.get(engine)) for engine in engines]
+    changes = pending([*files, *_vendors_file(options, place), _cdi_file(options, cards, place)])
     packages: PackageSystem = Dnf(run) if package_manager(place.etc) == DNF else Apt(run)
     to_hold = _not_held(options.hold, packages)
     _refuse_missing_program(options, engines, check_mode)
+    services, restart_due = to_tell(changes, {engine: _configuration(engine, place) for engine in engines}, run)
     backups: list[str] = []
     if not check_mode:
         if to_hold:
             packages.hold(to_hold)
         backups = [backup for backup in map(write, changes) if backup]
+    warnings = [*_warnings(engines, place, versions), *_without_cards(options, cards), *restart_due]
     return {
         "changed": bool(changes or to_hold),
         "diff": [*differences(changes), *(_hold_difference(name) for name in to_hold)],
         "msg": _summary(engines),
         "engines": engines,
+        "cdi_devices": cdi.device_names(cards),
         "backups": backups,
-        "services": _services(changes, place, run),
-        "warnings": [f"{platform.node()}: {warning}" for warning in _warnings(engines, place)],
+        "services": services,
+        "warnings": [f"{platform.node()}: {warning}" for warning in warnings],
     }
 
 
@@ -99,29 +100,56 @@ def chosen_engines(engines: Sequence[str], place: Place) -> list[str]:
     named = [engine for engine in ENGINES if engine in engines]
     if AUTO not in engines:
         return named
-    found = {engine for engine in ENGINES if place.installed(_DAEMONS[engine])}
+    found = {engine for engine in ENGINES if place.installed(DAEMONS[engine])}
     if DOCKER in found or cri_is_off(read_text(_configuration(CONTAINERD, place))):
         found.discard(CONTAINERD)
     return [engine for engine in ENGINES if engine in named or engine in found]
 
 
-def wanted_file(engine: str, options: RuntimeOptions, place: Place) -> WantedFile:
-    """The engine's configuration with the runtime in it. An operator's file keeps its mode and gets a backup."""
+def wanted_file(engine: str, options: RuntimeOptions, place: Place, have: Version | None = None) -> WantedFile:
+    """The configuration of the engine, which has the version ``have``, with the runtime in it."""
     path = _configuration(engine, place)
     if engine == PODMAN:
+        # podman reads CDI specifications without being told.
         text = containers_conf(name=RUNTIME, program=options.program, default=options.default)
         return WantedFile(path, text)
     merge = daemon_json if engine == DOCKER else config_toml
     before = read_text(path)
-    text = merge(before, path, name=RUNTIME, program=options.program, default=options.default)
-    # Through a link the file it leads to is written, so that the link stays.
+    wants_cdi = options.cdi and reads_cdi(engine, have)
+    text = merge(before, path, name=RUNTIME, program=options.program, default=options.default, cdi=wants_cdi)
+    return _merged_file(path, before, text)
+
+
+def _merged_file(path: str, before: str | None, text: str) -> WantedFile:
+    """An operator's file keeps its mode and gets a backup; through a link the file it leads to is written."""
     target = Path(path).resolve()
     mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o644
     return WantedFile(str(target), text, mode, backup=before is not None)
 
 
+def _vendors_file(options: RuntimeOptions, place: Place) -> list[WantedFile]:
+    """The vendor's config.toml with the operator's settings; nothing without any."""
+    if not options.settings:
+        return []
+    path = str(Path(place.etc, vendor_settings.CONFIGURATION))
+    before = read_text(path)
+    return [_merged_file(path, before, vendor_settings.config_toml(before, path, options.settings))]
+
+
+def _cdi_file(options: RuntimeOptions, cards: Sequence[cdi.CardNodes], place: Place) -> WantedFile:
+    """Our specification: of the cards there are now, and gone where CDI is off or the driver shows no card."""
+    path = str(Path(place.etc, cdi.FILE))
+    if options.cdi:
+        cdi.refuse_foreign((str(Path(place.etc, "cdi")), str(Path(place.run, "cdi"))), path)
+    return WantedFile(path, cdi.specification(cards, place.kernel_root))
+
+
+def _versions(engines: Sequence[str], place: Place, run: Run) -> dict[str, Version | None]:
+    return {engine: version(engine, run) for engine in engines if place.installed(DAEMONS[engine])}
+
+
 def _configuration(engine: str, place: Place) -> str:
-    return str(Path(place.etc, _CONFIGURATIONS[engine]))
+    return str(Path(place.etc, CONFIGURATIONS[engine]))
 
 
 def _not_held(names: Sequence[str], packages: PackageSystem) -> list[str]:
@@ -142,24 +170,23 @@ def _refuse_missing_program(options: RuntimeOptions, engines: Sequence[str], che
         )
 
 
-def _services(changes: Sequence[FileChange], place: Place, run: Run) -> list[dict[str, str]]:
-    changed = {change.wanted.path for change in changes}
-    return [
-        {"name": engine, "state": state}
-        for engine, state in _AFTERWARDS.items()
-        if str(Path(_configuration(engine, place)).resolve()) in changed and systemd_units.is_active(run, engine)
-    ]
-
-
 def _summary(engines: Sequence[str]) -> str:
     if not engines:
         return f"No container engine is installed, so {RUNTIME} is registered with none."
     return f"The runtime {RUNTIME} is registered with {', '.join(engines)}."
 
 
-def _warnings(engines: Sequence[str], place: Place) -> list[str]:
+def _warnings(engines: Sequence[str], place: Place, versions: Mapping[str, Version | None]) -> list[str]:
+    warnings = []
     # The vendor's runtime rewrites the container's specification and then becomes runc (its main.go); Docker and
     # containerd bring runc along, podman is happy with crun alone.
-    if PODMAN in engines and place.installed(_DAEMONS[PODMAN]) and not place.installed("runc"):
-        return [f"{RUNTIME} starts containers with runc, which is not installed; install the package runc."]
-    return []
+    if PODMAN in engines and place.installed(DAEMONS[PODMAN]) and not place.installed("runc"):
+        warnings.append(f"{RUNTIME} starts containers with runc, which is not installed; install the package runc.")
+    old = {engine: have for engine, have in versions.items() if have is not None and not reads_cdi(engine, have)}
+    return warnings + [too_old(engine, have) for engine, have in old.items()]
+
+
+def _without_cards(options: RuntimeOptions, cards: Sequence[cdi.CardNodes]) -> list[str]:
+    if not options.cdi or cards:
+        return []
+    return ["The driver shows no card, so there is no CDI specification; run the role again when it is loaded."]

@@ -107,7 +107,10 @@ def outline(text: str) -> Outline:
 
 
 def set_key(text: str, table: Sequence[str], name: str, value: str) -> str:
-    """``text`` with ``name = value`` (``value`` as TOML) in ``table``, which is added at the end if missing."""
+    """``text`` with ``name = value`` (``value`` as TOML) in ``table``, which is added at the end if missing.
+
+    The table () is the top of the file.
+    """
     found = outline(text)
     path = tuple(table)
     key = found.find((*path, name))
@@ -115,15 +118,17 @@ def set_key(text: str, table: Sequence[str], name: str, value: str) -> str:
         return text[: key.value_start] + value + text[key.value_end :]
     _refuse_closed(found, path)
     header = next((seen for seen in found.tables if seen.path == path), None)
-    if header is None:
+    if header is None and path:
         separator = "" if not text else "\n" if text.endswith("\n") else "\n\n"
         return f"{text}{separator}[{'.'.join(map(quote_key, path))}]\n  {name} = {value}\n"
-    siblings = [key for key in found.keys if key.table == path and key.line_start >= header.end]
+    start, body = (header.start, header.end) if header else (0, 0)
+    siblings = [key for key in found.keys if key.table == path and key.line_start >= body]
     last = siblings[-1] if siblings else None
-    lead = _BLANK.match(text, last.line_start if last else header.start)
-    indentation = (lead.group() if lead else "") + ("" if last else "  ")
-    end = _line_end(text, last.value_end) if last else header.end
-    newline = "" if text[:end].endswith("\n") else "\n"
+    lead = _BLANK.match(text, last.line_start if last else start)
+    indentation = (lead.group() if lead else "") if last or header else ""
+    indentation += "  " if header and not last else ""
+    end = _line_end(text, last.value_end) if last else body
+    newline = "" if not end or text[:end].endswith("\n") else "\n"
     return f"{text[:end]}{newline}{indentation}{name} = {value}\n{text[end:]}"
 
 

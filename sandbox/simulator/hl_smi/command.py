@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 
+from ..containers import with_devices
 from ..node_state import read
 from ..readings import CardReading, readings
 from ..releases import RELEASES
@@ -57,7 +58,7 @@ def _page(options: argparse.Namespace, hl_smi: str) -> str:
     node = read()
     if node.driver is None:
         raise RefusalError("habanalabs driver is not loaded or no AIPs available, aborting...")
-    found = readings(node)
+    found = with_devices(readings(node))
     if not found:
         raise RefusalError("no AIPs available, aborting...")
     nic_driver = node.modules.get("habanalabs_en")

@@ -23,6 +23,8 @@ from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiEr
 from ansible_collections.gaudi3.scale.plugins.module_utils.node.commands import CommandResult
 from ansible_collections.gaudi3.scale.tests.unit.unit_runner import UnitRunner
 
+from .kernel_with_cards import lose_card, make_cards
+
 PROGRAM = "/usr/bin/habana-container-runtime"
 WANTED = {"name": "habana", "program": PROGRAM}
 # As Debian's package of containerd has it.
@@ -59,7 +61,15 @@ class Node:
         self.program = root / "habana-container-runtime"
         self.program.touch()
         self.dpkg = ""
-        self.run = UnitRunner(self.etc, {"dpkg-query": self.dpkg_query, "apt-mark": lambda _: CommandResult(0, "", "")})
+        self.versions = {"dockerd": "Docker version 29.1.5, build 0e6fee6", "podman": "podman version 4.3.1"}
+        self.containers = ""
+        programs = dict.fromkeys(("dockerd", "podman", "containerd"), self.version)
+        programs["docker"] = lambda _: CommandResult(0, self.containers, "")
+        programs["apt-mark"] = lambda _: CommandResult(0, "", "")
+        self.run = UnitRunner(self.etc, {"dpkg-query": self.dpkg_query, **programs})
+
+    def version(self, argv: Sequence[str]) -> CommandResult:
+        return CommandResult(0, self.versions.get(argv[0], ""), "")
 
     def dpkg_query(self, argv: Sequence[str]) -> CommandResult:
         return CommandResult(0, self.dpkg, "")
@@ -74,7 +84,7 @@ class Node:
         return (self.etc / path).read_text(encoding="utf-8")
 
     def converge(self, check_mode: bool = False, **options: Any) -> dict[str, Any]:
-        place = Place(etc=str(self.etc), installed=self.programs.__contains__)
+        place = Place(str(self.etc), str(self.root / "run"), str(self.root), installed=self.programs.__contains__)
         wishes = RuntimeOptions(program=str(self.program), **options)
         return converge(wishes, place, run=self.run, check_mode=check_mode)
 
@@ -194,6 +204,45 @@ def test_dockers_own_containerd_has_its_cri_plugin_off() -> None:
     assert not cri_is_off(None)
 
 
+@pytest.mark.parametrize("text", [CONTAINERD_DEBIAN, KUBERNETES_3, None])
+def test_containerd_is_told_of_cdi_once(text: str | None) -> None:
+    after = config_toml(text, "config.toml", default=False, cdi=True, **WANTED)
+    assert after.count("enable_cdi = true") == 1
+    assert "cdi_spec_dirs" not in after
+    assert config_toml(after, "config.toml", default=False, cdi=True, **WANTED) == after
+    assert config_toml(after, "config.toml", default=False, cdi=False, **WANTED) == after
+
+
+def test_containerds_own_directories_stay_and_ours_is_added() -> None:
+    cri = "[plugins.'io.containerd.grpc.v1.cri']\n  enable_cdi = false\n  cdi_spec_dirs = ['/srv/cdi']\n"
+    after = config_toml("version = 2\n" + cri, "config.toml", default=False, cdi=True, **WANTED)
+    assert '  enable_cdi = true\n  cdi_spec_dirs = ["/srv/cdi", "/etc/cdi"]\n' in after
+
+
+# ---- CDI in Docker's file
+
+
+def test_docker_is_told_of_cdi_beside_the_operators_features() -> None:
+    before = '{"features": {"containerd-snapshotter": true, "cdi": false}, "cdi-spec-dirs": ["/srv/cdi"]}'
+    after = daemon_json(before, "daemon.json", default=False, cdi=True, **WANTED)
+    assert json.loads(after)["features"] == {"containerd-snapshotter": True, "cdi": True}
+    assert json.loads(after)["cdi-spec-dirs"] == ["/srv/cdi", "/etc/cdi"]
+    assert daemon_json(after, "daemon.json", default=False, cdi=True, **WANTED) == after
+    assert "cdi-spec-dirs" not in daemon_json("{}", "daemon.json", default=False, cdi=True, **WANTED)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"features": true}', "daemon.json: features is not an object"),
+        ('{"cdi-spec-dirs": "/etc/cdi"}', "daemon.json: cdi-spec-dirs is not a list"),
+    ],
+)
+def test_a_daemon_json_whose_cdi_cannot_be_merged_is_refused(text: str, message: str) -> None:
+    with pytest.raises(GaudiError, match=message):
+        daemon_json(text, "daemon.json", default=False, cdi=True, **WANTED)
+
+
 # ---- podman
 
 
@@ -213,6 +262,7 @@ def test_no_engine_is_said_and_is_no_change(tmp_path: Path) -> None:
         "diff": [],
         "msg": "No container engine is installed, so habana is registered with none.",
         "engines": [],
+        "cdi_devices": [],
         "backups": [],
         "services": [],
         "warnings": [],
@@ -321,3 +371,103 @@ def test_the_package_is_held_once(tmp_path: Path) -> None:
     assert not node.converge(hold=(package,))["changed"]
     node.dpkg = ""
     assert not node.converge(hold=(package,))["changed"]
+
+
+# ---- CDI on the node
+
+
+def test_cdi_is_shown_then_written_then_left_alone(tmp_path: Path) -> None:
+    node = Node(tmp_path, "dockerd", "podman", "runc")
+    make_cards(tmp_path, 2)
+    shown = node.converge(check_mode=True, cdi=True)
+    assert not node.etc.exists()
+    result = node.converge(cdi=True)
+    assert result["diff"] == shown["diff"]
+    assert result["cdi_devices"] == ["habana.ai/gaudi=0", "habana.ai/gaudi=1", "habana.ai/gaudi=all"]
+    assert json.loads(node.read("docker/daemon.json"))["features"] == {"cdi": True}
+    assert json.loads(node.read("cdi/gaudi3-scale.json"))["kind"] == "habana.ai/gaudi"
+    assert not node.converge(cdi=True)["changed"]
+
+
+def test_the_specification_follows_the_cards_and_goes_with_them(tmp_path: Path) -> None:
+    node = Node(tmp_path, "podman", "runc")
+    make_cards(tmp_path, 2)
+    node.converge(cdi=True)
+    lose_card(tmp_path, 1)
+    assert node.converge(cdi=True)["changed"]
+    assert "accel1" not in node.read("cdi/gaudi3-scale.json")
+    lose_card(tmp_path, 0)
+    (warning,) = node.converge(cdi=True)["warnings"]
+    assert "The driver shows no card, so there is no CDI specification" in warning
+    assert not (node.etc / "cdi/gaudi3-scale.json").exists()
+
+
+def test_without_the_wish_ours_is_removed_and_others_stay(tmp_path: Path) -> None:
+    node = Node(tmp_path, "podman", "runc")
+    make_cards(tmp_path, 1)
+    node.converge(cdi=True)
+    other = node.write("cdi/other.json", '{"kind": "habana.ai/gaudi"}')
+    assert node.converge()["changed"]
+    assert list(other.parent.iterdir()) == [other]
+
+
+def test_somebody_elses_specification_stops_all_before_anything_is_written(tmp_path: Path) -> None:
+    node = Node(tmp_path, "podman", "runc")
+    make_cards(tmp_path, 1)
+    other = tmp_path / "run/cdi/vendor.yaml"
+    other.parent.mkdir(parents=True)
+    other.write_text("kind: habana.ai/gaudi\n", encoding="utf-8")
+    with pytest.raises(GaudiError, match=rf"^{other} describes devices of the kind habana.ai/gaudi already"):
+        node.converge(cdi=True)
+    assert not node.etc.exists()
+    assert node.converge()["changed"]
+
+
+def test_an_old_docker_gets_the_runtime_and_no_cdi(tmp_path: Path) -> None:
+    node = Node(tmp_path, "dockerd")
+    make_cards(tmp_path, 1)
+    node.versions["dockerd"] = "Docker version 20.10.24+dfsg1, build 297e128"
+    (warning,) = node.converge(cdi=True)["warnings"]
+    assert "docker 20.10 reads no CDI specifications, 25.0 is the first that does" in warning
+    assert list(json.loads(node.read("docker/daemon.json"))) == ["runtimes"]
+
+
+@pytest.mark.parametrize(
+    ("before", "containers", "state"),
+    [
+        ("{}", "", "restarted"),
+        ('{"live-restore": true}', "3f1a\n", "restarted"),
+        ("{}", "3f1a\n", "reloaded"),
+        ('{"features": {"cdi": true}}', "3f1a\n", "reloaded"),
+    ],
+)
+def test_docker_is_restarted_for_cdi_where_no_container_ends(
+    tmp_path: Path, before: str, containers: str, state: str
+) -> None:
+    node = Node(tmp_path, "dockerd")
+    make_cards(tmp_path, 1)
+    node.write("docker/daemon.json", before)
+    node.run.active, node.containers = {"docker"}, containers
+    result = node.converge(cdi=True)
+    assert result["services"] == [{"name": "docker", "state": state}]
+    assert len(result["warnings"]) == (before == "{}" and bool(containers))
+
+
+def test_the_vendors_settings_are_merged_with_a_copy(tmp_path: Path) -> None:
+    node = Node(tmp_path, "podman", "runc")
+    file = node.write("habana-container-runtime/config.toml", "disable-require = false\n")
+    file.chmod(0o600)
+    (backup,) = node.converge(settings={"mount_uverbs": False})["backups"]
+    assert file.read_text(encoding="utf-8") == "disable-require = false\nmount_uverbs = false\n"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert Path(backup).read_text(encoding="utf-8") == "disable-require = false\n"
+    assert not node.converge(settings={"mount_uverbs": False})["changed"]
+
+
+def test_a_broken_file_of_the_vendors_stops_all_and_stays(tmp_path: Path) -> None:
+    node = Node(tmp_path, "podman", "runc")
+    file = node.write("habana-container-runtime/config.toml", "[half\n")
+    with pytest.raises(GaudiError, match=r"config\.toml cannot be merged into"):
+        node.converge(settings={"mount_uverbs": False})
+    assert file.read_text(encoding="utf-8") == "[half\n"
+    assert not (node.etc / "containers").exists()

@@ -1,0 +1,124 @@
+#!/usr/bin/python
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: hpu_container_check
+short_description: Start containers in which hl-smi counts the Gaudi cards
+version_added: "0.1.0"
+description:
+  - Starts a container with each engine, once with the runtime C(habana) and once with CDI where that is wanted, lets
+    C(hl-smi) count the cards in it, and fails where it sees other cards than C(hl-smi) on the node.
+  - No registry is needed. The image is made on the node, of empty directories; C(/usr) of the node is mounted into it
+    read-only. It is gone afterwards, and so is the container, C(gaudi3-scale-check); what an interrupted run left is
+    removed by the next.
+  - The containers have the node's network. Nothing is taken away from a training that runs.
+  - What was seen is kept in C(/var/lib/gaudi3_scale/container_check.json). Containers are started again only when the
+    cards, the engines, the runtime, a configuration or these options have changed.
+options:
+  engines:
+    description:
+      - Engines to start containers with, RV(gaudi3.scale.hpu_container_runtime#module:engines) for example.
+      - One that is not installed, and V(containerd), is told of in RV(not_checked).
+    type: list
+    elements: str
+    choices: [docker, podman, containerd]
+    required: true
+  cdi:
+    description: Whether to start one with C(--device habana.ai/gaudi=all) too.
+    type: bool
+    default: false
+  image:
+    description:
+      - An image with C(hl-smi) to start instead of the one that is made on the node. The engine fetches it where it is
+        not there.
+    type: str
+    default: ""
+  mounts:
+    description: Directories of the node that C(hl-smi) needs besides C(/usr). They are not mounted into O(image).
+    type: list
+    elements: path
+    default: []
+  seconds:
+    description: How long one container may take, the fetching of its image included.
+    type: float
+    default: 120
+attributes:
+  check_mode:
+    support: full
+    description: No container is started.
+  diff_mode:
+    support: none
+    description: Nothing on the node is changed.
+author: The gaudi3.scale authors (@gaudi3-scale)
+"""
+
+EXAMPLES = r"""
+- name: Does podman bring the cards into a container, by the runtime and by CDI?
+  gaudi3.scale.hpu_container_check:
+    engines: [podman]
+    cdi: true
+"""
+
+RETURN = r"""
+msg:
+  description: One sentence on what was seen.
+  type: str
+  returned: always
+  sample: hl-smi counts 8 cards in a container of podman with the runtime habana.
+cards:
+  description: How many cards hl-smi counts on the node.
+  type: int
+  returned: always
+counts:
+  description: By engine, and V(runtime) or V(cdi), how many cards hl-smi counted in the container.
+  type: dict
+  returned: always
+  sample: {podman: {runtime: 8, cdi: 8}}
+started:
+  description: How many containers were started; 0 where nothing has changed since the last success.
+  type: int
+  returned: success
+not_checked:
+  description: A sentence for each engine, or way into it, with which no container was started.
+  type: list
+  elements: str
+  returned: always
+  sample: [docker is not installed, so no container of it was started.]
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils.containers.container_start import StartOptions
+from ..module_utils.containers.engines import ENGINES
+from ..module_utils.containers.runtime import Place
+from ..module_utils.containers.start_check import check
+from ..module_utils.errors import GaudiError
+from ..module_utils.node.commands import run_process
+
+
+def main() -> None:
+    """Read the options, call the core, report."""
+    module = AnsibleModule(
+        argument_spec={
+            "engines": {"type": "list", "elements": "str", "choices": [*ENGINES], "required": True},
+            "cdi": {"type": "bool", "default": False},
+            "image": {"type": "str", "default": ""},
+            "mounts": {"type": "list", "elements": "path", "default": []},
+            "seconds": {"type": "float", "default": 120},
+        },
+        supports_check_mode=True,
+    )
+    wishes = dict(module.params)
+    lists = {name: tuple(wishes.pop(name)) for name in ("engines", "mounts")}
+    try:
+        result = check(StartOptions(**wishes, **lists), Place(), run=run_process, check_mode=module.check_mode)
+    except GaudiError as error:
+        module.fail_json(msg=str(error), **error.facts)
+    module.exit_json(**result)
+
+
+if __name__ == "__main__":
+    main()
