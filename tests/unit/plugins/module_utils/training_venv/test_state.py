@@ -205,7 +205,9 @@ def test_the_node_library_is_told_apart_by_its_content(site: Site, tmp_path: Pat
 
     def brought(text: str) -> dict[str, Any]:
         needs = 'lightning>=2.6\nRequires-Dist: extraonly; extra == "s3"\nProvides-Extra: s3'
-        path = wheel(tmp_path / "from controller", "gaudi3_scale", "0.1.0", requires=needs, content=f"text = {text!r}\n")
+        path = wheel(
+            tmp_path / "from controller", "gaudi3_scale", "0.1.0", requires=needs, content=f"text = {text!r}\n"
+        )
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
         return {"node_library": bundled(path.name, digest), "node_library_file": str(path)}
 
@@ -236,7 +238,7 @@ def test_the_node_library_is_told_apart_by_its_content(site: Site, tmp_path: Pat
     assert len(list(Path(f"{site.venv}.wheels").iterdir())) == 1
 
     # An extra is resolved from the wheel itself; an unknown one touches nothing.
-    with pytest.raises(GaudiError, match="extras has 's4', which the node library 0.1.0 does not have; use of s3"):
+    with pytest.raises(GaudiError, match=r"extras has 's4', which the node library 0.1.0 does not have; use of s3"):
         site.converge(**second, extras=["s4"])
     assert not site.converge(**second)["changed"]
     site.converge(**second, extras=["s3"])
@@ -270,7 +272,9 @@ def test_an_index_gives_what_is_pinned_and_with_hashes_nothing_else(site: Site) 
 
     shutil.rmtree(site.venv)
     wrong = [pinned[0], f"depends==1.0 --hash=sha256:{digests['2.0']}"]
-    with pytest.raises(GaudiError, match=r"depends==1.0 from \S+ does not have the hash that it should have; .* has another"):
+    with pytest.raises(
+        GaudiError, match=r"depends==1.0 from \S+ does not have the hash that it should have; .* has another"
+    ):
         site.converge(requirements=["top==1.0"], pins=[*away, *wrong], hashes=True)
     with pytest.raises(GaudiError, match="all requirements must have their versions pinned with ==; give each package"):
         site.converge(requirements=["top==1.0"], pins=[*away, pinned[0]], hashes=True)
