@@ -265,12 +265,17 @@ def test_an_index_gives_what_is_pinned_and_with_hashes_nothing_else(site: Site) 
     site.converge(requirements=["top==1.0"], pins=[*away, "depends==2.0"])
     assert site.version_of("depends") == "2.0"
 
+    # What needs the bundle's torch, which is there and has no hash in this run; then all of it anew, the bundle too.
+    needs = hashlib.sha256((site.www / "simple/lightning/lightning-2.6.6-py3-none-any.whl").read_bytes()).hexdigest()
     pinned = [f"top==1.0 --hash=sha256:{own}", f"depends==1.0 --hash=sha256:{digests['1.0']}"]
-    site.converge(requirements=["top==1.0"], pins=[*away, *pinned], hashes=True)
-    assert site.version_of("depends") == "1.0"
-    assert not site.converge(requirements=["top==1.0"], pins=[*away, *pinned], hashes=True)["changed"]
+    hashed = {"pins": [*away, *pinned, f"lightning==2.6.6 --hash=sha256:{needs}"], "hashes": True}
+    for _virgin in (False, True):
+        site.converge(requirements=["top==1.0", "lightning==2.6.6"], **hashed)
+        assert (site.version_of("depends"), site.version_of("lightning")) == ("1.0", "2.6.6")
+        assert site.version_of("torch") == BUILD
+        assert not site.converge(requirements=["top==1.0", "lightning==2.6.6"], **hashed)["changed"]
+        shutil.rmtree(site.venv)
 
-    shutil.rmtree(site.venv)
     wrong = [pinned[0], f"depends==1.0 --hash=sha256:{digests['2.0']}"]
     with pytest.raises(
         GaudiError, match=r"depends==1.0 from \S+ does not have the hash that it should have; .* has another"
