@@ -40,7 +40,7 @@ molecule: setup-test ## One scenario a role, on the shared two-node sandbox
 integration: setup-test ## What needs the sandbox beside Molecule's roles: the installed collection, bad input, upgrades
 	@$(GATES) artifact sandbox site firmware faults slurm-drain teardown upgrade bundle rhel
 
-.PHONY: format changelog readmes build clean
+.PHONY: format changelog readmes pins build clean
 format: setup-test ## Format the Python files
 	@ruff format . && ruff check --fix .
 
@@ -49,6 +49,10 @@ changelog: setup-test ## Write CHANGELOG.md from changelogs/fragments
 
 readmes: setup-test ## Write the roles' README.md from their argument specifications
 	@.venv/bin/python -m scripts.role_readmes
+
+pins: setup-test ## Exact versions and hashes of what pip takes for the node library, anew from src/requirements
+	@.venv/bin/python -m pip install -qq --disable-pip-version-check --requirement requirements/pins.txt
+	@.venv/bin/python scripts/pin_requirements
 
 build: setup-test ## The collection's tarball, in dist/
 	@ansible-galaxy collection build --force --output-path dist

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from pathlib import Path
 from typing import Any
 
 from ansible.plugins.action import ActionBase
@@ -59,5 +60,5 @@ class ActionModule(ActionBase):
             self._transfer_file(local, target)
             self._fixup_perms2((self._connection._shell.tmpdir, target))
         finally:
-            os.unlink(local)
+            Path(local).unlink()
         return str(target)

@@ -11,8 +11,8 @@ version_added: "0.1.0"
 description:
   - Makes a virtual environment, installs the wheels of the release's PyTorch bundle into it, this collection's node
     library, and the packages that training needs beside them.
-  - The node library's wheel is written on the controller, from the sources in the collection, and brought only to a node
-    on which it is not installed. No package index is ever asked for its name.
+  - The node library's wheel is written on the controller, from the sources in the collection, and brought only to a
+    node on which it is not installed. No package index is ever asked for its name.
   - What comes from a package index has the versions that this collection, or O(pins), name.
   - A constraint file names the bundle's exact builds, and the environment's own C(pip.conf) names the constraint file.
     So C(pip install -U torch), or a package that would pull in another PyTorch, cannot replace them.
@@ -73,7 +73,7 @@ options:
     type: str
     default: ""
   node_library_file:
-    description: Where the controller has put the wheel on the node. This module's action plugin sets it; leave it alone.
+    description: Where the controller has put the wheel on the node. The action plugin sets it; leave it alone.
     type: path
     default: ""
   extras:

@@ -131,7 +131,19 @@ options:
     type: path
     default: /usr/bin/python3
   requirements:
-    description: What nodes install beside the PyTorch archive, as C(name) or C(name==1.2).
+    description:
+      - What nodes install beside the PyTorch archive, as C(name) or C(name==1.2).
+      - Not C(gaudi3-scale), which the collection brings to the nodes itself.
+    type: list
+    elements: str
+    default: []
+  extras:
+    description: Extras of the node library whose packages come along, as in M(gaudi3.scale.training_venv).
+    type: list
+    elements: str
+    default: []
+  pins:
+    description: Exact versions, as in M(gaudi3.scale.training_venv).
     type: list
     elements: str
     default: []
@@ -253,6 +265,8 @@ def main() -> None:
             "pytorch_checksum": text,
             "python": {"type": "path", "default": "/usr/bin/python3"},
             "requirements": strings,
+            "extras": strings,
+            "pins": strings,
             "index_url": text,
             "files": {**strings, "elements": "path"},
             "signing_key": {"type": "path", "default": "/var/lib/gaudi3_scale/bundle-signing-key.asc", "no_log": False},

@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""The vault's pip index: what the training stack needs, fetched once by this host's pip; as anywhere, no wheel of ours."""
+"""The vault's pip index: what the training stack needs, fetched once by this host's pip, and no wheel of ours."""
 
 from __future__ import annotations
 

@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
+import sys
 import tarfile
 from pathlib import Path
 
@@ -27,6 +29,8 @@ BESIDE = {
     "docs",
     "inventories",
     "requirements.yml",
+    # The node library's, which goes from the controller to the nodes.
+    "src",
 }
 
 
@@ -62,7 +66,7 @@ def tracked(*directories: str) -> set[str]:
 def test_everything_that_runs_is_in_it(tarball: Path) -> None:
     with tarfile.open(tarball) as archive:
         files = {member.name for member in archive.getmembers() if member.isfile()}
-    assert tracked(*AT_RUN_TIME) <= files
+    assert tracked(*AT_RUN_TIME, "src") <= files
 
 
 def test_nothing_else_is_in_it(tarball: Path) -> None:
@@ -106,3 +110,36 @@ def test_a_project_checkout_installs_itself(tmp_path: Path) -> None:
     """AWX installs ``requirements.yml`` from the root of a project it has checked out."""
     galaxy("install", "--offline", "--collections-path", str(tmp_path), "--requirements-file", "requirements.yml")
     assert (tmp_path / "ansible_collections" / "gaudi3" / "scale" / "MANIFEST.json").is_file()
+
+
+BUILD = """
+import json
+from ansible_collections.gaudi3.scale.plugins.plugin_utils.node_library import build
+wheel = build()
+print(json.dumps([wheel.file, wheel.sha256, wheel.version]))
+"""
+
+
+def wheel_of(collections: Path) -> list[str]:
+    """File name, digest and version of the node library's wheel, as a controller with this collection writes it."""
+    environment = {**os.environ, "PYTHONPATH": str(collections)}
+    done = subprocess.run([sys.executable, "-c", BUILD], env=environment, cwd="/", capture_output=True, check=True)
+    told: list[str] = json.loads(done.stdout)
+    return told
+
+
+def test_a_tarball_and_a_clone_bring_the_same_wheel(installed: Path, tmp_path: Path) -> None:
+    """No build step ran for the one that git gave."""
+    clone = tmp_path / "clone"
+    for name in tracked():
+        copy = clone / name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_bytes((ROOT / name).read_bytes())
+    who = ("-c", "user.name=nobody", "-c", "user.email=nobody@localhost")
+    for words in (("init", "--quiet"), ("add", "--all"), (*who, "commit", "--quiet", "--message", "a release")):
+        subprocess.run(["git", *words], cwd=clone, check=True)
+    galaxy("install", "--collections-path", str(tmp_path), f"git+{clone.as_uri()}", cwd=tmp_path)
+    about = json.loads((installed / "MANIFEST.json").read_text(encoding="utf-8"))["collection_info"]
+    from_tarball = wheel_of(installed.parents[2])
+    assert from_tarball == wheel_of(tmp_path)
+    assert from_tarball[2] == about["version"]

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils.releases.lookup import NEWEST
+from ansible_collections.gaudi3.scale.plugins.plugin_utils.node_library import build
 
 from .checkout import MODULES, ROLES, ROOT, is_templated, read_yaml
 
@@ -67,14 +68,15 @@ def test_a_role_that_has_a_release_follows_the_inventorys() -> None:
                 assert RELEASE_DEFAULT.search(value), name
 
 
-def test_the_node_library_that_roles_install_is_this_one() -> None:
-    """A role names the node library with the collection's own version, wherever it names one."""
-    pins = [
-        pin
-        for role in ROLES
-        for pin in re.findall(
-            r"gaudi3-scale\s*==\s*([\w.]+)", (role / "defaults" / "main.yml").read_text(encoding="utf-8")
-        )
-    ]
-    assert pins
-    assert set(pins) == {VERSION}
+def test_the_node_library_that_a_controller_brings_is_this_one() -> None:
+    base, _plus, digest = build(ROOT).version.partition("+checkout")
+    assert base == VERSION
+    assert len(digest) == 12
+
+
+def test_nobody_is_told_to_ask_an_index_for_the_node_library() -> None:
+    """The name is on none. Whoever registered it there would run code as root on each fleet that asks."""
+    readers = [*ROOT.glob("docs/*.md"), ROOT / "README.md", *(ROOT / "src").rglob("*.py")]
+    shipped = [path for folder in ("roles", "playbooks", "inventories") for path in (ROOT / folder).rglob("*.yml")]
+    asks = re.compile(r"""gaudi3[-_]scale(\[\w+\]|\s*==)|pip install ['"]?gaudi3""")
+    assert [path.name for path in [*readers, *shipped] if asks.search(path.read_text(encoding="utf-8"))] == []

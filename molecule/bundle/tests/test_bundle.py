@@ -132,6 +132,11 @@ def test_a_bundle_is_gathered_and_sound(built: Play, scratch: Path, connected: H
     assert connected.run(f"cd {BUNDLE} && sha256sum --check --quiet gaudi3_scale/SHA256SUMS").rc == 0
 
 
+def test_no_wheel_of_ours_is_in_it(connected: Host) -> None:
+    """The collection in it brings the node library."""
+    assert connected.run(f"find {BUNDLE} -name 'gaudi3*.whl' | grep .").rc == 1
+
+
 def test_the_collection_in_it_can_be_installed(connected: Host, tmp_path: Path) -> None:
     archive = tmp_path / "collection.tar.gz"
     path = connected.check_output(f"ls {BUNDLE}/gaudi3_scale/collections/gaudi3-scale-*.tar.gz")
@@ -230,7 +235,8 @@ def test_a_node_that_reaches_nothing_else_is_installed(scratch: Path, node: Host
     assert f"habanalabs/{VERSION}" in node.check_output("dkms status")
     assert "habanalabs" in node.check_output("lsmod")
     python = "/opt/gaudi3_scale/venv/bin/python"
-    assert node.check_output(f"{python} -c 'import torch, lightning; print(torch.__version__)'").startswith("2.13")
+    code = "import torch, lightning, gaudi3_scale.train; print(torch.__version__)"
+    assert node.check_output(f"{python} -c '{code}'").startswith("2.13")
     conf = node.file("/opt/gaudi3_scale/venv/pip.conf").content_string
     assert f"index-url = http://node2:{PORT}/api/pypi/gaudi-python/simple\n" in conf
 

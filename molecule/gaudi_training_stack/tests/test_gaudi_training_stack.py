@@ -8,7 +8,7 @@ import json
 
 from testinfra.host import Host
 
-from sandbox.vault.wheels import project_version_tag
+from plugins.plugin_utils.node_library import build
 
 PYTHON = "/opt/gaudi3_scale/venv/bin/python"
 
@@ -26,9 +26,44 @@ def test_the_trainer_and_the_core_can_be_imported(host: Host) -> None:
     assert in_venv(host, code) == "1.24.1"
 
 
-def test_the_node_library_is_the_vaults_build_of_this_checkout(host: Host) -> None:
+def test_the_node_library_is_that_of_this_checkout(host: Host) -> None:
     version = in_venv(host, 'from importlib.metadata import version; print(version("gaudi3-scale"))')
-    assert version.endswith(project_version_tag())
+    assert version == build().version
+
+
+def test_its_wheel_is_roots_and_what_the_controller_wrote(host: Host) -> None:
+    built = build()
+    wheel = host.file(f"/opt/gaudi3_scale/venv.wheels/{built.sha256}/{built.file}")
+    assert wheel.sha256sum == built.sha256
+    for path in (wheel, host.file("/opt/gaudi3_scale/venv.wheels"), host.file("/opt/gaudi3_scale")):
+        assert path.user == "root" and path.mode & 0o022 == 0
+
+
+def test_pip_asks_nobody_for_its_name(host: Host) -> None:
+    """Also not where a person types it."""
+    done = host.run(f"{PYTHON} -m pip install --dry-run --force-reinstall --no-deps --report - --quiet gaudi3-scale")
+    assert done.rc == 0
+    (item,) = json.loads(done.stdout)["install"]
+    assert item["download_info"]["url"].startswith("file:///opt/gaudi3_scale/venv.wheels/")
+    assert host.run(f"{PYTHON} -m pip install --dry-run gaudi3-scale==9.9.9").rc != 0
+
+
+def test_everything_from_the_index_is_pinned(host: Host) -> None:
+    pins = dict(
+        line.partition(" ;")[0].split("==")
+        for line in host.file("/opt/gaudi3_scale/venv/gaudi3_scale_pins.txt").content_string.splitlines()[1:]
+    )
+    installed = {item["name"].lower().replace("_", "-"): item["version"] for item in _installed(host)}
+    ours = {"pip", "torch", "habana-torch-plugin", "gaudi3-scale"}
+    # setuptools is that of the system's venv where nothing asks for another.
+    others = {name: version for name, version in installed.items() if name not in ours | {"setuptools"}}
+    assert others.keys() - pins.keys() == set()
+    assert {name: version for name, version in others.items() if pins[name] != version} == {}
+
+
+def _installed(host: Host) -> list[dict[str, str]]:
+    listed: list[dict[str, str]] = json.loads(host.check_output(f"{PYTHON} -m pip list --format json"))
+    return listed
 
 
 def test_pip_finds_the_venv_consistent(host: Host) -> None:

@@ -14,8 +14,10 @@ from typing import Any
 
 import ansible_runner
 import pytest
+import yaml
 
 from benchmarks.playbook_events import PlayCount, count_plays
+from sandbox.vault.wheels import INDEX
 
 ROOT = Path(__file__).resolve().parents[3]
 SANDBOX = os.environ["GAUDI_SANDBOX"]
@@ -116,3 +118,28 @@ def test_second_run_costs_few_remote_tasks(second: SiteRun, capsys: pytest.Captu
 def test_both_runs_reached_both_nodes(first: SiteRun, second: SiteRun) -> None:
     for run in (first, second):
         assert {"node1", "node2"} <= set(run.stats)
+
+
+@pytest.fixture(scope="module")
+def asked_of_the_vault(first: SiteRun) -> str:
+    """The vault's access log of its whole life."""
+    assert first.status == "successful"
+    logs = subprocess.run(["podman", "logs", f"{SANDBOX}-vault"], check=True, capture_output=True, text=True)
+    return logs.stdout + logs.stderr
+
+
+def test_the_collection_brought_its_node_library(second: SiteRun) -> None:
+    """No index has a wheel of ours; what the nodes have is of the version of the collection that installed them."""
+    assert second.status == "successful"
+    assert [file.name for file in INDEX.rglob("*") if "gaudi3" in file.name] == []
+    about = yaml.safe_load((ROOT / "galaxy.yml").read_text(encoding="utf-8"))
+    code = "from importlib.metadata import version; print(version('gaudi3-scale'))"
+    for node in ("node1", "node2"):
+        command = ["podman", "exec", f"{SANDBOX}-{node}", "/opt/gaudi3_scale/venv/bin/python", "-c", code]
+        told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        assert told.strip() == about["version"]
+
+
+def test_no_index_was_asked_for_its_name(asked_of_the_vault: str) -> None:
+    assert "/simple/lightning/" in asked_of_the_vault
+    assert [line for line in asked_of_the_vault.splitlines() if "/simple/gaudi" in line.lower()] == []

@@ -14,6 +14,9 @@ from typing import Mapping, Sequence
 
 from ..errors import GaudiError
 from ..releases.lookup import Release, find_release
+from ..training_venv.node_library import refuse_extras, refuse_own_name
+from ..training_venv.pin_table import PINS
+from ..training_venv.pins import BASE
 
 OWN = "gaudi3_scale"
 MANIFEST = f"{OWN}/bundle.json"
@@ -65,6 +68,8 @@ class BundleOptions:
     pytorch_checksum: str = ""
     python: str = "/usr/bin/python3"
     requirements: Sequence[str] = ()
+    extras: Sequence[str] = ()
+    pins: Sequence[str] = ()
     index_url: str = ""
     files: Sequence[str] = ()
     signing_key: str = "/var/lib/gaudi3_scale/bundle-signing-key.asc"
@@ -124,6 +129,8 @@ def check(options: BundleOptions) -> None:
         raise GaudiError("suite is empty; name the code name of the nodes' distribution, for example jammy.")
     for repository in options.rpm_repositories:
         safe_path(repository, "rpm_repositories")
+    refuse_own_name(options.requirements)
+    refuse_extras(options.extras, sorted({extra for pin in PINS for extra in pin.needed_by} - {BASE}))
     options.rows()
 
 

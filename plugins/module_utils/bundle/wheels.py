@@ -19,8 +19,10 @@ from ..node.commands import Run
 from ..releases.lookup import version_key
 from ..training_venv import pip_install
 from ..training_venv import plan as venv_plan
+from ..training_venv.pin_table import PINS
+from ..training_venv.pins import chosen, left_to, needed, render
 from ..training_venv.plan import VenvOptions
-from ..training_venv.wheel_bundle import choose, unpack, versions
+from ..training_venv.wheel_bundle import choose, demands, unpack, versions
 from .fetch import fetch_all
 from .manifest import Entry
 from .plan import WHEELS, BundleOptions, RemoteFile, installer_path, pytorch_path, safe_path
@@ -46,8 +48,8 @@ def installer(options: BundleOptions, known: dict[str, Entry]) -> list[Entry]:
 
 
 def wheels(options: BundleOptions, run: Run, known: dict[str, Entry]) -> list[Entry]:
-    """Every wheel that ``requirements`` need on a node beside the PyTorch archive."""
-    if not options.requirements:
+    """Every wheel that ``requirements``, the node library and its extras need on a node beside the PyTorch archive."""
+    if not options.requirements and not options.extras:
         return []
     report = _resolve(options, run)
     return fetch_all(options, remote_files(report, f"{options.work}/"), known)
@@ -90,9 +92,13 @@ def _resolve(options: BundleOptions, run: Run) -> dict[str, object]:
     files, bundled = _archive_wheels(options, archive, python)
     Path(venv.constraints).write_text(venv_plan.render_constraints(bundled, options.rows()[0]), encoding="utf-8")
     Path(venv.path, "pip.conf").write_text(venv_plan.render_pip_conf(venv), encoding="utf-8")
+    pins = chosen(PINS, options.pins, options.requirements)
+    vendors = left_to(demands(files), pins)
+    Path(venv.path, venv_plan.PINS_FILE).write_text(render(pin for pin in pins if pin.name not in vendors), "utf-8")
     try:
         _require_reports(venv, run)
-        return _report(options, venv, [*files, *options.requirements], run)
+        ours = [pin.line for pin in needed(pins, options.extras) if pin.name not in vendors]
+        return _report(options, venv, [*files, *options.requirements, *ours], run)
     finally:
         shutil.rmtree(archive, ignore_errors=True)
 
@@ -125,6 +131,7 @@ def _report(options: BundleOptions, venv: VenvOptions, what: Iterable[str], run:
     file = f"{options.work}/report-{options.os_directory}.json"
     pip = [f"{venv.path}/bin/python", "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check"]
     settings = ["--dry-run", "--ignore-installed", "--report", file, "--only-binary", ":all:", "-c", venv.constraints]
+    settings += ["-c", f"{venv.path}/{venv_plan.PINS_FILE}"]
     if Path(options.own_wheels).is_dir():
         settings += ["--find-links", options.own_wheels]
     directories = {"TMPDIR": options.work, "PIP_CACHE_DIR": f"{options.work}/pip-cache"}

@@ -61,6 +61,9 @@ class NodeLibrary:
         return match[1] if match else ""
 
 
+NONE = NodeLibrary()
+
+
 def bundled(file: str, sha256: str) -> str:
     """The option as the controller says it for the wheel that it can bring."""
     return f"{NAME} @ {BROUGHT}{file}#sha256={sha256}"
@@ -72,7 +75,7 @@ def wanted(option: str, extras: Sequence[str], venv: str) -> NodeLibrary:
     if not option:
         if chosen:
             raise GaudiError(f"extras has '{chosen[0]}', and no node library is wanted; {_FORMS} in node_library.")
-        return NodeLibrary()
+        return NONE
     if option.startswith("/") and option.endswith(".whl"):
         return NodeLibrary(Path(option).as_uri(), chosen, option)
     requirement = parse_requirement(option)
@@ -112,12 +115,12 @@ def refuse_own_name(requirements: Sequence[str]) -> None:
             )
 
 
-def refuse_extras(extras: Sequence[str], known: Sequence[str], version: str) -> None:
+def refuse_extras(extras: Sequence[str], known: Sequence[str], version: str = "") -> None:
     """Extras that the node library does not have: pip would only warn."""
     unknown = sorted(set(extras) - set(known))
     if unknown:
         raise GaudiError(
-            f"extras has '{unknown[0]}', which the node library {version} does not have; use of "
+            f"extras has '{unknown[0]}', which the node library{version and f' {version}'} does not have; use of "
             f"{', '.join(sorted(known)) or 'none'}.",
             option="extras",
         )

@@ -15,7 +15,7 @@ from typing import Mapping, Sequence
 
 from ..errors import GaudiError
 from ..releases.lookup import Release
-from .node_library import NodeLibrary, refuse_own_name
+from .node_library import NONE, NodeLibrary, refuse_own_name
 from .pins import Pin
 from .requirement import named_requirement
 from .wheel_bundle import normalised
@@ -95,7 +95,7 @@ def asked_for(
     release: Release,
     interpreter: str,
     system: str,
-    library: NodeLibrary = NodeLibrary(),
+    library: NodeLibrary = NONE,
     pins: Sequence[Pin] = (),
 ) -> Asked:
     """Check the options, and derive what has to be installed; ``system`` is the node's, as in ``ubuntu-22.04``."""
@@ -143,7 +143,7 @@ def render_pip_conf(options: VenvOptions) -> str:
     return "\n".join(lines) + "\n"
 
 
-def render_constraints(wheels: Mapping[str, str], release: Release, library: NodeLibrary = NodeLibrary()) -> str:
+def render_constraints(wheels: Mapping[str, str], release: Release, library: NodeLibrary = NONE) -> str:
     """Exactly the bundle's builds: pip then refuses another one, and leaves these alone on ``--upgrade``.
 
     The node library's own wheel stands there, too, so that nobody's pip looks for its name on an index.

@@ -34,7 +34,7 @@ LOCK = "training environment"
 
 @dataclass(frozen=True)
 class Wanted:
-    """What the options come to: ``pins`` are all that hold, of which ``asked`` has those that this environment needs."""
+    """What the options come to. ``pins`` are all that hold; ``asked`` has those that this environment needs."""
 
     options: VenvOptions
     release: Release
@@ -167,7 +167,8 @@ def _venv_difference(options: VenvOptions, asked: Asked, stamp: Stamp | None) ->
 
 def _as_text(asked: Asked) -> str:
     values = {name: value for name, value in vars(asked).items() if name != "pins"}
-    return "".join([*(f"{name}: {value}\n" for name, value in values.items()), *(f"pin: {pin}\n" for pin in asked.pins)])
+    lines = [*(f"{name}: {value}" for name, value in values.items()), *(f"pin: {pin}" for pin in asked.pins)]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _refuse(options: VenvOptions, asked: Asked, state: VenvState) -> None:

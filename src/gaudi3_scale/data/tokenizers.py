@@ -49,9 +49,7 @@ class HuggingFaceTokenizer(Tokenizer):
     def __init__(self, directory: Path) -> None:
         contents = tokenizer_file(directory)
         if importlib.util.find_spec("tokenizers") is None:
-            raise GaudiError(
-                f"--tokenizer {directory}: the package tokenizers is not in this Python; {remedy('hf')}."
-            )
+            raise GaudiError(f"--tokenizer {directory}: the package tokenizers is not in this Python; {remedy('hf')}.")
         # Its own threads: the processes of data prepare are the parallel ones.
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
         from tokenizers import Tokenizer as Loaded

@@ -32,9 +32,7 @@ def local_model(directory: Path, from_scratch: bool, sequence_length: int, data:
             f"--model {directory}: there is no config.json; give the local directory of a Hugging Face model."
         )
     if importlib.util.find_spec("transformers") is None:
-        raise GaudiError(
-            f"--model {directory}: the package transformers is not in this Python; {remedy('hf')}."
-        )
+        raise GaudiError(f"--model {directory}: the package transformers is not in this Python; {remedy('hf')}.")
     if not from_scratch:
         _require_weights(directory)
         _require_same_tokenizer(directory, data)

@@ -98,8 +98,8 @@ def _install(options: argparse.Namespace) -> None:
         lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
         said = next((line for line in lines if line.startswith("ERROR: ")), lines[-1] if lines else "no message")
         raise GaudiError(
-            f"pip cannot install {', '.join(needs)} into {sys.prefix}: {said.removeprefix('ERROR: ')}; have these packages put "
-            "into the node's package index (docs/tuning_training.md), then run again."
+            f"pip cannot install {', '.join(needs)} into {sys.prefix}: {said.removeprefix('ERROR: ')}; have these "
+            "packages put into the node's package index (docs/tuning_training.md), then run again."
         )
     importlib.invalidate_caches()
     if missing_packages():

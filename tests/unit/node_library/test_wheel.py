@@ -14,10 +14,9 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from packaging.requirements import Requirement
-
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.plugin_utils.node_library import build
+from packaging.requirements import Requirement
 
 pytest.importorskip("setuptools")
 ROOT = Path(__file__).parents[3]
@@ -99,7 +98,11 @@ def described(wheel: zipfile.ZipFile) -> dict:
     about = email.message_from_string(wheel.read(name).decode())
     single = ("Metadata-Version", "Name", "Version", "Summary", "Author", "License-Expression", "Requires-Python")
     needs = sorted(str(Requirement(text)) for text in about.get_all("Requires-Dist"))
-    return {**{field: about[field] for field in single}, "needs": needs, "extras": sorted(about.get_all("Provides-Extra"))}
+    return {
+        **{field: about[field] for field in single},
+        "needs": needs,
+        "extras": sorted(about.get_all("Provides-Extra")),
+    }
 
 
 def test_the_controllers_wheel_is_the_one_that_setuptools_builds(wheel, collection):
@@ -163,7 +166,9 @@ def test_two_commits_of_one_version_have_two_digests(collection):
 def test_sources_of_another_version_than_the_collection_are_refused(collection):
     init = collection / "src/gaudi3_scale/__init__.py"
     init.write_text(init.read_text().replace('__version__ = "0.1.0"', '__version__ = "0.0.9"'))
-    with pytest.raises(GaudiError, match=r"has the version 0\.0\.9, and the collection 0\.1\.0; install the collection ag"):
+    with pytest.raises(
+        GaudiError, match=r"has the version 0\.0\.9, and the collection 0\.1\.0; install the collection ag"
+    ):
         build(collection)
     shutil.rmtree(collection / "src")
     with pytest.raises(GaudiError, match="has no node library in src; install the collection again"):

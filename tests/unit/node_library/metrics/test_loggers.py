@@ -47,7 +47,10 @@ def test_auto_is_what_can_be_used(installed, packages, environment, chosen):
             "tensorbord",
             r"^--loggers tensorbord: there is no 'tensorbord'; give auto, none, or of tensorboard, wandb\.$",
         ),
-        ("tensorboard", r"^--loggers tensorboard: tensorboard is not installed; add tensorboard to gaudi_training_stack_extras"),
+        (
+            "tensorboard",
+            r"^--loggers tensorboard: tensorboard is not installed; add tensorboard to gaudi_training_stack_extras",
+        ),
         ("wandb", r"^--loggers wandb: WANDB_API_KEY is not set; "),
     ],
 )

@@ -163,7 +163,8 @@ def test_a_package_that_is_missing_is_one_sentence(train_here, text, tmp_path, m
     (tmp_path / "tokenizer.json").write_text("{}")
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(
-        GaudiError, match=rf"the package {package} is not in this Python; add hf to gaudi_training_stack_extras and run "
+        GaudiError,
+        match=rf"the package {package} is not in this Python; add hf to gaudi_training_stack_extras and run ",
     ):
         if package == "transformers":
             train_here("--max-steps", 1, "--model", tmp_path)

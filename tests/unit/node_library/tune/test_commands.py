@@ -114,7 +114,7 @@ def test_a_study_file_that_was_changed_is_refused(tmp_path):
 def test_missing_packages_are_one_sentence_with_the_remedy(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(tune, "PACKAGES", ("json", "no_such_package", "no.such.package"))
     with pytest.raises(
-        GaudiError, match="no_such_package, no.such.package is not in .*, or add tune to gaudi_training_stack_extras"
+        GaudiError, match=r"no_such_package, no.such.package is not in .*, or add tune to gaudi_training_stack_extras"
     ):
         tune.tune(["report", "--study", str(study_file(tmp_path))])
     tune.tune(["install", "--check"])
@@ -134,7 +134,7 @@ def test_pip_is_told_what_the_extra_needs_and_never_our_name(tmp_path, monkeypat
     monkeypatch.setattr(subprocess, "run", refuse)
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
     (tmp_path / "gaudi3_scale_pins.txt").write_text("optuna==5.0.0\n")
-    with pytest.raises(GaudiError, match="pip cannot install optuna<6,>=5, plotly into .*: No matching distribution"):
+    with pytest.raises(GaudiError, match=r"pip cannot install optuna<6,>=5, plotly into .*: No matching distribution"):
         tune.tune(["install"])
     ((*_pip, _option, pins, first, second),) = started
     assert (pins, first, second) == (str(tmp_path / "gaudi3_scale_pins.txt"), "optuna<6,>=5", "plotly")

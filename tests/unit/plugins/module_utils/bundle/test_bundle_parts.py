@@ -16,7 +16,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils.bundle import build a
 from ansible_collections.gaudi3.scale.plugins.module_utils.bundle import distribution as bundle_distribution
 from ansible_collections.gaudi3.scale.plugins.module_utils.bundle import wheels as bundle_wheels
 from ansible_collections.gaudi3.scale.plugins.module_utils.bundle.collection_archive import archive
-from ansible_collections.gaudi3.scale.plugins.module_utils.bundle.plan import BundleOptions, part_name, safe_path
+from ansible_collections.gaudi3.scale.plugins.module_utils.bundle.plan import BundleOptions, check, part_name, safe_path
 from ansible_collections.gaudi3.scale.plugins.module_utils.bundle.vendor import depends
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils.node.commands import CommandResult, run_process
@@ -169,5 +169,24 @@ def test_pip_takes_the_operators_own_wheels_too(tmp_path: Path) -> None:
     install = next(call for call in calls if "--report" in call)
     links = Path(install[install.index("--find-links") + 1])
     assert [path.name for path in links.iterdir()] == ["own.whl"]
+    assert "lightning==2.6.6" in install and not [word for word in install if word.startswith("boto3")]
     vault_bundle.converge(replace(options, files=[]), run, False)
     assert list(links.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        (
+            {"requirements": ["gaudi3-scale[tune]==0.1.0"]},
+            r"^requirements must not name gaudi3-scale \('gaudi3-scale\[",
+        ),
+        (
+            {"extras": ["tunes"]},
+            r"^extras has 'tunes', which the node library does not have; use of hf, s3, tensorboard",
+        ),
+    ],
+)
+def test_a_bundle_has_no_wheel_of_ours_and_no_extra_that_is_none(wrong: dict[str, list[str]], sentence: str) -> None:
+    with pytest.raises(GaudiError, match=sentence):
+        check(replace(OPTIONS, **wrong))

@@ -70,7 +70,9 @@ def test_a_sites_own_is_a_place(option: str, requirement: str, path: str) -> Non
     ],
 )
 def test_an_index_is_never_asked_for_it(option: str) -> None:
-    with pytest.raises(GaudiError, match=r"^node_library '.*' is no place of a wheel, .* on none; set bundled, the abs"):
+    with pytest.raises(
+        GaudiError, match=r"^node_library '.*' is no place of a wheel, .* on none; set bundled, the abs"
+    ):
         wanted(option, [], VENV)
 
 
@@ -81,7 +83,9 @@ def test_its_name_is_no_requirement(requirement: str) -> None:
 
 
 def test_extras_that_it_does_not_have_are_refused() -> None:
-    with pytest.raises(GaudiError, match=r"^extras has 's4', which the node library 0.1.0 does not have; use of hf, s3\.$"):
+    with pytest.raises(
+        GaudiError, match=r"^extras has 's4', which the node library 0.1.0 does not have; use of hf, s3\.$"
+    ):
         refuse_extras(["s3", "s4"], ["s3", "hf"], "0.1.0")
     with pytest.raises(GaudiError, match=r"^extras has 's3', and no node library is wanted; set bundled"):
         wanted("", ["s3"], VENV)
@@ -121,9 +125,11 @@ def test_a_sites_wheel_is_known_by_what_is_in_it(tmp_path: Path) -> None:
     have(library, "")
     with pytest.raises(GaudiError, match=rf"node_library '{path}' has the SHA-256 {digest}, not {DIGEST}; copy"):
         look(wanted(f"gaudi3-scale @ file://{path}#sha256={DIGEST}", [], VENV))
-    with pytest.raises(GaudiError, match=r"^node_library '/nonexistent/x.whl' is not on this node; copy the wheel there"):
+    with pytest.raises(
+        GaudiError, match=r"^node_library '/nonexistent/x.whl' is not on this node; copy the wheel there"
+    ):
         look(wanted("/nonexistent/x.whl", [], VENV))
-    with pytest.raises(GaudiError, match="extras has 'hf', which the node library 0.1.0 does not have; use of s3"):
+    with pytest.raises(GaudiError, match=r"extras has 'hf', which the node library 0.1.0 does not have; use of s3"):
         have(look(wanted(str(path), ["hf"], VENV)), "")
     path.write_bytes(b"no zip")
     with pytest.raises(GaudiError, match="is not a usable wheel"):

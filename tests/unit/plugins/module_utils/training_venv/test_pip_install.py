@@ -18,7 +18,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils.training_venv.pip_ins
 from ansible_collections.gaudi3.scale.plugins.module_utils.training_venv.plan import VenvOptions
 
 OTHER_FILE = """\
-ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE. If you have updated the package versions, please
+ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE. If you have updated the package versions,
     sympy==1.14.0 from https://mirror.example.com/sympy-1.14.0.whl (from -r /x/requirements.txt (line 4)):
         Expected sha256 0000000000000000000000000000000000000000000000000000000000000000
              Got        37637d37401d94707d34e7446da41c6290803ba3eeb84c33a6f475ce612c16eb

@@ -205,7 +205,9 @@ def test_the_node_library_is_told_apart_by_its_content(site: Site, tmp_path: Pat
 
     def brought(text: str) -> dict[str, Any]:
         needs = 'lightning>=2.6\nRequires-Dist: extraonly; extra == "s3"\nProvides-Extra: s3'
-        path = wheel(tmp_path / "from controller", "gaudi3_scale", "0.1.0", requires=needs, content=f"text = {text!r}\n")
+        path = wheel(
+            tmp_path / "from controller", "gaudi3_scale", "0.1.0", requires=needs, content=f"text = {text!r}\n"
+        )
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
         return {"node_library": bundled(path.name, digest), "node_library_file": str(path)}
 
@@ -236,7 +238,7 @@ def test_the_node_library_is_told_apart_by_its_content(site: Site, tmp_path: Pat
     assert len(list(Path(f"{site.venv}.wheels").iterdir())) == 1
 
     # An extra is resolved from the wheel itself; an unknown one touches nothing.
-    with pytest.raises(GaudiError, match="extras has 's4', which the node library 0.1.0 does not have; use of s3"):
+    with pytest.raises(GaudiError, match=r"extras has 's4', which the node library 0.1.0 does not have; use of s3"):
         site.converge(**second, extras=["s4"])
     assert not site.converge(**second)["changed"]
     site.converge(**second, extras=["s3"])
@@ -263,14 +265,21 @@ def test_an_index_gives_what_is_pinned_and_with_hashes_nothing_else(site: Site) 
     site.converge(requirements=["top==1.0"], pins=[*away, "depends==2.0"])
     assert site.version_of("depends") == "2.0"
 
+    # What needs the bundle's torch, which is there and has no hash in this run; then all of it anew, the bundle too.
+    needs = hashlib.sha256((site.www / "simple/lightning/lightning-2.6.6-py3-none-any.whl").read_bytes()).hexdigest()
     pinned = [f"top==1.0 --hash=sha256:{own}", f"depends==1.0 --hash=sha256:{digests['1.0']}"]
-    site.converge(requirements=["top==1.0"], pins=[*away, *pinned], hashes=True)
-    assert site.version_of("depends") == "1.0"
-    assert not site.converge(requirements=["top==1.0"], pins=[*away, *pinned], hashes=True)["changed"]
+    hashed = {"pins": [*away, *pinned, f"lightning==2.6.6 --hash=sha256:{needs}"], "hashes": True}
+    for _virgin in (False, True):
+        site.converge(requirements=["top==1.0", "lightning==2.6.6"], **hashed)
+        assert (site.version_of("depends"), site.version_of("lightning")) == ("1.0", "2.6.6")
+        assert site.version_of("torch") == BUILD
+        assert not site.converge(requirements=["top==1.0", "lightning==2.6.6"], **hashed)["changed"]
+        shutil.rmtree(site.venv)
 
-    shutil.rmtree(site.venv)
     wrong = [pinned[0], f"depends==1.0 --hash=sha256:{digests['2.0']}"]
-    with pytest.raises(GaudiError, match=r"depends==1.0 from \S+ does not have the hash that it should have; .* has another"):
+    with pytest.raises(
+        GaudiError, match=r"depends==1.0 from \S+ does not have the hash that it should have; .* has another"
+    ):
         site.converge(requirements=["top==1.0"], pins=[*away, *wrong], hashes=True)
     with pytest.raises(GaudiError, match="all requirements must have their versions pinned with ==; give each package"):
         site.converge(requirements=["top==1.0"], pins=[*away, pinned[0]], hashes=True)
