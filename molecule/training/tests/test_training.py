@@ -79,6 +79,9 @@ def test_a_failing_rank_is_named_and_ends_all(play: Callable[..., Played], nodes
     failed = play("launch_training", training_name="failing", training_command=["/var/tmp/failing.py"])
     assert failed.status == "failed"
     (message,) = [text for text in failed.messages if "shard 7" in text]
+    # Of a job that failed there is a page too, and the last sentence has the way to it.
+    assert Path(message.rpartition(" Report: ")[2]).name == "training-failing.html"
+    assert Path(message.rpartition(" Report: ")[2]).is_file()
     assert [
         word for word in ("node2", "rank 3", "ValueError", "the text of shard 7 is empty") if word not in message
     ] == []
