@@ -20,6 +20,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils.report.page import re
 from ansible_collections.gaudi3.scale.plugins.module_utils.report.text_table import text_table
 from ansible_collections.gaudi3.scale.plugins.plugin_utils.play_outcome import play_outcome
 from ansible_collections.gaudi3.scale.plugins.plugin_utils.report_place import Document, Kept, file_place, keep
+from ansible_collections.gaudi3.scale.plugins.plugin_utils.variables_file import variables_file
 
 ARGUMENTS = {
     "title": {"type": "str", "required": True},
@@ -105,7 +106,9 @@ ARGUMENTS = {
         "default": [],
         "options": {
             "name": {"type": "str", "required": True},
-            "content": {"type": "raw", "required": True},
+            "content": {"type": "raw", "default": ""},
+            "heading": {"type": "str", "default": ""},
+            "variables": {"type": "dict"},
             "label": {"type": "str", "required": True},
             "mode": {"type": "str", "default": "0644"},
             "backup": {"type": "bool", "default": False},
@@ -203,7 +206,9 @@ def _keep_elsewhere(file: Mapping[str, Any]) -> Kept:
 
 def _document(file: Mapping[str, Any], name: str) -> Document:
     content = file["content"]
-    if not isinstance(content, str):
+    if file["variables"] is not None:
+        content = variables_file(file["heading"], file["variables"])
+    elif not isinstance(content, str):
         content = json.dumps(content, indent=2) + "\n"
     return Document(name, content, int(file["mode"], 8), file["backup"])
 

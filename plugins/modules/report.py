@@ -217,7 +217,17 @@ options:
       content:
         description: What is in it; what is no string is written as JSON.
         type: raw
-        required: true
+        default: ""
+      heading:
+        description: Lines of comment before O(files[].variables).
+        type: str
+        default: ""
+      variables:
+        description:
+          - What is in it instead of O(files[].content) - variables of this collection, as C(-e @FILE) takes them.
+          - A node may have chosen some of them. Other names are left out, and a string that would be a template is
+            marked as none.
+        type: dict
       label:
         description: What is printed before the way to it.
         type: str

@@ -9,12 +9,11 @@ What is wrong with a place is one sentence in a GaudiError, whose facts ``what``
 from __future__ import annotations
 
 import errno
-import getpass
 import os
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Union
@@ -66,7 +65,8 @@ class Directory:
         except OSError as error:
             raise _refusal(f"{self.option} {self.path}", f"{error.strerror}", "name another place") from error
         if not os.access(there, os.W_OK | os.X_OK):
-            what = f"{getpass.getuser()} may not write to {there}"
+            # By number: in a container this user may have no name.
+            what = f"user {os.geteuid()} may not write to {there}"
             raise _refusal(f"{self.option} {self.path}", what, "name another place, or give the right to")
 
     def write(self, document: Document) -> str:
@@ -109,9 +109,13 @@ class BucketPrefix:
         An upload is begun and given up: who may only write, as befits a controller, may not ask about the bucket.
         """
         with self._client("written") as client:
+            from botocore.exceptions import ClientError
+
             key = f"{self.prefix}gaudi3_scale.check"
             begun = client.create_multipart_upload(Bucket=self.bucket, Key=key)
-            client.abort_multipart_upload(Bucket=self.bucket, Key=key, UploadId=begun["UploadId"])
+            # Without the right to, what was begun has no parts, and is none of the bucket's objects.
+            with suppress(ClientError):
+                client.abort_multipart_upload(Bucket=self.bucket, Key=key, UploadId=begun["UploadId"])
 
     def write(self, document: Document) -> str:
         """Upload the file; access and encryption are as the bucket has them. Returns its URL."""
@@ -163,8 +167,6 @@ class Kept:
 
 def place(text: str, option: str = OPTION) -> Place:
     """What the operator has written: nothing, a directory, or ``s3://bucket/prefix``. Raises GaudiError."""
-    if not text:
-        return Directory(Path(DEFAULT_DIRECTORY).absolute(), option)
     found = bucket_and_prefix(text)
     if found is not None:
         return BucketPrefix(*found, option)
@@ -174,9 +176,11 @@ def place(text: str, option: str = OPTION) -> Place:
     if not text.isprintable():
         raise _refusal(f"{option} {text!r}", "a path has no such characters", remedy)
     try:
-        return Directory(Path(text).expanduser().absolute(), option)
+        return Directory(Path(text or DEFAULT_DIRECTORY).expanduser().absolute(), option)
     except RuntimeError as error:
-        raise _refusal(f"{option} {text}", "there is no such user", remedy) from error
+        raise _refusal(f"{option} {text}", "there is no such home", remedy) from error
+    except FileNotFoundError as error:
+        raise _refusal(f"{option} {text}".rstrip(), "the directory of this run is gone", remedy) from error
 
 
 def file_place(text: str, name: str) -> tuple[str, str]:
@@ -210,12 +214,11 @@ def keep(text: str, documents: Sequence[Document], option: str = OPTION) -> Kept
 
 
 def _refuges() -> Iterator[Directory]:
-    yield Directory(Path(DEFAULT_DIRECTORY).absolute())
-    try:
-        # One of its own: a name that others can foresee may be theirs already.
+    with suppress(FileNotFoundError):
+        yield Directory(Path(DEFAULT_DIRECTORY).absolute())
+    # One of its own: a name that others can foresee may be theirs already.
+    with suppress(OSError):
         yield Directory(Path(tempfile.mkdtemp(prefix=f"{DEFAULT_DIRECTORY}-")))
-    except OSError:
-        return
 
 
 def _answered(code: str, verb: str) -> tuple[str, str]:

@@ -33,6 +33,7 @@ class SiteRun:
     stats: dict[str, dict[str, int]]
     plays: list[PlayCount]
     output: str
+    outcome: dict[str, Any]
 
     @property
     def remote_per_host(self) -> int:
@@ -73,9 +74,16 @@ def run_site(collections: Path, tmp_path_factory: pytest.TempPathFactory) -> Cal
             quiet=True,
         )
         events = list(result.events)
-        return SiteRun(result.status, nodes_in(result.stats), count_plays(events), result.stdout.read()[-8000:])
+        output = result.stdout.read()[-8000:]
+        return SiteRun(result.status, nodes_in(result.stats), count_plays(events), output, outcome_of(events))
 
     return run
+
+
+def outcome_of(events: list[dict[str, Any]]) -> dict[str, Any]:
+    """What AWX would hand to the next job of a workflow."""
+    ends = [event["event_data"] for event in events if event["event"] == "playbook_on_stats"]
+    return ends[-1].get("artifact_data", {}).get("gaudi_site", {}) if ends else {}
 
 
 def nodes_in(stats: dict[str, Any]) -> dict[str, dict[str, int]]:
@@ -113,6 +121,12 @@ def test_second_run_costs_few_remote_tasks(second: SiteRun, capsys: pytest.Captu
     with capsys.disabled():
         print(f"second run: {second.remote_per_host} remote task executions per host: {costs}")
     assert second.remote_per_host <= MOST_REMOTE_TASKS, costs
+
+
+def test_the_next_job_of_a_workflow_gets_the_nodes_that_are_well(second: SiteRun) -> None:
+    assert (second.outcome["verdict"], second.outcome["ok_nodes"]) == ("ok", ["node1", "node2"])
+    assert f"Report: {second.outcome['report']}" in second.output
+    assert Path(second.outcome["report"]).is_file()
 
 
 def test_both_runs_reached_both_nodes(first: SiteRun, second: SiteRun) -> None:

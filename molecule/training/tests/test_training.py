@@ -89,6 +89,9 @@ def test_a_failing_rank_is_named_and_ends_all(play: Callable[..., Played], nodes
     # What fails at once may not fail the next time; the error is on the screen after the first.
     assert "It had been started again 2 time(s)." in message
     assert "and is tried again (3 times end the job)" in failed.screen
+    # Of a job that failed there is a page too, and the last sentence has the way to it.
+    assert Path(message.rpartition(" Report: ")[2]).name == "training-failing.html"
+    assert Path(message.rpartition(" Report: ")[2]).is_file()
     assert [
         word for word in ("node2", "rank 3", "ValueError", "the text of shard 7 is empty") if word not in message
     ] == []

@@ -25,6 +25,8 @@ from .space import (
 
 PRUNERS = ("median", "hyperband", "none")
 MAX_STEPS = "max_steps"
+# What a launch puts there.
+LAUNCH_MAX_STEPS = "{{ training_max_steps | default(200) }}"
 # A trial of fewer optimiser steps says nothing: the first one only warms up.
 LEAST_STEPS = 10
 # What has to be as it was when a study goes on; the rest may be changed between two runs.
@@ -137,7 +139,7 @@ def launch_variables(
     environment = {**study.environment, **flags}
     shared = {**fixed, **({"training_environment": environment} if environment else {})}
     if not study.built_in:
-        last = {MAX_STEPS: "{{ training_max_steps | default(200) }}"}
+        last = {MAX_STEPS: LAUNCH_MAX_STEPS}
         return {**shared, "training_command": _filled(study.command, {**params, **last})}
     arguments = [*fixed.get("training_arguments", []), *map(_word, _arguments(params))]
     return {**shared, "training_batch_size": params[BATCH_SIZE], "training_arguments": arguments}

@@ -69,7 +69,7 @@ def test_what_an_operator_may_write(here, monkeypatch):
         ("s3://UPPER/a", "there is no such place"),
         ("s3:/pages", "there is no such place"),
         ("https://pages/a", "there is no such place"),
-        ("~nobody-of-this-name/a", "there is no such user"),
+        ("~nobody-of-this-name/a", "there is no such home"),
     ],
 )
 def test_what_is_no_place_is_refused(target, what):
@@ -113,7 +113,7 @@ def test_a_directory_that_may_not_be_written_is_refused(here, monkeypatch):
     # Root may write everywhere, so the kernel's answer is replaced.
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     assert re.fullmatch(
-        rf"gaudi_report_target {here}/a: \S+ may not write to {here}; name another place, or give the right to\.",
+        rf"gaudi_report_target {here}/a: user \d+ may not write to {here}; name another place, or give the right to\.",
         refusal("a"),
     )
 
@@ -203,6 +203,14 @@ def test_where_nothing_can_be_written_a_directory_of_its_own_takes_it(here, tmp_
     assert Path(address).read_text() == PAGE.content
     assert Path(address).parent.stat().st_mode & 0o777 == 0o700
     assert f"so it is kept in {Path(address).parent}; " in kept.error
+
+
+def test_a_run_whose_directory_is_gone_keeps_it_elsewhere(here, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    here.rmdir()
+    kept = keep("", [PAGE])
+    assert Path(kept.addresses[0]).read_text() == PAGE.content
+    assert kept.error.startswith("gaudi_report_target: the directory of this run is gone, so it is kept in ")
 
 
 def test_where_nothing_takes_it_that_is_said(here, monkeypatch):

@@ -68,6 +68,7 @@ def test_a_reason_that_stands_in_the_way_is_said_once():
 
 def test_nodes_without_an_answer_are_lines_with_their_reason():
     report = upgrade_report({"n1": plan(), "n8": LOST, "n9": BROKEN, "n10": BROKEN})
+    assert report["states"] == {"n1": "compatible", "n8": "unreachable", "n9": "failed", "n10": "failed"}
     assert [(row["nodes"], row["verdict"]) for row in report["rows"][1:]] == [
         ("n8", "unreachable"),
         ("n9", "failed"),

@@ -1,0 +1,61 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import yaml
+from ansible_collections.gaudi3.scale.plugins.plugin_utils.variables_file import variables_file
+
+HOSTILE = "{{ lookup('pipe', 'touch PWNED') }}"
+PLAYBOOK = """
+- hosts: localhost
+  gather_facts: false
+  tasks:
+    - ansible.builtin.debug:
+        msg: "{{ training_environment.X }} {{ training_command[0] }}"
+"""
+
+
+def test_it_has_comments_and_variables():
+    assert variables_file(
+        "Trial 3.\nFor a launch.", {"training_batch_size": 8, "training_arguments": ["--é", "1"]}
+    ) == ("# Trial 3.\n# For a launch.\ntraining_arguments:\n- --é\n- '1'\ntraining_batch_size: 8\n")
+
+
+def test_the_steps_of_a_launch_stay_open():
+    command = ["train.py", "--steps={{ training_max_steps | default(200) }}"]
+    assert yaml.safe_load(variables_file("", {"training_command": command})) == {"training_command": command}
+
+
+def test_no_line_leaves_the_comment_and_no_other_name_is_set():
+    text = variables_file("a\nansible_user: b\ransible_port: 1", {"ansible_ssh_common_args": "-o x", "training_A": 1})
+    assert yaml.safe_load(text) == {}
+
+
+def test_what_a_node_has_chosen_is_no_template_for_the_next_run(tmp_path):
+    text = variables_file(HOSTILE, {"training_environment": {"X": HOSTILE}, "training_command": [f"it's {HOSTILE}"]})
+    (tmp_path / "best.yml").write_text(text)
+    (tmp_path / "play.yml").write_text(PLAYBOOK)
+    done = subprocess.run(
+        [
+            Path(sys.executable).with_name("ansible-playbook"),
+            "-i",
+            "localhost,",
+            "-c",
+            "local",
+            "play.yml",
+            "-e",
+            "@best.yml",
+        ],
+        cwd=tmp_path,
+        env={**os.environ, "ANSIBLE_NOCOLOR": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert f"{HOSTILE} it's {HOSTILE}" in done.stdout
+    assert not (tmp_path / "PWNED").exists()
