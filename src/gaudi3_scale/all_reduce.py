@@ -42,8 +42,8 @@ def check_all_reduce(arguments: Sequence[str]) -> None:
     device = local_device(choose_device(options.device), ranks.local_rank)
     write = line_writer(options.metrics) if ranks.rank == 0 else no_line
     join(ranks, device)
-    runs = [_reduce_once(ranks, device, options.elements) for _ in range(options.repeats + 1)]
-    median = statistics.median(seconds for seconds, _ in runs[1:])
+    runs = [_reduce_once(ranks, device, options.elements) for _run in range(options.repeats + 1)]
+    median = statistics.median(seconds for seconds, _sum in runs[1:])
     write(
         "all_reduce",
         world_size=ranks.world_size,

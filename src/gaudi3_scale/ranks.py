@@ -69,7 +69,7 @@ def gather_numbers(numbers: Sequence[int], most: int, device: torch.device) -> l
     """
     mine = torch.full((most,), -1, dtype=torch.int32)
     mine[: len(numbers)] = torch.tensor(numbers, dtype=torch.int32)
-    gathered = [torch.empty_like(mine, device=device) for _ in range(torch.distributed.get_world_size())]
+    gathered = [torch.empty_like(mine, device=device) for _rank in range(torch.distributed.get_world_size())]
     torch.distributed.all_gather(gathered, mine.to(device))
     return [[number for number in rank.tolist() if number >= 0] for rank in gathered]
 
@@ -77,7 +77,7 @@ def gather_numbers(numbers: Sequence[int], most: int, device: torch.device) -> l
 def gather_reals(numbers: Sequence[float], device: torch.device) -> list[list[float]]:
     """The numbers of each rank, in the order of the ranks, as many of each; as float32, which all devices have."""
     mine = torch.tensor(numbers, dtype=torch.float32, device=device)
-    gathered = [torch.empty_like(mine) for _ in range(torch.distributed.get_world_size())]
+    gathered = [torch.empty_like(mine) for _rank in range(torch.distributed.get_world_size())]
     torch.distributed.all_gather(gathered, mine)
     return [rank.tolist() for rank in gathered]
 

@@ -50,7 +50,7 @@ def peak_bytes(function: Function, options: Mapping[str, Any], batch_size: int) 
     """The most that tensors take at a time, from the first on."""
     with FakeTensorMode(allow_non_fake_inputs=True), LiveTensors() as live, mock.patch.object(nn.Module, "to", _stay):
         step = function(batch_size=batch_size, device=torch.device("cpu"), **options)
-        for _ in range(STEPS):
+        for _step in range(STEPS):
             step()
     return live.peak
 

@@ -77,7 +77,7 @@ def run_trial(request: Mapping[str, Any], function: Function | None = None) -> R
 
 def load_workload(name: str) -> Function:
     """The function meant by ``module:function``. Raises GaudiError when there is none."""
-    module, _, attribute = name.partition(":")
+    module, _colon, attribute = name.partition(":")
     if not module or not attribute:
         raise GaudiError(f"workload {name!r} is not of the form module:function.")
     try:

@@ -35,7 +35,7 @@ def run_steps(
     """
     made = Steps()
     if warm_up:
-        made.warm_up_seconds = sum(_one_step(step, device)[0] for _ in range(warm_up))
+        made.warm_up_seconds = sum(_one_step(step, device)[0] for _turn in range(warm_up))
     while len(made.seconds) < max(least, MOST_STEPS):
         memory.start_step()
         seconds, loss = _one_step(step, device)

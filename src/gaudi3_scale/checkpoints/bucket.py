@@ -69,7 +69,7 @@ class Bucket:
         pages = self._client().get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=self._prefix)
         for page in pages:
             for entry in page.get("Contents", []):
-                folder, _, name = entry["Key"].removeprefix(self._prefix).partition("/")
+                folder, _slash, name = entry["Key"].removeprefix(self._prefix).partition("/")
                 step = step_of(folder)
                 if step is not None and name:
                     found.setdefault(step, []).append(name)

@@ -62,7 +62,7 @@ def find_place(directory: Path, ranks: Ranks) -> Place:
     marks = place.gather(_make(mark) if ranks.local_rank == 0 else "")
     failed = {rank: told for rank, told in enumerate(marks) if isinstance(told, OSError)}
     if failed:
-        _, error = next(iter(failed.items()))
+        _rank, error = next(iter(failed.items()))
         if marks[ranks.rank] and ranks.rank not in failed:
             mark.unlink()
         raise GaudiError(

@@ -111,10 +111,10 @@ def _good_copy(step: int, place: Place, left_out: list[LeftOut]) -> int | None:
     if mine and place.leads:
         kept = set_aside(path)
         LOG.warning("gaudi3_scale: %s is damaged and left out: %s; kept as %s.", path, mine, kept.name)
-    found = [LeftOut(step, f"rank {rank}: {path}", why) for rank, (_, why) in enumerate(told) if why]
+    found = [LeftOut(step, f"rank {rank}: {path}", why) for rank, (_there, why) in enumerate(told) if why]
     left_out += found
     members = place.gather(place.members)
-    good = [rank for rank, (there, _) in enumerate(told) if there and not any(told[one][1] for one in members[rank])]
+    good = [rank for rank, (there, _why) in enumerate(told) if there and not any(told[one][1] for one in members[rank])]
     return min(good, default=None)
 
 
@@ -148,10 +148,10 @@ def _named(path: Path, place: Place, run: int) -> Resume:
         mine = _manifest(path)
         reason = damage(path, mine, place.number, len(place.members)) if mine else "it has no manifest that can be read"
     told = place.gather((mine, reason))
-    broken = next(((rank, why) for rank, (_, why) in enumerate(told) if why), None)
+    broken = next(((rank, why) for rank, (_manifest, why) in enumerate(told) if why), None)
     if broken:
         raise GaudiError(f"--resume {path}: damaged on rank {broken[0]}: {broken[1]}; name another checkpoint.")
-    source = next((rank for rank, (manifest, _) in enumerate(told) if manifest), None)
+    source = next((rank for rank, (manifest, _why) in enumerate(told) if manifest), None)
     if source is None:
         raise GaudiError(f"--resume {path}: no rank has such a checkpoint; name a folder step-….")
     wanted = told[source][0]
@@ -161,7 +161,7 @@ def _named(path: Path, place: Place, run: int) -> Resume:
             f"--resume {path}: {place.directory} already holds step {newest}; move it away, or choose another "
             "--job-dir."
         )
-    if all(manifest == wanted for manifest, _ in told):
+    if all(manifest == wanted for manifest, _why in told):
         return Resume(path, wanted.step, run)
     own = checkpoint_path(place.directory, wanted.step)
     _spread_from(source, path if mine == wanted else own, place)

@@ -87,7 +87,7 @@ class BackgroundSaver:
 def _reason(error: BaseException, members: tuple[int, ...]) -> str:
     """The innermost cause, and whose it is."""
     if isinstance(error, CheckpointException) and error.failures:
-        number, (cause, _) = next(iter(error.failures.items()))
+        number, (cause, _traceback) = next(iter(error.failures.items()))
         return f"rank {members[number]}: {_said(cause)}"
     return _said(error)
 

@@ -66,7 +66,7 @@ def share_of(state: Mapping[str, Any], number: int, members: int) -> dict[str, A
 
 
 def is_sharded(state: Mapping[str, Any]) -> bool:
-    return any(isinstance(tensor, DTensor) for _, tensor in _tensors(state))
+    return any(isinstance(tensor, DTensor) for _name, tensor in _tensors(state))
 
 
 def restore(trainer: lightning.Trainer, path: Path, group: torch.distributed.ProcessGroup) -> None:

@@ -91,7 +91,7 @@ def _receive(manifest: Manifest, directory: Path, source: int, group: torch.dist
         failure = str(error)
     # The others are being sent the same: a rank that cannot write goes on listening.
     for name in sorted(under_way):
-        for _ in under_way[name]:
+        for _part in under_way[name]:
             pass
     return failure
 

@@ -68,5 +68,5 @@ def loading_rate(windows: Dataset, batch_size: int, workers: int, place: int = 0
 
 
 def _take(batches: Iterator[object], count: int) -> None:
-    for _ in range(count):
+    for _turn in range(count):
         next(batches)

@@ -29,7 +29,7 @@ def _permuted(numbers: np.ndarray, keys: np.ndarray, half: np.uint64) -> np.ndar
     """``half`` is the number of bits of each half of a number."""
     mask = (np.uint64(1) << half) - np.uint64(1)
     left, right = numbers >> half, numbers & mask
-    for _ in range(ROUNDS):
+    for _round in range(ROUNDS):
         keys = keys + _GOLDEN
         left, right = right, left ^ (_mixed(right + keys) & mask)
     return left << half | right

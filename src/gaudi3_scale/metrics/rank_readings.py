@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from dataclasses import astuple, dataclass
 from typing import Mapping, Sequence
@@ -52,7 +53,7 @@ def mean_seconds(readings: Readings) -> dict[str, float | None]:
 def slowest(readings: Readings, names: Sequence[str]) -> dict[str, object] | None:
     """The rank with the most work of its own, where that is notably more than the median's; ``names`` are of nodes."""
     busy = [one.busy for one in readings]
-    if len(busy) < 2 or any(seconds != seconds for seconds in busy):
+    if len(busy) < 2 or any(math.isnan(seconds) for seconds in busy):
         return None
     rank = max(range(len(busy)), key=busy.__getitem__)
     # Of two ranks the faster one: their mean would hide half of what the other is behind.
@@ -105,7 +106,7 @@ class Averages:
 def mean(values: Sequence[float]) -> float | None:
     """To a tenth of a microsecond; None where one of the values is not known."""
     average = sum(values) / len(values)
-    return None if average != average else round(average, 7)
+    return None if math.isnan(average) else round(average, 7)
 
 
 def _node(rank: int, ranks: int, names: Sequence[str]) -> str:
@@ -117,4 +118,4 @@ def _number(value: float | None) -> float:
 
 
 def _or_zero(value: float) -> float:
-    return 0.0 if value != value else value
+    return 0.0 if math.isnan(value) else value

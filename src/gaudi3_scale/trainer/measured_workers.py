@@ -59,7 +59,7 @@ def _forward_seconds(task: LanguageModelTask) -> float:
     batch = windows.to(task.device)
     seconds = []
     task.model.eval()
-    for _ in range(1 + REPEATS):
+    for _turn in range(1 + REPEATS):
         synchronize(task.device)
         start = time.perf_counter()
         with task.trainer.precision_plugin.forward_context():

@@ -93,7 +93,7 @@ def _install(options: argparse.Namespace) -> None:
     needs = requirements_of(EXTRA)
     pins = Path(sys.prefix, PINS_FILE)
     exactly = ["--constraint", str(pins)] if pins.is_file() else []
-    done = subprocess.run([*pip, *exactly, *needs], capture_output=True, text=True)
+    done = subprocess.run([*pip, *exactly, *needs], capture_output=True, text=True, check=False)
     if done.returncode:
         lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
         said = next((line for line in lines if line.startswith("ERROR: ")), lines[-1] if lines else "no message")
