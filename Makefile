@@ -52,7 +52,7 @@ readmes: setup-test ## Write the roles' README.md from their argument specificat
 
 pins: setup-test ## Exact versions and hashes of what pip takes for the node library, anew from src/requirements
 	@.venv/bin/python -m pip install -qq --disable-pip-version-check --requirement requirements/pins.txt
-	@.venv/bin/python scripts/pin_requirements
+	@.venv/bin/python scripts/pin_requirements.py
 
 build: setup-test ## The collection's tarball, in dist/
 	@ansible-galaxy collection build --force --output-path dist

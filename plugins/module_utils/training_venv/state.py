@@ -85,10 +85,13 @@ def converge(options: VenvOptions, run: Run, check_mode: bool, record: str = bun
             diff += differences(pending([_pip_conf(wanted.options)]))
         else:
             with exclusive(LOCK, options.timeout, directory=str(Path(record).parent), remedy="wait for its end"):
-                # Another controller may have done it meanwhile.
                 state = read(wanted.options)
-                stamp, changes = _install(wanted, state, run) if _reasons(wanted, state) else (state.stamp, [])
-            diff += differences(changes)
+                if _reasons(wanted, state):
+                    stamp, changes = _install(wanted, state, run)
+                    diff += differences(changes)
+                else:
+                    # Another controller did it meanwhile.
+                    stamp, diff = state.stamp, []
     elif stamp:
         changes = _write_pending(_settings(wanted, stamp.wheels, stamp.unpinned), check_mode)
         diff = differences(changes)

@@ -299,6 +299,7 @@ def test_two_controllers_wait_for_each_other(site: Site) -> None:
     for thread in threads:
         thread.join()
     assert [result["requirements"] for result in results] == [{"lightning": "2.6.6"}] * 2
+    assert [result["changed"] for result in results] == [True, False]
     assert not site.converge()["changed"]
 
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""Writes plugins/module_utils/training_venv/pin_table.py: exact versions and hashes of what pip takes for the node library.
+"""Writes plugins/module_utils/training_venv/pin_table.py: versions and hashes of what pip takes for the node library.
 
 `make pins` runs it. uv resolves src/requirements/*.txt for all Pythons of the supported systems at once, so that every
-node has the same versions, and its lock file tells the hashes of the files that the package index has. torch and what only
-its public builds need are left out: torch comes with the vendor's bundle.
+node has the same versions, and its lock file tells the hashes of the files that the package index has. torch and what
+only its public builds need are left out: torch comes with the vendor's bundle.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import re
 import subprocess
 import sys
 import tempfile
-import tomllib
 from pathlib import Path
 from typing import Any
 
+import tomllib
 from packaging.markers import Marker
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -94,7 +94,9 @@ def fits(url: str, python: str) -> bool:
     _rest, tags, abis, platforms = url.rpartition("/")[2].removesuffix(".whl").rsplit("-", 3)
     here = platforms == "any" or ("manylinux" in platforms and "x86_64" in platforms)
     own = "cp" + python.replace(".", "")
-    stable = "abi3" in abis.split(".") and any(int(tag[3:] or 0) <= int(own[3:]) for tag in tags.split(".") if tag[:3] == "cp3")
+    stable = "abi3" in abis.split(".") and any(
+        int(tag[3:] or 0) <= int(own[3:]) for tag in tags.split(".") if tag[:3] == "cp3"
+    )
     return here and ("py3" in tags.split(".") or (own in tags.split(".") and own in abis.split(".")) or stable)
 
 
