@@ -60,7 +60,9 @@ options:
     type: str
     default: ""
   key_fingerprint:
-    description: Fingerprint that this key has to have. Any key is taken when empty, and its fingerprint recorded.
+    description:
+      - Fingerprint that this key has to have, the one of a primary key. Other keys in the same file are left out.
+      - Any key is taken when empty, and its fingerprint recorded.
     type: str
     default: ""
   suite:

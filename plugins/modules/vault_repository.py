@@ -93,8 +93,8 @@ options:
     default: []
   bundle_fingerprint:
     description:
-      - Fingerprint of the key of the site's bundle, as C(build_bundle.yml) shows it. Any key of a bundle is taken when
-        empty.
+      - Fingerprint of the key of the site's bundle, as C(build_bundle.yml) shows it. No other key is taken. Any key of
+        a bundle is taken when empty.
     type: str
     default: ""
   lock_timeout:
