@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import shlex
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,6 +102,7 @@ def lose_a_rank(program: Program, place: int, directory: Path) -> Ended:
     )
     there = f"ls {program.directory}/{program.checkpoint} 2>/dev/null || true"
     wait_for(f"a checkpoint of {program.name}", lambda: shell(hosts[0], there).strip() or following.poll() is not None)
+    assert following.poll() is None, screen(directory)
     # It need not be on the disk as a whole yet, and no program here looks for that.
     time.sleep(2)
     shell(hosts[1], f"kill -KILL {rank_of(hosts[1], program)}")
@@ -111,26 +112,27 @@ def lose_a_rank(program: Program, place: int, directory: Path) -> Ended:
 
 
 @pytest.fixture(scope="module")
-def ended(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Ended]]:
-    """What became of each, by name."""
+def ended(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Program], Ended]]:
+    """What became of each. All are on their way from the first question on."""
     for node in (*PAIRS[0], *PAIRS[1]):
         podman("cp", f"{Path(__file__).with_name('programs')}/.", f"{SANDBOX}-{node}:{PROGRAMS}")
     shell("node1", f"rm -rf {SHARED} && mkdir -p {SHARED}")
-    found: dict[str, Ended] = {}
-
-    def one_after_the_other(place: int) -> None:
-        for program in ALL[place :: len(PAIRS)]:
-            found[program.name] = lose_a_rank(program, place, tmp_path_factory.mktemp(program.name))
-
-    with ThreadPoolExecutor(len(PAIRS)) as pool:
-        list(pool.map(one_after_the_other, range(len(PAIRS))))
-    yield found
+    # One after the other on each pair.
+    queues = [ThreadPoolExecutor(1) for _pair in PAIRS]
+    places = {program: number % len(PAIRS) for number, program in enumerate(ALL)}
+    ways = {
+        program: queues[place].submit(lose_a_rank, program, place, tmp_path_factory.mktemp(program.name))
+        for program, place in places.items()
+    }
+    yield lambda program: ways[program].result()
+    for queue in queues:
+        queue.shutdown()
     shell("node1", f"rm -rf {SHARED}")
 
 
 @pytest.mark.parametrize("program", ALL, ids=lambda program: program.name)
-def test_it_ends_well_after_a_rank_was_killed(ended: dict[str, Ended], program: Program) -> None:
-    job = ended[program.name]
+def test_it_ends_well_after_a_rank_was_killed(ended: Callable[[Program], Ended], program: Program) -> None:
+    job = ended(program)
     assert job.exit_code == 0, job.said
     told = status(job.node, program.name)
     assert (told["outcome"], told["restarts"]) == ("succeeded", 1), job.said
@@ -138,9 +140,9 @@ def test_it_ends_well_after_a_rank_was_killed(ended: dict[str, Ended], program: 
 
 
 @pytest.mark.parametrize("program", ALL, ids=lambda program: program.name)
-def test_it_did_not_begin_at_the_beginning_again(ended: dict[str, Ended], program: Program) -> None:
+def test_it_did_not_begin_at_the_beginning_again(ended: Callable[[Program], Ended], program: Program) -> None:
     logs = f"/var/log/gaudi3_scale/jobs/{program.name}/ranks"
-    said = shell(ended[program.name].node, f"grep -rhiE 'resum|going on' {logs} || true")
+    said = shell(ended(program).node, f"grep -rhiE 'resum|going on' {logs} || true")
     resumed = [int(step) for step in re.findall(program.resumed, said)]
     # Once: it was started again once, and what it went on from is what was there.
     assert len(resumed) == 1, said
@@ -148,16 +150,16 @@ def test_it_did_not_begin_at_the_beginning_again(ended: dict[str, Ended], progra
 
 
 @pytest.mark.parametrize("program", ALL[:-1], ids=lambda program: program.name)
-def test_its_page_shows_what_was_seen_from_outside(ended: dict[str, Ended], program: Program) -> None:
-    job = ended[program.name]
+def test_its_page_shows_what_was_seen_from_outside(ended: Callable[[Program], Ended], program: Program) -> None:
+    job = ended(program)
     assert lines(job.node, program.name) == []
     assert "the program reports no steps; seen from outside" in job.page
     assert "Processor of each node" in job.page
     assert "killed by SIGKILL" in job.page
 
 
-def test_the_one_that_reports_has_its_steps_on_its_page(ended: dict[str, Ended]) -> None:
-    job = ended["reported"]
+def test_the_one_that_reports_has_its_steps_on_its_page(ended: Callable[[Program], Ended]) -> None:
+    job = ended(ALL[-1])
     told = lines(job.node, "reported")
     starts = [line for line in told if line["kind"] == "start"]
     steps = [line for line in told if line["kind"] == "step"]
