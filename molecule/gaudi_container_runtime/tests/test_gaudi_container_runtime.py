@@ -127,6 +127,5 @@ def test_a_device_that_is_missing_in_a_container_is_named(host: Host) -> None:
         result = host.ansible("gaudi3.scale.hpu_container_check", arguments, check=False, become=True)
     finally:
         host.check_output(write % specification.rstrip())
-    assert result["failed"]
     assert result["counts"] == {"podman": {"runtime": 8, "cdi": 7}}
     assert re.search(r"--device habana\.ai/gaudi=all sees 7 of 8 cards \(\S+ is missing\)", result["msg"])
