@@ -111,3 +111,21 @@ def test_a_container_that_asks_for_no_card_gets_none(host: Host) -> None:
 def test_the_role_has_counted_and_left_nothing(host: Host) -> None:
     assert json.loads(host.file(RECORD).content_string)["counts"] == {"podman": {"runtime": 8, "cdi": 8}}
     assert "gaudi3-scale-check" not in host.check_output("podman ps --all; podman images")
+
+
+def test_a_device_that_is_missing_in_a_container_is_named(host: Host) -> None:
+    specification = host.file(SPECIFICATION).content_string
+    content = json.loads(specification)
+    nodes = content["devices"][-1]["containerEdits"]["deviceNodes"]
+    content["devices"][-1]["containerEdits"]["deviceNodes"] = [
+        node for node in nodes if not node["path"].endswith("accel_controlD5")
+    ]
+    write = f"cat > {SPECIFICATION} <<'END'\n%s\nEND"
+    try:
+        host.check_output(write % json.dumps(content))
+        arguments = "engines=podman cdi=true mounts=/var/lib/gaudi_simulator"
+        result = host.ansible("gaudi3.scale.hpu_container_check", arguments, check=False, become=True)
+    finally:
+        host.check_output(write % specification.rstrip())
+    assert result["counts"] == {"podman": {"runtime": 8, "cdi": 7}}
+    assert re.search(r"--device habana\.ai/gaudi=all sees 7 of 8 cards \(\S+ is missing\)", result["msg"])

@@ -139,12 +139,17 @@ def _remove(engine: str, run: Run) -> None:
     run([engine, "rm", "--force", NAME], timeout=_REMOVAL_SECONDS)
 
 
+def _remove_image(engine: str, run: Run) -> None:
+    run([engine, "rmi", "--force", OWN_IMAGE], timeout=_REMOVAL_SECONDS)
+
+
 @contextmanager
 def _image(engine: str, named: str, run: Run, root: str) -> Iterator[None]:
     """The image to start: the operator's, or one of empty directories that is gone afterwards."""
     if named:
         yield
         return
+    _remove_image(engine, run)  # an interrupted run's would stay behind without its name
     with tempfile.TemporaryDirectory(prefix="gaudi3-scale-") as directory:
         archive = Path(directory, "root.tar")
         _write_root(archive, root)
@@ -154,7 +159,7 @@ def _image(engine: str, named: str, run: Run, root: str) -> Iterator[None]:
     try:
         yield
     finally:
-        run([engine, "rmi", "--force", OWN_IMAGE], timeout=_REMOVAL_SECONDS)
+        _remove_image(engine, run)
 
 
 def _write_root(archive: Path, root: str) -> None:

@@ -72,7 +72,7 @@ class Node:
         return check(wishes, self.place, run=self.run, check_mode=check_mode, root=str(self.root))
 
 
-EACH = ["podman rm", "podman import", "podman run", "podman rmi", "podman rm"]
+EACH = ["podman rm", "podman rmi", "podman import", "podman run", "podman rmi", "podman rm"]
 
 
 def test_one_container_is_started_counted_and_gone(tmp_path: Path) -> None:
