@@ -248,7 +248,9 @@ def _heading(options: EnvironmentOptions) -> str:
 
 
 def _described(settings: Sequence[Setting], target: Target) -> list[dict[str, object]]:
-    verdicts = {one.name: one for one in judge_flags(_judged(settings, target), target)}
+    # That a release's own packages set a variable is evidence enough that it reads it.
+    chosen = [setting.name for setting in settings if setting.origin != vendor_layer.ORIGIN]
+    verdicts = {one.name: one for one in judge_flags(_judged(settings, target), target, chosen)}
     rows = []
     for setting in settings:
         verdict = verdicts.get(setting.name)

@@ -27,6 +27,7 @@ from .environment import WRITTEN_BY
 from .harms import Target
 from .judgement import judge_flags
 from .profiles import NETWORKS, PROFILES
+from .vendor import ORIGIN
 
 # PyTorch's own: a job's launcher names the interface for the processes' coordination.
 _OTHERS_PREFIXES = ("GLOO_", "TORCH_", "PYTORCH_")
@@ -69,6 +70,8 @@ def explain(question: Question, run: Run) -> dict[str, object]:
     target, profile = _target(question, flags, bridge)
     edit = find_edit(question.file, WRITTEN_BY) if question.file else None
     origins = provenances(read_text(question.file) or "") if question.file else {}
+    # That a release's own packages set a variable is evidence enough that it reads it.
+    chosen = [name for name in flags if not origins.get(name, "").startswith(f"{ORIGIN}: ")]
     # A file that the collection never wrote is no edited one.
     edited = edit.lines() if edit and edit.written else []
     return {
@@ -80,7 +83,7 @@ def explain(question: Question, run: Run) -> dict[str, object]:
         "network": question.network,
         "bridge": bridge.version or bridge.file if bridge else "",
         "judged_by": target.bridge.label if target.bridge else "catalogue",
-        "flags": [{**asdict(one), "origin": origins.get(one.name, "")} for one in judge_flags(flags, target)],
+        "flags": [{**asdict(one), "origin": origins.get(one.name, "")} for one in judge_flags(flags, target, chosen)],
         "other_variables": sorted(set(variables) - set(flags)),
         "hand_edit": edited,
     }

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..flag_catalogue.catalogue import find_flag
@@ -45,10 +45,10 @@ class Judgement:
     verified_through: str = ""
 
 
-def judge_flags(flags: Mapping[str, str], target: Target) -> list[Judgement]:
-    """A verdict for each of ``flags``, in their order, each seen together with the others."""
+def judge_flags(flags: Mapping[str, str], target: Target, chosen: Collection[str] | None = None) -> list[Judgement]:
+    """A verdict for each of ``flags``, in their order, each seen together with the others; ``chosen`` as in `check`."""
     found: dict[str, list[Finding]] = {name: [] for name in flags}
-    for finding in check(flags, target):
+    for finding in check(flags, target, chosen):
         found[finding.flag].append(finding)
     return [_judgement(name, text, found[name], target.bridge) for name, text in flags.items()]
 

@@ -67,7 +67,7 @@ def test_ranks_get_what_login_shells_get(profile: Any, tmp_path: Path) -> None:
         "RDMA_CORE_LIB": opt,
     }
     row = next(flag for flag in result["flags"] if flag["name"] == "GC_KERNEL_PATH")
-    assert (row["origin"], row["source"], row["real"]) == (ORIGIN, path, True)
+    assert (row["origin"], row["source"], row["real"], row["effective"]) == (ORIGIN, path, True, "yes")
     assert f"# vendor package: {path}\nGC_KERNEL_PATH={opt}\n" in result["diff"][0]["after"]
     assert (result["vendor_profiles"], result["warnings"]) == ([path], [])
     assert not converge(options(tmp_path), check_mode=False)["changed"]
@@ -235,6 +235,13 @@ def test_documented_places_count_where_they_are_there_and_no_file_sets_them() ->
     assert all(one.source.startswith("documented place (") for one in found)
 
 
+def test_nobody_is_told_to_leave_a_place_out() -> None:
+    """As of a running job, whose variables say not where they came from."""
+    flags = {one.name: one.value for one in documented_paths((), exists=lambda _path: True)}
+    result: Any = explain(Question(flags=flags, release="1.22.0"), lambda *_a, **_k: None)  # type: ignore
+    assert {one["name"]: one["effective"] for one in result["flags"]} == dict.fromkeys(NAMES, "yes")
+
+
 @pytest.mark.parametrize("pattern", ["profile.d/habanalabs.sh", "", "/"])
 def test_a_relative_pattern_is_refused(pattern: str, tmp_path: Path) -> None:
     with pytest.raises(GaudiError, match=r"^vendor_profiles has .* give absolute paths"):
@@ -247,6 +254,8 @@ def test_the_origin_is_read_back_from_the_file(profile: Any, tmp_path: Path) -> 
     result: Any = explain(Question(file=str(tmp_path / "etc" / "environment")), lambda *_a, **_k: None)  # type: ignore
     origins = {one["name"]: one["origin"] for one in result["flags"]}
     assert origins["GC_KERNEL_PATH"] == f"vendor package: {path}"
+    verdict = next(one for one in result["flags"] if one["name"] == "GC_KERNEL_PATH")
+    assert (verdict["effective"], verdict["level"], verdict["use_instead"]) == ("yes", "ok", "")
     rows: Any = flag_rows({"node1": result})["rows"]
     assert {row["flag"]: row["origin"] for row in rows} == {
         "GC_KERNEL_PATH": "vendor package",
