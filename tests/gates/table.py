@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every gate of ``make test``, in the order in which they run: what fails fast comes first.
 
-What needs the shared nodes runs beside the rest: the ones wait for SSH and dpkg while the others compute.
+What needs nodes runs beside the rest, in two lanes: the ones wait for SSH, dpkg or a node's death while others compute.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from hashlib import sha256
 from .runner import ROOT, Gate
 
 NODES = "shared nodes"
+OWN_NODES = "nodes of their own"
 PYTEST = ("python", "-m", "pytest", "-q", "-p", "no:cacheprovider")
 # One scenario a role, in the order of the layers: each finds the nodes as the one before left them.
 LAYERS = (
@@ -43,7 +44,7 @@ def removed(sandbox: str) -> tuple[str, ...]:
     return ("python", "-m", "sandbox", "down", "--name", sandbox)
 
 
-def on_own_nodes(scenario: str, checks: str, limit: float, lane: str = "checkout") -> Gate:
+def on_own_nodes(scenario: str, checks: str, limit: float, lane: str = OWN_NODES) -> Gate:
     """The gate of a scenario that makes its own nodes and removes them."""
     name = f"{TEST_SANDBOX}-{scenario}"
     command = ("env", f"GAUDI_{scenario.upper()}_SANDBOX={name}", *molecule(scenario, destroy="always"))
@@ -134,19 +135,20 @@ GATES = (
         (removed(TEST_SANDBOX),),
         lane=NODES,
     ),
-    # On nodes of their own, as those of the other lane; shared out so that both lanes take as long.
-    on_own_nodes("engines", "jobs through a real Slurm and a real Open MPI over three nodes", 2400, NODES),
+    # Shared out so that all lanes take as long.
+    on_own_nodes("engines", "jobs through a real Slurm and a real Open MPI over three nodes", 2400, "checkout"),
     on_own_nodes("upgrade", "three nodes up and down with faults injected: back, resumed, named", 2400),
     on_own_nodes(
         "bundle", "a bundle built, damaged, mended, served, and installed from without any other network", 1800, NODES
     ),
-    on_own_nodes("surviving", "jobs lose ranks, nodes, the network and their controller, and go on", 3000),
+    on_own_nodes("surviving", "jobs lose ranks, nodes, the network and their controller, and go on", 3600),
     Gate(
         "rhel",
         "real dnf, rpm and DKMS on a node that stands in for RHEL 9",
         (("env", f"GAUDI_RHEL_SANDBOX={TEST_SANDBOX}-rhel", *PYTEST, "tests/rhel"),),
         needs=("sandbox",),
         limit=1200,
+        lane=OWN_NODES,
         undo=removed(f"{TEST_SANDBOX}-rhel"),
     ),
 )
