@@ -61,7 +61,11 @@ def training_report(hosts: Sequence[Host], release: str | None = None, leader: s
     state = first.get("state", "absent")
     steps = [{"kind": "step", **point} for run in runs for point in run["points"]]
     usage = usage_of(hosts)
-    measured = STEP_COLUMNS if steps or sweep or not any(usage.values()) else USAGE_COLUMNS
+    rows = [
+        {**training_row(host, {**first, "metrics": steps}), **usage_row(usage[host["inventory_hostname"]])}
+        for host in hosts
+    ]
+    seen = () if steps or sweep else tuple(column for column in USAGE_COLUMNS if any(row[column] for row in rows))
     sections = [
         sweep_section(sweep, state),
         _nodes(runs),
@@ -74,11 +78,8 @@ def training_report(hosts: Sequence[Host], release: str | None = None, leader: s
         _versions(runs, release),
     ]
     return {
-        "columns": ["node", "share", "ranks", *measured, "checkpoints", "logs"],
-        "rows": [
-            {**training_row(host, {**first, "metrics": steps}), **usage_row(usage[host["inventory_hostname"]])}
-            for host in hosts
-        ],
+        "columns": ["node", "share", "ranks", *(seen or STEP_COLUMNS), "checkpoints", "logs"],
+        "rows": rows,
         "notes": sweep_notes(sweep, state) if sweep else _notes(first, runs, steps) or [_unmeasured(first, usage)],
         "charts": [*sweep_charts(sweep), *training_charts(runs), *usage_charts(usage, _starts(history["events"]))],
         "sections": [section for section in sections if section["rows"]],
