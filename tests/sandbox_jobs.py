@@ -24,6 +24,8 @@ TRAINEE = "/var/tmp/trainee.py"
 GONE_S = 30.0
 # Under load of other tests an import of torch alone can take minutes; a test that is to fail waits for nothing else.
 PATIENCE_S = 600.0
+# Ansible's way to this checkout.
+COLLECTIONS = ROOT / ".collections"
 
 
 def shell(node: str, script: str) -> str:
@@ -62,15 +64,20 @@ def variables(name: str, **changes: Any) -> dict[str, Any]:
     }
 
 
-def launching(directory: Path, playbook: str = "launch_training", **extra: Any) -> subprocess.Popen[str]:
-    """``ansible-playbook``, on its way; what it says goes to ``screen`` in ``directory``."""
+def launching(
+    directory: Path, playbook: str = "launch_training", collections: Path = COLLECTIONS, **extra: Any
+) -> subprocess.Popen[str]:
+    """``ansible-playbook``, on its way; what it says goes to ``screen`` in ``directory``.
+
+    The collection is the one below ``collections``.
+    """
     directory.mkdir(exist_ok=True)
     chosen = directory / "variables.json"
     chosen.write_text(json.dumps({"gaudi_report_target": str(directory / "reports"), **extra}), encoding="utf-8")
     environment = {
         **os.environ,
-        "ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".collections"),
-        "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
+        "ANSIBLE_COLLECTIONS_PATH": str(collections),
+        "ANSIBLE_CONFIG": str(collections / "ansible_collections" / "gaudi3" / "scale" / "ansible.cfg"),
         "ANSIBLE_NOCOLOR": "1",
         "GAUDI_SANDBOX": SANDBOX,
     }

@@ -1,0 +1,105 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""Programs that know nothing of the collection (``tests/programs``), on nodes of a sandbox, where each loses a rank.
+
+They keep their checkpoints where all nodes see them, as such programs do: Hugging Face's, Lightning's and PyTorch's own
+examples save on rank 0 and read on all ranks.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.sandbox_jobs import COLLECTIONS, PATIENCE_S, launching, podman, processes, screen, shell, wait_for
+from tests.sandbox_nodes import ROOT, SANDBOX
+
+PROGRAMS = "/var/tmp/programs"
+SHARED = "/shared/programs"
+TRANSFORMERS = "--use_cpu --ddp_backend gloo --report_to none --max_steps 160 --save_steps 20 --logging_steps 5"
+TRAINER = r"resuming training at .*/checkpoint-(\d+)"
+
+
+@dataclass(frozen=True)
+class Program:
+    """``checkpoint`` is what its first one is complete with; ``resumed`` is what it says of where it goes on."""
+
+    name: str
+    file: str
+    arguments: str
+    checkpoint: str
+    resumed: str
+
+    @property
+    def path(self) -> str:
+        return f"{PROGRAMS}/{self.file}"
+
+    @property
+    def directory(self) -> str:
+        return f"{SHARED}/{self.name}"
+
+    def command(self) -> list[str]:
+        return [self.path, *shlex.split(self.arguments.format(directory=self.directory))]
+
+
+def of_transformers(name: str, file: str) -> Program:
+    arguments = f"--output_dir {{directory}} {TRANSFORMERS}"
+    return Program(name, file, arguments, "checkpoint-20/trainer_state.json", TRAINER)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A job that lost a rank: where its first rank ran, what was on the screen, and its page."""
+
+    node: str
+    exit_code: int
+    said: str
+    page: str
+
+
+def bring_programs(nodes: Sequence[str]) -> None:
+    """The programs on the nodes, and nothing of an earlier run in the directory that all see."""
+    for node in nodes:
+        podman("cp", f"{ROOT / 'tests' / 'programs'}/.", f"{SANDBOX}-{node}:{PROGRAMS}")
+    shell(nodes[0], f"rm -rf {SHARED} && mkdir -p {SHARED}")
+
+
+def lose_a_rank(
+    program: Program, hosts: Sequence[str], directory: Path, port: int = 29700, collections: Path = COLLECTIONS
+) -> Ended:
+    """Launch it, kill the last host's rank after the first checkpoint, and follow it to its end."""
+    following = launching(
+        directory,
+        collections=collections,
+        training_name=program.name,
+        training_hosts=list(hosts),
+        training_processes_per_node=1,
+        training_command=program.command(),
+        training_rendezvous_port=port,
+        training_environment={"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"},
+    )
+    there = f"ls {program.directory}/{program.checkpoint} 2>/dev/null || true"
+    wait_for(f"a checkpoint of {program.name}", lambda: shell(hosts[0], there).strip() or following.poll() is not None)
+    assert following.poll() is None, screen(directory)
+    # It need not be on the disk as a whole yet, and no program here looks for that.
+    time.sleep(2)
+    shell(hosts[-1], f"kill -KILL {_rank_of(hosts[-1], program)}")
+    exit_code = following.wait(timeout=PATIENCE_S)
+    page = directory / "reports" / f"training-{program.name}.html"
+    return Ended(hosts[0], exit_code, screen(directory), page.read_text(encoding="utf-8"))
+
+
+def resumed_from(node: str, program: Program) -> list[int]:
+    """The steps from which it went on, in its own words, in all its runs."""
+    logs = f"/var/log/gaudi3_scale/jobs/{program.name}/ranks"
+    said = shell(node, f"grep -rhiE 'resum|going on' {logs} || true")
+    return [int(step) for step in re.findall(program.resumed, said)]
+
+
+def _rank_of(node: str, program: Program) -> int:
+    (found,) = [number for number, command in processes(node, program.name).items() if f" -u {program.path}" in command]
+    return found
