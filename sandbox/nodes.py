@@ -51,7 +51,6 @@ def create_node(plan: ClusterPlan, node: NodePlan, image: str, state: Path) -> N
         "--ip", node.address,
         *(f"--add-host={name}:{address}" for name, address in plan.hosts if name != node.name),
         "--systemd", "always",
-        "--cgroupns", "private",  # the paths of a node's cgroups begin at the node: runc in it finds its own
         "--restart", "always",  # a `reboot` inside ends the container's init; podman boots it again
         f"--cap-add={CAPABILITIES}",
         *limits(),
