@@ -45,3 +45,10 @@ def test_setuptools_and_a_newcomer_are_told_of_a_package(prefix: str, name: str)
     assert (ROOTS[prefix] / name / "__init__.py").is_file()
     assert f'"{prefix}.{name}"' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     assert f"| `{name}` |" in (ROOT / "docs" / "developing.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("root", ROOTS.values(), ids=ROOTS)
+def test_all_of_it_is_python(root: Path) -> None:
+    """The wheel that a controller writes has nothing else in it."""
+    files = (path for path in root.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    assert [str(path) for path in files if path.suffix != ".py"] == []
