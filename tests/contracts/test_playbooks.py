@@ -147,3 +147,21 @@ def test_a_report_goes_to_the_target_and_has_an_outcome_that_the_docs_tell_of(
     for word in ("numbers", "words"):
         for key in report["outcome"].get(word, {}):
             assert f"`{key}`" in told, key
+
+
+def described_jobs(content: Any) -> Iterable[dict[str, Any]]:
+    """Every description of a job in a file: options of the module with a command, of a task or as its defaults."""
+    if isinstance(content, dict):
+        job = content.get("gaudi3.scale.training_job")
+        if isinstance(job, dict) and "command" in job:
+            yield job
+    for value in content.values() if isinstance(content, dict) else content if isinstance(content, list) else ():
+        yield from described_jobs(value)
+
+
+@pytest.mark.parametrize(
+    "path", sorted({*(ROOT / "playbooks").rglob("*.yml"), *(ROOT / "roles").glob("*/tasks/*.yml")}), ids=name_of
+)
+def test_whoever_describes_a_job_decides_on_its_binding(path: Path) -> None:
+    """A process that starts others, or ranks that only add up, would be confined or refused by the default."""
+    assert [job["command"] for job in described_jobs(read_yaml(path)) if "bind" not in job] == []
