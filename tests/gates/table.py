@@ -30,13 +30,15 @@ LAYERS = (
 TEST_SANDBOX = os.environ.get("GAUDI_TEST_SANDBOX", f"gaudi3-test-{sha256(str(ROOT).encode()).hexdigest()[:4]}")
 
 
-def molecule(scenario: str, destroy: str = "never") -> tuple[str, ...]:
-    """One scenario, on the shared nodes where it makes none, with Molecule's own state kept below build/."""
-    settings = (
-        f"GAUDI_TEST_SANDBOX={TEST_SANDBOX}",
-        f"MOLECULE_EPHEMERAL_DIRECTORY={ROOT / 'build' / 'molecule' / scenario}",
-    )
-    return ("env", *settings, "molecule", "test", "--scenario-name", scenario, "--destroy", destroy)
+def molecule(scenario: str, destroy: str = "never", **settings: str) -> tuple[tuple[str, ...], ...]:
+    """One scenario, on the shared nodes where it makes none, with Molecule's own state kept below build/.
+
+    State of an earlier run goes first: one that was interrupted left in it that the nodes are there.
+    """
+    state = str(ROOT / "build" / "molecule" / scenario)
+    given = {"GAUDI_TEST_SANDBOX": TEST_SANDBOX, "MOLECULE_EPHEMERAL_DIRECTORY": state, **settings}
+    command = ("molecule", "test", "--scenario-name", scenario, "--destroy", destroy)
+    return ("rm", "-rf", state), ("env", *(f"{name}={value}" for name, value in given.items()), *command)
 
 
 def removed(sandbox: str) -> tuple[str, ...]:
@@ -47,8 +49,8 @@ def removed(sandbox: str) -> tuple[str, ...]:
 def on_own_nodes(scenario: str, checks: str, limit: float, lane: str = OWN_NODES) -> Gate:
     """The gate of a scenario that makes its own nodes and removes them."""
     name = f"{TEST_SANDBOX}-{scenario}"
-    command = ("env", f"GAUDI_{scenario.upper()}_SANDBOX={name}", *molecule(scenario, destroy="always"))
-    return Gate(scenario, checks, (command,), ("artifact", "sandbox"), limit, lane, removed(name))
+    commands = molecule(scenario, "always", **{f"GAUDI_{scenario.upper()}_SANDBOX": name})
+    return Gate(scenario, checks, (removed(name), *commands), ("artifact", "sandbox"), limit, lane, removed(name))
 
 
 GATES = (
@@ -83,7 +85,7 @@ GATES = (
         Gate(
             f"molecule-{layer}",
             "check, converge, idempotence, verify",
-            (molecule(layer),),
+            molecule(layer),
             needs=("sandbox",),
             lane=NODES,
         )
@@ -92,7 +94,7 @@ GATES = (
     Gate(
         "site",
         "the installed collection through ansible-runner, twice",
-        (molecule("site"),),
+        molecule("site"),
         needs=("sandbox", "artifact"),
         limit=1800,
         lane=NODES,
@@ -100,7 +102,7 @@ GATES = (
     Gate(
         "training",
         "probe, compare, tune, launch, go on, fail and stop over both nodes",
-        (molecule("training"),),
+        molecule("training"),
         needs=("site",),
         limit=1800,
         lane=NODES,
@@ -108,7 +110,7 @@ GATES = (
     Gate(
         "firmware",
         "cards' firmware shown, refused, written, cut off and taken up again",
-        (molecule("firmware"),),
+        molecule("firmware"),
         needs=("site",),
         limit=1200,
         lane=NODES,
@@ -116,7 +118,7 @@ GATES = (
     Gate(
         "faults",
         "bad input: one sentence, nothing touched",
-        (molecule("faults"),),
+        molecule("faults"),
         needs=("sandbox",),
         limit=1800,
         lane=NODES,
@@ -124,7 +126,7 @@ GATES = (
     Gate(
         "slurm-drain",
         "a real Slurm: our drains are lifted, others stay, tasks get the flags",
-        (molecule("slurm_drain"),),
+        molecule("slurm_drain"),
         needs=("sandbox",),
         limit=1200,
         lane=NODES,

@@ -48,6 +48,12 @@ PLAYBOOK = """
 """
 
 
+@pytest.fixture(autouse=True)
+def no_settings(monkeypatch):
+    """Ansible's own way of printing, whoever runs the tests."""
+    monkeypatch.delenv("ANSIBLE_CONFIG", raising=False)
+
+
 @pytest.fixture
 def play(tmp_path):
     """Runs the play in the directory ``here``; returns its status, and its lines before the recap."""

@@ -27,6 +27,12 @@ PLAYBOOK = """
 """
 
 
+@pytest.fixture(autouse=True)
+def no_settings(monkeypatch):
+    """Ansible's own way of printing, whoever runs the tests."""
+    monkeypatch.delenv("ANSIBLE_CONFIG", raising=False)
+
+
 @pytest.fixture
 def play(tmp_path):
     def run(*arguments: str) -> str:

@@ -36,7 +36,9 @@ def test_no_line_leaves_the_comment_and_no_other_name_is_set():
     assert yaml.safe_load(text) == {}
 
 
-def test_what_a_node_has_chosen_is_no_template_for_the_next_run(tmp_path):
+def test_what_a_node_has_chosen_is_no_template_for_the_next_run(tmp_path, monkeypatch):
+    # Ansible's own way of printing, whoever runs the tests.
+    monkeypatch.delenv("ANSIBLE_CONFIG", raising=False)
     text = variables_file(HOSTILE, {"training_environment": {"X": HOSTILE}, "training_command": [f"it's {HOSTILE}"]})
     (tmp_path / "best.yml").write_text(text)
     (tmp_path / "play.yml").write_text(PLAYBOOK)
