@@ -103,7 +103,7 @@ class StepReports:
         busy_seconds: object = None,
     ) -> None:
         """``step`` is finished; see :func:`gaudi3_scale.report_step`."""
-        made = step if type(step) is int and 0 <= step < 1 << 53 else step_of(step)
+        made = step_of(step)
         if made is None:
             self.say("step", f"report_step was told the step {_short(step)}, which is no count; give 1, 2, 3, ….")
             return
@@ -128,7 +128,7 @@ class StepReports:
         """For the next line."""
         if loss is not None:
             # Without the graph that it came from, which would stay in memory with it.
-            self._loss = loss if type(loss) is float else loss.detach() if hasattr(loss, "detach") else loss
+            self._loss = loss if isinstance(loss, float) else loss.detach() if hasattr(loss, "detach") else loss
         if learning_rate is not None:
             self._rate = learning_rate
         for what, value in counts.items():
@@ -201,7 +201,7 @@ class StepReports:
         return rates
 
     def _real(self, what: str, value: object) -> float | None:
-        if value is None or type(value) is float:
+        if value is None or isinstance(value, float):
             return value
         number = real_of(value)
         if number is None:
