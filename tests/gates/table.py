@@ -93,10 +93,10 @@ GATES = (
     ),
     Gate(
         "site",
-        "the installed collection through ansible-runner, twice",
+        "the installed collection, twice; then users' programs that lose a rank",
         molecule("site"),
         needs=("sandbox", "artifact"),
-        limit=1800,
+        limit=2400,
         lane=NODES,
     ),
     Gate(
@@ -141,7 +141,10 @@ GATES = (
     on_own_nodes("engines", "jobs through a real Slurm and a real Open MPI over three nodes", 2400, "checkout"),
     on_own_nodes("upgrade", "three nodes up and down with faults injected: back, resumed, named", 2400),
     on_own_nodes(
-        "bundle", "a bundle built, damaged, mended, served, and installed from without any other network", 1800, NODES
+        "bundle",
+        "a bundle built, damaged, mended, served, and installed from without any other network",
+        1800,
+        "checkout",
     ),
     on_own_nodes("surviving", "jobs lose ranks, nodes, the network and their controller, and go on", 3600),
     Gate(

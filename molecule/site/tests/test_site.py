@@ -1,9 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""``gaudi3.scale.site`` from the built and installed collection, through ansible-runner, twice on virgin nodes.
-
-Then a user's program on these nodes, which knows nothing of the collection and loses a rank on its way.
-"""
+"""``gaudi3.scale.site`` from the built and installed collection, through ansible-runner, twice on virgin nodes."""
 
 from __future__ import annotations
 
@@ -21,8 +18,6 @@ import yaml
 
 from benchmarks.playbook_events import PlayCount, count_plays
 from sandbox.vault.wheels import INDEX
-from tests.sandbox_jobs import play, status
-from tests.sandbox_programs import Ended, bring_programs, lose_a_rank, of_transformers, resumed_from
 
 ROOT = Path(__file__).resolve().parents[3]
 SANDBOX = os.environ["GAUDI_SANDBOX"]
@@ -47,19 +42,6 @@ class SiteRun:
 
 def sandbox(*arguments: str) -> None:
     subprocess.run([sys.executable, "-m", "sandbox", *arguments, "--name", SANDBOX], cwd=ROOT, check=True)
-
-
-@pytest.fixture(scope="module")
-def collections(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A path that holds nothing but the installed collection."""
-    target = tmp_path_factory.mktemp("installed")
-    environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": "/nonexistent"}
-    build = ["ansible-galaxy", "collection", "build", "--output-path", str(target)]
-    subprocess.run(build, cwd=ROOT, env=environment, check=True, capture_output=True)
-    (tarball,) = target.glob("*.tar.gz")
-    install = ["ansible-galaxy", "collection", "install", "--offline", "--collections-path", str(target), str(tarball)]
-    subprocess.run(install, cwd=target, env=environment, check=True, capture_output=True)
-    return target
 
 
 @pytest.fixture(scope="module")
@@ -162,44 +144,3 @@ def test_the_collection_brought_its_node_library(second: SiteRun) -> None:
 def test_no_index_was_asked_for_its_name(asked_of_the_vault: str) -> None:
     assert "/simple/lightning/" in asked_of_the_vault
     assert [line for line in asked_of_the_vault.splitlines() if "/simple/gaudi" in line.lower()] == []
-
-
-TRAINER = of_transformers("first", "hugging_face_trainer.py")
-# Its author's choice, beside what the role pins: Hugging Face's Trainer wants it.
-ACCELERATE = "accelerate>=1,<2"
-
-
-@pytest.fixture(scope="module")
-def first_job(second: SiteRun, collections: Path, tmp_path_factory: pytest.TempPathFactory) -> Ended:
-    """Hugging Face's Trainer over both nodes, by the installed collection alone."""
-    assert second.status == "successful"
-    defaults = collections / "ansible_collections/gaudi3/scale/roles/gaudi_training_stack/defaults/main.yml"
-    usual = yaml.safe_load(defaults.read_text(encoding="utf-8"))["gaudi_training_stack_requirements"]
-    code, said = play(
-        tmp_path_factory.mktemp("stack"),
-        "training_stack",
-        collections=collections,
-        gaudi_training_stack_extras=["hf"],
-        gaudi_training_stack_requirements=[*usual, ACCELERATE],
-    )
-    assert code == 0, said[-4000:]
-    nodes = ["node1", "node2"]
-    bring_programs(nodes)
-    return lose_a_rank(TRAINER, nodes, tmp_path_factory.mktemp("first"), collections=collections)
-
-
-def test_a_program_of_others_loses_a_rank_and_ends_well(first_job: Ended) -> None:
-    assert first_job.exit_code == 0, first_job.said
-    told = status(first_job.node, TRAINER.name)
-    assert (told["outcome"], told["restarts"]) == ("succeeded", 1), first_job.said
-    assert "failed first: killed by SIGKILL" in first_job.said
-
-
-def test_it_went_on_from_its_own_checkpoint(first_job: Ended) -> None:
-    (step,) = resumed_from(first_job.node, TRAINER)
-    assert step >= 20
-
-
-def test_its_page_shows_what_was_seen_from_outside(first_job: Ended) -> None:
-    for words in ("the program reports no steps; seen from outside", "Processor of each node", "killed by SIGKILL"):
-        assert words in first_job.page
