@@ -126,9 +126,9 @@ def processes(node: str, name: str) -> dict[int, str]:
     return {number: command for number, command in found.items() if command and ".pyz" not in command}
 
 
-def rank_of(node: str, name: str) -> int:
-    """The process of the node's rank."""
-    (found,) = [number for number, command in processes(node, name).items() if f" -u {TRAINEE}" in command]
+def rank_of(node: str, name: str, script: str = TRAINEE) -> int:
+    """The process of the node's one rank, which runs ``script``."""
+    (found,) = [number for number, command in processes(node, name).items() if f" -u {script}" in command]
     return found
 
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.sandbox_jobs import COLLECTIONS, PATIENCE_S, launching, podman, processes, screen, shell, wait_for
+from tests.sandbox_jobs import COLLECTIONS, PATIENCE_S, launching, podman, rank_of, screen, shell, wait_for
 from tests.sandbox_nodes import ROOT, SANDBOX
 
 PROGRAMS = "/var/tmp/programs"
@@ -87,7 +87,7 @@ def lose_a_rank(
     assert following.poll() is None, screen(directory)
     # It need not be on the disk as a whole yet, and no program here looks for that.
     time.sleep(2)
-    shell(hosts[-1], f"kill -KILL {_rank_of(hosts[-1], program)}")
+    shell(hosts[-1], f"kill -KILL {rank_of(hosts[-1], program.name, program.path)}")
     exit_code = following.wait(timeout=PATIENCE_S)
     page = directory / "reports" / f"training-{program.name}.html"
     return Ended(hosts[0], exit_code, screen(directory), page.read_text(encoding="utf-8"))
@@ -98,8 +98,3 @@ def resumed_from(node: str, program: Program) -> list[int]:
     logs = f"/var/log/gaudi3_scale/jobs/{program.name}/ranks"
     said = shell(node, f"grep -rhiE 'resum|going on' {logs} || true")
     return [int(step) for step in re.findall(program.resumed, said)]
-
-
-def _rank_of(node: str, program: Program) -> int:
-    (found,) = [number for number, command in processes(node, program.name).items() if f" -u {program.path}" in command]
-    return found

@@ -11,18 +11,11 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.plugin_utils.report_place import file_place, place
 
+FILE = {"path": {"type": "str", "required": True}, "option": {"type": "str", "required": True}}
 ARGUMENTS = {
     "target": {"type": "str", "default": ""},
-    "writes": {
-        "type": "list",
-        "elements": "dict",
-        "default": [],
-        "options": {"path": {"type": "str", "required": True}, "option": {"type": "str", "required": True}},
-    },
-    "reads": {
-        "type": "dict",
-        "options": {"path": {"type": "str", "required": True}, "option": {"type": "str", "required": True}},
-    },
+    "writes": {"type": "list", "elements": "dict", "default": [], "options": FILE},
+    "reads": {"type": "dict", "options": FILE},
 }
 
 

@@ -13,20 +13,9 @@ from typing import Any
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils.flags.environment import converge
-from ansible_collections.gaudi3.scale.plugins.module_utils.flags.profiles import EnvironmentOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils.node.environment_file import parse
+from ansible_collections.gaudi3.scale.tests.unit.flag_options import options
 from ansible_collections.gaudi3.scale.tests.unit.installed_bridge import make_venv
-
-
-def options(root: Path, **more: Any) -> EnvironmentOptions:
-    places = {
-        "path": str(root / "etc" / "environment"),
-        "recipe_cache": str(root / "recipes"),
-        "log_directory": str(root / "logs"),
-        "unit_directory": str(root / "units"),
-        "venv": "",
-    }
-    return EnvironmentOptions(**{"release": "1.24.1", **places, **more})
 
 
 def entries(root: Path) -> list[str]:

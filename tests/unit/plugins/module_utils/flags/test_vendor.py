@@ -19,6 +19,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils.flags.vendor import (
     read_vendor,
 )
 from ansible_collections.gaudi3.scale.plugins.module_utils.node.environment_file import parse
+from ansible_collections.gaudi3.scale.tests.unit.flag_options import options as flag_options
 from ansible_collections.gaudi3.scale.tests.unit.installed_bridge import make_venv
 
 NAMES = {
@@ -42,15 +43,7 @@ def profile(tmp_path: Path) -> Any:
 
 
 def options(root: Path, **more: Any) -> EnvironmentOptions:
-    places = {
-        "path": str(root / "etc" / "environment"),
-        "recipe_cache": str(root / "recipes"),
-        "log_directory": str(root / "logs"),
-        "unit_directory": str(root / "units"),
-        "venv": "",
-        "vendor_profiles": [str(root / "profile.d" / "habana*.sh")],
-    }
-    return EnvironmentOptions(**{"release": "1.24.1", **places, **more})
+    return flag_options(root, **{"vendor_profiles": [str(root / "profile.d" / "habana*.sh")], **more})
 
 
 def written(root: Path) -> dict[str, str]:
