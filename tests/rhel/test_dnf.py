@@ -220,11 +220,24 @@ def test_a_node_without_the_plugin_is_told_how_to_get_it(node: StandIn) -> None:
 
 
 def test_another_dnf_is_waited_for(node: StandIn) -> None:
-    holder = "import time, dnf.lock\nwith dnf.lock.build_rpmdb_lock('/var/lib/dnf', True): time.sleep(6)"
-    node.sh(f'python3 -c "{holder}" > /dev/null 2>&1 & sleep 1')
-    with pytest.raises(
-        RefusedError, match="another package manager holds dnf's lock; wait for it, or raise lock_timeout"
-    ):
-        node.dnf("install", ["lsof"], 0)
-    node.dnf("install", ["lsof"], 30)
+    # Held until its file goes, however long the node takes to start anything.
+    holder = (
+        "import dnf.lock, os, time\n"
+        "with dnf.lock.build_rpmdb_lock('/var/lib/dnf', True):\n"
+        "    open('/run/dnf_held', 'w').close()\n"
+        "    while os.path.exists('/run/dnf_held'): time.sleep(0.1)"
+    )
+    node.sh(
+        f'python3 -c "{holder}" > /dev/null 2>&1 & '
+        "for _ in $(seq 600); do test -e /run/dnf_held && exit 0; sleep 0.1; done; exit 1"
+    )
+    try:
+        with pytest.raises(
+            RefusedError, match="another package manager holds dnf's lock; wait for it, or raise lock_timeout"
+        ):
+            node.dnf("install", ["lsof"], 0)
+        node.sh("(sleep 3; rm /run/dnf_held) > /dev/null 2>&1 &")
+        node.dnf("install", ["lsof"], 60)
+    finally:
+        node.sh("rm -f /run/dnf_held")
     assert "lsof" in node.dnf("query", ["lsof"])
