@@ -53,6 +53,9 @@ def _parser() -> argparse.ArgumentParser:
     up.add_argument("--memory", help="of each node, as podman writes it (default: as it is, or 6g)")
     up.add_argument("--rebuild-image", action="store_true", help="make the node image anew, with today's packages")
     up.add_argument("--no-vault", action="store_true", help="without the package vault")
+    up.add_argument("--golden", metavar="SANDBOX", help="new nodes begin with the disk that was captured there, if any")
+    capture = add("capture", _capture, "keep a node's disk as a golden image, from which `up --golden` starts others")
+    capture.add_argument("node")
     down = add("down", _down, "remove everything that `up` made, except the caches")
     down.add_argument("--image", action="store_true", help="the node image too")
     down.add_argument("--caches", action="store_true", help="what was downloaded and built too")
@@ -80,13 +83,18 @@ def _parser() -> argparse.ArgumentParser:
 def _up(options: argparse.Namespace) -> int:
     wanted = cluster.Wanted(
         options.name, options.nodes, options.cards, options.generation, options.memory,
-        rebuild_image=options.rebuild_image, vault=not options.no_vault,
+        rebuild_image=options.rebuild_image, vault=not options.no_vault, golden=options.golden,
     )  # fmt: skip
     made = cluster.up(wanted)
     for node in made.nodes:
         print(f"{node.name} {node.address}")
     if not options.no_vault:
         print(f"vault {made.vault_address}")
+    return 0
+
+
+def _capture(options: argparse.Namespace) -> int:
+    print(cluster.capture(options.name, options.node))
     return 0
 
 

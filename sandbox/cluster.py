@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import network, nodes, ssh_keys
+from . import golden, network, nodes, ssh_keys
 from .commands import say
 from .distribution import Distribution, host_distribution
 from .errors import SandboxError
@@ -33,7 +33,10 @@ OLD_IMAGE_DAYS = 30
 
 @dataclass(frozen=True)
 class Wanted:
-    """What the command line asks for; None leaves what the sandbox has, or the default."""
+    """What the command line asks for; None leaves what the sandbox has, or the default.
+
+    ``golden``: new nodes begin with the disk that was captured of that sandbox, virgin where nothing was.
+    """
 
     name: str
     nodes: int | None = None
@@ -42,6 +45,7 @@ class Wanted:
     memory: str | None = None
     rebuild_image: bool = False
     vault: bool = True
+    golden: str | None = None
 
 
 def up(wanted: Wanted) -> ClusterPlan:
@@ -57,11 +61,28 @@ def up(wanted: Wanted) -> ClusterPlan:
         network.ensure_network(cluster)
         image = _artifacts(wanted, host_distribution())
         ssh_keys.ensure_key(state)
-        existing = _remove_unwanted(cluster, existing, image)
+        disk = _disk(wanted.golden, image)
+        existing = _remove_unwanted(cluster, existing, disk)
         if wanted.vault:
             ensure_vault_container(cluster, image, existing)
-        _start_nodes(cluster, image, existing)
+        _start_nodes(cluster, disk, existing)
     return cluster
+
+
+def _disk(golden_of: str | None, image: str) -> str:
+    if golden_of is None:
+        return image
+    captured = golden.captured(golden_of)
+    if captured is None:
+        say(f"No golden image was captured of the sandbox {golden_of}: new nodes begin virgin.")
+    return captured or image
+
+
+def capture(name: str, node_name: str) -> str:
+    """Keep a node's disk as the sandbox's golden image; returns the image's name."""
+    with locked(cluster_state(name)):
+        network.refuse_foreign(name)
+        return golden.capture(name, find_node(load(name), node_name))
 
 
 def down(name: str, *, image: bool = False, caches: bool = False) -> None:
@@ -74,6 +95,7 @@ def down(name: str, *, image: bool = False, caches: bool = False) -> None:
         remove_containers(gone)
         gone += network.remove_networks(name)
         shutil.rmtree(state)
+    gone += golden.remove_unneeded()
     gone += remove_images() if image else []
     gone += _remove_caches() if caches else []
     say(f"Removed: {', '.join(gone) or 'nothing was there'}.")

@@ -26,6 +26,8 @@ LAYERS = (
     "gaudi_tuning",
     "gaudi_verify",
 )
+# The layer after which jobs of any kind can run on a node.
+JOBS_NEED = "gaudi_training_stack"
 # Checkouts on one machine do not meet: each has nodes of its own.
 TEST_SANDBOX = os.environ.get("GAUDI_TEST_SANDBOX", f"gaudi3-test-{sha256(str(ROOT).encode()).hexdigest()[:4]}")
 
@@ -44,6 +46,12 @@ def molecule(scenario: str, destroy: str = "never", **settings: str) -> tuple[tu
 def removed(sandbox: str) -> tuple[str, ...]:
     """What removes a sandbox's nodes, network and state; does nothing where there are none."""
     return ("python", "-m", "sandbox", "down", "--name", sandbox)
+
+
+def on_shared_nodes(layer: str) -> Gate:
+    """The gate of a role's scenario."""
+    steps = "check, converge, idempotence, verify"
+    return Gate(f"molecule-{layer}", steps, molecule(layer), needs=("sandbox",), lane=NODES)
 
 
 def on_own_nodes(scenario: str, checks: str, limit: float, lane: str = OWN_NODES) -> Gate:
@@ -81,16 +89,15 @@ GATES = (
         lane=NODES,
         undo=removed(TEST_SANDBOX),
     ),
-    *(
-        Gate(
-            f"molecule-{layer}",
-            "check, converge, idempotence, verify",
-            molecule(layer),
-            needs=("sandbox",),
-            lane=NODES,
-        )
-        for layer in LAYERS
+    *(on_shared_nodes(layer) for layer in LAYERS[: LAYERS.index(JOBS_NEED) + 1]),
+    Gate(
+        "golden",
+        "a node's disk kept: scenarios that ask nothing about installing begin with it",
+        (("python", "-m", "sandbox", "capture", "node2", "--name", TEST_SANDBOX),),
+        needs=(f"molecule-{JOBS_NEED}",),
+        lane=NODES,
     ),
+    *(on_shared_nodes(layer) for layer in LAYERS[LAYERS.index(JOBS_NEED) + 1 :]),
     Gate(
         "site",
         "the installed collection, twice; then users' programs that lose a rank",

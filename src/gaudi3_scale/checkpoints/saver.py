@@ -70,11 +70,13 @@ class BackgroundSaver:
             # No rank writes any more, and what is there is of no use.
             shutil.rmtree(self._writer.unfinished, ignore_errors=True)
         manifest = self._writer.manifest
+        took = (self._ended if self._ended > self._began else time.perf_counter()) - self._began
         return Saved(
             self._writer.step,
             self._writer.final,
             manifest.bytes if manifest else 0,
-            (self._ended if self._ended > self._began else time.perf_counter()) - self._began,
+            # A small save may be done before the call that began it returns.
+            max(took, self._blocked),
             self._blocked,
             _reason(error, self._place.members) if error else None,
         )

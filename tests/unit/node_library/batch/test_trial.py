@@ -53,9 +53,9 @@ def test_a_size_that_fits_is_measured(trial):
     small, status = trial(options=MODEL, batch_size=16)
     large, _ = trial(options=MODEL, batch_size=64)
     assert (small["outcome"], small["message"], status) == ("ok", "", 0)
-    assert large["step_seconds"] > small["step_seconds"] > 0
     assert large["peak_memory_bytes"] > 1.5 * small["peak_memory_bytes"] > 0
-    assert small["step_seconds"] == statistics.median(small["seconds_of_steps"])
+    for one in (small, large):
+        assert one["step_seconds"] == statistics.median(one["seconds_of_steps"]) > 0
     assert 3 <= len(small["losses"]) == len(small["seconds_of_steps"]) <= MOST_STEPS
     assert small["losses"][-1] < small["losses"][0] < 6
     assert small["warm_up_seconds"] > 0

