@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import time
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Callable
 
@@ -58,10 +59,11 @@ def free_port() -> int:
         return found.getsockname()[1]
 
 
-def wait_until(true: Callable[[], object], process: subprocess.Popen, seconds: float = 120) -> None:
+def wait_until(true: Callable[[], object], process: subprocess.Popen | BaseProcess, seconds: float = 120) -> None:
     deadline = time.monotonic() + seconds
     while not true():
-        assert process.poll() is None, "it ended before"
+        alive = process.is_alive() if isinstance(process, BaseProcess) else process.poll() is None
+        assert alive, "it ended before"
         assert time.monotonic() < deadline
         time.sleep(0.01)
 

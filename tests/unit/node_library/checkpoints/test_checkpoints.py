@@ -1,6 +1,9 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""Checkpoints of real runs under torchrun: what a crash, a full disk, damage or a lost node cost, and what is told."""
+"""Checkpoints of real runs: what a crash, a full disk, damage or a lost node cost, and what is told.
+
+Under torchrun where its signals count; else the ranks are forked, see forked_ranks.py.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,16 @@ import signal
 import subprocess
 import sys
 import time
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
 
+from forked_ranks import ends_of, start_ranks
 from gaudi3_scale.checkpoints.files import checkpoint_path, damage, found_in, manifest_of, steps_in
-from job_runs import SMALL_MODEL, end_of, free_port, losses, ranks_of, read_lines, torchrun, wait_until
+from job_runs import SMALL_MODEL, end_of, losses, ranks_of, read_lines, torchrun, wait_until
 
-TRAIN = ["-m", "gaudi3_scale.train", "--device", "cpu", *SMALL_MODEL, "--metrics-every", 1, "--max-steps", 60]
+TRAIN = ["--device", "cpu", *SMALL_MODEL, "--metrics-every", 1, "--max-steps", 60]
 TRAIN += ["--learning-rate", 0.01, "--warmup-steps", 5, "--checkpoint-every", 20]
 LICENCE = Path(__file__).parents[4] / "LICENSE"
 
@@ -25,23 +30,23 @@ LICENCE = Path(__file__).parents[4] / "LICENSE"
 def train(directory: Path, *options: object, ranks: int = 2) -> list[dict]:
     """The metric lines of one run that ends well."""
     before = len(read_lines(directory / "metrics.jsonl"))
-    status, output = end_of(torchrun(directory, *TRAIN, "--text", LICENCE, *options, ranks=ranks))
-    assert status == 0, output
+    ends = ends_of(start_ranks([directory], [*TRAIN, "--text", LICENCE, *options], ranks))
+    assert ends == [0] * ranks, said_in(directory)
     return read_lines(directory / "metrics.jsonl")[before:]
 
 
-def start_two_nodes(tmp_path: Path, *options: object) -> list[subprocess.Popen]:
+def said_in(directory: Path) -> str:
+    return "".join(log.read_text()[-3000:] for log in sorted(directory.rglob("*.log")))
+
+
+def start_two_nodes(tmp_path: Path, *options: object) -> list[BaseProcess]:
     """One rank on each; they share no directory."""
-    port = free_port()
-    command = [*TRAIN, "--text", LICENCE, *options]
-    folders = [tmp_path / name for name in ("first", "second")]
-    return [torchrun(folder, *command, ranks=1, node=i, nodes=2, port=port) for i, folder in enumerate(folders)]
+    return start_ranks([tmp_path / name for name in ("first", "second")], [*TRAIN, "--text", LICENCE, *options])
 
 
 def train_on_two_nodes(tmp_path: Path, *options: object) -> list[dict]:
     before = len(read_lines(tmp_path / "first" / "metrics.jsonl"))
-    ends = [end_of(node) for node in start_two_nodes(tmp_path, *options)]
-    assert [status for status, _ in ends] == [0, 0], ends
+    assert ends_of(start_two_nodes(tmp_path, *options)) == [0, 0], said_in(tmp_path)
     return read_lines(tmp_path / "first" / "metrics.jsonl")[before:]
 
 
@@ -100,7 +105,7 @@ def test_local_ranks_share_out_one_copy(tmp_path):
 
 @pytest.mark.parametrize("told", ["one rank", "every process, some of them twice"])
 def test_sigterm_writes_a_checkpoint_at_one_step_and_ends(tmp_path, whole, told):
-    job = torchrun(tmp_path, *TRAIN, "--text", LICENCE)
+    job = torchrun(tmp_path, "-m", "gaudi3_scale.train", *TRAIN, "--text", LICENCE)
     metrics = tmp_path / "metrics.jsonl"
     wait_until(lambda: len(of_kind(read_lines(metrics), "step")) >= 5, job)
     ranks = ranks_of(job)
@@ -164,12 +169,11 @@ def test_killed_while_it_saves_at_many_moments(tmp_path):
         LICENCE,
     ]
 
-    def start(job: Path) -> subprocess.Popen:
-        files = {"GAUDI3_SCALE_JOB_DIR": str(job), "GAUDI3_SCALE_METRICS": str(job / "metrics.jsonl")}
-        environment = {**os.environ, **files, "OMP_NUM_THREADS": "1"}
-        return subprocess.Popen([sys.executable, *map(str, [*TRAIN, *larger])], env=environment)
+    def start(job: Path) -> BaseProcess:
+        (rank,) = start_ranks([job], [*TRAIN, *larger])
+        return rank
 
-    assert start(tmp_path / "whole").wait(120) == 0
+    assert ends_of([start(tmp_path / "whole")]) == [0]
     usual = max(line["seconds"] for line in of_kind(read_lines(tmp_path / "whole" / "metrics.jsonl"), "checkpoint"))
     job, newest, interrupted = tmp_path / "job", 0, 0
     checkpoints = job / "checkpoints"
@@ -179,7 +183,7 @@ def test_killed_while_it_saves_at_many_moments(tmp_path):
         wait_until(lambda: any(path.suffix != ".removed" for path in checkpoints.glob(".step-*")), process)
         time.sleep(usual * moment / 8)
         process.kill()
-        process.wait()
+        process.join()
         interrupted += any(checkpoints.glob(".step-*"))
         steps = steps_in(checkpoints)
         assert max(steps) > newest, "a run that saved once has not lost it"
@@ -188,7 +192,7 @@ def test_killed_while_it_saves_at_many_moments(tmp_path):
         if newest > 13:
             break
     assert interrupted >= 2
-    assert start(job).wait(120) == 0
+    assert ends_of([start(job)]) == [0]
     assert losses(read_lines(job / "metrics.jsonl")) == losses(read_lines(tmp_path / "whole" / "metrics.jsonl"))
     assert sorted(path.name for path in checkpoints.iterdir()) == ["step-00000015", "step-00000016"]
 
@@ -259,17 +263,15 @@ def test_a_full_disk_costs_a_checkpoint_and_no_training(small_disk, tmp_path):
     assert kept, "nothing older was removed for what failed"
     ballast.unlink()
     wait_until(lambda: max(steps_in(small_disk)) > max(kept), second)
-    os.kill(ranks_of(first)[0], signal.SIGTERM)
-    ends = [end_of(node) for node in nodes]
-    assert [status for status, _ in ends] == [0, 0], ends
+    first.terminate()
+    assert ends_of(nodes) == [0, 0], said_in(tmp_path)
     lines = read_lines(metrics)
     failed = of_kind(lines, "checkpoint_failed")
     assert {line["rank"] for line in failed} == {1}
     assert all("No space left on device" in line["message"] for line in failed)
     assert {line["step"] for line in failed} <= {line["step"] for line in of_kind(lines, "checkpoint")}
     assert not any(small_disk.glob(".step-*"))
-    (log,) = (tmp_path / "second" / "ranks").rglob("stderr.log")
-    assert f"no checkpoint of step {failed[0]['step']}: rank 1: " in log.read_text()
+    assert f"no checkpoint of step {failed[0]['step']}: rank 1: " in (tmp_path / "second" / "1.log").read_text()
 
 
 def test_a_sharded_training_goes_on_sharded_or_not(tmp_path):
@@ -290,8 +292,7 @@ def test_a_sharded_training_goes_on_sharded_or_not(tmp_path):
 
 
 def test_shards_on_disks_that_are_not_shared_are_refused(tmp_path):
-    ends = [end_of(node) for node in start_two_nodes(tmp_path, "--sharding", "fsdp2")]
-    assert [status for status, _ in ends] == [1, 1]
-    (log,) = (tmp_path / "first" / "ranks").rglob("stderr.log")
-    assert "--job-dir: a model that is sharded over all ranks needs one directory of checkpoints" in log.read_text()
+    assert ends_of(start_two_nodes(tmp_path, "--sharding", "fsdp2")) == [1, 1]
+    told = (tmp_path / "first" / "0.log").read_text()
+    assert "--job-dir: a model that is sharded over all ranks needs one directory of checkpoints" in told
     assert not list((tmp_path / "first" / "checkpoints").glob("step-*"))

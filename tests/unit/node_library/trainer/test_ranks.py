@@ -10,11 +10,12 @@ import pytest
 import torch
 from torch.distributed.fsdp._fully_shard import _fsdp_param_group
 
+from forked_ranks import ends_of, start_ranks
 from gaudi3_scale.core.errors import GaudiError
 from gaudi3_scale.data.token_windows import StreamSampler, TrainingWindows
 from gaudi3_scale.data.training_data import open_data
 from gaudi3_scale.models.language_model import LanguageModel, ModelShape, next_token_loss
-from job_runs import SMALL_MODEL, end_of, losses, read_lines, torchrun
+from job_runs import SMALL_MODEL, losses, read_lines
 
 STEPS = 14
 PLAN = ["--max-steps", STEPS, "--learning-rate", 0.01, "--schedule", "constant", "--global-batch-size", 16]
@@ -30,8 +31,7 @@ def on_two_ranks(tmp_path_factory):
     def run(*options: object) -> dict[int, float]:
         folder = tmp_path_factory.mktemp("job")
         words = ["--text", licence, "--device", "cpu", *SMALL_MODEL, "--batch-size", 4, *PLAN, "--metrics-every", 1]
-        status, output = end_of(torchrun(folder, "-m", "gaudi3_scale.train", *words, "--clip", CLIP, *options))
-        assert status == 0, output
+        assert ends_of(start_ranks([folder], [*words, "--clip", CLIP, *options], 2)) == [0, 0], folder
         return losses(read_lines(folder / "metrics.jsonl"))
 
     return run

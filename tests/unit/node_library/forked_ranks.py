@@ -1,0 +1,77 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""Ranks of the trainer without torchrun, for what is not about starting them.
+
+Each is forked from one process that has imported the trainer, which costs a start no processor time: to import PyTorch
+and Lightning takes seconds of it, in every rank and in every agent.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sys
+from multiprocessing import forkserver
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+from job_runs import free_port
+
+_FORKED = multiprocessing.get_context("forkserver")
+_FORKED.set_forkserver_preload(["gaudi3_scale.train", "gaudi3_scale.trainer.run"])
+
+
+def start_ranks(folders: list[Path], arguments: list[object], ranks: int = 1) -> list[BaseProcess]:
+    """``ranks`` processes on each node, told apart by their folders; what they say is in ``RANK.log`` there."""
+    _import_once()
+    port, world = free_port(), ranks * len(folders)
+    started = []
+    for rank in range(world):
+        node, local = divmod(rank, ranks)
+        folder = folders[node]
+        folder.mkdir(parents=True, exist_ok=True)
+        environment = {
+            "RANK": rank,
+            "WORLD_SIZE": world,
+            "LOCAL_RANK": local,
+            "LOCAL_WORLD_SIZE": ranks,
+            "MASTER_ADDR": "127.0.0.1",
+            "MASTER_PORT": port,
+            "GAUDI3_SCALE_JOB_DIR": folder,
+            "GAUDI3_SCALE_METRICS": folder / "metrics.jsonl",
+        }
+        told = {name: str(value) for name, value in environment.items()}
+        process = _FORKED.Process(target=_rank, args=(list(map(str, arguments)), told, folder / f"{rank}.log"))
+        process.start()
+        started.append(process)
+    return started
+
+
+def ends_of(processes: list[BaseProcess], timeout: float = 120) -> list[int | None]:
+    """Exit status of each; what takes longer is killed."""
+    for process in processes:
+        process.join(timeout)
+        process.kill()
+        process.join()
+    return [process.exitcode for process in processes]
+
+
+def _import_once() -> None:
+    """One thread a rank, as torchrun has it where a node has several: read when PyTorch is imported."""
+    before = dict(os.environ)
+    os.environ["OMP_NUM_THREADS"] = "1"
+    forkserver.ensure_running()
+    os.environ.clear()
+    os.environ.update(before)
+
+
+def _rank(arguments: list[str], environment: dict[str, str], log: Path) -> None:
+    from gaudi3_scale.ranks import run_rank
+    from gaudi3_scale.train import train
+
+    os.environ.update(environment)
+    with log.open("ab") as stream:
+        os.dup2(stream.fileno(), 1)
+        os.dup2(stream.fileno(), 2)
+    sys.argv = ["gaudi3_scale.train", *arguments]
+    run_rank("gaudi3_scale.train", train, arguments)
