@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from tests.sandbox_jobs import HOSTS, play, shell, variables
+from tests.sandbox_nodes import fault
 
 NAME = "monday"
 KEPT = "/var/tmp/kept"
@@ -88,10 +89,14 @@ def test_a_clock_that_is_apart_is_named(tmp_path: Path) -> None:
     [
         ({"training_engine": "slurm"}, "node1: squeue is not installed on node1"),
         ({"training_global_batch_size": 8}, "global_batch_size is 8, which 3 ranks cannot share alike"),
-        # These nodes have no driver for their cards.
-        ({"training_device": "hpu"}, "node3 cannot take part: its cards are not all healthy"),
     ],
-    ids=["no Slurm", "batch", "cards"],
+    ids=["no Slurm", "batch"],
 )
 def test_it_is_refused(tmp_path: Path, changes: dict[str, Any], said: str) -> None:
     assert said in refused(tmp_path, **changes)
+
+
+def test_a_node_without_one_of_its_cards_is_refused(tmp_path: Path) -> None:
+    with fault("node3", "missing_card=3"):
+        said = refused(tmp_path, training_device="hpu", training_processes_per_node=8)
+    assert "node3 cannot take part: its cards are not all healthy" in said
