@@ -96,7 +96,7 @@ def test_it_is_refused(tmp_path: Path, changes: dict[str, Any], said: str) -> No
     assert said in refused(tmp_path, **changes)
 
 
-def test_a_node_without_one_of_its_cards_is_refused(tmp_path: Path) -> None:
-    with fault("node3", "missing_card=3"):
-        said = refused(tmp_path, training_device="hpu", training_processes_per_node=8)
+def test_a_node_with_a_card_that_does_not_work_is_refused(tmp_path: Path) -> None:
+    with fault("node3", "not_operational=3"):
+        said = refused(tmp_path, training_device="hpu")
     assert "node3 cannot take part: its cards are not all healthy" in said
