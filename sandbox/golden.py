@@ -15,7 +15,7 @@ from .commands import step
 from .image import REPOSITORY
 from .paths import CHECKOUT
 from .plan import NodePlan
-from .podman import LABEL_CHECKOUT, LABEL_NAME, image_exists, limits, podman, sandboxes_here
+from .podman import LABEL_CHECKOUT, LABEL_NAME, image_exists, images_in_use, limits, podman, sandboxes_here
 
 # What a node makes for itself at its first boot: host keys, the machine's id, the cards' serial numbers.
 FORGET = "rm -f /etc/ssh/ssh_host_* /var/lib/gaudi_simulator/node.json && : > /etc/machine-id"
@@ -51,7 +51,7 @@ def remove_unneeded() -> list[str]:
     """Remove this checkout's golden images whose sandbox is gone and that no node runs from; returns their names."""
     ours = podman("images", "--filter", f"label={LABEL_CHECKOUT}={CHECKOUT}", "--format", "json")
     living = set(sandboxes_here())
-    used = set(podman("ps", "--all", "--no-trunc", "--format", "{{.ImageID}}").split())
+    used = images_in_use()
     # One that was captured anew left its predecessor without a name.
     gone = {
         image["Id"]: (image.get("Names") or [f"image {image['Id'][:12]}"])[0]

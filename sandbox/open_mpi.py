@@ -15,9 +15,10 @@ from .packages_in_nodes import install, write_files
 from .plan import ClusterPlan, NodePlan
 from .ssh_keys import known_hosts
 
-PRIVATE_KEY = "/root/.ssh/id_ed25519"
+# Of the whole node, as its host key is: only root can read it, and no home is needed.
+PRIVATE_KEY = "/etc/ssh/open_mpi_key"
 # One key for all nodes, made on the first one.
-MAKE_KEY = f'mkdir -p -m 700 /root/.ssh; test -e {PRIVATE_KEY} || ssh-keygen -q -t ed25519 -N "" -f {PRIVATE_KEY}'
+MAKE_KEY = f'test -e {PRIVATE_KEY} || ssh-keygen -q -t ed25519 -N "" -f {PRIVATE_KEY}'
 HOST_KEY = "/etc/ssh/ssh_host_ed25519_key.pub"
 
 
@@ -39,11 +40,11 @@ def _files(cluster: ClusterPlan, private: str, public: str) -> dict[str, str]:
         PRIVATE_KEY: private,
         # Where the nodes' sshd looks for the keys that open an account.
         "/etc/ssh/authorized_keys.d/root": public,
-        "/root/.ssh/known_hosts": known_hosts(names),
+        "/etc/ssh/ssh_config.d/open_mpi.conf": f"IdentityFile {PRIVATE_KEY}\n",
+        "/etc/ssh/ssh_known_hosts": known_hosts(names),
     }
 
 
 def _write(node: NodePlan, wanted: dict[str, str]) -> None:
-    in_node(node, "mkdir", "-p", "-m", "700", "/root/.ssh")
     write_files(node, wanted)
     in_node(node, "chmod", "600", PRIVATE_KEY)

@@ -77,6 +77,11 @@ def image_exists(image: str) -> bool:
     return bool(podman("images", "--quiet", "--filter", f"reference={image}").strip())
 
 
+def images_in_use() -> set[str]:
+    """The ids of the images that any container was made from."""
+    return set(podman("ps", "--all", "--no-trunc", "--format", "{{.ImageID}}").split())
+
+
 def networks() -> list[dict[str, object]]:
     """Podman's networks as it describes them, in one question: another sandbox's may go at any moment."""
     return list(json.loads(podman("network", "ls", "--format", "json") or "[]"))

@@ -14,8 +14,9 @@ import sys
 from multiprocessing import forkserver
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from unittest import mock
 
-from job_runs import free_port
+from job_runs import files_of, free_port
 
 _FORKED = multiprocessing.get_context("forkserver")
 _FORKED.set_forkserver_preload(["gaudi3_scale.train", "gaudi3_scale.trainer.run"])
@@ -37,8 +38,7 @@ def start_ranks(folders: list[Path], arguments: list[object], ranks: int = 1) ->
             "LOCAL_WORLD_SIZE": ranks,
             "MASTER_ADDR": "127.0.0.1",
             "MASTER_PORT": port,
-            "GAUDI3_SCALE_JOB_DIR": folder,
-            "GAUDI3_SCALE_METRICS": folder / "metrics.jsonl",
+            **files_of(folder),
         }
         told = {name: str(value) for name, value in environment.items()}
         process = _FORKED.Process(target=_rank, args=(list(map(str, arguments)), told, folder / f"{rank}.log"))
@@ -56,13 +56,15 @@ def ends_of(processes: list[BaseProcess], timeout: float = 120) -> list[int | No
     return [process.exitcode for process in processes]
 
 
+def said_in(directory: Path) -> str:
+    """The last words of each rank, for the message of an assertion."""
+    return "".join(log.read_text()[-3000:] for log in sorted(directory.rglob("*.log")))
+
+
 def _import_once() -> None:
     """One thread a rank, as torchrun has it where a node has several: read when PyTorch is imported."""
-    before = dict(os.environ)
-    os.environ["OMP_NUM_THREADS"] = "1"
-    forkserver.ensure_running()
-    os.environ.clear()
-    os.environ.update(before)
+    with mock.patch.dict(os.environ, {"OMP_NUM_THREADS": "1"}):
+        forkserver.ensure_running()
 
 
 def _rank(arguments: list[str], environment: dict[str, str], log: Path) -> None:

@@ -28,16 +28,20 @@ def losses(lines: list[dict]) -> dict[int, float]:
     return {line["step"]: line["loss"] for line in lines if line["kind"] == "step"}
 
 
+def files_of(directory: Path) -> dict[str, str]:
+    """Where a job keeps what it keeps, as its environment says it."""
+    return {"GAUDI3_SCALE_JOB_DIR": str(directory), "GAUDI3_SCALE_METRICS": str(directory / "metrics.jsonl")}
+
+
 def torchrun(directory: Path, *command: object, ranks: int = 2, node: int = 0, nodes: int = 1, port: int = 0):
     """Start one node's torchrun; its ranks' logs and error files lie under ``directory``/ranks."""
     where = ["--master-addr", "127.0.0.1", "--master-port", port, "--node-rank", node]
     rendezvous = ["--rdzv-backend", "static", *where] if nodes > 1 else ["--standalone"]
     logs = ["--log-dir", directory / "ranks", "--redirects", 3]
     options = ["--nnodes", nodes, "--nproc-per-node", ranks, *rendezvous, *logs]
-    files = {"GAUDI3_SCALE_JOB_DIR": str(directory), "GAUDI3_SCALE_METRICS": str(directory / "metrics.jsonl")}
     return subprocess.Popen(
         [sys.executable, "-m", "torch.distributed.run", *map(str, [*options, *command])],
-        env={**os.environ, **files, "OMP_NUM_THREADS": "1"},
+        env={**os.environ, **files_of(directory), "OMP_NUM_THREADS": "1"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

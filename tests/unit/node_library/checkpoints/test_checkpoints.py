@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from forked_ranks import ends_of, start_ranks
+from forked_ranks import ends_of, said_in, start_ranks
 from gaudi3_scale.checkpoints.files import checkpoint_path, damage, found_in, manifest_of, steps_in
 from job_runs import SMALL_MODEL, end_of, losses, ranks_of, read_lines, torchrun, wait_until
 
@@ -33,10 +33,6 @@ def train(directory: Path, *options: object, ranks: int = 2) -> list[dict]:
     ends = ends_of(start_ranks([directory], [*TRAIN, "--text", LICENCE, *options], ranks))
     assert ends == [0] * ranks, said_in(directory)
     return read_lines(directory / "metrics.jsonl")[before:]
-
-
-def said_in(directory: Path) -> str:
-    return "".join(log.read_text()[-3000:] for log in sorted(directory.rglob("*.log")))
 
 
 def start_two_nodes(tmp_path: Path, *options: object) -> list[BaseProcess]:

@@ -50,9 +50,9 @@ def test_two_ranks_tell_where_the_time_goes_and_who_is_slow(slow_rank):
         # A line is told in the middle of a step, so that some of it counts for the next.
         assert sum(seconds.values()) == pytest.approx(whole, rel=0.25)
         assert line["tokens_per_second_per_card"] == pytest.approx(line["tokens_per_second"] / 2, rel=0.01)
-        # Rank 0 waits about 50 ms for rank 1, which does not wait for it. How long the sending itself takes, and what
-        # else a rank waits for, is the machine's business.
-        assert 0 < seconds["communication"] < whole
+        # Rank 0 waits about 50 ms for rank 1, which does not wait for it: 25 ms as the mean of both. How long the
+        # sending itself takes is the machine's business.
+        assert 0.015 < seconds["communication"] < whole
         assert 0.025 < seconds["forward"] < whole
         assert (line["slowest"]["rank"], line["slowest"]["ratio"] > 1.2) == (1, True)
         assert 100 << 20 < line["memory_bytes"] < 100 << 30

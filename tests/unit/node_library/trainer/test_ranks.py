@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch.distributed.fsdp._fully_shard import _fsdp_param_group
 
-from forked_ranks import ends_of, start_ranks
+from forked_ranks import ends_of, said_in, start_ranks
 from gaudi3_scale.core.errors import GaudiError
 from gaudi3_scale.data.token_windows import StreamSampler, TrainingWindows
 from gaudi3_scale.data.training_data import open_data
@@ -31,7 +31,8 @@ def on_two_ranks(tmp_path_factory):
     def run(*options: object) -> dict[int, float]:
         folder = tmp_path_factory.mktemp("job")
         words = ["--text", licence, "--device", "cpu", *SMALL_MODEL, "--batch-size", 4, *PLAN, "--metrics-every", 1]
-        assert ends_of(start_ranks([folder], [*words, "--clip", CLIP, *options], 2)) == [0, 0], folder
+        ends = ends_of(start_ranks([folder], [*words, "--clip", CLIP, *options], 2))
+        assert ends == [0, 0], said_in(folder)
         return losses(read_lines(folder / "metrics.jsonl"))
 
     return run
