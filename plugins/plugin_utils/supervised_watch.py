@@ -22,6 +22,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils.monitoring.watch impo
     share_words,
     speaks_for_the_job,
     unknown_end_sentence,
+    witness_of,
 )
 from ansible_collections.gaudi3.scale.plugins.plugin_utils.node_action import NodeAction, UnreachableError
 from ansible_collections.gaudi3.scale.plugins.plugin_utils.share_watch import followed_result
@@ -33,7 +34,10 @@ OUTSIDE_S = 30.0
 
 
 class SupervisedWatch:
-    """One job on ``nodes``: its hosts in their order, then its spares. ``recent``: bytes of metrics shown at first."""
+    """One job on ``nodes``: its hosts in their order, then its spares and its witness.
+
+    ``recent``: bytes of metrics shown at first.
+    """
 
     def __init__(
         self, name: str, options: dict[str, Any], nodes: dict[str, NodeAction], show: Callable[[str], None], recent: int
@@ -171,7 +175,8 @@ class SupervisedWatch:
         return {**self._result(str(self.info.get("state", RUNNING))), "failed": True, "msg": message}
 
     def _result(self, state: str) -> dict[str, Any]:
-        shares = share_words(tuple(self._nodes), _status(self.info))
+        witness = witness_of(self.info.get("description") or {})
+        shares = share_words(tuple(self._nodes), _status(self.info), witness)
         supervision = self.info.get("supervision", {})
         return {**followed_result(state, shares, self.info), "followed": True, "supervision": supervision}
 

@@ -15,17 +15,13 @@ import sys
 import time
 from pathlib import Path
 
-from ansible_collections.gaudi3.scale.plugins.module_utils.job.rank_logs import attempt_directory
-from ansible_collections.gaudi3.scale.plugins.module_utils.node.process_tree import descendants, environment_of, parents
-from ansible_collections.gaudi3.scale.plugins.module_utils.supervisor.archive import build
+from gaudi3_scale.core.job.rank_logs import attempt_directory
+from gaudi3_scale.core.job.supervision import launch_of
+from gaudi3_scale.core.node.process_tree import descendants, environment_of, parents
 
 HERE = Path(__file__).parent
-CORE = HERE.parents[1] / "plugins/module_utils"
+SUPERVISOR = (sys.executable, "-I", "-m", "gaudi3_scale.supervisor")
 STAND_IN = (sys.executable, str(HERE / "torchrun_stand_in.py"))
-
-
-def read_source(name):
-    return (CORE / f"{name}.py").read_text(encoding="utf-8")
 
 
 def free_port(kind=socket.SOCK_STREAM):
@@ -41,8 +37,6 @@ class Cluster:
         self.directory, self.names = Path(directory), (*hosts, *spares)
         self.control = self.directory / "control"
         self.control.mkdir()
-        self.archive = self.directory / "supervisor.pyz"
-        self.archive.write_bytes(build(read_source))
         self.port = free_port()
         # Marks all that these supervisors start, so that what is left of it can be found.
         self.mark = secrets.token_hex(8)
@@ -57,7 +51,7 @@ class Cluster:
             "rendezvous_port": self.port,
             "min_nodes": len(hosts),
             "max_restarts": 3,
-            "lost_after": 4.0,
+            "lost_after": 6.0,
             "join_timeout": 30,
             "stop_grace": 5,
             "failure_grace": 1.5,
@@ -82,15 +76,19 @@ class Cluster:
                 "progress_directory": str(place / "progress"),
                 "ranks_directory": str(place / "ranks"),
                 "log_directory": str(place),
+                "agent_log": str(place / "agent.log"),
                 "status": str(place / "status.json"),
+                "votes": str(place / "votes.json"),
                 "events": str(place / "events.jsonl"),
                 "stop_requested": str(place / "stop_requested"),
             }
             given["argv"] = self.shared["argv"] or self.stand_in(place)
             (place / "supervision.json").write_text(json.dumps(given))
+            if not (place / "votes.json").exists():
+                (place / "votes.json").write_text(json.dumps({"launch": launch_of(bytes.fromhex(self.shared["key"]))}))
             with (place / "agent.log").open("ab") as log:
                 self.processes[name] = subprocess.Popen(
-                    [sys.executable, str(self.archive), str(place / "supervision.json")],
+                    [*SUPERVISOR, str(place / "supervision.json")],
                     stdout=log,
                     stderr=log,
                     stdin=subprocess.DEVNULL,
@@ -122,7 +120,7 @@ class Cluster:
     def kinds(self, name):
         return [event["kind"] for event in self.events(name)]
 
-    def wait(self, condition, seconds=30.0):
+    def wait(self, condition, seconds=120.0):
         """Seconds until it holds; AssertionError with what is known where it does not."""
         begun = time.monotonic()
         while time.monotonic() < begun + seconds:
@@ -189,7 +187,7 @@ class Cluster:
                 (self.place(name) / "stop_requested").write_text("x")
             self.processes[name].send_signal(signal.SIGTERM)
 
-    def codes(self, *names, seconds=30.0):
+    def codes(self, *names, seconds=120.0):
         return {name: self.processes[name].wait(seconds) for name in names or self.processes}
 
     def port_is_free(self):

@@ -48,7 +48,7 @@ def kill(controller: subprocess.Popen[str]) -> None:
 
 def test_a_controller_killed_half_way_is_taken_up_by_the_next_launch(tmp_path: Path) -> None:
     first = launching(tmp_path / "first", **WATCHED)
-    begun = f"cat /var/lib/gaudi3_scale/jobs/{NAME}/started.json 2>/dev/null || true"
+    begun = f"cat /var/lib/gaudi3_scale/control/{NAME}/started.json 2>/dev/null || true"
     wait_for("node1 has begun", lambda: shell("node1", begun))
     kill(first)
     assert steps("node1", NAME) == []

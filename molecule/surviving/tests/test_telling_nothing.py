@@ -7,6 +7,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from sandbox.podman import podman
 from tests.sandbox_jobs import (
     launching,
@@ -32,6 +34,8 @@ def begun(node: str) -> list[int]:
     return sorted(int(line.split()[-1]) for line in said.splitlines() if " begins after step " in line)
 
 
+# As users' programs of site do.
+@pytest.mark.long
 def test_a_plain_script_that_loses_a_rank_goes_on_from_its_checkpoint_and_ends_well(tmp_path: Path) -> None:
     for node in NODES:
         podman("cp", str(Path(__file__).with_name("telling_nothing.py")), f"{SANDBOX}-{node}:{SCRIPT}")

@@ -65,7 +65,7 @@ def storage() -> Iterator[S3Server]:
 def disks() -> Iterator[str]:
     """A file system of its own on node2, and a directory on the others."""
     for node in HOSTS:
-        shell(node, f"mkdir -p {KEPT}")
+        shell(node, f"install -d -o gaudi {KEPT}")
     # The nodes themselves may not mount anything.
     podman("exec", "--privileged", f"{SANDBOX}-node2", "mount", "-t", "tmpfs", "-o", f"size={DISK}", "tmpfs", KEPT)
     yield KEPT

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.sandbox_jobs import (
     HOSTS,
     NODES,
@@ -25,6 +27,8 @@ NAME = "thursday"
 RATIO = 2
 
 
+# Who is slow is decided in tests without nodes too.
+@pytest.mark.long
 def test_a_slow_node_is_named_and_left_out_at_the_next_restart(tmp_path: Path) -> None:
     code, said = play(tmp_path, **trainer(NAME, training_straggler_ratio=RATIO, training_exclude_stragglers=True))
     assert code == 0, said

@@ -4,10 +4,24 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Sequence
 
 from ..errors import GaudiError
 from .description import SupervisionOptions, check_global_batch
+
+# Its ranks run on without word of the others for so much of the time after which these take a node for lost
+# (gaudi3_scale.supervisor.state).
+LEASE = 0.8
+# Every supervisor speaks with every other one; the simulation of their decisions holds up to so many.
+MOST_NODES = 64
+# A supervisor that was started has to have spoken with systemd within the lease (launch.unit), on a busy node, too.
+SHORTEST_LOST_AFTER = 3
+
+
+def lease(options: SupervisionOptions) -> float:
+    """Seconds."""
+    return LEASE * options.lost_after
 
 
 def control_port_of(options: SupervisionOptions, rendezvous_port: int) -> int:
@@ -20,9 +34,14 @@ def least_nodes(options: SupervisionOptions, hosts: Sequence[str]) -> int:
     return options.min_nodes or len(hosts)
 
 
+def nodes_of(options: SupervisionOptions, hosts: Sequence[str]) -> tuple[str, ...]:
+    """All nodes with a supervisor, in the order by which the supervisors number them."""
+    return (*hosts, *options.spares, *filter(None, [options.witness]))
+
+
 def addresses_of(options: SupervisionOptions, hosts: Sequence[str], first: str) -> dict[str, str]:
     """By which address each node is reached, its name where none is given; ``first`` is that of the first one."""
-    named = (*hosts, *options.spares)
+    named = nodes_of(options, hosts)
     given = {name: address or name for name, address in zip(named, options.addresses or named)}
     return {**given, hosts[0]: first}
 
@@ -38,7 +57,11 @@ def check_supervision(
             f"supervision.control_port is {port}; give a port from 1 to 65535 that is not rendezvous_port "
             f"{rendezvous_port}."
         )
-    for name in ("lost_after", "join_timeout", "failure_grace"):
+    if options.lost_after < SHORTEST_LOST_AFTER:
+        raise GaudiError(
+            f"supervision.lost_after is {options.lost_after}; give at least {SHORTEST_LOST_AFTER} seconds."
+        )
+    for name in ("join_timeout", "failure_grace"):
         if getattr(options, name) < 1:
             raise GaudiError(f"supervision.{name} is {getattr(options, name)}; give at least 1 second.")
     for name in ("max_restarts", "min_runtime", "hang_timeout", "start_timeout", "grow_after"):
@@ -62,16 +85,26 @@ def _check_nodes(options: SupervisionOptions, hosts: Sequence[str]) -> None:
     twice = [host for host in options.spares if host in hosts or options.spares.count(host) > 1]
     if twice:
         raise GaudiError(f"supervision.spares names {twice[0]}, which is named before; name each node once.")
+    if options.witness in (*hosts, *options.spares):
+        raise GaudiError(
+            f"supervision.witness is {options.witness}, which is one of hosts or supervision.spares; name a node that "
+            "runs no ranks of the job, or leave it out."
+        )
     if not 0 <= options.min_nodes <= len(hosts):
         raise GaudiError(
             f"supervision.min_nodes is {options.min_nodes} for {len(hosts)} host(s); give 1 to {len(hosts)}, or 0 for "
             "all of them."
         )
-    named = len(hosts) + len(options.spares)
+    named = len(nodes_of(options, hosts))
+    if named > MOST_NODES:
+        raise GaudiError(
+            f"supervision is for up to {MOST_NODES} nodes, and hosts, spares and witness are {named}; name fewer, or "
+            "let Slurm run a job of that size (engine: slurm, in a playbook training_engine: slurm)."
+        )
     if options.addresses and len(options.addresses) != named:
         raise GaudiError(
             f"supervision.addresses has {len(options.addresses)} address(es) for {named} node(s); give one for each of "
-            "hosts and then of spares, in their order, or none."
+            "hosts, then of spares and witness, in their order, or none."
         )
 
 
@@ -82,3 +115,8 @@ def _check_shared(batch: int, nodes: int, processes_per_node: int) -> None:
         raise GaudiError(
             f"supervision.min_nodes allows the job to go on with {nodes} node(s): {error} Or raise min_nodes."
         ) from None
+
+
+def launch_of(key: bytes) -> str:
+    """A name of the launch that tells nothing of its key."""
+    return hashlib.sha256(b"launch" + key).hexdigest()[:16]

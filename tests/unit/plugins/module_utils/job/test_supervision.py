@@ -9,11 +9,13 @@ import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils.engines.torchrun import supervision_text
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils.job.description import SupervisionOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils.job.job_secrets import HIDDEN
 from ansible_collections.gaudi3.scale.plugins.module_utils.job.paths import JobPaths
 from ansible_collections.gaudi3.scale.plugins.module_utils.job.plan import Job, check, describe, job_environment
+from ansible_collections.gaudi3.scale.plugins.module_utils.launch.library import Library
 from ansible_collections.gaudi3.scale.plugins.module_utils.launch.plan import Site, plan_launch, shown
-from ansible_collections.gaudi3.scale.plugins.module_utils.supervisor.files import read_supervision
+from ansible_collections.gaudi3.scale.plugins.module_utils.node.secret_words import HIDDEN
+
+from gaudi3_scale.supervisor.files import read_supervision
 
 PATHS = JobPaths("demo")
 OPTIONS = SupervisionOptions(spares=("n4",), addresses=("10.0.0.1", "", "10.0.0.3", "10.0.0.4"), grow_after=90)
@@ -30,7 +32,7 @@ JOB = Job(
     supervision=OPTIONS,
     key="ab" * 32,
 )
-SITE = Site(supervisor=("/usr/bin/python3", "/state/supervisor/1.pyz"))
+SITE = Site(library=Library("/venv", "0.1.0"))
 
 
 def supervised(**changes):
@@ -52,7 +54,9 @@ def test_the_supervisor_reads_what_it_is_told(tmp_path):
         "@NODE_RANK@",
         "@MASTER_ADDRESS@",
     )
+    assert words["--rdzv-id"] == "@RENDEZVOUS_ID@"
     assert told.argv[-2:] == ("/x.py", "$$5")
+    assert told.votes == f"{PATHS.directory}/votes.json"
 
 
 def test_every_node_runs_a_supervisor_and_a_spare_waits():
@@ -60,7 +64,7 @@ def test_every_node_runs_a_supervisor_and_a_spare_waits():
         launch = plan_launch(check(replace(JOB, host=host), None), PATHS, SITE)
         assert (launch.argv[0] if launch.argv else None) == argv
         text = launch.text
-        assert 'ExecStart="/usr/bin/python3" "/state/supervisor/1.pyz" "/var/lib/gaudi3_scale/jobs/demo/' in text
+        assert f'ExecStart="/venv/bin/python" "-I" "-m" "gaudi3_scale.supervisor" "{PATHS.supervision}"' in text
         # A node that goes down leaves the job to the others.
         assert "ExecStop=" not in text
         assert "TimeoutStopSec=90" in text
@@ -70,7 +74,7 @@ def test_every_node_runs_a_supervisor_and_a_spare_waits():
 def test_the_secret_is_told_to_the_supervisor_alone():
     launch = plan_launch(JOB, PATHS, SITE)
     (file,) = [file for file in launch.files if JOB.key in (file.content or "")]
-    assert (file.path, file.mode) == (PATHS.supervision, 0o600)
+    assert (file.path, file.mode) == (PATHS.supervision, 0o640)
     assert JOB.key not in json.dumps([describe(JOB), shown(JOB, PATHS, SITE)]) + repr(JOB)
     assert HIDDEN not in json.dumps(describe(JOB))
 
@@ -80,9 +84,45 @@ def test_ranks_are_told_where_to_say_how_far_they_are():
     assert "GAUDI3_SCALE_PROGRESS_DIR" not in job_environment(replace(JOB, supervision=None), PATHS, None)
 
 
+def test_the_witness_runs_a_supervisor_and_is_told_nothing_of_the_ranks():
+    job = replace(
+        supervised(witness="login1", addresses=()),
+        host="login1",
+        device="hpu",
+        working_directory="/data",
+        environment={"API_KEY": "s3cret"},
+        environment_files=("/data/flags",),
+        checkpoint_directory="/data/checkpoints",
+    )
+    share = check(job, 0)
+    launch = plan_launch(share, PATHS, SITE)
+    assert (share.starting_hosts, launch.argv, share.node_rank) == (("n1", "n2", "n3", "n4", "login1"), (), None)
+    assert f'ExecStart="/venv/bin/python" "-I" "-m" "gaudi3_scale.supervisor" "{PATHS.supervision}"' in launch.text
+    assert "Description=gaudi3.scale job demo: the witness\n" in launch.text
+    assert "s3cret" not in json.dumps([file.content for file in launch.files])
+    assert not any(word in launch.text for word in ("/data", "habanalabs"))
+    # The others still have all of it.
+    assert check(replace(job, host="n2"), 8) == replace(job, host="n2")
+
+
+def test_the_supervisors_number_the_witness_last(tmp_path):
+    file = tmp_path / "supervision.json"
+    addresses = ("", "", "", "", "10.0.0.9")
+    file.write_text(supervision_text(supervised(witness="login1", addresses=addresses), PATHS, "/"))
+    told = read_supervision(str(file))
+    assert (told.witness, told.rules.names[-2:], told.addresses["login1"]) == ("login1", ("n4", "login1"), "10.0.0.9")
+
+
 @pytest.mark.parametrize(
     ("job", "said"),
     [
+        (supervised(witness="n4"), "supervision.witness is n4, which is one of hosts or supervision.spares"),
+        (supervised(witness="-x", addresses=()), "supervision.witness has '-x', which is no host's name"),
+        (supervised(witness="n5"), "supervision.addresses has 4 address(es) for 5 node(s)"),
+        (
+            replace(JOB, hosts=tuple(f"n{i}" for i in range(64)), supervision=SupervisionOptions(witness="w")),
+            "hosts, spares and witness are 65; name fewer, or let Slurm run a job of that size (engine: slurm,",
+        ),
         (supervised(spares=("n2",), addresses=()), "supervision.spares names n2, which is named before"),
         (supervised(min_nodes=4), "supervision.min_nodes is 4 for 3 host(s)"),
         (supervised(addresses=("10.0.0.1",)), "supervision.addresses has 1 address(es) for 4 node(s)"),
@@ -90,7 +130,7 @@ def test_ranks_are_told_where_to_say_how_far_they_are():
         (supervised(max_restarts=-1), "supervision.max_restarts is -1; give 0 or more"),
         (supervised(min_runtime=-1), "supervision.min_runtime is -1; give 0 or more"),
         (supervised(grow_after=-1), "supervision.grow_after is -1; give 0 or more"),
-        (supervised(lost_after=0), "supervision.lost_after is 0; give at least 1 second"),
+        (supervised(lost_after=2), "supervision.lost_after is 2; give at least 3 seconds"),
         (supervised(straggler_ratio=0.9), "supervision.straggler_ratio is 0.9"),
         (supervised(hang_timeout=0, start_timeout=60), "hang_timeout is 0, which looks for no hang"),
         (

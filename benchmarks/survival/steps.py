@@ -1,0 +1,76 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""What became of a job after a fault, from the steps that its ranks have written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+GOES_ON = "goes on"
+UNNOTICED = "not noticed, old ranks step on"
+STANDS_STILL = "stands still"
+DEAD = "job dead"
+# A step takes a tenth of a second; ranks that made none for so long make none.
+STILL_S = 5.0
+
+
+@dataclass(frozen=True)
+class Step:
+    """Step ``number`` was finished by process ``pid`` at ``time`` (seconds since 1970)."""
+
+    time: float
+    number: int
+    pid: int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Seconds from the fault until no old rank that could run was there, and to the first step of a new one.
+
+    None: not while it was watched. ``stale``: steps that old ranks finished after the first of a new one. ``end``: what
+    became of the job. It goes on where new ranks step, also beside old ones.
+    """
+
+    gone: float | None
+    first: float | None
+    stale: int
+    end: str
+
+
+def read_steps(text: str) -> list[Step]:
+    """All whole lines; a rank that was killed may have left half of one."""
+    found = []
+    for line in text.split("\n")[:-1]:
+        try:
+            told = json.loads(line)
+            found.append(Step(float(told["time"]), int(told["step"]), int(told["pid"])))
+        except (ValueError, KeyError, TypeError):
+            continue
+    return found
+
+
+def first_of_new(steps: Sequence[Step], old: Collection[int]) -> Step | None:
+    """The first step by a process that is none of the ``old`` ones."""
+    return min((step for step in steps if step.pid not in old), key=lambda step: step.time, default=None)
+
+
+def judge(
+    steps: Sequence[Step], old: Collection[int], fault: float, gone: float | None, until: float, running: bool
+) -> Outcome:
+    """``old``: the ranks at the time of the fault. ``gone``: when they were. ``running``: whether any rank is there
+    now, ``until``. All times are seconds since 1970.
+    """
+    first = first_of_new(steps, old)
+    stale = [step for step in steps if first is not None and step.pid in old and step.time > first.time]
+    last = max((step.time for step in steps), default=0.0)
+    if first is not None:
+        end = GOES_ON
+    elif last > until - STILL_S:
+        end = UNNOTICED
+    else:
+        end = STANDS_STILL if running else DEAD
+    return Outcome(
+        None if gone is None else gone - fault, None if first is None else first.time - fault, len(stale), end
+    )

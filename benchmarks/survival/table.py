@@ -1,0 +1,45 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""Outcomes as a table of Markdown."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+
+from benchmarks.survival.steps import GOES_ON, Outcome
+
+
+def table(
+    faults: Sequence[str], engines: Mapping[str, str], outcomes: Mapping[tuple[str, str], Sequence[Outcome]]
+) -> str:
+    """A row a fault, a column an engine; ``engines`` says of each why it could not be run, or nothing."""
+    rows = [
+        ["fault", *engines],
+        ["---"] * (1 + len(engines)),
+        *(
+            [fault, *(refusal or cell(outcomes.get((fault, engine), ())) for engine, refusal in engines.items())]
+            for fault in faults
+        ),
+    ]
+    return "\n".join(f"| {' | '.join(word.replace('|', '/') for word in row)} |" for row in rows)
+
+
+def cell(outcomes: Sequence[Outcome]) -> str:
+    """Medians of "old ranks gone / first new step" in seconds over the runs in which the job went on."""
+    if not outcomes:
+        return "-"
+    well = [outcome for outcome in outcomes if outcome.end == GOES_ON]
+    others = sorted({outcome.end for outcome in outcomes if outcome.end != GOES_ON})
+    if not well:
+        return "; ".join(others)
+    gone = [outcome.gone for outcome in well if outcome.gone is not None]
+    first = statistics.median(outcome.first for outcome in well if outcome.first is not None)
+    left = len(well) - len(gone)
+    words = [f"{f'not gone in {left} of {len(well)}' if left else f'{statistics.median(gone):.1f}'} / {first:.1f}"]
+    if others:
+        words.append(f"in {len(well)} of {len(outcomes)}, else {'; '.join(others)}")
+    stale = sum(outcome.stale > 0 for outcome in well)
+    if stale:
+        words.append(f"**old ranks stepped beside new ones in {stale} of {len(outcomes)}**")
+    return ", ".join(words)

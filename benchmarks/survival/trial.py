@@ -1,0 +1,93 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""One job, one fault, and what became of it."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from benchmarks.survival.engines import Setting, Started, start
+from benchmarks.survival.faults import LASTS_S, Fault
+from benchmarks.survival.network import namespaces, runs
+from benchmarks.survival.steps import Outcome, Step, first_of_new, judge, read_steps
+from plugins.module_utils.errors import GaudiError
+
+STEPS_BEFORE = 20
+START_S = 120.0
+LOOK_S = 0.05
+# How long old ranks are watched after a mend: whether they step beside new ones.
+SETTLE_S = 10.0
+LOG_BYTES = 2000
+
+
+class StepFiles:
+    """The steps of all nodes, read as they come."""
+
+    def __init__(self, places: Sequence[Path]) -> None:
+        self._read = {place / "steps.jsonl": 0 for place in places}
+        self.steps: dict[Path, list[Step]] = {place: [] for place in places}
+
+    def look(self) -> list[Step]:
+        """All so far."""
+        for path, offset in self._read.items():
+            with contextlib.suppress(FileNotFoundError), path.open("rb") as stream:
+                stream.seek(offset)
+                data = stream.read()
+                whole = data[: data.rfind(b"\n") + 1]
+                self._read[path] = offset + len(whole)
+                self.steps[path.parent].extend(read_steps(whole.decode(errors="replace")))
+        return [step for steps in self.steps.values() for step in steps]
+
+
+def run_trial(
+    engine: str, fault: Fault, nodes: int, limit: float, setting: Setting, kept: Path | None = None
+) -> Outcome:
+    """``limit``: seconds after the fault for which it is watched. Raises GaudiError where the job does not start.
+
+    Nodes and directory of ``setting`` are made anew. What the nodes wrote is copied to ``kept``.
+    """
+    with tempfile.TemporaryDirectory(prefix="survival-") as name, contextlib.ExitStack() as stack:
+        directory = Path(name)
+        if kept is not None:
+            stack.callback(shutil.copytree, directory, kept, dirs_exist_ok=True)
+        hub, made = stack.enter_context(namespaces(nodes))
+        started = start(engine, replace(setting, hub=hub, nodes=tuple(made), directory=directory))
+        files = StepFiles([one.place for one in started])
+        _wait_for_steps(started, files)
+        return _watch(fault, started, files, limit)
+
+
+def _wait_for_steps(started: Sequence[Started], files: StepFiles) -> None:
+    end = time.monotonic() + START_S
+    while files.look() is None or any(len(steps) < STEPS_BEFORE for steps in files.steps.values()):
+        if time.monotonic() > end:
+            logs = "".join((one.place / "log").read_text(errors="replace")[-LOG_BYTES:] for one in started)
+            raise GaudiError(f"the job made no {STEPS_BEFORE} steps within {START_S:g} s:\n{logs}")
+        time.sleep(LOOK_S)
+
+
+def _watch(fault: Fault, started: Sequence[Started], files: StepFiles, limit: float) -> Outcome:
+    old = {step.pid for step in files.look() if runs(step.pid)}
+    began = time.time()
+    fault.inject(started, old)
+    gone: float | None = None
+    mended = began if fault.mend is None else None
+    while True:
+        now = time.time()
+        if gone is None and not any(map(runs, old)):
+            gone = now
+        if mended is None and fault.mend is not None and now > began + LASTS_S:
+            fault.mend(started, old)
+            mended = now
+        settled = mended is not None and (fault.mend is None or now > mended + SETTLE_S)
+        known = gone is not None and first_of_new(files.look(), old) is not None
+        if (known and settled) or now > began + limit:
+            running = any(runs(one.agent) for one in started)
+            return judge(files.look(), old, began, gone, now, running)
+        time.sleep(LOOK_S)
