@@ -58,4 +58,5 @@ class S3Server:
         if self.refuses:
             start_response("503 Slow Down", [("Content-Type", "application/xml")])
             return [b"<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>"]
-        return self._serve(environment, start_response)
+        answer: Iterable[bytes] = self._serve(environment, start_response)
+        return answer

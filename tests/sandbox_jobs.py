@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sandbox import cluster
 from sandbox.nodes import in_node, wait_for_ssh
@@ -26,6 +26,7 @@ GONE_S = 30.0
 PATIENCE_S = 600.0
 # Ansible's way to this checkout.
 COLLECTIONS = ROOT / ".collections"
+Found = TypeVar("Found")
 
 
 def shell(node: str, script: str) -> str:
@@ -123,7 +124,9 @@ def processes(node: str, name: str) -> dict[int, str]:
         """ printf '%s %s\\n' "$id" "$(tr '\\0\\n' '  ' < /proc/$id/cmdline)"; done"""
     )
     found = {int(line.split()[0]): line.partition(" ")[2] for line in shell(node, script).splitlines()}
-    return {number: command for number, command in found.items() if command and ".pyz" not in command}
+    return {
+        number: command for number, command in found.items() if command and "gaudi3_scale.supervisor" not in command
+    }
 
 
 def rank_of(node: str, name: str, script: str = TRAINEE) -> int:
@@ -132,12 +135,12 @@ def rank_of(node: str, name: str, script: str = TRAINEE) -> int:
     return found
 
 
-def wait_for(what: str, is_so: Callable[[], Any], seconds: float = PATIENCE_S) -> Any:
-    """Wait until ``is_so()`` is true, and return it."""
+def wait_for(what: str, is_so: Callable[[], Found], seconds: float = PATIENCE_S, every: float = 0.3) -> Found:
+    """Wait until ``is_so()``, which is asked ``every`` so many seconds, is true, and return it."""
     deadline = time.monotonic() + seconds
     while not (found := is_so()):
         assert time.monotonic() < deadline, f"{what}: not after {seconds:.0f} s"
-        time.sleep(0.3)
+        time.sleep(every)
     return found
 
 

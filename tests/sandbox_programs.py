@@ -65,7 +65,8 @@ def bring_programs(nodes: Sequence[str]) -> None:
     """The programs on the nodes, and nothing of an earlier run in the directory that all see."""
     for node in nodes:
         podman("cp", f"{ROOT / 'tests' / 'programs'}/.", f"{SANDBOX}-{node}:{PROGRAMS}")
-    shell(nodes[0], f"rm -rf {SHARED} && mkdir -p {SHARED}")
+    # The account of jobs writes there.
+    shell(nodes[0], f"rm -rf {SHARED} && install -d -o gaudi -g gaudi {SHARED}")
 
 
 def lose_a_rank(

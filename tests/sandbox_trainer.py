@@ -16,7 +16,7 @@ CHECKPOINT_EVERY = 25
 # Enough for the checkpoints that a test looks at to stay while it does.
 CHECKPOINTS_KEPT = 20
 JOBS = "/var/lib/gaudi3_scale/jobs"
-LOGS = "/var/log/gaudi3_scale/jobs"
+LOGS, EARLIER = "/var/log/gaudi3_scale/jobs", "/var/log/gaudi3_scale/earlier"
 MODULE = "-u -m gaudi3_scale.train "
 
 
@@ -47,7 +47,7 @@ def trainer(name: str, *arguments: str, **changes: Any) -> dict[str, Any]:
 
 def runs(node: str, name: str) -> list[list[dict[str, Any]]]:
     """The metric lines that rank 0 wrote on this node, by start: those of earlier launches first."""
-    text = shell(node, f"cat {LOGS}/{name}/earlier/*/metrics.jsonl {LOGS}/{name}/metrics.jsonl 2>/dev/null || true")
+    text = shell(node, f"cat {EARLIER}/{name}/*/metrics.jsonl {LOGS}/{name}/metrics.jsonl 2>/dev/null || true")
     found: list[list[dict[str, Any]]] = []
     for line in map(json.loads, text.splitlines()):
         if line["kind"] == "start":
@@ -88,7 +88,7 @@ def checkpoint(step: int) -> str:
     return f"step-{step:08d}"
 
 
-def damaged(node: str, folder: str) -> list[str]:
+def damaged(node: str, folder: str) -> list[tuple[str, str]]:
     """What is not in the folder as its manifest says; the checksums are those of ``sha256sum``."""
     manifest = json.loads(shell(node, f"cat {folder}/manifest.json"))
     sums = dict(

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils.probe.sentences import trial_line
+from ansible_collections.gaudi3.scale.plugins.plugin_utils.module_answer import probe_answer
+from ansible_collections.gaudi3.scale.plugins.plugin_utils.node_answer import Kind
 from ansible_collections.gaudi3.scale.plugins.plugin_utils.step_by_step import StepByStep
 
 
@@ -17,6 +19,10 @@ class ActionModule(StepByStep):
 
     MODULE = "gaudi3.scale.hpu_batch_probe"
     STEPS = "trials"
+
+    def answer(self, arguments: Mapping[str, Any]) -> Kind:
+        """What the module's RETURN says."""
+        return probe_answer(arguments)
 
     def line(self, result: Mapping[str, Any]) -> str:
         """The trial, its number among all that are known, and what comes next."""

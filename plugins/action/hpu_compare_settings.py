@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils.comparison.sentences import run_line
+from ansible_collections.gaudi3.scale.plugins.plugin_utils.module_answer import comparison_answer
+from ansible_collections.gaudi3.scale.plugins.plugin_utils.node_answer import Kind
 from ansible_collections.gaudi3.scale.plugins.plugin_utils.step_by_step import StepByStep
 
 
@@ -17,6 +19,10 @@ class ActionModule(StepByStep):
 
     MODULE = "gaudi3.scale.hpu_compare_settings"
     STEPS = "runs"
+
+    def answer(self, arguments: Mapping[str, Any]) -> Kind:
+        """What the module's RETURN says."""
+        return comparison_answer(arguments)
 
     def line(self, result: Mapping[str, Any]) -> str:
         """The run, its number among all that are known, and its round."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
@@ -17,6 +17,7 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.gaudi3.scale.plugins.module_utils.report.page import report_page
+from ansible_collections.gaudi3.scale.plugins.module_utils.report.screen_text import lines_of, one_line
 from ansible_collections.gaudi3.scale.plugins.module_utils.report.text_table import text_table
 from ansible_collections.gaudi3.scale.plugins.plugin_utils.play_outcome import play_outcome
 from ansible_collections.gaudi3.scale.plugins.plugin_utils.report_place import Document, Kept, file_place, keep
@@ -99,7 +100,7 @@ ARGUMENTS = {
     "data": {"type": "raw"},
     "name": {"type": "str"},
     "target": {"type": "str", "default": ""},
-    "page": {"type": "str"},
+    "figures": {"type": "str", "default": ""},
     "files": {
         "type": "list",
         "elements": "dict",
@@ -153,10 +154,10 @@ class ActionModule(ActionBase):
         error = " ".join(one.error for one in kept if one.error)
         if error:
             # As a line of the play: Ansible shows warnings of a task after all that it prints.
-            Display().display(f"[WARNING]: {error}", color=C.COLOR_WARN)
+            Display().display(f"[WARNING]: {one_line(error)}", color=C.COLOR_WARN)
         ways = _ways(options, kept)
         for way in ways:
-            Display().display(way)
+            Display().display(one_line(way))
         result = {
             "changed": False,
             "text": text,
@@ -182,14 +183,14 @@ def _require_names(options: Mapping[str, Any]) -> None:
 def _lines(part: dict[str, Any]) -> str:
     """A table under its heading with the notes below it, and an empty line."""
     table = text_table(part["rows"], part["columns"])
-    return "\n".join([part["title"], table, *(f"  {note}" for note in part["notes"]), ""])
+    return "\n".join([one_line(part["title"]), table, *(f"  {lines_of(note)}" for note in part["notes"]), ""])
 
 
 def _keep(options: Mapping[str, Any]) -> list[Kept]:
     """Write the page, the JSON and what lies beside them, then each file that the operator wants elsewhere."""
     name = options["name"]
     data = json.dumps({key: options[key] for key in KEPT if options[key] is not None}, indent=2) + "\n"
-    page = Document(f"{name}.html", options["page"] or _page(options))
+    page = Document(f"{name}.html", _page(options))
     beside = [_document(file, file["name"]) for file in _files(options, elsewhere=False)]
     together = keep(options["target"], [page, Document(f"{name}.json", data), *beside])
     return [together, *map(_keep_elsewhere, _files(options, elsewhere=True))]
@@ -223,6 +224,7 @@ def _page(options: Mapping[str, Any]) -> str:
         charts=options["charts"],
         intervals=options["intervals"],
         sections=options["sections"],
+        figures=options["figures"],
     )
 
 
@@ -235,7 +237,7 @@ def _ways(options: Mapping[str, Any], kept: Sequence[Kept]) -> list[str]:
     together, *apart = kept
     page, beside = (together.addresses or ["not kept"])[0], together.addresses[2:]
     elsewhere = [one.addresses[0] if one.addresses else "not kept" for one in apart]
-    here = zip_longest(_files(options, elsewhere=False), beside, fillvalue="not kept")
+    here: Iterable[tuple[Any, str]] = zip_longest(_files(options, elsewhere=False), beside, fillvalue="not kept")
     files = [*here, *zip(_files(options, elsewhere=True), elsewhere)]
     return [*(f"{file['label']}: {address}" for file, address in files), f"Report: {page}"]
 

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from ansible.errors import AnsibleError
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
-from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils.job.paths import JOB_ARGUMENTS, JobPaths, paths_from
 from ansible_collections.gaudi3.scale.plugins.module_utils.monitoring.share import RUNNING
 from ansible_collections.gaudi3.scale.plugins.module_utils.monitoring.watch import host_of_node
+from ansible_collections.gaudi3.scale.plugins.module_utils.node.module_failure import module_failure
+from ansible_collections.gaudi3.scale.plugins.module_utils.node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils.report.screen_text import lines_of
 from ansible_collections.gaudi3.scale.plugins.plugin_utils.node_action import NodeAction, UnreachableError
 from ansible_collections.gaudi3.scale.plugins.plugin_utils.share_watch import ShareWatch, followed_result
 from ansible_collections.gaudi3.scale.plugins.plugin_utils.supervised_watch import SupervisedWatch
@@ -24,6 +27,7 @@ ARGUMENTS = {
     **JOB_ARGUMENTS,
     "hosts": {"type": "list", "elements": "str", "required": True},
     "spares": {"type": "list", "elements": "str", "default": []},
+    "witness": {"type": "str", "default": ""},
     "log_hosts": {"type": "list", "elements": "str", "default": []},
     "interval": {"type": "float", "default": 5.0},
     "timeout": {"type": "int"},
@@ -41,12 +45,20 @@ class ActionModule(ActionBase):
     def run(self, tmp: Any = None, task_vars: Any = None) -> dict[str, Any]:
         """Follow the job; fails unless it succeeds on every node."""
         super().run(tmp, task_vars)
-        options = self.validate_argument_spec(argument_spec=ARGUMENTS)[1]
         try:
-            paths = paths_from(options)
-        except GaudiError as error:
-            return {"failed": True, "msg": str(error)}
-        named = [*options["hosts"], *options["spares"], *options["log_hosts"]]
+            result = self._follow(task_vars)
+        except AnsibleError:
+            raise
+        except Exception as error:
+            # Nodes say what they like, and a connection may end in any way.
+            return {**followed_result(RUNNING, {}, {}), "followed": False, "failed": True, **module_failure(error)}
+        return {**result, "msg": lines_of(result["msg"])} if "msg" in result else result
+
+    def _follow(self, task_vars: dict[str, Any]) -> dict[str, Any]:
+        options = checked(self.validate_argument_spec(argument_spec=ARGUMENTS)[1], ARGUMENTS)
+        paths = paths_from(options)
+        standing_by = [*options["spares"], *filter(None, [options["witness"]])]
+        named = [*options["hosts"], *standing_by, *options["log_hosts"]]
         unknown = [host for host in named if host not in task_vars["hostvars"]]
         if unknown or not options["hosts"]:
             return {"failed": True, "msg": f"hosts: {', '.join(unknown) or 'none given'}; name hosts of the inventory."}
@@ -57,7 +69,7 @@ class ActionModule(ActionBase):
                 "msg": "Check mode: no job runs that could be followed.",
             }
         nodes = {host: NodeAction(self, host, task_vars) for host in options["hosts"]}
-        spares = {host: NodeAction(self, host, task_vars) for host in options["spares"]}
+        spares = {host: NodeAction(self, host, task_vars) for host in standing_by}
         if supervised(paths, options, {**nodes, **spares}):
             return SupervisedWatch(paths.name, options, {**nodes, **spares}, _show, RECENT).follow()
         others = {host: NodeAction(self, host, task_vars) for host in options["log_hosts"] if host not in nodes}
@@ -86,4 +98,4 @@ def supervised(paths: JobPaths, options: dict[str, Any], nodes: dict[str, NodeAc
 
 
 def _show(line: str) -> None:
-    Display().display(f"  {line}")
+    Display().display(f"  {lines_of(line)}")

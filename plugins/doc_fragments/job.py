@@ -16,11 +16,18 @@ options:
     type: str
     required: true
   state_directory:
-    description: Directory on the nodes below which descriptions and checkpoints lie, as C(jobs/<name>).
+    description:
+      - Directory on the nodes below which checkpoints lie, as C(jobs/<name>), which are the job's account's, and what
+        the job is told, as C(control/<name>), which is root's.
+      - That account must not be able to change the directory itself.
     type: path
     default: /var/lib/gaudi3_scale
   log_directory:
-    description: Directory on the nodes below which logs and metrics lie, as C(jobs/<name>).
+    description:
+      - Directory on the nodes below which logs and metrics lie, as C(jobs/<name>), which are the job's account's; what
+        supervisor, torchrun and mpirun say in its unit, as C(agents/<name>); and the logs of its last runs, as
+        C(earlier/<name>).
+      - That account must not be able to change the directory itself.
     type: path
     default: /var/log/gaudi3_scale
 """

@@ -27,4 +27,10 @@ options:
     type: list
     elements: str
     default: ["-/etc/gaudi3_scale/environment"]
+  user:
+    description:
+      - Account that the trials run as. Only root can name another one than its own.
+      - The role P(gaudi3.scale.gaudi_training_stack#role) makes the default one.
+    type: str
+    default: gaudi
 """

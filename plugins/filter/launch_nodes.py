@@ -43,6 +43,10 @@ options:
     description: Nodes that were left out before, and why.
     type: dict
     default: {}
+  witness:
+    description: A node that votes on how the job goes on and has no ranks of it. Empty for none.
+    type: str
+    default: ""
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
@@ -61,13 +65,22 @@ _value:
     - C(start) has the nodes to go on with, first one on which the job runs, if any. C(left_out) says why by node.
     - C(starting) are those of them on which it can be started at once - all, or the first where one knows the job
       already. C(joining) are those that are not in the run of the first.
-    - C(refusal) is a sentence where too few nodes are left, and empty otherwise.
+    - C(refusal) is a sentence where too few nodes are left, or where they differ in version
+      (RV(gaudi3.scale.training_job#module:library)), and empty otherwise.
   type: dict
 """
+
+
+def launch_nodes(*values: Any, **options: Any) -> Any:
+    """It becomes a fact, and has the reasons that nodes gave."""
+    # Here, since Ansible loads every filter of the collection to find one, in each of its forks anew.
+    from ansible_collections.gaudi3.scale.plugins.plugin_utils.node_answer import literals
+
+    return literals(core_filter("launch.nodes", "launch_nodes")(*values, **options))
 
 
 class FilterModule:
     """What Ansible finds here."""
 
     def filters(self) -> dict[str, Callable[..., Any]]:
-        return {"launch_nodes": core_filter("launch.nodes", "launch_nodes")}
+        return {"launch_nodes": launch_nodes}

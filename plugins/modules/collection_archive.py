@@ -50,22 +50,27 @@ archive:
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.bundle.collection_archive import archive
-from ..module_utils.errors import GaudiError
 from ..module_utils.node.commands import run_process
+from ..module_utils.node.masked_options import MaskedOptions
+from ..module_utils.node.module_failure import module_failure
+from ..module_utils.node.module_options import checked
+
+
+class Module(MaskedOptions, AnsibleModule):
+    """Tells in a sentence also what Ansible itself cannot read."""
 
 
 def main() -> None:
-    module = AnsibleModule(
+    module = Module(
         argument_spec={"source": {"type": "path", "required": True}, "path": {"type": "path", "required": True}},
         supports_check_mode=True,
     )
-    if module.check_mode:
-        module.exit_json(changed=True, archive="")
     try:
-        result = archive(module.params["source"], module.params["path"], run_process)
-    except GaudiError as error:
-        module.fail_json(msg=str(error), **error.facts)
-    module.exit_json(changed=True, archive=result)
+        options = checked(module.params, module.argument_spec)
+        result = "" if module.check_mode else archive(options["source"], options["path"], run_process)
+        module.exit_json(changed=True, archive=result)
+    except Exception as error:
+        module.fail_json(**module_failure(error))
 
 
 if __name__ == "__main__":

@@ -273,19 +273,20 @@ ansible_facts:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.gaudi3.scale.plugins.module_utils.batch_size.choice import sharing
-from ansible_collections.gaudi3.scale.plugins.module_utils.batch_size.trial import Workload
-from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils.probe.batch_probe import Probe, parse_size, probe_step
+from ansible_collections.gaudi3.scale.plugins.module_utils.job.user import DEFAULT_USER
+from ansible_collections.gaudi3.scale.plugins.module_utils.node.masked_options import MaskedOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils.node.module_failure import module_failure
+from ansible_collections.gaudi3.scale.plugins.module_utils.node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils.probe.batch_probe import probe_step
+from ansible_collections.gaudi3.scale.plugins.module_utils.probe.options import probe_from
 
-# Options that the core calls the same.
-QUESTION = ("maximum", "minimum", "multiple_of", "margin", "utilisation", "objective", "verify")
-PLACE = ("timeout", "lock_timeout", "venv", "state_directory", "kernel_root")
-SHARE = ("global_batch", "world_size", "multiple_of", "learning_rate", "learning_rate_batch", "scaling")
+
+class Module(MaskedOptions, AnsibleModule):
+    """O(workload_options) may hold secrets, also where Ansible itself refuses another option."""
 
 
 def main() -> None:
-    module = AnsibleModule(
+    module = Module(
         argument_spec={
             "workload": {"type": "str", "default": "gaudi3_scale.workloads:causal_language_model"},
             "workload_options": {"type": "dict", "default": {}},
@@ -309,6 +310,7 @@ def main() -> None:
             "device": {"type": "str", "choices": ["hpu", "cuda", "cpu"], "default": "hpu"},
             "venv": {"type": "path", "default": "/opt/gaudi3_scale/venv"},
             "environment_files": {"type": "list", "elements": "str", "default": ["-/etc/gaudi3_scale/environment"]},
+            "user": {"type": "str", "default": DEFAULT_USER},
             "refresh": {"type": "bool", "default": False},
             "state_directory": {"type": "path", "default": "/var/lib/gaudi3_scale"},
             "kernel_root": {"type": "path", "default": "/"},
@@ -316,23 +318,13 @@ def main() -> None:
         supports_check_mode=True,
     )
     try:
-        result = probe_step(wanted(module.params), refresh=module.params["refresh"], check_mode=module.check_mode)
-    except GaudiError as error:
-        module.fail_json(msg=str(error), **{"trials": [], **error.facts})
-    if result["batch_size"] is not None:
-        result["ansible_facts"] = {"gaudi_batch_size": (result["global_batch"] or result)["batch_size"]}
-    module.exit_json(**result)
-
-
-def wanted(options: dict) -> Probe:
-    limit = None if options["memory_limit"] is None else parse_size(options["memory_limit"])
-    trial = {name: options[name] for name in ("steps", "device", "processes")}
-    return Probe(
-        workload=Workload(options["workload"], options["workload_options"], memory_limit=limit, **trial),
-        environment_files=tuple(options["environment_files"]),
-        share=sharing(**{name: options[name] for name in SHARE}),
-        **{name: options[name] for name in QUESTION + PLACE},
-    )
+        options = checked(module.params, module.argument_spec, text=("workload_options",))
+        result = probe_step(probe_from(options), refresh=options["refresh"], check_mode=module.check_mode)
+        if result["batch_size"] is not None:
+            result["ansible_facts"] = {"gaudi_batch_size": (result["global_batch"] or result)["batch_size"]}
+        module.exit_json(**result)
+    except Exception as error:
+        module.fail_json(**{"trials": [], **module_failure(error)})
 
 
 if __name__ == "__main__":

@@ -298,13 +298,23 @@ state_file:
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils.comparison.options import baseline, comparison, node, target
 from ansible_collections.gaudi3.scale.plugins.module_utils.comparison.runs import compare
-from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils.flags.profiles import NETWORKS, PROFILES
+from ansible_collections.gaudi3.scale.plugins.module_utils.job.user import DEFAULT_USER
 from ansible_collections.gaudi3.scale.plugins.module_utils.node.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils.node.masked_options import MaskedOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils.node.module_failure import module_failure
+from ansible_collections.gaudi3.scale.plugins.module_utils.node.module_options import checked
+
+# A workload reads its own options, and a baseline is a report.
+TEXT = ("workload_options", "baseline")
+
+
+class Module(MaskedOptions, AnsibleModule):
+    """O(workload_options), O(base) and O(settings) may hold secrets, also where Ansible itself refuses an option."""
 
 
 def main() -> None:
-    module = AnsibleModule(
+    module = Module(
         argument_spec={
             "workload": {"type": "str", "default": "gaudi3_scale.workloads:causal_language_model"},
             "workload_options": {"type": "dict", "default": {}},
@@ -323,6 +333,7 @@ def main() -> None:
             "device": {"type": "str", "choices": ["hpu", "cuda", "cpu"], "default": "hpu"},
             "venv": {"type": "path", "default": "/opt/gaudi3_scale/venv"},
             "environment_files": {"type": "list", "elements": "str", "default": ["-/etc/gaudi3_scale/environment"]},
+            "user": {"type": "str", "default": DEFAULT_USER},
             "release": {"type": "str", "default": ""},
             "release_overrides": {"type": "dict", "default": {}},
             "profile": {"type": "str", "choices": ["", *PROFILES], "default": ""},
@@ -338,20 +349,12 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    options = module.params
     try:
-        result = compare(
-            comparison(options),
-            node(options),
-            target(options),
-            run_process,
-            baseline=baseline(options),
-            refresh=options["refresh"],
-            check_mode=module.check_mode,
-        )
-    except GaudiError as error:
-        module.fail_json(msg=str(error), **{"runs": [], **error.facts})
-    module.exit_json(**result)
+        options = checked(module.params, module.argument_spec, text=TEXT, long=("baseline",))
+        wishes = {"baseline": baseline(options), "refresh": options["refresh"], "check_mode": module.check_mode}
+        module.exit_json(**compare(comparison(options), node(options), target(options), run_process, **wishes))
+    except Exception as error:
+        module.fail_json(**{"runs": [], **module_failure(error)})
 
 
 if __name__ == "__main__":

@@ -89,19 +89,27 @@ not_checked:
   sample: [docker is not installed, so no container of it was started.]
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.containers.container_start import StartOptions
 from ..module_utils.containers.engines import ENGINES
 from ..module_utils.containers.runtime import Place
 from ..module_utils.containers.start_check import check
-from ..module_utils.errors import GaudiError
 from ..module_utils.node.commands import run_process
+from ..module_utils.node.masked_options import MaskedOptions
+from ..module_utils.node.module_failure import module_failure
+from ..module_utils.node.module_options import checked
+
+
+class Module(MaskedOptions, AnsibleModule):
+    """Tells in a sentence also what Ansible itself cannot read."""
 
 
 def main() -> None:
     """Read the options, call the core, report."""
-    module = AnsibleModule(
+    module = Module(
         argument_spec={
             "engines": {"type": "list", "elements": "str", "choices": [*ENGINES], "required": True},
             "cdi": {"type": "bool", "default": False},
@@ -111,13 +119,13 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    wishes = dict(module.params)
-    lists = {name: tuple(wishes.pop(name)) for name in ("engines", "mounts")}
     try:
+        wishes = checked(module.params, module.argument_spec)
+        lists: dict[str, Any] = {name: tuple(wishes.pop(name)) for name in ("engines", "mounts")}
         result = check(StartOptions(**wishes, **lists), Place(), run=run_process, check_mode=module.check_mode)
-    except GaudiError as error:
-        module.fail_json(msg=str(error), **error.facts)
-    module.exit_json(**result)
+        module.exit_json(**result)
+    except Exception as error:
+        module.fail_json(**module_failure(error))
 
 
 if __name__ == "__main__":

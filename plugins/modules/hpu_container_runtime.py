@@ -133,13 +133,19 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.containers.engines import ENGINES
 from ..module_utils.containers.runtime import AUTO, Place, RuntimeOptions, converge
-from ..module_utils.errors import GaudiError
 from ..module_utils.node.commands import run_process
+from ..module_utils.node.masked_options import MaskedOptions
+from ..module_utils.node.module_failure import module_failure
+from ..module_utils.node.module_options import checked
+
+
+class Module(MaskedOptions, AnsibleModule):
+    """Tells in a sentence also what Ansible itself cannot read."""
 
 
 def main() -> None:
     """Read the options, call the core, report."""
-    module = AnsibleModule(
+    module = Module(
         argument_spec={
             "engines": {"type": "list", "elements": "str", "choices": [AUTO, *ENGINES], "default": [AUTO]},
             "default": {"type": "bool", "default": False},
@@ -151,22 +157,23 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    options = RuntimeOptions(
-        engines=tuple(module.params["engines"]),
-        program=module.params["program"],
-        default=module.params["default"],
-        cdi=module.params["cdi"],
-        settings=module.params["settings"],
-        hold=tuple(module.params["hold"]),
-    )
     try:
-        place = Place(kernel_root=module.params["kernel_root"])
+        wishes = checked(module.params, module.argument_spec)
+        options = RuntimeOptions(
+            engines=tuple(wishes["engines"]),
+            program=wishes["program"],
+            default=wishes["default"],
+            cdi=wishes["cdi"],
+            settings=wishes["settings"],
+            hold=tuple(wishes["hold"]),
+        )
+        place = Place(kernel_root=wishes["kernel_root"])
         result = converge(options, place, run=run_process, check_mode=module.check_mode)
-    except GaudiError as error:
-        module.fail_json(msg=str(error), **error.facts)
-    for warning in result.pop("warnings"):
-        module.warn(warning)
-    module.exit_json(**result)
+        for warning in result.pop("warnings"):
+            module.warn(warning)
+        module.exit_json(**result)
+    except Exception as error:
+        module.fail_json(**module_failure(error))
 
 
 if __name__ == "__main__":

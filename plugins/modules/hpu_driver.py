@@ -243,15 +243,21 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.driver import state as driver_state
 from ..module_utils.driver.plan import DriverOptions
-from ..module_utils.errors import GaudiError
 from ..module_utils.node.commands import run_process
+from ..module_utils.node.masked_options import MaskedOptions
+from ..module_utils.node.module_failure import module_failure
+from ..module_utils.node.module_options import checked
 
 SIGNING = ("signing_key", "signing_certificate", "enrolment_hash_file")
 
 
+class Module(MaskedOptions, AnsibleModule):
+    """Tells in a sentence also what Ansible itself cannot read."""
+
+
 def main() -> None:
     strings = {"type": "list", "elements": "str", "default": []}
-    module = AnsibleModule(
+    module = Module(
         argument_spec={
             "release": {"type": "str", "required": True},
             "release_overrides": {"type": "dict", "default": {}},
@@ -276,12 +282,13 @@ def main() -> None:
     # A connection that is cut must not leave the node between two releases.
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        result = driver_state.converge(DriverOptions(**module.params), run_process, module.check_mode)
-    except GaudiError as error:
-        module.fail_json(msg=str(error), **error.facts)
-    for warning in result.pop("warnings"):
-        module.warn(warning)
-    module.exit_json(**result)
+        options = DriverOptions(**checked(module.params, module.argument_spec))
+        result = driver_state.converge(options, run_process, module.check_mode)
+        for warning in result.pop("warnings"):
+            module.warn(warning)
+        module.exit_json(**result)
+    except Exception as error:
+        module.fail_json(**module_failure(error))
 
 
 if __name__ == "__main__":

@@ -99,15 +99,21 @@ ansible_facts:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.errors import GaudiError
 from ..module_utils.fabric.provider import AUTO, PROVIDERS
 from ..module_utils.fabric.state import FabricOptions, Place, converge
 from ..module_utils.node.commands import run_process
+from ..module_utils.node.masked_options import MaskedOptions
+from ..module_utils.node.module_failure import module_failure
+from ..module_utils.node.module_options import checked
+
+
+class Module(MaskedOptions, AnsibleModule):
+    """Tells in a sentence also what Ansible itself cannot read."""
 
 
 def main() -> None:
     """Read the options, call the core, report."""
-    module = AnsibleModule(
+    module = Module(
         argument_spec={
             "provider": {"type": "str", "choices": [AUTO, *PROVIDERS], "default": AUTO},
             "interface": {"type": "str", "default": ""},
@@ -116,15 +122,15 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    wishes = dict(module.params)
-    place = Place(kernel_root=wishes.pop("kernel_root"))
     try:
+        wishes = checked(module.params, module.argument_spec)
+        place = Place(kernel_root=wishes.pop("kernel_root"))
         result = converge(FabricOptions(**wishes), place, run=run_process, check_mode=module.check_mode)
-    except GaudiError as error:
-        module.fail_json(msg=str(error), **error.facts)
-    for warning in result.pop("warnings"):
-        module.warn(warning)
-    module.exit_json(**result)
+        for warning in result.pop("warnings"):
+            module.warn(warning)
+        module.exit_json(**result)
+    except Exception as error:
+        module.fail_json(**module_failure(error))
 
 
 if __name__ == "__main__":

@@ -196,14 +196,20 @@ log:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.errors import GaudiError
 from ..module_utils.firmware import state as card_firmware_state
 from ..module_utils.firmware.plan import FirmwareOptions
 from ..module_utils.node.commands import run_process
+from ..module_utils.node.masked_options import MaskedOptions
+from ..module_utils.node.module_failure import module_failure
+from ..module_utils.node.module_options import checked
+
+
+class Module(MaskedOptions, AnsibleModule):
+    """Tells in a sentence also what Ansible itself cannot read."""
 
 
 def main() -> None:
-    module = AnsibleModule(
+    module = Module(
         argument_spec={
             "state": {"type": "str", "choices": ["shown", "flashed"], "default": "shown"},
             "accept": {"type": "dict", "default": {}},
@@ -220,14 +226,14 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    options = FirmwareOptions(**module.params)
     try:
+        options = FirmwareOptions(**checked(module.params, module.argument_spec))
         result = card_firmware_state.converge(options, run_process, module.check_mode)
-    except GaudiError as error:
-        module.fail_json(msg=str(error), **error.facts)
-    for warning in result.pop("warnings"):
-        module.warn(warning)
-    module.exit_json(**result)
+        for warning in result.pop("warnings"):
+            module.warn(warning)
+        module.exit_json(**result)
+    except Exception as error:
+        module.fail_json(**module_failure(error))
 
 
 if __name__ == "__main__":

@@ -65,6 +65,7 @@ options:
     description:
       - Other variables for the same file, from name to value. They are not checked, and the file says so.
       - This is also the place for a flag that is newer than the catalogue.
+      - Names that sound like secrets are refused, since every account of the node reads that file.
     type: dict
     default: {}
   path:
@@ -324,14 +325,20 @@ systemd_changed:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils.flags import environment as flag_environment
 from ansible_collections.gaudi3.scale.plugins.module_utils.flags.profiles import NETWORKS, PROFILES, EnvironmentOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils.flags.vendor import VENDOR_PROFILES
+from ansible_collections.gaudi3.scale.plugins.module_utils.node.masked_options import MaskedOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils.node.module_failure import module_failure
+from ansible_collections.gaudi3.scale.plugins.module_utils.node.module_options import checked
+
+
+class Module(MaskedOptions, AnsibleModule):
+    """The values of O(environment) and O(overrides) may be secrets, also where Ansible itself refuses an option."""
 
 
 def main() -> None:
-    module = AnsibleModule(
+    module = Module(
         argument_spec={
             "release": {"type": "str", "required": True},
             "release_overrides": {"type": "dict", "default": {}},
@@ -359,12 +366,13 @@ def main() -> None:
         supports_check_mode=True,
     )
     try:
-        result = flag_environment.converge(EnvironmentOptions(**module.params), module.check_mode)
-    except GaudiError as error:
-        module.fail_json(msg=str(error), **error.facts)
-    for warning in result.pop("warnings"):
-        module.warn(warning)
-    module.exit_json(**result)
+        options = EnvironmentOptions(**checked(module.params, module.argument_spec, empty=("venv",)))
+        result = flag_environment.converge(options, module.check_mode)
+        for warning in result.pop("warnings"):
+            module.warn(warning)
+        module.exit_json(**result)
+    except Exception as error:
+        module.fail_json(**module_failure(error))
 
 
 if __name__ == "__main__":

@@ -180,14 +180,20 @@ hand_edit:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils.flags.explanation import Question, explain
 from ansible_collections.gaudi3.scale.plugins.module_utils.flags.profiles import NETWORKS, PROFILES
 from ansible_collections.gaudi3.scale.plugins.module_utils.node.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils.node.masked_options import MaskedOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils.node.module_failure import module_failure
+from ansible_collections.gaudi3.scale.plugins.module_utils.node.module_options import checked
+
+
+class Module(MaskedOptions, AnsibleModule):
+    """Tells in a sentence also what Ansible itself cannot read."""
 
 
 def main() -> None:
-    module = AnsibleModule(
+    module = Module(
         argument_spec={
             "flags": {"type": "raw"},
             "file": {"type": "path"},
@@ -201,13 +207,13 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    options = module.params
-    given = {name: options[name] for name in ("flags", "file", "job") if options[name] is not None}
     try:
+        options = checked(module.params, module.argument_spec, empty=("venv",))
+        given = {name: options[name] for name in ("flags", "file", "job") if options[name] is not None}
         result = explain(Question(**{**options, "flags": (), "file": "", "job": "", **given}), run_process)
-    except GaudiError as error:
-        module.fail_json(msg=str(error), **error.facts)
-    module.exit_json(**result)
+        module.exit_json(**result)
+    except Exception as error:
+        module.fail_json(**module_failure(error))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hpu_host
-short_description: Huge pages, kernel arguments, locked memory and CPU governor of a Gaudi node
+short_description: Huge pages, kernel arguments, locked memory, CPU governor and job ports of a Gaudi node
 version_added: "0.1.0"
 description:
   - Writes drop-ins of its own below C(/etc) and never the operator's files. What can be in force at once is set at once
@@ -59,6 +59,30 @@ options:
       - They take effect when the module is loaded.
     type: dict
     default: {}
+  firewall:
+    description:
+      - Whether O(firewall_ports) are closed to all but O(firewall_nodes) and the node itself, now and before the
+        network comes up at every boot, by the unit C(gaudi3-scale-firewall.service).
+      - The rules are a table of nftables of their own, C(inet gaudi3_scale). It judges no other port, and never opens
+        one that another table closes. Connections that are open already stay.
+      - The node needs C(nft), of the package C(nftables).
+    type: bool
+    default: false
+  firewall_nodes:
+    description:
+      - Addresses and networks of the cluster's nodes, such as V(10.0.0.7), V(10.0.0.0/24) or V(fd00::/64). Names are
+        refused, since whoever answers for them would open the ports.
+    type: list
+    elements: str
+    default: []
+  firewall_ports:
+    description:
+      - Ports and ranges of TCP and UDP, from 1024 on.
+      - The default holds all that the collection itself uses unless told otherwise. The collectives of gloo and HCCL
+        take ports that the kernel chooses; a second entry V(32768-60999) closes those as well.
+    type: list
+    elements: str
+    default: ["29500-29511"]
 attributes:
   check_mode:
     support: full
@@ -79,6 +103,11 @@ EXAMPLES = r"""
   gaudi3.scale.hpu_host:
     hugepages: "8000"
     hugepages_memory_share: 0.1
+
+- name: Ports of jobs that only the cluster's own network reaches
+  gaudi3.scale.hpu_host:
+    firewall: true
+    firewall_nodes: [10.0.0.0/24]
 
 - name: For a qualification run of Gaudi 2, which holds the cards for long
   gaudi3.scale.hpu_host:
@@ -117,11 +146,13 @@ settings:
     module_parameters:
       description: C(wanted) parameters.
       type: dict
+    firewall:
+      description: C(nodes) and C(ports) of the rules, both empty where there are none.
+      type: dict
 """
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.errors import GaudiError
 from ..module_utils.host.node import Node
 from ..module_utils.host.settings import (
     SHORTAGE_CHOICES,
@@ -129,11 +160,18 @@ from ..module_utils.host.settings import (
     converge,
 )
 from ..module_utils.node.commands import run_process
+from ..module_utils.node.masked_options import MaskedOptions
+from ..module_utils.node.module_failure import module_failure
+from ..module_utils.node.module_options import checked
+
+
+class Module(MaskedOptions, AnsibleModule):
+    """Tells in a sentence also what Ansible itself cannot read."""
 
 
 def main() -> None:
     """Read the options, call the core, report."""
-    module = AnsibleModule(
+    module = Module(
         argument_spec={
             "hugepages": {"type": "str", "default": "auto"},
             "hugepages_memory_share": {"type": "float", "default": 0.5},
@@ -142,21 +180,25 @@ def main() -> None:
             "memlock": {"type": "bool", "default": True},
             "cpu_governor": {"type": "str", "default": "performance"},
             "module_parameters": {"type": "dict", "default": {}},
+            "firewall": {"type": "bool", "default": False},
+            "firewall_nodes": {"type": "list", "elements": "str", "default": []},
+            "firewall_ports": {"type": "list", "elements": "str", "default": ["29500-29511"]},
             "kernel_root": {"type": "path", "default": "/"},
         },
         supports_check_mode=True,
     )
-    wishes = dict(module.params)
-    node = Node(kernel_root=wishes.pop("kernel_root"))
-    wishes["kernel_arguments"] = tuple(wishes["kernel_arguments"])
-    wishes["module_parameters"] = {name: str(value) for name, value in wishes["module_parameters"].items()}
     try:
+        wishes = checked(module.params, module.argument_spec, empty=("cpu_governor",))
+        node = Node(kernel_root=wishes.pop("kernel_root"))
+        for name in ("kernel_arguments", "firewall_nodes", "firewall_ports"):
+            wishes[name] = tuple(wishes[name])
+        wishes["module_parameters"] = {name: str(value) for name, value in wishes["module_parameters"].items()}
         result = converge(HostOptions(**wishes), node, run=run_process, check_mode=module.check_mode)
-    except GaudiError as error:
-        module.fail_json(msg=str(error), **error.facts)
-    for warning in result.pop("warnings"):
-        module.warn(warning)
-    module.exit_json(**result)
+        for warning in result.pop("warnings"):
+            module.warn(warning)
+        module.exit_json(**result)
+    except Exception as error:
+        module.fail_json(**module_failure(error))
 
 
 if __name__ == "__main__":

@@ -258,18 +258,29 @@ hpu:
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils.cards import hpu_facts
 from ansible_collections.gaudi3.scale.plugins.module_utils.node.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils.node.masked_options import MaskedOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils.node.module_failure import module_failure
+from ansible_collections.gaudi3.scale.plugins.module_utils.node.module_options import checked
+
+
+class Module(MaskedOptions, AnsibleModule):
+    """Tells in a sentence also what Ansible itself cannot read."""
 
 
 def main() -> None:
-    module = AnsibleModule(
+    module = Module(
         argument_spec={
             "kernel_root": {"type": "path", "default": "/"},
             "hl_smi": {"type": "bool", "default": True},
         },
         supports_check_mode=True,
     )
-    facts = hpu_facts.gather(run_process, module.params["kernel_root"], module.params["hl_smi"])
-    module.exit_json(changed=False, hpu=facts.as_dict())
+    try:
+        options = checked(module.params, module.argument_spec)
+        facts = hpu_facts.gather(run_process, options["kernel_root"], options["hl_smi"])
+        module.exit_json(changed=False, hpu=facts.as_dict())
+    except Exception as error:
+        module.fail_json(**module_failure(error))
 
 
 if __name__ == "__main__":

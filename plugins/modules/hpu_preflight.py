@@ -150,6 +150,7 @@ hpu:
 """
 
 import platform
+from dataclasses import fields
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils.cards import hpu_facts
@@ -158,6 +159,9 @@ from ansible_collections.gaudi3.scale.plugins.module_utils.checks.check import a
 from ansible_collections.gaudi3.scale.plugins.module_utils.checks.preflight import Wanted, preflight_checks
 from ansible_collections.gaudi3.scale.plugins.module_utils.kernel import secure_boot
 from ansible_collections.gaudi3.scale.plugins.module_utils.node.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils.node.masked_options import MaskedOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils.node.module_failure import module_failure
+from ansible_collections.gaudi3.scale.plugins.module_utils.node.module_options import checked
 
 DISK_PATH = {
     "path": {"type": "path", "required": True},
@@ -166,8 +170,12 @@ DISK_PATH = {
 }
 
 
+class Module(MaskedOptions, AnsibleModule):
+    """Tells in a sentence also what Ansible itself cannot read."""
+
+
 def main() -> None:
-    module = AnsibleModule(
+    module = Module(
         argument_spec={
             "release": {"type": "str", "required": True},
             "release_overrides": {"type": "dict", "default": {}},
@@ -184,28 +192,23 @@ def main() -> None:
         required_together=[("signing_key", "signing_certificate")],
         supports_check_mode=True,
     )
-    options = module.params
-    facts = hpu_facts.gather(run_process, options["kernel_root"], hl_smi=False)
-    wanted = Wanted(
-        release=options["release"],
-        cards=options["cards"],
-        release_overrides=options["release_overrides"],
-        group_releases=options["group_releases"],
-        allow_mixed_releases=options["allow_mixed_releases"],
-        allow_unsupported_os=options["allow_unsupported_os"],
-        prepares_enrolment=options["prepares_enrolment"],
-    )
-    own = options["signing_key"] or "", options["signing_certificate"] or ""
-    boot = secure_boot.read(run_process, "/", options["kernel_root"], *own)
-    checks = preflight_checks(facts, read_disks(options["disk_paths"]), wanted, boot)
-    for sentence in advice(checks):
-        module.warn(f"{platform.node()}: {sentence}")
-    problems = failed(checks)
-    if problems:
-        # Without the facts: what an operator has to read would be lost among them on the screen.
-        message = refusal(f"Release {wanted.release} cannot be installed here", problems)
-        module.fail_json(msg=message, checks=as_results(problems))
-    module.exit_json(changed=False, checks=as_results(checks), hpu=facts.as_dict())
+    try:
+        options = checked(module.params, module.argument_spec)
+        facts = hpu_facts.gather(run_process, options["kernel_root"], hl_smi=False)
+        wanted = Wanted(**{field.name: options[field.name] for field in fields(Wanted)})
+        own = options["signing_key"] or "", options["signing_certificate"] or ""
+        boot = secure_boot.read(run_process, "/", options["kernel_root"], *own)
+        checks = preflight_checks(facts, read_disks(options["disk_paths"]), wanted, boot)
+        for sentence in advice(checks):
+            module.warn(f"{platform.node()}: {sentence}")
+        problems = failed(checks)
+        if problems:
+            # Without the facts: what an operator has to read would be lost among them on the screen.
+            message = refusal(f"Release {wanted.release} cannot be installed here", problems)
+            module.fail_json(msg=message, checks=as_results(problems))
+        module.exit_json(changed=False, checks=as_results(checks), hpu=facts.as_dict())
+    except Exception as error:
+        module.fail_json(**module_failure(error))
 
 
 if __name__ == "__main__":

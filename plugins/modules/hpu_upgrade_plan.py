@@ -205,15 +205,21 @@ fingerprint:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.errors import GaudiError
 from ..module_utils.node.commands import run_process
+from ..module_utils.node.masked_options import MaskedOptions
+from ..module_utils.node.module_failure import module_failure
+from ..module_utils.node.module_options import checked
 from ..module_utils.releases.lookup import find_release
 from ..module_utils.upgrade import inventory as node_inventory
 from ..module_utils.upgrade.plan import PlanOptions, upgrade_plan
 
 
+class Module(MaskedOptions, AnsibleModule):
+    """Tells in a sentence also what Ansible itself cannot read."""
+
+
 def main() -> None:
-    module = AnsibleModule(
+    module = Module(
         argument_spec={
             "release": {"type": "str", "required": True},
             "release_overrides": {"type": "dict", "default": {}},
@@ -225,14 +231,15 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    kernel_root, venv = module.params.pop("kernel_root"), module.params.pop("venv")
-    options = PlanOptions(**module.params)
     try:
+        wishes = checked(module.params, module.argument_spec)
+        kernel_root, venv = wishes.pop("kernel_root"), wishes.pop("venv")
+        options = PlanOptions(**wishes)
         release = find_release(options.release, options.release_overrides)
         plan = upgrade_plan(options, node_inventory.read(run_process, kernel_root, venv), release)
-    except GaudiError as error:
-        module.fail_json(msg=str(error), **error.facts)
-    module.exit_json(changed=False, **plan)
+        module.exit_json(changed=False, **plan)
+    except Exception as error:
+        module.fail_json(**module_failure(error))
 
 
 if __name__ == "__main__":

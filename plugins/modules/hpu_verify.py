@@ -203,13 +203,19 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils.checks.check import advice, as_results, failed, refusal
 from ansible_collections.gaudi3.scale.plugins.module_utils.checks.measurement import TrainingEnvironment, measure
 from ansible_collections.gaudi3.scale.plugins.module_utils.checks.verdict import Limits, outlook, summary, verdict
-from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils.node.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils.node.masked_options import MaskedOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils.node.module_failure import module_failure
+from ansible_collections.gaudi3.scale.plugins.module_utils.node.module_options import checked
 from ansible_collections.gaudi3.scale.plugins.module_utils.releases.lookup import find_release
 
 
+class Module(MaskedOptions, AnsibleModule):
+    """Tells in a sentence also what Ansible itself cannot read."""
+
+
 def main() -> None:
-    module = AnsibleModule(
+    module = Module(
         argument_spec={
             "release": {"type": "str", "required": True},
             "release_overrides": {"type": "dict", "default": {}},
@@ -226,33 +232,34 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    options = module.params
     try:
+        options = checked(module.params, module.argument_spec, empty=("venv",))
         release = find_release(options["release"], options["release_overrides"])
-    except GaudiError as error:
-        module.fail_json(msg=str(error), **error.facts)
-    training = TrainingEnvironment(options["venv"], options["device"], options["flags"]) if options["venv"] else None
-    measured = measure(run_process, options["kernel_root"], training)
-    limits = Limits(
-        cards=options["cards"],
-        device=options["device"],
-        temperature_c=options["temperature_limit_c"],
-        idle_memory_mib=options["idle_memory_mib"],
-        firmware=options["firmware"],
-        external_links=options["external_links"],
-    )
-    checks = verdict(measured, release, limits)
-    row = summary(measured, checks, release, limits)
-    for sentence in advice(checks):
-        module.warn(f"{platform.node()}: {sentence}")
-    problems = failed(checks)
-    if problems and options["fail"] and not module.check_mode:
-        # Without the facts: what an operator has to read would be lost among them on the screen.
-        message = refusal("This node is not fit for training", problems)
-        module.fail_json(msg=message, checks=as_results(problems), summary=row)
-    if problems and module.check_mode:
-        module.warn(f"{platform.node()}: {outlook(measured.facts, problems)}")
-    module.exit_json(changed=False, checks=as_results(checks), summary=row, hpu=measured.facts.as_dict())
+        venv, device, flags = (options[name] for name in ("venv", "device", "flags"))
+        training = TrainingEnvironment(venv, device, flags) if venv else None
+        measured = measure(run_process, options["kernel_root"], training)
+        limits = Limits(
+            cards=options["cards"],
+            device=device,
+            temperature_c=options["temperature_limit_c"],
+            idle_memory_mib=options["idle_memory_mib"],
+            firmware=options["firmware"],
+            external_links=options["external_links"],
+        )
+        checks = verdict(measured, release, limits)
+        row = summary(measured, checks, release, limits)
+        for sentence in advice(checks):
+            module.warn(f"{platform.node()}: {sentence}")
+        problems = failed(checks)
+        if problems and options["fail"] and not module.check_mode:
+            # Without the facts: what an operator has to read would be lost among them on the screen.
+            message = refusal("This node is not fit for training", problems)
+            module.fail_json(msg=message, checks=as_results(problems), summary=row)
+        if problems and module.check_mode:
+            module.warn(f"{platform.node()}: {outlook(measured.facts, problems)}")
+        module.exit_json(changed=False, checks=as_results(checks), summary=row, hpu=measured.facts.as_dict())
+    except Exception as error:
+        module.fail_json(**module_failure(error))
 
 
 if __name__ == "__main__":

@@ -172,13 +172,19 @@ jobs:
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.drain import service as drain
-from ..module_utils.errors import GaudiError
 from ..module_utils.node.commands import run_process
+from ..module_utils.node.masked_options import MaskedOptions
+from ..module_utils.node.module_failure import module_failure
+from ..module_utils.node.module_options import checked
+
+
+class Module(MaskedOptions, AnsibleModule):
+    """Tells in a sentence also what Ansible itself cannot read."""
 
 
 def main() -> None:
     command = {"type": "list", "elements": "str", "default": []}
-    module = AnsibleModule(
+    module = Module(
         argument_spec={
             "node": {"type": "str", "required": True},
             "adapter": {"type": "str", "required": True, "choices": ["none", "slurm", "commands"]},
@@ -196,10 +202,11 @@ def main() -> None:
         supports_check_mode=True,
     )
     try:
-        result = drain.converge(drain.DrainOptions(**module.params), run_process, module.check_mode)
-    except GaudiError as error:
-        module.fail_json(msg=str(error), **error.facts)
-    module.exit_json(**result)
+        options = drain.DrainOptions(**checked(module.params, module.argument_spec))
+        result = drain.converge(options, run_process, module.check_mode)
+        module.exit_json(**result)
+    except Exception as error:
+        module.fail_json(**module_failure(error))
 
 
 if __name__ == "__main__":

@@ -201,9 +201,12 @@ options:
         E(AWS_ENDPOINT_URL_S3), a storage that is not Amazon's.
     type: str
     default: ""
-  page:
-    description: The page as HTML, where it is made already, instead of one that is made here.
+  figures:
+    description:
+      - A page of HTML with figures that a node has made. It is shown in a frame, from which its scripts reach neither
+        the page nor the network.
     type: str
+    default: ""
   files:
     description: Further files to keep with the page, such as variables for the next playbook.
     type: list

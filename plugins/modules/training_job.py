@@ -168,9 +168,9 @@ options:
         default: []
   supervision:
     description:
-      - How the job outlives its nodes. A supervisor runs on each of O(hosts) and O(supervision.spares), also while the
-        controller is gone. It ends all ranks when one dies, starts them again from their last checkpoint, and lets a
-        spare take a lost node's place.
+      - How the job outlives its nodes. A supervisor runs on each of O(hosts) and O(supervision.spares), up to 64 nodes
+        with O(supervision.witness), also while the controller is gone. It ends all ranks when one dies, starts them
+        again from their last checkpoint, and lets a spare take a lost node's place.
       - For O(engine=torchrun) only. Without it C(torchrun) alone runs each node's share, and nothing is restarted.
       - Options with a time are in seconds.
     type: dict
@@ -180,8 +180,16 @@ options:
         type: list
         elements: str
         default: []
+      witness:
+        description:
+          - A node that votes with O(hosts) on how the job goes on and has no ranks of it. With it a job of two hosts
+            outlives the loss of either one. It needs O(user), C(gaudi3_scale) and the control port, and no cards.
+          - Empty for none.
+        type: str
+        default: ""
       addresses:
-        description: Addresses of O(hosts) and then of the spares, by which they reach each other; else their names.
+        description:
+          - Addresses of O(hosts), then of the spares and the witness, by which they reach each other; else their names.
         type: list
         elements: str
         default: []
@@ -209,9 +217,11 @@ options:
         type: int
         default: 60
       lost_after:
-        description: A node that is not heard for so long is lost.
+        description:
+          - A node that is not heard for so long is lost; at least 3. Its own ranks are ended before, after eight tenths
+            of it, also where its supervisor hangs (C(WatchdogSec) of the unit).
         type: int
-        default: 15
+        default: 10
       join_timeout:
         description: How long too few nodes wait for another one before the job fails.
         type: int
@@ -230,7 +240,7 @@ options:
       failure_grace:
         description: Between SIGTERM and SIGKILL of the ranks after another one has died.
         type: int
-        default: 5
+        default: 1
       straggler_ratio:
         description: A node that takes so many times the median time for its own part of a step is named; 0 names none.
         type: float
@@ -271,6 +281,15 @@ options:
         as E(GAUDI3_SCALE_JOB_DIR). Without it the job's own directory below O(state_directory) is.
     type: path
     default: ""
+  allowed_networks:
+    description:
+      - Addresses and networks, such as V(10.0.0.0/24), with which the job may speak. They have to hold its nodes, its
+        storage and whatever it asks for data; the node itself is always among them. None for no limit.
+      - They become C(IPAddressAllow) of the job's unit beside C(IPAddressDeny=any). A container that may load no BPF
+        does not enforce them. With O(engine=slurm) they are refused, since Slurm starts the ranks by itself.
+    type: list
+    elements: str
+    default: []
   hosts:
     description:
       - Names of all nodes of the job in the order of their ranks. The first one holds rank 0.
@@ -279,7 +298,7 @@ options:
     elements: str
   host:
     description:
-      - The name of this node in O(hosts) or O(supervision.spares).
+      - The name of this node in O(hosts) or O(supervision.spares), or O(supervision.witness).
       - Required when O(state=started) or O(state=prepared).
     type: str
   processes_per_node:
@@ -324,7 +343,10 @@ options:
     elements: str
     default: ["-/etc/gaudi3_scale/environment"]
   venv:
-    description: The virtual environment with C(bin/torchrun).
+    description:
+      - The virtual environment with C(bin/torchrun).
+      - With O(supervision) also the one that runs the supervisor, if C(gaudi3_scale) is in it. Else that of
+        V(/opt/gaudi3_scale/venv) runs it.
     type: path
     default: /opt/gaudi3_scale/venv
   working_directory:
@@ -332,9 +354,11 @@ options:
     type: path
     default: /
   user:
-    description: Account that runs the job; it gets the job's directories.
+    description:
+      - Account that runs the job; it gets the job's directories.
+      - The role P(gaudi3.scale.gaudi_training_stack#role) makes the default one.
     type: str
-    default: root
+    default: gaudi
   device:
     description: What the ranks compute on. Decides only how O(processes_per_node) is checked.
     type: str
@@ -462,17 +486,29 @@ run:
   returned: success
   type: str
   sample: 5f1f3c9a0d4b7e21
+library:
+  description:
+    - Version of C(gaudi3_scale) that this node's supervisor is of; all nodes of a run have to have the same.
+    - Empty without O(supervision).
+  returned: success
+  type: str
+  sample: 0.1.0
 clock_offset:
   description: Seconds by which this node's clock is ahead of O(controller_time). V(null) without that option.
   returned: success
   type: float
+control_directory:
+  description: Where what the job is told is kept, which is root's.
+  returned: success
+  type: str
+  sample: /var/lib/gaudi3_scale/control/llama
 job_directory:
-  description: Where the job keeps its description and its checkpoints.
+  description: Where the job keeps its checkpoints.
   returned: success
   type: str
   sample: /var/lib/gaudi3_scale/jobs/llama
 log_directory:
-  description: Where C(agent.log), C(metrics.jsonl) and the ranks' logs are.
+  description: Where C(metrics.jsonl) and the ranks' logs are.
   returned: success
   type: str
   sample: /var/log/gaudi3_scale/jobs/llama
@@ -483,23 +519,32 @@ differences:
   elements: str
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils.cards.accel_sysfs import pci_cards
-from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils.job.clocks import clock_ahead
 from ansible_collections.gaudi3.scale.plugins.module_utils.job.description import SLURM, engine_argument_spec
-from ansible_collections.gaudi3.scale.plugins.module_utils.job.job_secrets import masked
 from ansible_collections.gaudi3.scale.plugins.module_utils.job.paths import JOB_ARGUMENTS, paths_from
 from ansible_collections.gaudi3.scale.plugins.module_utils.job.plan import check, job_from
 from ansible_collections.gaudi3.scale.plugins.module_utils.launch.control import StartOptions, prepare, start
 from ansible_collections.gaudi3.scale.plugins.module_utils.launch.stop import remove, stop
 from ansible_collections.gaudi3.scale.plugins.module_utils.node.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils.node.masked_options import MaskedOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils.node.module_failure import module_failure
+from ansible_collections.gaudi3.scale.plugins.module_utils.node.module_options import checked
 
+# A word of a command may be anything; a node without an address of its own is reached by its name.
+EMPTY = ("command", "supervision.addresses")
 NEEDED = ["hosts", "host", "processes_per_node", "rendezvous_address", "command"]
 
 
+class Module(MaskedOptions, AnsibleModule):
+    """The values of O(environment) are nobody's business, also where Ansible itself refuses another option."""
+
+
 def main() -> None:
-    module = AnsibleModule(
+    module = Module(
         argument_spec={
             **JOB_ARGUMENTS,
             "state": {"type": "str", "choices": ["prepared", "started", "stopped", "absent"], "default": "started"},
@@ -521,18 +566,16 @@ def main() -> None:
         # Else the environment, with the keys in it, would be in the node's journal.
         no_log=True,
     )
-    offset = clock_ahead(module.params["controller_time"])
-    options = dict(module.params)
-    # Ansible shows the options of a task with -vvv, and AWX keeps them.
-    module.params["environment"] = masked(options["environment"])
     try:
+        offset = clock_ahead(module.params["controller_time"])
+        options = checked(module.params, module.argument_spec, text=("command",), empty=EMPTY)
         result = converge(options, module.check_mode)
-    except GaudiError as error:
-        module.fail_json(msg=str(error), **error.facts)
-    module.exit_json(clock_offset=offset, **result)
+        module.exit_json(clock_offset=offset, **result)
+    except Exception as error:
+        module.fail_json(**module_failure(error))
 
 
-def converge(options: dict, check_mode: bool) -> dict:
+def converge(options: dict[str, Any], check_mode: bool) -> dict[str, Any]:
     paths = paths_from(options)
     if options["state"] in ("prepared", "started"):
         are_counted = options["cards"] is None and options["device"] == "hpu"

@@ -30,6 +30,10 @@ options:
     type: list
     elements: str
     default: []
+  witness:
+    description: Name of the node that only votes on how a supervised job goes on. Empty for none.
+    type: str
+    default: ""
   log_hosts:
     description:
       - Further nodes that have ranks but no share of the job, since Slurm started it on them. After a failure their
@@ -96,7 +100,9 @@ state:
   returned: always
   type: str
 nodes:
-  description: State of each node's share. Of a supervised job also V(spare) and V(lost) for nodes without ranks of it.
+  description:
+    - State of each node's share. Of a supervised job also V(spare), V(witness) and V(lost) for nodes that have no ranks
+      of it.
   returned: always
   type: dict
   sample: {"gaudi-01": "succeeded", "gaudi-02": "succeeded"}

@@ -124,27 +124,33 @@ sweep:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils.job.paths import JOB_ARGUMENTS, paths_from
 from ansible_collections.gaudi3.scale.plugins.module_utils.monitoring.history import POINTS, read_history
 from ansible_collections.gaudi3.scale.plugins.module_utils.monitoring.sweep import read_sweep
+from ansible_collections.gaudi3.scale.plugins.module_utils.node.masked_options import MaskedOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils.node.module_failure import module_failure
+from ansible_collections.gaudi3.scale.plugins.module_utils.node.module_options import checked
+
+
+class Module(MaskedOptions, AnsibleModule):
+    """Tells in a sentence also what Ansible itself cannot read."""
 
 
 def main() -> None:
-    module = AnsibleModule(
+    module = Module(
         argument_spec={
             **JOB_ARGUMENTS,
             "points": {"type": "int", "default": POINTS},
         },
         supports_check_mode=True,
     )
-    options = module.params
     try:
+        options = checked(module.params, module.argument_spec)
         paths = paths_from(options)
-    except GaudiError as error:
-        module.fail_json(msg=str(error), **error.facts)
-    history = read_history(paths, options["points"])
-    module.exit_json(changed=False, **history, sweep=read_sweep(paths, options["points"]))
+        history = read_history(paths, options["points"])
+        module.exit_json(changed=False, **history, sweep=read_sweep(paths, options["points"]))
+    except Exception as error:
+        module.fail_json(**module_failure(error))
 
 
 if __name__ == "__main__":

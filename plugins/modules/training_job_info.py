@@ -111,6 +111,10 @@ binding:
   returned: always
   type: list
   elements: dict
+is_witness:
+  description: Whether this node votes on how the job goes on and has no ranks of it.
+  returned: always
+  type: bool
 exit_codes:
   description: Exit code by rank, negative for a signal. All ranks of the node after success, those known after failure.
   returned: always
@@ -312,20 +316,26 @@ log_directory:
   returned: always
   type: str
 job_directory:
-  description: Where description and checkpoints are.
+  description: Where checkpoints are.
   returned: always
   type: str
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils.job.paths import JOB_ARGUMENTS, paths_from
 from ansible_collections.gaudi3.scale.plugins.module_utils.monitoring.report import report, wait_until_ended
 from ansible_collections.gaudi3.scale.plugins.module_utils.node.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils.node.masked_options import MaskedOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils.node.module_failure import module_failure
+from ansible_collections.gaudi3.scale.plugins.module_utils.node.module_options import checked
+
+
+class Module(MaskedOptions, AnsibleModule):
+    """Tells in a sentence also what Ansible itself cannot read."""
 
 
 def main() -> None:
-    module = AnsibleModule(
+    module = Module(
         argument_spec={
             **JOB_ARGUMENTS,
             "metrics_after": {"type": "int", "default": 0},
@@ -337,16 +347,16 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    options = module.params
     try:
+        options = checked(module.params, module.argument_spec, signed=("metrics_after", "events_after"))
         paths = paths_from(options)
         if options["wait"] and not module.check_mode:
             wait_until_ended(paths, run_process, options["timeout"])
         wishes = {name: options[name] for name in ("metrics_after", "events_after", "log_lines", "failure_in_logs")}
         result = report(paths, run_process, **wishes)
-    except GaudiError as error:
-        module.fail_json(msg=str(error), **error.facts)
-    module.exit_json(changed=False, **result)
+        module.exit_json(changed=False, **result)
+    except Exception as error:
+        module.fail_json(**module_failure(error))
 
 
 if __name__ == "__main__":

@@ -57,7 +57,8 @@ options:
   bundle_checksum:
     description:
       - Checksum of the bundle, for example V(sha256:9f86d0...).
-      - When empty, the one that a site's vault tells (M(gaudi3.scale.vault_bundle)), and not checked elsewhere.
+      - When empty, the one in the signed manifest of a site's bundle (M(gaudi3.scale.vault_bundle)), which has to have
+        it, else the one in the release table (O(release_overrides), C(pytorch_sha256)). The vendor publishes none.
     type: str
     default: ""
   bundle_wheels:
@@ -106,10 +107,16 @@ options:
   index_url:
     description:
       - Package index for O(requirements) and for later use of pip in the environment.
-      - When empty, that of the vault where it is a bundle (M(gaudi3.scale.vault_bundle)), and pip's own elsewhere.
-      - The host of an index without TLS is trusted.
+      - When empty, pip's own; but where the vault is a bundle (M(gaudi3.scale.vault_bundle)), no index is asked. pip
+        then takes only the wheels that the bundle's signed manifest names, and compares their checksums with it.
+      - Where it says who logs in (V(https://user:password@host/)), C(pip.conf) is for its owner alone.
     type: str
     default: ""
+  plain_http_hosts:
+    description: Hosts that may be asked without TLS. A URL of C(http) to any other one is refused.
+    type: list
+    elements: str
+    default: []
   constraints:
     description: The constraint file.
     type: path
@@ -206,15 +213,21 @@ rc:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.errors import GaudiError
 from ..module_utils.node.commands import run_process
+from ..module_utils.node.masked_options import MaskedOptions
+from ..module_utils.node.module_failure import module_failure
+from ..module_utils.node.module_options import checked
 from ..module_utils.training_venv import state as training_venv
 from ..module_utils.training_venv.plan import VenvOptions
 
 
+class Module(MaskedOptions, AnsibleModule):
+    """The users in the URLs of indices and archives are not shown."""
+
+
 def main() -> None:
     strings = {"type": "list", "elements": "str"}
-    module = AnsibleModule(
+    module = Module(
         argument_spec={
             "path": {"type": "path", "default": "/opt/gaudi3_scale/venv"},
             "python": {"type": "path", "default": "/usr/bin/python3"},
@@ -233,6 +246,7 @@ def main() -> None:
             "pins": {**strings, "default": []},
             "hashes": {"type": "bool", "default": False},
             "index_url": {"type": "str", "default": ""},
+            "plain_http_hosts": {**strings, "default": []},
             "constraints": {"type": "path", "default": "/etc/gaudi3_scale/pip-constraints.txt"},
             "min_free_mib": {"type": "int", "default": 0},
             "timeout": {"type": "int", "default": 3600},
@@ -240,10 +254,11 @@ def main() -> None:
         supports_check_mode=True,
     )
     try:
-        result = training_venv.converge(VenvOptions(**module.params), run_process, module.check_mode)
-    except GaudiError as error:
-        module.fail_json(msg=str(error), **error.facts)
-    module.exit_json(**result)
+        options = VenvOptions(**checked(module.params, module.argument_spec))
+        result = training_venv.converge(options, run_process, module.check_mode)
+        module.exit_json(**result)
+    except Exception as error:
+        module.fail_json(**module_failure(error))
 
 
 if __name__ == "__main__":

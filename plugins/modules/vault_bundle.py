@@ -15,7 +15,8 @@ description:
   - The distribution's packages come with everything they depend on, as worked out by apt for an empty system. They are
     an apt repository of their own, signed by a key that is made for the site's bundles.
   - Every file is checked against the index that vouches for it before it counts. The last part writes a manifest with
-    sizes, checksums and sources, and signs it.
+    sizes, checksums and sources, the time of its making and the time until which it holds, and signs it. A node
+    believes nothing of a bundle but this manifest, see O(gaudi3.scale.vault_repository#module:bundle_fingerprint).
   - An interrupted part goes on where it was, and a file that is there is not fetched again.
     C(progress) in O(work_path) says how far a part is.
   - Run it on a connected host of the nodes' distribution, with C(gnupg), C(gpgv) and Python's C(venv) package.
@@ -62,7 +63,8 @@ options:
   key_fingerprint:
     description:
       - Fingerprint that this key has to have, the one of a primary key. Other keys in the same file are left out.
-      - Any key is taken when empty, and its fingerprint recorded.
+      - When empty, that of the release table (O(release_overrides), C(keys)), else any key is taken, and its
+        fingerprint recorded.
     type: str
     default: ""
   suite:
@@ -125,7 +127,9 @@ options:
     type: str
     default: ""
   pytorch_checksum:
-    description: Checksum of the PyTorch archive, as V(sha256:9f86d0...). The vendor publishes none.
+    description:
+      - Checksum of the PyTorch archive, as V(sha256:9f86d0...). The vendor publishes none.
+      - When empty, that of the release table (O(release_overrides), C(pytorch_sha256)).
     type: str
     default: ""
   python:
@@ -164,6 +168,17 @@ options:
     description: The bundle's secret key on this host. Made when it is not there. Keep it, and keep it to yourself.
     type: path
     default: /var/lib/gaudi3_scale/bundle-signing-key.asc
+  valid_days:
+    description:
+      - Days after which nodes refuse the bundle. A build that finds everything as it is signs it anew when half of them
+        are over.
+    type: int
+    default: 365
+  plain_http_hosts:
+    description: Hosts that may be asked without TLS. A URL of C(http) to any other one is refused.
+    type: list
+    elements: str
+    default: []
   jobs:
     description: How many files are fetched at the same time.
     type: int
@@ -233,14 +248,20 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.bundle import build as vault_bundle
 from ..module_utils.bundle.plan import PARTS, BundleOptions
-from ..module_utils.errors import GaudiError
 from ..module_utils.node.commands import run_process
+from ..module_utils.node.masked_options import MaskedOptions
+from ..module_utils.node.module_failure import module_failure
+from ..module_utils.node.module_options import checked
+
+
+class Module(MaskedOptions, AnsibleModule):
+    """The users in the URLs of indices and archives are not shown."""
 
 
 def main() -> None:
     strings = {"type": "list", "elements": "str", "default": []}
     text = {"type": "str", "default": ""}
-    module = AnsibleModule(
+    module = Module(
         argument_spec={
             "path": {"type": "path", "required": True},
             "work_path": {"type": "path", "default": ""},
@@ -272,16 +293,19 @@ def main() -> None:
             "index_url": text,
             "files": {**strings, "elements": "path"},
             "signing_key": {"type": "path", "default": "/var/lib/gaudi3_scale/bundle-signing-key.asc", "no_log": False},
+            "valid_days": {"type": "int", "default": 365},
+            "plain_http_hosts": strings,
             "jobs": {"type": "int", "default": 4},
             "timeout": {"type": "int", "default": 3600},
         },
         supports_check_mode=True,
     )
     try:
-        result = vault_bundle.converge(BundleOptions(**module.params), run_process, module.check_mode)
-    except GaudiError as error:
-        module.fail_json(msg=str(error), **error.facts)
-    module.exit_json(**result)
+        options = BundleOptions(**checked(module.params, module.argument_spec))
+        result = vault_bundle.converge(options, run_process, module.check_mode)
+        module.exit_json(**result)
+    except Exception as error:
+        module.fail_json(**module_failure(error))
 
 
 if __name__ == "__main__":

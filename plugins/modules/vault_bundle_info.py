@@ -43,7 +43,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 sound:
-  description: Whether every file is as the manifest says, and the manifest as signed.
+  description: Whether every file is as the manifest says, the manifest as signed, and its time not over.
   type: bool
   returned: success
 verdict:
@@ -63,6 +63,16 @@ fingerprint:
   description: The fingerprint that the manifest names.
   type: str
   returned: success
+created:
+  description: When the manifest was made, in UTC. It is the bundle's version.
+  type: str
+  returned: success
+  sample: "2026-11-23T01:50:00Z"
+expires:
+  description: Until when nodes take the bundle.
+  type: str
+  returned: success
+  sample: "2027-11-23T01:50:00Z"
 vault_url:
   description: The vault that the bundle was gathered from.
   type: str
@@ -95,20 +105,27 @@ extra:
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.bundle import check as bundle_check
-from ..module_utils.errors import GaudiError
 from ..module_utils.node.commands import run_process
+from ..module_utils.node.masked_options import MaskedOptions
+from ..module_utils.node.module_failure import module_failure
+from ..module_utils.node.module_options import checked
+
+
+class Module(MaskedOptions, AnsibleModule):
+    """Tells in a sentence also what Ansible itself cannot read."""
 
 
 def main() -> None:
-    module = AnsibleModule(
+    module = Module(
         argument_spec={"path": {"type": "path", "required": True}, "fingerprint": {"type": "str", "default": ""}},
         supports_check_mode=True,
     )
     try:
-        result = bundle_check.examine(module.params["path"], module.params["fingerprint"], run_process)
-    except GaudiError as error:
-        module.fail_json(msg=str(error), **error.facts)
-    module.exit_json(**result)
+        options = checked(module.params, module.argument_spec)
+        result = bundle_check.examine(options["path"], options["fingerprint"], run_process)
+        module.exit_json(**result)
+    except Exception as error:
+        module.fail_json(**module_failure(error))
 
 
 if __name__ == "__main__":

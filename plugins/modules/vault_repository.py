@@ -16,9 +16,10 @@ description:
   - When the vault cannot be used (unreachable, not found, wrong signature, release not there) the files are put back as
     they were and the error says what to correct.
   - Works out what the package manager has to install in one transaction, every vendor package at the same version.
-  - Where the vault is a bundle that M(gaudi3.scale.vault_bundle) built, the distribution's packages in it become a
-    repository of the node, too, and M(gaudi3.scale.training_venv) takes its pip index from it. The vault is asked for
-    that when its lists are read, and the node keeps the answer. Where it is a bundle no more, what is left is removed.
+  - Where the vault is a bundle that M(gaudi3.scale.vault_bundle) built (O(bundle_fingerprint)), the distribution's
+    packages in it become a repository of the node, too, and M(gaudi3.scale.training_venv) takes its wheels from it.
+    The signed manifest is fetched and verified when lists are read, before anything else is fetched or written, and the
+    node keeps it. Where the vault is a bundle no more, what is left is removed.
   - Proxies are taken from the environment of the task (C(http_proxy), C(https_proxy), C(no_proxy)).
 options:
   vault_url:
@@ -91,12 +92,40 @@ options:
     type: list
     elements: str
     default: []
-  bundle_fingerprint:
+  key_fingerprint:
     description:
-      - Fingerprint of the key of the site's bundle, as C(build_bundle.yml) shows it. No other key is taken. Any key of
-        a bundle is taken when empty.
+      - Fingerprint that the key of O(key_url) has to have, the one of a primary key. Other keys in the same file are
+        left out.
+      - When empty, the one that a bundle's manifest or the release table (O(release_overrides), C(keys)) has. The
+        vendor publishes none, so without an entry there any key is taken.
     type: str
     default: ""
+  package_key_fingerprint:
+    description: The same of the key of O(package_key_url).
+    type: str
+    default: ""
+  plain_http_hosts:
+    description: Hosts that may be asked without TLS. A URL of C(http) to any other one is refused.
+    type: list
+    elements: str
+    default: []
+  bundle_fingerprint:
+    description:
+      - Fingerprint of the key of the site's bundle, as C(build_bundle.yml) shows it. The vault is then a bundle, whose
+        manifest has to be signed by this key, and nothing is taken that the manifest does not name.
+      - A vault that is a bundle is refused when empty. Not together with O(repository_url), of which it would say
+        nothing.
+    type: str
+    default: ""
+  bundle_allow_older:
+    description:
+      - Whether to take a bundle that was made before one that this node has seen. From then on that one is the newest.
+    type: bool
+    default: false
+  bundle_allow_expired:
+    description: Whether to take a bundle whose time is over.
+    type: bool
+    default: false
   lock_timeout:
     description: Seconds to wait for another package manager.
     type: int
@@ -205,15 +234,22 @@ index_url:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.bundle import repository as bundle_repository
-from ..module_utils.errors import GaudiError
+from ..module_utils.bundle import vault as bundle_vault
+from ..module_utils.bundle.bundle_site import Trust
 from ..module_utils.node.commands import run_process
+from ..module_utils.node.masked_options import MaskedOptions
+from ..module_utils.node.module_failure import module_failure
+from ..module_utils.node.module_options import checked
 from ..module_utils.packages import vault_repository
+
+
+class Module(MaskedOptions, AnsibleModule):
+    """The users in the URLs of repositories are not shown."""
 
 
 def main() -> None:
     strings = {"type": "list", "elements": "str"}
-    module = AnsibleModule(
+    module = Module(
         argument_spec={
             "vault_url": {"type": "str", "default": "https://vault.habana.ai/artifactory"},
             "release": {"type": "str", "required": True},
@@ -229,19 +265,24 @@ def main() -> None:
             "os_packages": {**strings, "default": []},
             "kernels": {**strings, "default": []},
             "kernel_root": {"type": "path", "default": "/"},
+            "key_fingerprint": {"type": "str", "default": "", "no_log": False},
+            "package_key_fingerprint": {"type": "str", "default": "", "no_log": False},
+            "plain_http_hosts": {**strings, "default": []},
             "bundle_fingerprint": {"type": "str", "default": "", "no_log": False},
+            "bundle_allow_older": {"type": "bool", "default": False},
+            "bundle_allow_expired": {"type": "bool", "default": False},
             "lock_timeout": {"type": "int", "default": 300},
         },
         supports_check_mode=True,
     )
-    fingerprint = module.params.pop("bundle_fingerprint")
-    options = vault_repository.VaultOptions(**module.params)
     try:
-        registered = vault_repository.converge(options, run_process, module.check_mode)
-        result = bundle_repository.with_bundle(options, fingerprint, registered, run_process, module.check_mode)
-    except GaudiError as error:
-        module.fail_json(msg=str(error), **error.facts)
-    module.exit_json(**result)
+        wishes = checked(module.params, module.argument_spec)
+        of_bundle = ("fingerprint", "allow_older", "allow_expired")
+        trust = Trust(**{name: wishes.pop(f"bundle_{name}") for name in of_bundle})
+        options = vault_repository.VaultOptions(**wishes)
+        module.exit_json(**bundle_vault.converge(options, trust, run_process, module.check_mode))
+    except Exception as error:
+        module.fail_json(**module_failure(error))
 
 
 if __name__ == "__main__":

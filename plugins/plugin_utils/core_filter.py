@@ -9,6 +9,8 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
+from ansible.errors import AnsibleFilterError
+
 CORE = "ansible_collections.gaudi3.scale.plugins.module_utils"
 
 
@@ -20,6 +22,10 @@ def core_filter(module: str, name: str) -> Callable[..., Any]:
     """
 
     def call(*values: Any, **options: Any) -> Any:
-        return getattr(importlib.import_module(f"{CORE}.{module}"), name)(*values, **options)
+        try:
+            return getattr(importlib.import_module(f"{CORE}.{module}"), name)(*values, **options)
+        except Exception as error:
+            failure = importlib.import_module(f"{CORE}.node.module_failure").module_failure(error)
+            raise AnsibleFilterError(failure["msg"]) from error
 
     return call

@@ -40,7 +40,7 @@ class NodeAction:
     def module(self, name: str, arguments: dict[str, Any], timeout: float) -> dict[str, Any]:
         """The result of a module; raises UnreachableError."""
         with _answer_within(timeout):
-            result = self._action._execute_module(
+            result: dict[str, Any] = self._action._execute_module(
                 module_name=name, module_args=arguments, task_vars=self._variables, wrap_async=False
             )
         if result.get("unreachable"):

@@ -212,6 +212,6 @@ class ShareWatch:
 
 def followed_result(state: str, states: dict[str, str], info: dict[str, Any]) -> dict[str, Any]:
     """What the task returns of a job in ``state``; ``info`` is what rank 0's node told last."""
-    kept = ("last_metrics", "last_step", "first_loss", "last_loss", "started", "ended")
+    kept: tuple[str, ...] = ("last_metrics", "last_step", "first_loss", "last_loss", "started", "ended")
     kept += ("log_directory", "job_directory")
     return {"changed": False, "state": state, "nodes": states, **{key: info.get(key) for key in kept}}

@@ -4,49 +4,61 @@
 """A file of variables for the next playbook, of which nodes may have chosen some; pure.
 
 Given with ``-e @FILE`` its strings would be templates and its names could be Ansible's own, so that a node would choose
-what the controller runs.
+what the controller runs. So the file holds nothing but literals: each string is marked as none.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from typing import Any
 
 import yaml
-from ansible_collections.gaudi3.scale.plugins.module_utils.tuning.study import LAUNCH_MAX_STEPS
+from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
 
 # Variables of this collection's playbooks.
 _NAME = re.compile(r"(training|probe|gaudi)_[a-z0-9_]+")
-_TEMPLATE = re.compile(r"\{[{%#]")
+
+
+class _Literal(str):
+    """A string that Ansible takes as it is."""
 
 
 class _Dumper(yaml.SafeDumper):
-    """Marks a string that Ansible would take for a template, but for the one that a study writes itself."""
+    """Without anchors: one value may stand in two places."""
+
+    def ignore_aliases(self, _data: object) -> bool:
+        return True
 
 
-def _text(dumper: _Dumper, value: str) -> yaml.Node:
-    if _TEMPLATE.search(value.replace(LAUNCH_MAX_STEPS, "")):
-        return dumper.represent_scalar("!unsafe", value, style="'")
-    return dumper.represent_str(value)
-
-
-_Dumper.add_representer(str, _text)
+_Dumper.add_representer(_Literal, lambda dumper, value: dumper.represent_scalar("!unsafe", str(value), style="'"))
 
 
 def variables_file(heading: str, variables: Mapping[str, object]) -> str:
-    """The text of the file: each line of ``heading`` as a comment, then what of ``variables`` has a name of ours."""
+    """The text of the file: each line of ``heading`` as a comment, then what of ``variables`` has a name of ours.
+
+    Raises GaudiError for what is no literal.
+    """
     comment = "".join(f"# {line}\n" for line in heading.splitlines())
-    ours = {name: _plain(value) for name, value in variables.items() if _NAME.fullmatch(name)}
+    ours = {str(name): _plain(name, value) for name, value in variables.items() if _NAME.fullmatch(name)}
     return comment + yaml.dump(ours, Dumper=_Dumper, default_flow_style=False, allow_unicode=True, indent=2)
 
 
-def _plain(value: Any) -> Any:
+def _plain(name: str, value: Any) -> Any:
     """Without what Ansible keeps with its values."""
     if isinstance(value, Mapping):
-        return {"".join(str(key)): _plain(one) for key, one in value.items()}
+        return {_Literal(str(key)): _plain(name, one) for key, one in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(one) for one in value]
+        return [_plain(name, one) for one in value]
     if isinstance(value, str):
-        return "".join(value)
-    return value
+        return _Literal(value)
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float) and math.isfinite(value):
+        return float(value)
+    raise GaudiError(
+        f"{name} has {ascii(value)[:60]}, which no file of variables can hold; it takes texts and finite numbers."
+    )

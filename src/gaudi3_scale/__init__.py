@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What runs on a node beside PyTorch: the trainer, the probe trial and the all-reduce check of gaudi3.scale, and
 Gaudi's parts for your own Lightning code: ``from gaudi3_scale import GaudiAccelerator, GaudiMixedPrecision``.
-How far your own script is, it tells by :func:`report_step`, ``TransformersCallback`` or ``LightningCallback``.
+How far your own script is, it tells by :func:`report_step`, ``TransformersCallback`` or ``LightningCallback``, and
+whether it may still write checkpoints it learns by ``take_fence`` and ``holds_fence``.
 
 ``gaudi3_scale.core`` is the standard-library core that the Ansible modules use as well.
 """
@@ -22,6 +23,7 @@ _GAUDI = {
     "GaudiOptimizer": "optimizer",
     "GaudiSingleStrategy": "strategies",
 }
+_FENCE = ("holds_fence", "take_fence")
 _REPORTING = {
     "LightningCallback": "lightning_callback",
     "TransformersCallback": "transformers_callback",
@@ -30,7 +32,7 @@ _REPORTING = {
 
 
 def __getattr__(name: str) -> Any:
-    """What is imported at its first use: the core does without torch and Lightning, and so does ``report_step``.
+    """What is imported at its first use: the core, ``report_step`` and the fence do without torch and Lightning.
 
     Whichever of Gaudi's parts for Lightning is asked for, ``accelerator="hpu"`` and ``strategy="habana_ddp"`` are known
     to Lightning from then on.
@@ -40,4 +42,6 @@ def __getattr__(name: str) -> Any:
         return getattr(importlib.import_module(f"{__name__}.gaudi.{_GAUDI[name]}"), name)
     if name in _REPORTING:
         return getattr(importlib.import_module(f"{__name__}.reporting.{_REPORTING[name]}"), name)
+    if name in _FENCE:
+        return getattr(importlib.import_module(f"{__name__}.checkpoints.fence"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

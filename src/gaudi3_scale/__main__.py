@@ -13,7 +13,8 @@ from gaudi3_scale.data.commands import parse_command
 def main() -> int:
     try:
         options = parse_command(sys.argv[1:])
-        return options.run(options)
+        status: int = options.run(options)
+        return status
     except GaudiError as error:
         sys.stderr.write(f"gaudi3_scale: {error}\n")
         return 1

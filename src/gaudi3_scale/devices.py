@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+from types import ModuleType
 
 import torch
 
@@ -87,11 +88,11 @@ def load_collectives(kind: str) -> str:
     return BACKENDS[kind]
 
 
-def hpu_module():
+def hpu_module() -> ModuleType:
     """``habana_frameworks.torch.hpu``, what ``torch.cuda`` is for CUDA."""
     return habana("hpu")
 
 
-def habana(part: str):
+def habana(part: str) -> ModuleType:
     """The module ``part`` of the bridge."""
     return importlib.import_module(f"habana_frameworks.torch.{part}")

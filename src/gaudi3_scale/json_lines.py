@@ -10,7 +10,7 @@ import math
 import sys
 import time
 from pathlib import Path
-from typing import Callable, Mapping
+from typing import Callable, Mapping, TextIO
 
 from gaudi3_scale.core.errors import GaudiError
 
@@ -24,6 +24,7 @@ def line_writer(path: str | None) -> WriteLine:
 
     Raises GaudiError when the file cannot be written, before anything else is done.
     """
+    stream: TextIO
     if path:
         try:
             Path(path).parent.mkdir(parents=True, exist_ok=True)

@@ -6,15 +6,17 @@ from __future__ import annotations
 
 import argparse
 import math
-from typing import NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from gaudi3_scale.core.errors import GaudiError
+
+Number = TypeVar("Number", int, float)
 
 
 class ArgumentParser(argparse.ArgumentParser):
     """argparse, but a wrong argument raises GaudiError instead of ending the process."""
 
-    def __init__(self, **kwargs: object) -> None:
+    def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs, allow_abbrev=False)
 
     def error(self, message: str) -> NoReturn:
@@ -41,11 +43,13 @@ def positive_real(text: str) -> float:
     return _number(text, float, math.ulp(0.0), "a number above 0")
 
 
-def _number(text: str, kind: type, least: float, wanted: str):
+def _number(text: str, kind: type[Number], least: float, wanted: str) -> Number:
+    value: Any
     try:
         value = kind(text)
     except ValueError:
         value = math.nan
     if not math.isfinite(value) or value < least:
         raise argparse.ArgumentTypeError(f"{text!r} is not {wanted}")
-    return value
+    number: Number = value
+    return number

@@ -45,7 +45,8 @@ def ranks_from(environment: Mapping[str, str]) -> Ranks:
     missing = [name for name in names if name not in environment]
     if missing:
         raise GaudiError(f"RANK is set but {', '.join(missing)} is not; start the processes with torchrun.")
-    return Ranks(*(int(environment[name]) for name in names), launched=True)
+    rank, world_size, local_rank, local_world_size = (int(environment[name]) for name in names)
+    return Ranks(rank, world_size, local_rank, local_world_size, launched=True)
 
 
 def join(ranks: Ranks, device: torch.device, timeout: datetime.timedelta | None = None) -> None:

@@ -8,7 +8,7 @@ The contract is in docs/training.md: ``step = function(batch_size=..., device=..
 from __future__ import annotations
 
 import os
-from typing import Callable
+from typing import Any, Callable
 
 import torch
 from torch import nn
@@ -88,12 +88,13 @@ def _sharded(model: LanguageModel, sharding: str, device: torch.device) -> nn.Mo
 
 
 def _compiled(model: nn.Module, device: torch.device) -> nn.Module:
-    return torch.compile(model, backend=compile_backend(device.type))
+    # Of a module it makes a module, which its type does not say.
+    return torch.compile(model, backend=compile_backend(device.type))  # type: ignore[return-value]
 
 
 def _exchange_gradients(model: nn.Module, now: bool) -> None:
     """Among the ranks only after the last batch of a step, as trainers do."""
-    inner = getattr(model, "_orig_mod", model)
+    inner: Any = getattr(model, "_orig_mod", model)
     if isinstance(inner, DistributedDataParallel):
         inner.require_backward_grad_sync = now
     elif hasattr(inner, "set_requires_gradient_sync"):

@@ -74,6 +74,18 @@ def test_module_is_a_thin_shell(path: Path) -> None:
 
 
 @each_module
+def test_module_ends_in_a_sentence_whatever_it_meets(path: Path) -> None:
+    """All of ``main`` but the reading of the options stands under the one door; what has no ``main`` is an action."""
+    mains = [one for one in tree_of(path).body if isinstance(one, ast.FunctionDef) and one.name == "main"]
+    for main in mains:
+        last = main.body[-1]
+        assert isinstance(last, ast.Try), ast.unparse(last)
+        assert ast.unparse(last.handlers[-1].type or last) == "Exception"
+        assert "module_failure(error)" in ast.unparse(last.handlers[-1])
+        assert ast.unparse(last.body[-1]).startswith("module.exit_json(")
+
+
+@each_module
 def test_module_documents_itself(path: Path) -> None:
     assert set(documents(path)) == set(DOCUMENTS)
     documentation = documents(path)["DOCUMENTATION"]

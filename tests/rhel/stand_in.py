@@ -76,7 +76,14 @@ class StandIn:
 
     def vault(self, url: str = f"{VAULT}/artifactory", check_mode: bool = False, **options: Any) -> Any:
         """What the module ``vault_repository`` does."""
-        given = {"vault_url": url, "release": "1.24.1", "kernel_root": KERNEL_ROOT, **options}
+        named = ["vault.sandbox.internal", "127.0.0.1"]
+        given = {
+            "vault_url": url,
+            "release": "1.24.1",
+            "kernel_root": KERNEL_ROOT,
+            "plain_http_hosts": named,
+            **options,
+        }
         return self._core(what="vault", check_mode=check_mode, options=given)
 
     def driver(self, release: str, check_mode: bool = False, **options: Any) -> Any:

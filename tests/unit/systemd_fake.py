@@ -23,8 +23,12 @@ class JobUnit:
         self.calls: list[str] = []
         self.start_fails = start_fails
         self.stop_fails = stop_fails
+        # What `systemctl show` tells beyond that.
+        self.properties: dict[str, str] = {}
         # What the node's Python says about the imports of the job's program.
         self.imports = "{}"
+        # What it says about the node library.
+        self.library = '{"version": "0.1.0", "supervisor": true}'
         # What its mpirun says about itself; empty where there is none.
         self.mpirun = "mpirun (Open MPI) 5.0.8\n"
         # What ssh to another node ends with.
@@ -35,6 +39,8 @@ class JobUnit:
     ) -> CommandResult:
         if argv[0] == "journalctl":
             return CommandResult(0, self.start_fails, "")
+        if "-I" in argv:
+            return CommandResult(0, self.library, "")
         if "-c" in argv and argv[0].endswith("/bin/python"):
             return CommandResult(0, self.imports, "")
         if argv[0] == "mpirun" and self.mpirun:
@@ -56,8 +62,8 @@ class JobUnit:
         self.active = False
 
     def _show(self, argv: Sequence[str]) -> CommandResult:
-        values = {"ActiveState": "active" if self.active else "inactive", "ControlGroup": ""}
-        return CommandResult(0, "".join(f"{name}={values[name]}\n" for name in argv[-1].split(",")), "")
+        values = {"ActiveState": "active" if self.active else "inactive", "ControlGroup": "", **self.properties}
+        return CommandResult(0, "".join(f"{name}={values.get(name, '')}\n" for name in argv[-1].split(",")), "")
 
     def _start(self) -> CommandResult:
         if self.start_fails:
@@ -68,6 +74,6 @@ class JobUnit:
     def _stop(self) -> CommandResult:
         if self.stop_fails:
             return CommandResult(1, "", self.stop_fails)
-        Path(self.paths.stop_requested).touch()
+        Path(self.paths.unit_stopped).touch()
         self.end("exit-code", "exited", "1")
         return OK

@@ -53,7 +53,7 @@ class UnitRunner:
         lines = [line.partition("=")[2] for line in text.splitlines() if line.startswith("ExecStart=")]
         for line in lines:
             done = subprocess.run(
-                shlex.split(line.replace("$$", "$")), capture_output=True, text=True, check=False, timeout=20
+                shlex.split(line.replace("$$", "$")), capture_output=True, text=True, check=False, timeout=60
             )
             if done.returncode:
                 return CommandResult(1, "", f"Job for {unit} failed.")

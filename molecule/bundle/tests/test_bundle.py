@@ -110,10 +110,28 @@ def dkms(host: Host) -> str:
     return path
 
 
-def site(**more: object) -> dict[str, object]:
-    """One variable makes a node of the site install from the bundle; the sandbox names an index, a site need not."""
-    address = {"gaudi_vault_url": f"http://node2:{PORT}", "gaudi_training_stack_index_url": ""}
+def fingerprint(host: Host) -> str:
+    """The key's that signs the bundle, as a person reads it off there."""
+    shown: str = host.check_output(f"gpg --show-keys --with-colons {BUNDLE}/gaudi3_scale/key.asc | grep ^fpr")
+    return shown.split(":")[9]
+
+
+def site(connected: Host, **more: object) -> dict[str, object]:
+    """What a site sets for its nodes to install from the bundle; the sandbox names an index, a site need not."""
+    address = {
+        "gaudi_vault_url": f"http://node2:{PORT}",
+        "gaudi_plain_http_hosts": ["node2"],
+        "gaudi_bundle_fingerprint": fingerprint(connected),
+        "gaudi_training_stack_index_url": "",
+    }
     return {**address, "gaudi_hosts": "node1", **more}
+
+
+def written(host: Host) -> str:
+    """The package managers' files of ours on the node, and what it knows of bundles."""
+    # A virgin node has no directory of ours.
+    found: str = host.run("find /etc/apt /var/lib/gaudi3_scale -name '*gaudi3_scale-*' -o -name '*.json'").stdout
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -184,9 +202,8 @@ def test_a_manifest_that_nobody_signed_is_one_sentence(scratch: Path, connected:
 
 
 def test_a_manifest_of_another_key_is_refused_by_its_fingerprint(scratch: Path, connected: Host) -> None:
-    trusted = connected.check_output(f"gpg --show-keys --with-colons {BUNDLE}/gaudi3_scale/key.asc | grep ^fpr")
-    fingerprint = trusted.split(":")[9]
-    assert play(scratch, "verify_bundle", bundle_fingerprint=fingerprint).ok
+    trusted = fingerprint(connected)
+    assert play(scratch, "verify_bundle", bundle_fingerprint=trusted).ok
     manifest, key = "gaudi3_scale/bundle.json", "gaudi3_scale/key.asc"
     with kept(connected, manifest, f"{manifest}.asc", key):
         connected.check_output(
@@ -195,9 +212,9 @@ def test_a_manifest_of_another_key_is_refused_by_its_fingerprint(scratch: Path, 
             f"cd {BUNDLE} && gpg -q --yes --armor --detach-sign -o {manifest}.asc {manifest} && "
             f"gpg --armor --export > {key} && gpgconf --kill all && rm -r $GNUPGHOME"
         )
-        result = play(scratch, "verify_bundle", bundle_fingerprint=fingerprint)
+        result = play(scratch, "verify_bundle", bundle_fingerprint=trusted)
     assert not result.ok
-    assert f"not by {fingerprint}; it is not the one you mean, or somebody changed it." in result.said
+    assert f"not by {trusted}; it is not the one you mean, or somebody changed it." in result.said
 
 
 def test_only_what_is_damaged_is_fetched_again(scratch: Path, connected: Host) -> None:
@@ -208,26 +225,71 @@ def test_only_what_is_damaged_is_fetched_again(scratch: Path, connected: Host) -
     assert fetched(mended) == {"packages": 1, "distribution": 1}
 
 
+@pytest.fixture(scope="module")
+def served(scratch: Path, built: Play) -> Play:
+    assert built.ok
+    result = play(scratch, "serve_bundle")
+    assert result.ok, result.output
+    return result
+
+
+SITE_REFUSES = {
+    "nobody named the key": ({"gaudi_bundle_fingerprint": ""}, "", "is a bundle, and nothing says whose"),
+    "another key": ({"gaudi_bundle_fingerprint": "A" * 40}, "", f"not by {'A' * 40}"),
+    "plain http": ({"gaudi_plain_http_hosts": []}, "", "has plain http to node2"),
+    "a new line": (
+        {},
+        r"sed -i 's/\"vault_url\": \"[^\"]*/&\\nTrusted: yes/' gaudi3_scale/bundle.json",
+        "does not fit its signature",
+    ),
+    "no signature": ({}, "rm gaudi3_scale/bundle.json.asc", "has no gaudi3_scale/bundle.json.asc"),
+    "of another file": (
+        {},
+        "cp gaudi3_scale/distribution/dists/*/Release.gpg gaudi3_scale/bundle.json.asc",
+        "does not fit its signature",
+    ),
+    "another index": (
+        {},
+        "sed -i s/Date/date/ gaudi3_scale/distribution/dists/*/InRelease",
+        "was changed or cut short",
+    ),
+}
+
+
+@pytest.mark.usefixtures("served")
+@pytest.mark.parametrize("attack", SITE_REFUSES)
+def test_a_node_believes_nothing_but_the_signed_manifest(
+    scratch: Path, connected: Host, node: Host, attack: str
+) -> None:
+    variables, script, sentence = SITE_REFUSES[attack]
+    before = written(node)
+    with kept(connected, "gaudi3_scale/bundle.json", "gaudi3_scale/bundle.json.asc", "gaudi3_scale/distribution/dists"):
+        if script:
+            connected.check_output(f"cd {BUNDLE} && {script}")
+        result = play(scratch, "driver", **site(connected, **variables))
+    assert not result.ok and sentence in result.said and "\n" not in result.said, result.said
+    assert written(node) == before
+
+
+@pytest.mark.usefixtures("served")
 def test_a_node_refuses_a_damaged_package(scratch: Path, connected: Host, node: Host) -> None:
-    served = play(scratch, "serve_bundle")
-    assert served.ok, served.output
     before = node.check_output(PACKAGES)
     # In the order in which a node fetches: what is whole stays on it, and is not fetched again.
     with kept(connected, VENDOR):
         flip(connected, VENDOR)
-        result = play(scratch, "driver", **site())
+        result = play(scratch, "driver", **site(connected))
     assert not result.ok and "habanalabs-dkms" in result.said and "\n" not in result.said, result.said
     assert node.check_output(PACKAGES) == before
     path = dkms(connected)
     with kept(connected, path):
         flip(connected, path)
-        result = play(scratch, "driver", **site())
+        result = play(scratch, "driver", **site(connected))
     assert not result.ok and "Hash Sum mismatch" in result.said and "\n" not in result.said, result.said
     assert node.check_output(PACKAGES) == before
 
 
-def test_a_node_that_reaches_nothing_else_is_installed(scratch: Path, node: Host) -> None:
-    result = play(scratch, *LAYERS, **site())
+def test_a_node_that_reaches_nothing_else_is_installed(scratch: Path, connected: Host, node: Host) -> None:
+    result = play(scratch, *LAYERS, **site(connected))
     assert result.ok and result.changed, result.output
     packages = node.check_output(PACKAGES)
     for name in ("habanalabs-dkms", "habanalabs-graph", "habanalabs-container-runtime"):
@@ -238,13 +300,31 @@ def test_a_node_that_reaches_nothing_else_is_installed(scratch: Path, node: Host
     code = "import torch, lightning, gaudi3_scale.train; print(torch.__version__)"
     assert node.check_output(f"{python} -c '{code}'").startswith("2.13")
     conf = node.file("/opt/gaudi3_scale/venv/pip.conf").content_string
-    assert f"index-url = http://node2:{PORT}/api/pypi/gaudi-python/simple\n" in conf
+    assert "no-index = true\n" in conf and "index-url" not in conf
+    page = node.file("/opt/gaudi3_scale/venv/gaudi3_scale_wheels.html").content_string
+    assert f'<a href="http://node2:{PORT}/api/pypi/gaudi-python/packages/lightning-' in page
 
 
 @pytest.mark.usefixtures("node")
-def test_a_second_run_changes_nothing(scratch: Path) -> None:
-    result = play(scratch, *LAYERS, **site())
+def test_a_second_run_changes_nothing(scratch: Path, connected: Host) -> None:
+    result = play(scratch, *LAYERS, **site(connected))
     assert result.ok and result.changed == 0, result.output
+
+
+def test_a_node_refuses_the_bundle_of_before(scratch: Path, connected: Host, node: Host) -> None:
+    """The mirror is set back to a bundle that is well signed, and older than the one that the node has."""
+    seen = node.check_output("cat /var/lib/gaudi3_scale/bundles_seen.json")
+    with kept(connected, "gaudi3_scale/bundle.json", "gaudi3_scale/bundle.json.asc"):
+        newer = play(scratch, "build_bundle", bundle_valid_days=30)
+        assert newer.ok, newer.output
+        # Another build is taken when something is installed again.
+        node.check_output("rm /etc/apt/sources.list.d/gaudi3_scale-vault.sources")
+        assert play(scratch, "driver", **site(connected)).ok
+    assert node.check_output("cat /var/lib/gaudi3_scale/bundles_seen.json") != seen
+    node.check_output("rm /etc/apt/sources.list.d/gaudi3_scale-vault.sources")
+    result = play(scratch, "driver", **site(connected))
+    assert not result.ok and "and this node has seen the one of" in result.said, result.said
+    assert play(scratch, "driver", **site(connected, gaudi_bundle_allow_older=True)).ok
 
 
 def test_the_server_is_taken_away(scratch: Path, connected: Host) -> None:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -34,11 +34,21 @@ def nodes(cluster: Cluster) -> Iterator[dict[str, Host]]:
     assert cluster.ranks_left() == dict.fromkeys(CLUSTER, "")
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Whoever reads of a failure reads what Slurm did meanwhile, too."""
+    report = yield
+    if report.failed and (controller := getattr(item, "funcargs", {}).get("controller")):
+        logs = "/var/log/slurm/slurmctld.log /var/log/gaudi3_scale/jobs/*/slurm-*.log"
+        report.sections.append(("Slurm", controller.run(f"tail -n 40 {logs}; scontrol show job; sinfo -Nl").stdout))
+    return report
+
+
 @pytest.fixture
 def controller(nodes: dict[str, Host]) -> Iterator[Host]:
     """The node that runs Slurm's controller; its queue is empty after the test."""
     yield nodes["node1"]
-    nodes["node1"].check_output("scancel --user=root")
+    nodes["node1"].check_output("scancel --user=gaudi && scancel --user=root")
     assert until(lambda: nodes["node1"].check_output("squeue --noheader"), lambda said: not said) == ""
 
 

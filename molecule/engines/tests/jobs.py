@@ -83,7 +83,7 @@ class Cluster:
     def prepare(self) -> None:
         for node in self.nodes.values():
             node.check_output(
-                f"rm -rf /var/tmp/engines && mkdir -p /var/tmp/engines && cat > {PROGRAM} <<'END'{RANK}END"
+                f"rm -rf /var/tmp/engines && install -d -o gaudi /var/tmp/engines && cat > {PROGRAM} <<'END'{RANK}END"
             )
 
     def ranks_left(self, wait: float = 30) -> dict[str, str]:
@@ -111,7 +111,7 @@ def wait_for_ranks(nodes: dict[str, Host], name: str, ranks: dict[str, str], sta
     """Return when each of ``ranks``, host to rank, has said that it is there."""
     for host, rank in ranks.items():
         said = until(lambda: nodes[host].run(f"cat /var/tmp/engines/{name}/rank-{rank}").stdout, lambda it: it == start)  # noqa: B023
-        assert said == start, f"rank {rank} is not on {host}"
+        assert said == start, f"rank {rank} on {host} says {said!r} of its start"
 
 
 def assert_bound(nodes: dict[str, Host]) -> None:

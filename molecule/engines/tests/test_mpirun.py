@@ -58,12 +58,12 @@ def test_a_node_that_is_cut_off_ends_the_job_and_is_named(nodes: dict[str, Host]
 
 
 def test_a_node_that_ssh_does_not_open_is_refused_before_the_start(nodes: dict[str, Host], launch: Launch) -> None:
-    key = "/etc/ssh/authorized_keys.d/root"
+    key = "/etc/ssh/authorized_keys.d/gaudi"
     nodes["node2"].check_output(f"mv {key} {key}.away")
     try:
         refused = launch("closed", "mpirun")
     finally:
         nodes["node2"].check_output(f"mv {key}.away {key}")
     assert refused.status == "failed"
-    assert "root on node3 cannot reach node2 by `ssh node2` without a password: " in refused.messages[0]
-    assert "Permission denied (publickey); give root a key that opens node2" in refused.messages[0]
+    assert "gaudi on node3 cannot reach node2 by `ssh node2` without a password: " in refused.messages[0]
+    assert "Permission denied (publickey); give gaudi a key that opens node2" in refused.messages[0]

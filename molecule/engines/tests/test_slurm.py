@@ -81,7 +81,7 @@ def test_a_preempted_job_writes_a_checkpoint_and_goes_on(
     wait_for_ranks(nodes, "preempted", IN_ORDER, start="1")
     assert told(nodes, "preempted") == ["told-0", "told-1", "told-2"]
     # The configuration's partitions only; the job goes with its own.
-    controller.check_output("scancel --user=root")
+    controller.check_output("scancel --user=gaudi && scancel --user=root")
     assert until(lambda: controller.check_output("squeue --noheader"), lambda said: not said) == ""
     controller.check_output("scontrol delete PartitionName=spot")
 
@@ -96,6 +96,6 @@ def test_the_place_of_a_lost_node_is_taken(nodes: dict[str, Host], controller: H
         assert states(controller, "lost") == "RUNNING|node[1,3]"
     finally:
         podman("start", f"{SANDBOX}-node2")
-    controller.check_output("scancel --user=root")
+    controller.check_output("scancel --user=gaudi && scancel --user=root")
     idle = until(lambda: controller.check_output("sinfo --noheader --nodes=node2 --format=%T"), "idle".__eq__)
     assert idle == "idle"

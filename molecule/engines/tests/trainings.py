@@ -60,9 +60,9 @@ def wait_for_step(node: Host, name: str, step: int, following: Future[Played] | 
     assert step <= said < STEPS - 50, f"job {name} is at step {said}"
 
 
-def checkpoints(node: Host, name: str) -> list[int]:
+def checkpoints(node: Host, name: str, jobs: str = "/var/lib/gaudi3_scale/jobs") -> list[int]:
     """The steps of which the node has whole checkpoints."""
-    listed = node.run(f"ls /var/lib/gaudi3_scale/jobs/{name}/checkpoints").stdout.split()
+    listed = node.run(f"ls {jobs}/{name}/checkpoints").stdout.split()
     return sorted(int(entry.removeprefix("step-")) for entry in listed)
 
 

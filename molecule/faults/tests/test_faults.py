@@ -73,6 +73,18 @@ REFUSALS = (
         {"gaudi_training_stack_venv": "/opt/gaudi3_scale/second", "gaudi_training_stack_min_free_mib": 1 << 30},
     ),
     Refusal(
+        "a misspelt option",
+        "host",
+        ("gaudi_host_hugepage_memory_share is no option of gaudi_host", "mean gaudi_host_hugepages_memory_share?"),
+        {"gaudi_host_hugepage_memory_share": 0.1},
+    ),
+    Refusal(
+        "a misspelt option of another layer, in an upgrade",
+        "upgrade_driver",
+        ("gaudi_verify_idle_memory is no option of gaudi_verify", "did you mean gaudi_verify_idle_memory_mib?"),
+        {"gaudi_verify_idle_memory": 1, "upgrade_release": "1.24.1"},
+    ),
+    Refusal(
         "an unknown flag",
         "tuning",
         ("PT_HPU_LAZY_MOD", "PT_HPU_LAZY_MODE"),

@@ -39,6 +39,22 @@ def test_its_wheel_is_roots_and_what_the_controller_wrote(host: Host) -> None:
         assert path.user == "root" and path.mode & 0o022 == 0
 
 
+def test_jobs_have_an_account_that_can_do_nothing_else(host: Host) -> None:
+    account = host.user("gaudi")
+    # As inventories/sandbox has it: the same on every node.
+    assert (account.uid, account.gid, account.home) == (900, 900, "/var/lib/gaudi")
+    home = host.file(account.home)
+    assert (home.user, home.mode) == ("gaudi", 0o750)
+    # Those of the two that the node has.
+    there = [name for name in ("render", "video") if host.group(name).exists]
+    assert "render" in there
+    assert sorted(account.groups) == sorted(["gaudi", *there])
+    # No password opens it, and sudo does nothing for it.
+    assert host.check_output("getent shadow gaudi").split(":")[1] in ("!", "!!", "*", "!*")
+    assert "is not allowed to run sudo" in host.check_output("sudo --list --other-user=gaudi")
+    assert host.run("runuser -u gaudi -- sh -c 'echo >> /opt/gaudi3_scale/venv/x'").rc != 0
+
+
 def test_pip_asks_nobody_for_its_name(host: Host) -> None:
     """Also not where a person types it."""
     done = host.run(f"{PYTHON} -m pip install --dry-run --force-reinstall --no-deps --report - --quiet gaudi3-scale")

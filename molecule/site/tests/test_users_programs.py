@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -47,9 +48,21 @@ def equipped(collections: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
     return collections
 
 
+# Those that differ most; the others are like one of them.
+CHOSEN = ("lightning", "transformers", "reported")
+
+
+def asked(*programs: Program) -> list[Any]:
+    return [pytest.param(one, id=one.name, marks=() if one.name in CHOSEN else pytest.mark.long) for one in programs]
+
+
 @pytest.fixture(scope="module")
-def ended(equipped: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Program], Ended]]:
-    """What became of each. All are on their way from the first question on."""
+def ended(
+    equipped: Path, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[Callable[[Program], Ended]]:
+    """What became of each that is asked about. All are on their way from the first question on."""
+    tests = [item.callspec.params for item in request.session.items if hasattr(item, "callspec")]
+    programs = {given["program"] for given in tests if "program" in given}
     bring_programs(NODES)
     with ThreadPoolExecutor(AT_A_TIME) as pool:
         ways = {
@@ -57,12 +70,13 @@ def ended(equipped: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
                 lose_a_rank, program, NODES, tmp_path_factory.mktemp(program.name), 29700 + 10 * number, equipped
             )
             for number, program in enumerate(ALL)
+            if program in programs
         }
         yield lambda program: ways[program].result()
     shell(NODES[0], f"rm -rf {SHARED}")
 
 
-@pytest.mark.parametrize("program", ALL, ids=lambda program: program.name)
+@pytest.mark.parametrize("program", asked(*ALL))
 def test_it_ends_well_after_a_rank_was_killed(ended: Callable[[Program], Ended], program: Program) -> None:
     job = ended(program)
     assert job.exit_code == 0, job.said
@@ -71,7 +85,7 @@ def test_it_ends_well_after_a_rank_was_killed(ended: Callable[[Program], Ended],
     assert "failed first: killed by SIGKILL" in job.said
 
 
-@pytest.mark.parametrize("program", ALL, ids=lambda program: program.name)
+@pytest.mark.parametrize("program", asked(*ALL))
 def test_it_did_not_begin_at_the_beginning_again(ended: Callable[[Program], Ended], program: Program) -> None:
     resumed = resumed_from(ended(program).node, program)
     # Once: it was started again once, and what it went on from is what was there.
@@ -79,7 +93,7 @@ def test_it_did_not_begin_at_the_beginning_again(ended: Callable[[Program], Ende
     assert resumed[0] > 0
 
 
-@pytest.mark.parametrize("program", ALL[:-1], ids=lambda program: program.name)
+@pytest.mark.parametrize("program", asked(*ALL[:-1]))
 def test_its_page_shows_what_was_seen_from_outside(ended: Callable[[Program], Ended], program: Program) -> None:
     job = ended(program)
     assert lines(job.node, program.name) == []
@@ -88,8 +102,9 @@ def test_its_page_shows_what_was_seen_from_outside(ended: Callable[[Program], En
     assert "killed by SIGKILL" in job.page
 
 
-def test_the_one_that_reports_has_its_steps_on_its_page(ended: Callable[[Program], Ended]) -> None:
-    job = ended(ALL[-1])
+@pytest.mark.parametrize("program", asked(ALL[-1]))
+def test_the_one_that_reports_has_its_steps_on_its_page(ended: Callable[[Program], Ended], program: Program) -> None:
+    job = ended(program)
     told = lines(job.node, "reported")
     starts = [line for line in told if line["kind"] == "start"]
     steps = [line for line in told if line["kind"] == "step"]

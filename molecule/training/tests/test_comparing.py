@@ -12,8 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import yaml
 from testinfra.host import Host
+
+from tests.variables_of import variables_of
 
 from .runs import Played
 
@@ -58,7 +59,7 @@ def test_what_helps_is_found_and_kept(compare: Callable[..., Played], reports: P
     assert "node1: run 1" in compared.screen
     rows = {row["setting"]: row for row in json.loads((reports / "compare_settings.json").read_text())["rows"]}
     assert {name: rows[name]["verdict"] for name in ("short", "long")} == {"short": "helps", "long": "hurts"}
-    kept = yaml.safe_load((reports / "compare_settings.kept.yml").read_text())
+    kept = variables_of((reports / "compare_settings.kept.yml").read_text())
     assert kept["training_environment"] == {"STEP_SECONDS": "0.03"}
     assert "<svg" in (reports / "compare_settings.html").read_text()
 

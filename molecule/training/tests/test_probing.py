@@ -16,6 +16,7 @@ from testinfra.host import Host
 
 from .runs import Played
 
+KERNEL = "/var/lib/gaudi_simulator/kernel"
 # A card that takes its process with it, on one node.
 CRASHING = """
 import os, socket
@@ -93,3 +94,10 @@ def test_a_node_that_crashes_is_named_and_the_other_one_answers(
     assert any("node1: The trial of batch size 16 crashed" in message for message in crashed.messages)
     _first, second = probed_nodes(reports / "probe_batch_size.json")
     assert second["batch_size"] == 16
+
+
+def test_an_account_that_may_not_open_the_cards_is_told_which_group_may(play: Callable[..., Played]) -> None:
+    refused = play("probe_batch_size", training_user="operator", training_device="hpu", probe_refresh=True)
+    assert refused.status == "failed"
+    said = f"user operator cannot open {KERNEL}/dev/accel/accel0 and 15 more on this node (group render, mode 0660)"
+    assert any(said in message for message in refused.messages), refused.screen

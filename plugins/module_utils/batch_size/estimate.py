@@ -5,12 +5,14 @@
 from __future__ import annotations
 
 import json
-import tempfile
+import math
 from typing import Mapping, Sequence
 
+from ..node.json_file import parse_json
 from .memory_model import Prior
 from .trial import Runner, Workload
-from .trial_processes import Ended, read_text, run_together
+from .trial_place import TrialPlace, read_left, trial_place
+from .trial_processes import Ended, run_together
 
 # Against eager PyTorch on a CPU the estimate was wrong by up to 11 %, and by what libraries keep for themselves.
 # A compiler such as Gaudi's plans memory anew: how wrong it is there nobody has measured.
@@ -19,24 +21,32 @@ TIMEOUT_S = 120.0
 
 
 def estimate(
-    workload: Workload, *, python: str, environment: Mapping[str, str], timeout: float = TIMEOUT_S
+    workload: Workload,
+    *,
+    python: str,
+    environment: Mapping[str, str],
+    timeout: float = TIMEOUT_S,
+    user: str | None = None,
 ) -> Prior | None:
-    """None where the workload cannot be run without contents, or runs on several ranks; no device is touched."""
+    """None where the workload cannot be run without contents, or runs on several ranks; no device is touched.
 
-    def run(requests: Sequence[Mapping[str, object]], seconds: float, directory: str) -> list[Ended]:
+    It runs as ``user``; None: as the caller.
+    """
+
+    def run(requests: Sequence[Mapping[str, object]], seconds: float, place: TrialPlace) -> list[Ended]:
         commands = [[python, "-m", "gaudi3_scale.batch.estimate", json.dumps(one)] for one in requests]
         # PyTorch would load the bridge, and with it the card's library, by itself (torch 2.5 and newer).
-        return run_together(commands, seconds, directory, {**environment, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"})
+        return run_together(commands, seconds, place, {**environment, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"})
 
-    return estimate_by(run, workload, timeout)
+    return estimate_by(run, workload, timeout, user)
 
 
-def estimate_by(run: Runner, workload: Workload, timeout: float = TIMEOUT_S) -> Prior | None:
+def estimate_by(run: Runner, workload: Workload, timeout: float = TIMEOUT_S, user: str | None = None) -> Prior | None:
     """The same, in a process that ``run`` starts."""
     if workload.processes > 1:
         return None
-    with tempfile.TemporaryDirectory(prefix="gaudi3-scale-estimate-") as directory:
-        path = f"{directory}/result.json"
+    with trial_place("gaudi3-scale-estimate-", user) as place:
+        path = place.result()
         run(
             [
                 {
@@ -47,15 +57,16 @@ def estimate_by(run: Runner, workload: Workload, timeout: float = TIMEOUT_S) -> 
                 }
             ],
             timeout,
-            directory,
+            place,
         )
-        return _prior(read_text(path))
+        return _prior(read_left(path))
 
 
 def _prior(result: str | None) -> Prior | None:
     try:
-        data = json.loads(result or "")
+        data = parse_json(result or "")
         static, sample = float(data["static_bytes"]), float(data["bytes_per_sample"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError):
         return None
-    return Prior(max(static, 0.0), sample, UNCERTAINTY) if sample > 0 else None
+    told = math.isfinite(static) and 0 < sample < math.inf
+    return Prior(max(static, 0.0), sample, UNCERTAINTY) if told else None

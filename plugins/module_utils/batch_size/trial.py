@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import json
 import signal
-import tempfile
 from dataclasses import dataclass, field, replace
 from typing import Any, Callable, Mapping, Sequence
 
+from ..node.json_file import parse_json
 from .search import CRASH, HANG, OK, OUT_OF_MEMORY, WORKLOAD_ERROR, Trial
-from .trial_processes import Ended, read_text, run_together, signal_name
+from .trial_place import TrialPlace, read_left, trial_place
+from .trial_processes import Ended, run_together, signal_name
 
 # The first two are Gaudi's: tensors, and the workspace of a graph (bridge 1.19, device_memory.cpp and synapse helpers).
 # The rest are what allocators say when a process may not have more memory.
@@ -29,7 +30,7 @@ OUT_OF_MEMORY_TEXTS = (
     "memoryerror",
 )
 STDERR_LINES = 15
-# What of a trial's result goes into a Trial as it is, and the lists that do.
+# What of a trial's result goes into a Trial as it is, beside its lists and its message.
 NUMBERS = (
     "peak_memory_bytes",
     "step_seconds",
@@ -39,7 +40,9 @@ NUMBERS = (
     "used_by_others_bytes",
     "warm_up_seconds",
 )
-LISTS = ("seconds_of_steps", "losses")
+MESSAGE_LENGTH = 2000
+# Beyond it there is no number of bytes; NaN is not below it either.
+LARGEST = 1 << 63
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,7 @@ class Workload:
 
 
 # Runs the requests of all ranks at once for at most so many seconds; says how each process ended.
-Runner = Callable[[Sequence[Mapping[str, object]], float, str], "list[Ended]"]
+Runner = Callable[[Sequence[Mapping[str, object]], float, TrialPlace], "list[Ended]"]
 
 
 def request(workload: Workload, batch_size: int, result_path: str) -> dict[str, object]:
@@ -79,28 +82,37 @@ def request(workload: Workload, batch_size: int, result_path: str) -> dict[str, 
 
 
 def run_trial(
-    workload: Workload, batch_size: int, *, python: str, timeout: float, environment: Mapping[str, str]
+    workload: Workload,
+    batch_size: int,
+    *,
+    python: str,
+    timeout: float,
+    environment: Mapping[str, str],
+    user: str | None = None,
 ) -> Trial:
-    """Run one trial with the interpreter ``python`` for at most ``timeout`` seconds; leaves no process behind."""
+    """Run one trial with the interpreter ``python`` for at most ``timeout`` seconds; leaves no process behind.
 
-    def run(requests: Sequence[Mapping[str, object]], seconds: float, directory: str) -> list[Ended]:
+    It runs as ``user``; None: as the caller.
+    """
+
+    def run(requests: Sequence[Mapping[str, object]], seconds: float, place: TrialPlace) -> list[Ended]:
         commands = [[python, "-m", "gaudi3_scale.batch.trial", json.dumps(one)] for one in requests]
-        return run_together(commands, seconds, directory, environment)
+        return run_together(commands, seconds, place, environment)
 
-    return trial_by(run, workload, batch_size, timeout)
+    return trial_by(run, workload, batch_size, timeout, user)
 
 
-def trial_by(run: Runner, workload: Workload, batch_size: int, timeout: float) -> Trial:
-    """One trial whose processes are started by ``run``.
+def trial_by(run: Runner, workload: Workload, batch_size: int, timeout: float, user: str | None = None) -> Trial:
+    """One trial whose processes are started by ``run``, as the account that their place is for.
 
     Where a ``memory_limit`` stands for a card, whatever asks for memory beyond it fails, and not all of it says so: the
     interpreter may die of a signal, and oneDNN "could not create a primitive". What fails so, yet runs without the
     limit, has run out of memory.
     """
-    trial = _run_once(run, workload, batch_size, timeout)
+    trial = _run_once(run, workload, batch_size, timeout, user)
     if workload.memory_limit is None or trial.outcome not in (CRASH, WORKLOAD_ERROR):
         return trial
-    unlimited = _run_once(run, replace(workload, memory_limit=None), batch_size, timeout)
+    unlimited = _run_once(run, replace(workload, memory_limit=None), batch_size, timeout, user)
     if unlimited.outcome != OK:
         return trial
     return replace(
@@ -108,13 +120,13 @@ def trial_by(run: Runner, workload: Workload, batch_size: int, timeout: float) -
     )
 
 
-def _run_once(run: Runner, workload: Workload, batch_size: int, timeout: float) -> Trial:
-    with tempfile.TemporaryDirectory(prefix="gaudi3-scale-trial-") as directory:
-        paths = [f"{directory}/result-{rank}.json" for rank in range(workload.processes)]
-        ended = run([request(workload, batch_size, path) for path in paths], timeout, directory)
+def _run_once(run: Runner, workload: Workload, batch_size: int, timeout: float, user: str | None) -> Trial:
+    with trial_place("gaudi3-scale-trial-", user) as place:
+        paths = [place.result(rank) for rank in range(workload.processes)]
+        ended = run([request(workload, batch_size, path) for path in paths], timeout, place)
         return of_all_ranks(
             [
-                (judge(batch_size, one.returncode, timeout, read_text(path), read_text(one.log) or ""), one)
+                (judge(batch_size, one.returncode, timeout, read_left(path), read_left(one.log) or ""), one)
                 for path, one in zip(paths, ended)
             ]
         )
@@ -168,16 +180,25 @@ def judge(batch_size: int, returncode: int | None, timeout: float, result: str |
 
 
 def _reported(batch_size: int, result: str) -> Trial | None:
-    """The trial's own word, or None when it died while writing it."""
+    """The trial's own word, or None when it died while writing it, or wrote what is none."""
     try:
-        data = json.loads(result)
-    except ValueError:
+        data = parse_json(result, named=True)
+        if data["outcome"] not in (OK, OUT_OF_MEMORY, WORKLOAD_ERROR):
+            return None
+        measured: dict[str, Any] = {name: _size(data[name]) for name in NUMBERS if data.get(name) is not None}
+        measured["seconds_of_steps"] = tuple(map(_size, data.get("seconds_of_steps") or ()))
+        # A loss may be any number, and none.
+        measured["losses"] = tuple(map(float, data.get("losses") or ()))
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
         return None
-    if not isinstance(data, dict) or data.get("outcome") not in (OK, OUT_OF_MEMORY, WORKLOAD_ERROR):
-        return None
-    measured: dict[str, Any] = {name: data[name] for name in NUMBERS if data.get(name) is not None}
-    measured.update({name: tuple(data[name]) for name in LISTS if data.get(name)})
-    return Trial(batch_size, data["outcome"], message=data.get("message") or "", **measured)
+    return Trial(batch_size, data["outcome"], message=str(data.get("message") or "")[:MESSAGE_LENGTH], **measured)
+
+
+def _size(value: Any) -> float:
+    """A number of bytes or seconds; ValueError for what cannot be one."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < LARGEST:
+        raise ValueError(f"{value!r} is no size")
+    return value
 
 
 def _joined(lines: list[str]) -> str:

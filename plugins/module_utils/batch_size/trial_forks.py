@@ -16,10 +16,12 @@ import time
 from types import TracebackType
 from typing import Any, Mapping, Sequence
 
+from ..node.json_file import parse_json
 from .estimate import estimate, estimate_by
 from .memory_model import Prior
 from .search import Trial
 from .trial import Workload, run_trial, trial_by
+from .trial_place import TrialPlace
 from .trial_processes import Ended, end_group, rank_variables
 
 FORKS_ON = ("cpu", "cuda")
@@ -94,10 +96,10 @@ class Trials:
                 self._stop()
         return estimate(self._workload, python=self._python, environment=self._fresh_environment)
 
-    def _run(self, requests: Sequence[Mapping[str, object]], timeout: float, directory: str) -> list[Ended]:
+    def _run(self, requests: Sequence[Mapping[str, object]], timeout: float, place: TrialPlace) -> list[Ended]:
         if self._server is None:
             self._start()
-        logs = [f"{directory}/log-{rank}" for rank in range(len(requests))]
+        logs = [place.log(rank) for rank in range(len(requests))]
         line = {
             "requests": requests,
             "environments": rank_variables(len(requests)),
@@ -129,7 +131,7 @@ class Trials:
                 server.stdin.write(f"{json.dumps(line)}\n".encode())
                 server.stdin.flush()
             text = _line(server.stdout.fileno(), time.monotonic() + seconds)
-            return json.loads(text)
+            return parse_json(text)
         except (OSError, ValueError) as error:
             raise _NoServerError from error
 

@@ -15,6 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable, Mapping, Sequence
 
+from ..node.process_tree import forbid_new_privileges
+from .trial_place import TrialPlace
+
 ORPHAN_GRACE_S = 5
 POLL_S = 0.01
 # Once a rank has ended the others may wait for it for ever; so long they have to end, too.
@@ -31,10 +34,10 @@ class Ended:
 
 
 def run_together(
-    commands: Sequence[Sequence[str]], timeout: float, directory: str, environment: Mapping[str, str]
+    commands: Sequence[Sequence[str]], timeout: float, place: TrialPlace, environment: Mapping[str, str]
 ) -> list[Ended]:
-    """Run a command for each rank, in ``directory``, with what torchrun tells the ranks; none outlives the call."""
-    logs = [f"{directory}/log-{rank}" for rank in range(len(commands))]
+    """Run a command for each rank, in ``place``, with what torchrun tells the ranks; none outlives the call."""
+    logs = [place.log(rank) for rank in range(len(commands))]
     told = rank_variables(len(commands))
     children: list[subprocess.Popen[bytes]] = []
     try:
@@ -45,10 +48,11 @@ def run_together(
                     stdin=subprocess.DEVNULL,
                     stdout=output,
                     stderr=subprocess.STDOUT,
-                    cwd=directory,
+                    cwd=place.work,
                     env={**environment, **variables},
                     start_new_session=True,
-                    preexec_fn=lambda: end_without_owner(timeout),
+                    preexec_fn=lambda: _confine(place, timeout),
+                    **place.as_account,
                 )
             children.append(child)
         return wait_together([child.poll for child in children], timeout, logs)
@@ -56,6 +60,12 @@ def run_together(
         for child in children:
             end_group(child.pid)
             child.wait()
+
+
+def _confine(place: TrialPlace, timeout: float) -> None:
+    end_without_owner(timeout)
+    if place.account is not None:
+        forbid_new_privileges()
 
 
 def end_without_owner(timeout: float) -> None:
@@ -110,10 +120,3 @@ def signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return str(number)
-
-
-def read_text(path: str) -> str | None:
-    try:
-        return Path(path).read_text(encoding="utf-8", errors="replace")
-    except FileNotFoundError:
-        return None

@@ -17,16 +17,18 @@ from typing import Callable, Iterable
 from ..cards.node_system import read_system
 from ..errors import GaudiError
 from ..node.commands import Run
+from ..node.lock import alone
 from ..node.rendered_files import read_text
 from ..node.umask import readable_by_all
 from . import distribution as bundle_distribution
 from . import finish as bundle_finish
-from . import manifest as bundle_manifest
 from . import vendor as bundle_vendor
 from . import wheels as bundle_wheels
 from .fetch import MIB, is_there, local_entry, require_space
+from .layout import MANIFEST, OWN
 from .manifest import Entry
-from .plan import MANIFEST, OWN, BundleOptions, check, local_path, part_name
+from .manifest_schema import parse
+from .plan import BundleOptions, check, local_path, part_name
 
 
 def converge(options: BundleOptions, run: Run, check_mode: bool) -> dict[str, object]:
@@ -37,6 +39,12 @@ def converge(options: BundleOptions, run: Run, check_mode: bool) -> dict[str, ob
     options = replace(options, os_directory=options.os_directory or system)
     name = part_name(options)
     _refuse_foreign(options)
+    # Web servers run as other users.
+    with readable_by_all(), alone("bundle", options.work, check_mode=check_mode):
+        return _converge(options, name, run, check_mode)
+
+
+def _converge(options: BundleOptions, name: str, run: Run, check_mode: bool) -> dict[str, object]:
     before = _record(options, name)
     # Without what had to be fetched again.
     kept = dict(before)
@@ -45,13 +53,11 @@ def converge(options: BundleOptions, run: Run, check_mode: bool) -> dict[str, ob
         after = before
         changed = not before or any(not is_there(options, entry) for entry in before.values())
     else:
-        # Web servers run as other users.
-        with readable_by_all():
-            Path(options.work).mkdir(parents=True, exist_ok=True)
-            Path(options.path, OWN).mkdir(parents=True, exist_ok=True)
-            after = {entry.path: replace(entry, part=options.part) for entry in _build(options, run, kept)}
-            changed = after != kept
-            _keep_record(options, name, before, after)
+        Path(options.work).mkdir(parents=True, exist_ok=True)
+        Path(options.path, OWN).mkdir(parents=True, exist_ok=True)
+        after = {entry.path: replace(entry, part=options.part) for entry in _build(options, run, kept)}
+        changed = after != kept
+        _keep_record(options, name, before, after)
     fetched = [entry for path, entry in after.items() if kept.get(path) != entry]
     return {
         "changed": changed,
@@ -96,11 +102,9 @@ def _records(options: BundleOptions) -> dict[str, dict[str, Entry]]:
     found: dict[str, dict[str, Entry]] = {}
     text = read_text(f"{options.path}/{MANIFEST}")
     if text:
-        manifest = bundle_manifest.parse(text, f"{options.path}/{MANIFEST}")
-        names = manifest.about.get("parts")
-        of_path = names if isinstance(names, dict) else {}
+        manifest = parse(text, f"{options.path}/{MANIFEST}")
         by_path = {entry.path: entry for entry in manifest.files}
-        found = {name: {path: by_path[path] for path in paths if path in by_path} for name, paths in of_path.items()}
+        found = {name: {path: by_path[path] for path in paths} for name, paths in manifest.parts.items()}
     for file in sorted(Path(options.work, "parts").glob("*.json")):
         try:
             rows = json.loads(file.read_text(encoding="utf-8"))

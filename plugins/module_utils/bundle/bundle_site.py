@@ -1,102 +1,116 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a node knows of its vault: whether it is a bundle, and what the bundle has beside the vendor's packages.
+"""What a node knows of its vault: whether it is a bundle, and what the bundle's signed manifest says.
 
-The vault is asked for a small document when its package lists are read, and the answer is kept on the node. So every
-later run, and every role, knows without the network where the distribution's packages and the pip index are.
+What was verified (:mod:`.asking`) is kept on the node. So every later run, and every role, knows without the network
+where the distribution's packages and the wheels are.
 """
 
 from __future__ import annotations
 
-import json
-import urllib.error
-from dataclasses import dataclass, field
+import urllib.parse
+from dataclasses import dataclass
 from typing import Mapping
 
 from ..errors import GaudiError
-from ..node.downloads import fetch
-from ..node.rendered_files import WantedFile, pending, read_text, write
-from .plan import SITE
+from ..node.json_file import read_json
+from .layout import DISTRIBUTION, SIMPLE, WHEELS
+from .manifest import Manifest
 
 RECORD = "/var/lib/gaudi3_scale/vault.json"
-# The vendor's own vault is none, and need not be asked.
-VENDOR = "https://vault.habana.ai/"
+# The newest bundle of each key that the node has taken anything from.
+SEEN = "/var/lib/gaudi3_scale/bundles_seen.json"
 
 
 @dataclass(frozen=True)
 class Site:
-    """What the vault answered. Everything is empty where it is no bundle."""
+    """A vault. ``text`` is the bundle's manifest as it was signed; empty, like all else, where it is no bundle.
+
+    ``allow_expired``: the operator takes it also when its time is over.
+    """
 
     vault_url: str
-    document: Mapping[str, object] = field(default_factory=dict)
+    text: str = ""
+    manifest: Manifest | None = None
+    allow_expired: bool = False
 
     @property
     def is_bundle(self) -> bool:
         """Whether the vault is a bundle of this collection's making."""
-        return bool(self.document)
+        return self.manifest is not None
 
     @property
-    def index_url(self) -> str:
-        """The bundle's pip index, empty where it has none."""
-        index = str(self.document.get("index") or "")
-        return f"{self.vault_url}/{index}" if index else ""
+    def release(self) -> str:
+        """The version of the vendor's packages that the bundle is for."""
+        return self.manifest.release if self.manifest else ""
 
     @property
     def releases(self) -> list[str]:
         """The versions of the vendor's packages in the bundle."""
-        releases = self.document.get("releases")
-        return [str(release) for release in releases] if isinstance(releases, list) else []
+        return list(self.manifest.releases) if self.manifest else []
 
     def lacks(self, release: str) -> bool:
         """Whether this is a bundle without the packages of that version."""
         return self.is_bundle and bool(release) and release not in self.releases
 
     @property
-    def suites(self) -> Mapping[str, str]:
-        """Code name to the checksum of that index: the distributions whose packages the bundle has."""
-        return _strings(self.document.get("suites"))
+    def sha256(self) -> Mapping[str, str]:
+        """Path below the vault to checksum, of every file of the bundle."""
+        return {entry.path: entry.sha256 for entry in self.manifest.files} if self.manifest else {}
+
+    @property
+    def signed_files(self) -> dict[str, str]:
+        """The same by URL."""
+        return {self.url(path): digest for path, digest in self.sha256.items()}
+
+    @property
+    def index_url(self) -> str:
+        """The bundle's pip index for people, empty where it has none; ``training_venv`` goes by :attr:`wheels`."""
+        return self.url(SIMPLE) if self.wheels else ""
+
+    @property
+    def wheels(self) -> dict[str, str]:
+        """URL to checksum of what pip may take."""
+        wanted = {path: digest for path, digest in self.sha256.items() if path.startswith(f"{WHEELS}/")}
+        return {self.url(path): digest for path, digest in wanted.items() if path.endswith(".whl")}
+
+    def url(self, path: str) -> str:
+        """Where a file of the vault is; a plus or a colon of a file name stays as it is."""
+        return f"{self.vault_url}/{urllib.parse.quote(path, safe='/+:~@=!,')}"
+
+    def has_distribution(self, suite: str) -> bool:
+        """Whether the bundle has the packages of the distribution with that code name."""
+        return bool(suite) and f"{DISTRIBUTION}/dists/{suite}/InRelease" in self.sha256
 
     def checksum(self, url: str) -> str:
-        """``sha256:...`` of the PyTorch archive at this URL, empty where the bundle does not tell."""
-        digits = _strings(self.document.get("pytorch")).get(url.replace(f"{self.vault_url}/", "", 1), "")
+        """``sha256:...`` of the file at this URL, empty where it is not the bundle's."""
+        digits = self.signed_files.get(url, "")
         return f"sha256:{digits}" if digits else ""
 
 
-def _strings(value: object) -> dict[str, str]:
-    return {str(key): str(entry) for key, entry in value.items()} if isinstance(value, dict) else {}
+@dataclass(frozen=True)
+class Trust:
+    """What the operator says of a bundle: whose it is, and whether one that is older, or expired, will do."""
+
+    fingerprint: str = ""
+    allow_older: bool = False
+    allow_expired: bool = False
 
 
 def recorded(vault_url: str, record: str = RECORD) -> Site | None:
-    """What an earlier run learnt of this vault; None where none did."""
+    """What an earlier run verified of this vault; None where none did."""
+    data = read_json(record) or {}
+    vault, text = data.get("vault_url"), data.get("manifest")
+    if vault != vault_url.rstrip("/") or not isinstance(vault, str) or not isinstance(text, str):
+        return None
     try:
-        data = json.loads(read_text(record) or "")
-        if data["vault_url"] != vault_url.rstrip("/"):
-            return None
-        return Site(data["vault_url"], dict(data["bundle"] or {}))
-    except (ValueError, TypeError, KeyError):
+        return Site(vault, text, _manifest(text, record) if text else None, data.get("allow_expired") is True)
+    except GaudiError:
         return None
 
 
-def ask(vault_url: str) -> Site:
-    """Ask the vault. One that does not have the document is no bundle; one that cannot be reached is an error."""
-    vault, url = vault_url.rstrip("/"), f"{vault_url.rstrip('/')}/{SITE}"
-    if url.startswith(VENDOR):
-        return Site(vault)
-    try:
-        data = json.loads(fetch(url, "What the vault has", "vault_url"))
-        return Site(vault, data) if isinstance(data, dict) and data.get("format") == 1 else Site(vault)
-    except ValueError:
-        return Site(vault)  # Some servers answer everything with a page.
-    except GaudiError as error:
-        cause = error.__cause__
-        absent = isinstance(cause, urllib.error.HTTPError) and cause.code < 500
-        if absent or isinstance(getattr(cause, "reason", None), FileNotFoundError):
-            return Site(vault)
-        raise
+def _manifest(text: str, record: str) -> Manifest:
+    # Most vaults are no bundle, and their nodes need not compile the white lists of one on every run.
+    from .manifest_schema import parse
 
-
-def keep(site: Site, record: str = RECORD) -> None:
-    """Write down what the vault answered."""
-    document = {"vault_url": site.vault_url, "bundle": dict(site.document)}
-    for change in pending([WantedFile(record, json.dumps(document, indent=1, sort_keys=True) + "\n")]):
-        write(change)
+    return parse(text, record)

@@ -4,34 +4,38 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 
 from ..errors import GaudiError
 from ..node.commands import Run
 from ..node.rendered_files import read_text
-from ..packages import gnupg
-from ..packages.openpgp import armoured, binary, fingerprints, plain_fingerprint, with_fingerprint
-from . import manifest as bundle_manifest
-from .plan import KEY, MANIFEST, SIGNATURE
+from ..packages.fingerprints import checked_fingerprint
+from . import examination
+from .bundle_age import expired, now
+from .layout import KEY, MANIFEST, SIGNATURE
+from .manifest_schema import parse
+from .signed_manifest import signature_fault
 
 
 def examine(path: str, fingerprint: str, run: Run) -> dict[str, object]:
     """The state of the bundle at ``path``; ``fingerprint`` is the key's that has to sign it, empty for its own."""
-    where = f"{path.rstrip('/')}/{MANIFEST}"
-    text = read_text(where)
+    place = path.rstrip("/")
+    wanted = checked_fingerprint("fingerprint", fingerprint)
+    text = read_text(f"{place}/{MANIFEST}")
     if text is None:
         raise GaudiError(f"{path} is no finished bundle: it has no {MANIFEST}; correct path, or run build_bundle.")
-    manifest = bundle_manifest.parse(text, where)
-    unsigned = _unsigned(path, plain_fingerprint(fingerprint), run)
-    findings = bundle_manifest.examine(path, manifest)
-    damaged = bundle_manifest.sentence(path, findings) if findings else ""
+    manifest = parse(text, f"{place}/{MANIFEST}")
+    findings = examination.examine(path, manifest)
+    damaged = examination.sentence(path, findings) if findings else ""
+    verdict = _unsigned(place, wanted, run) or damaged or expired(manifest, place, now())
     return {
         "changed": False,
         "path": path,
-        "sound": not unsigned and not findings,
-        "verdict": unsigned or damaged,
+        "sound": not verdict,
+        "verdict": verdict,
         "release": manifest.release,
+        "created": manifest.created,
+        "expires": manifest.expires,
         "fingerprint": manifest.fingerprint,
         "vault_url": manifest.vault_url,
         "files": len(manifest.files),
@@ -42,23 +46,11 @@ def examine(path: str, fingerprint: str, run: Run) -> dict[str, object]:
     }
 
 
-def _unsigned(path: str, fingerprint: str, run: Run) -> str:
+def _unsigned(place: str, fingerprint: str, run: Run) -> str:
     """Why the manifest is not to be trusted; empty when its signature is good."""
-    key = Path(path, KEY)
-    if not key.is_file():
-        return f"The bundle {path} has no {KEY}, so its manifest cannot be checked; copy it again."
-    with tempfile.TemporaryDirectory() as scratch:
-        keys = f"{scratch}/key.gpg"
-        try:
-            text = armoured(key.read_bytes())
-        except ValueError as error:
-            return f"{key} is no public key but {error}; copy the bundle again."
-        trusted = with_fingerprint(text, fingerprint)
-        if not trusted:
-            return (
-                f"The bundle {path} is signed by the key {fingerprints(binary(text))[0]}, not by {fingerprint}; "
-                "it is not the one you mean, or somebody changed it."
-            )
-        Path(keys).write_bytes(binary(trusted))
-        good = gnupg.detached_is_good(keys, f"{path}/{SIGNATURE}", f"{path}/{MANIFEST}", run)
-    return "" if good else f"{path}/{MANIFEST} does not fit its signature; somebody changed it, or copy it again."
+    contents = {name: Path(place, name) for name in (KEY, SIGNATURE, MANIFEST)}
+    lost = [name for name, path in contents.items() if not path.is_file()]
+    if lost:
+        return f"The bundle {place} has no {lost[0]}, so its manifest cannot be checked; copy it again."
+    key, signature, manifest = (path.read_bytes() for path in contents.values())
+    return signature_fault(key, signature, manifest, fingerprint, place, run)

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import gzip
 import io
-import json
+import os
+import re
 import sys
 import tarfile
 import tempfile
@@ -14,6 +15,7 @@ from pathlib import Path
 
 from ..errors import GaudiError
 from ..node.commands import Run, last_line
+from ..node.json_file import read_json
 
 # Beside the Python that runs this, wherever the search path leads.
 _GALAXY = (sys.executable, "-m", "ansible", "galaxy")
@@ -54,19 +56,47 @@ def _extract(made: tarfile.TarFile, target: Path) -> None:
 
 
 def _pack(source: Path, directory: Path) -> str:
-    about = json.loads((source / "MANIFEST.json").read_text(encoding="utf-8"))["collection_info"]
-    listed = json.loads((source / "FILES.json").read_text(encoding="utf-8"))["files"]
-    names = [row["name"] for row in listed if row["name"] != "."]
-    lost = [name for name in names if not (source / name).exists()]
+    identity, names = _identity(source), _listed(source)
+    lost = [name for name in names if not os.path.lexists(source / name)]
     if lost:
         raise GaudiError(f"The collection in {source} is not complete: {lost[0]} is not there; install it again.")
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as packed:
         for name in ["MANIFEST.json", "FILES.json", *names]:
             packed.add(source / name, name, recursive=False, filter=_plain)
-    target = directory / f"{about['namespace']}-{about['name']}-{about['version']}.tar.gz"
-    target.write_bytes(gzip.compress(buffer.getvalue(), mtime=0))
+    target = directory / f"{identity}.tar.gz"
+    # Whoever reads it, or writes the same meanwhile, finds a whole archive.
+    with tempfile.NamedTemporaryFile(dir=directory, prefix=f".{target.name}.", delete=False) as whole:
+        whole.write(gzip.compress(buffer.getvalue(), mtime=0))
+    Path(whole.name).chmod(0o644)
+    Path(whole.name).replace(target)
     return str(target)
+
+
+def _identity(source: Path) -> str:
+    about = read_json(str(source / "MANIFEST.json"))
+    info = about.get("collection_info") if about else None
+    parts = [info.get(key) for key in ("namespace", "name", "version")] if isinstance(info, dict) else []
+    identity = "-".join(map(str, parts))
+    if not re.fullmatch(r"[A-Za-z0-9_]+-[A-Za-z0-9_]+-[A-Za-z0-9.+-]+", identity):
+        raise GaudiError(f"source '{source}' has a MANIFEST.json that names no collection; install it again.")
+    return identity
+
+
+def _listed(source: Path) -> list[str]:
+    """The names in ``FILES.json``, each of something below ``source`` and of no link that leads out of it."""
+    about = read_json(str(source / "FILES.json"))
+    rows = about.get("files") if about else None
+    found = [row.get("name") for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    names = [name for name in found if isinstance(name, str) and name]
+    if not names or names != found:
+        raise GaudiError(f"source '{source}' has a FILES.json without a list of files; install it again.")
+    top = os.path.realpath(source)
+    for name in names:
+        path = f"{top}/{name}"
+        if name.startswith("/") or os.path.commonpath([top, os.path.realpath(path), os.path.normpath(path)]) != top:
+            raise GaudiError(f"source '{source}' lists {name!r:.80}, which is not in it; install the collection again.")
+    return [name for name in names if name != "."]
 
 
 def _plain(member: tarfile.TarInfo) -> tarfile.TarInfo:

@@ -17,8 +17,9 @@ from ..errors import GaudiError
 from ..node.commands import Run
 from ..packages import apt_index, gnupg
 from .fetch import fetch_all, local_entry
+from .layout import DISTRIBUTION
 from .manifest import Entry
-from .plan import APT_KEY, DISTRIBUTION, BundleOptions, RemoteFile, safe_path
+from .plan import APT_KEY, BundleOptions, RemoteFile, safe_path
 from .vendor import APT, wanted_names
 
 OWNER = "gaudi3.scale bundle <gaudi3-scale@localhost>"

@@ -1,10 +1,9 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""The end of a bundle: pages of the pip index, the document for nodes, the key, and the signed manifest of it all."""
+"""The end of a bundle: pages of the pip index, the key, and the signed manifest of it all."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Iterable, Mapping
@@ -15,11 +14,14 @@ from ..node.rendered_files import read_text
 from ..packages import gnupg
 from ..packages.openpgp import binary, fingerprints
 from . import distribution as bundle_distribution
+from . import examination, pip_index
 from . import manifest as bundle_manifest
-from . import pip_index
+from .bundle_age import end_of, is_past_middle, later
 from .fetch import is_there, local_entry
+from .layout import DISTRIBUTION, KEY, MANIFEST, SIGNATURE, SIMPLE, SUMS, WHEELS
 from .manifest import Entry, Manifest
-from .plan import DISTRIBUTION, KEY, MANIFEST, SIGNATURE, SIMPLE, SITE, SUMS, WHEELS, BundleOptions
+from .manifest_schema import parse
+from .plan import BundleOptions
 
 
 def finish(options: BundleOptions, records: Mapping[str, Mapping[str, Entry]], run: Run) -> list[Entry]:
@@ -36,14 +38,21 @@ def finish(options: BundleOptions, records: Mapping[str, Mapping[str, Entry]], r
         public = gnupg.public_key(directory, run)
         _require_one_key(options, public, listed, run)
         Path(options.path, KEY).write_text(public, encoding="ascii")
-        fingerprint = fingerprints(binary(public))[0]
-        own += [KEY, _site(options, parts, fingerprint)]
         entries = [
-            replace(local_entry(options, path, "built here", "the bundle's signature"), part="manifest") for path in own
+            replace(local_entry(options, path, "built here", "the bundle's signature"), part="manifest")
+            for path in [*own, KEY]
         ]
         files = sorted([*listed.values(), *entries], key=lambda entry: entry.path)
-        names = {name: sorted(record) for name, record in parts.items()}
-        manifest = Manifest(options.rows()[0].package_version, fingerprint, options.vault, files, {"parts": names})
+        manifest = Manifest(
+            created="",
+            expires="",
+            releases=[row.package_version for row in options.rows()],
+            fingerprint=fingerprints(binary(public))[0],
+            vault_url=options.vault,
+            keys=_vendors_keys(options, files),
+            parts={name: sorted(record) for name, record in parts.items()},
+            files=files,
+        )
         _sign(options, manifest, directory, run)
     _remove_unlisted(options, {entry.path for entry in files})
     return entries
@@ -74,46 +83,41 @@ def _pages(options: BundleOptions, listed: Mapping[str, Entry]) -> list[str]:
     return [Path(path).relative_to(options.path).as_posix() for path in written]
 
 
-def _site(options: BundleOptions, parts: Mapping[str, Mapping[str, Entry]], fingerprint: str) -> str:
-    """What a node asks for, to learn that this vault is a bundle and what it has beside the vendor's packages."""
-    suites = {name.partition("-")[2]: record for name, record in parts.items() if name.startswith("distribution-")}
-    releases = {
-        suite: next((entry.sha256 for path, entry in record.items() if path.endswith("/InRelease")), "")
-        for suite, record in suites.items()
-    }
-    entries = [entry for record in parts.values() for entry in record.values()]
-    document = {
-        "format": 1,
-        "release": options.rows()[0].package_version,
-        "releases": [row.package_version for row in options.rows()],
-        "fingerprint": fingerprint,
-        "key": KEY,
-        # Suite to the checksum of its index: another one tells a node to read the lists again.
-        "distribution": DISTRIBUTION,
-        "suites": {suite: digest for suite, digest in sorted(releases.items()) if digest},
-        "index": SIMPLE if any(entry.path.startswith(f"{WHEELS}/") for entry in entries) else "",
-        "pytorch": {entry.path: entry.sha256 for entry in entries if entry.part == "pytorch"},
-    }
-    Path(options.path, SITE).write_text(json.dumps(document, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    return SITE
+def _vendors_keys(options: BundleOptions, files: Iterable[Entry]) -> dict[str, str]:
+    """Path to fingerprint of the files with one key of the vendor's; of several nobody says here which one signs."""
+    paths = [entry.path for entry in files if entry.part == "keys"]
+    found = {path: fingerprints(binary(Path(options.path, path).read_text(encoding="ascii"))) for path in paths}
+    return {path: those[0] for path, those in found.items() if len(those) == 1}
 
 
 def _sign(options: BundleOptions, manifest: Manifest, directory: str, run: Run) -> None:
-    """Write manifest, sums and signature where they differ: a second run leaves the very same files."""
-    text = bundle_manifest.render(manifest)
+    """Write manifest, sums and signature where they differ: a second run leaves the very same files.
+
+    What is unchanged is signed anew when half of its time is over.
+    """
     target, signature = Path(options.path, MANIFEST), f"{options.path}/{SIGNATURE}"
     keys = f"{options.work}/bundle-key.gpg"
     gnupg.keyring(Path(options.path, KEY).read_bytes(), keys)
+    text = read_text(str(target))
+    before = parse(text, str(target)) if text else None
     signed = Path(signature).exists() and gnupg.detached_is_good(keys, signature, str(target), run)
-    if read_text(str(target)) == text and signed:
+    if before and signed and _at(manifest, before.created, options) == before and not is_past_middle(before):
         return
+    after = _at(manifest, later(before.created if before else ""), options)
+    # Whatever nodes would refuse is refused here, where it can be mended.
+    new = bundle_manifest.render(after)
+    parse(new, str(target))
     Path(options.path, SUMS).write_text(bundle_manifest.render_sums(manifest.files), encoding="utf-8")
-    target.write_text(text, encoding="utf-8")
+    target.write_text(new, encoding="utf-8")
     gnupg.sign_detached(directory, str(target), signature, run)
+
+
+def _at(manifest: Manifest, created: str, options: BundleOptions) -> Manifest:
+    return replace(manifest, created=created, expires=end_of(created, options.valid_days))
 
 
 def _remove_unlisted(options: BundleOptions, listed: set[str]) -> None:
     """Pages of projects and files of parts that are gone."""
-    for path in bundle_manifest.present(options.path):
-        if path not in listed and path not in bundle_manifest.UNLISTED:
+    for path in examination.present(options.path):
+        if path not in listed and path not in examination.UNLISTED:
             Path(options.path, path).unlink()

@@ -1,10 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a bundle for an air-gapped site consists of, and where each part lies in it: values only.
-
-The layout is the vault's own, so a node needs another ``gaudi_vault_url`` and nothing else. What the vendor's vault
-does not have lies below ``gaudi3_scale/``.
-"""
+"""What a bundle for an air-gapped site consists of, as its operator asks for it: values only."""
 
 from __future__ import annotations
 
@@ -13,28 +9,18 @@ from dataclasses import dataclass, field
 from typing import Mapping, Sequence
 
 from ..errors import GaudiError
+from ..node.urls import checked_url
+from ..packages.repository_words import checked_words
+from ..packages.vault_plan import APT_KEY, RPM_KEY
 from ..releases.lookup import Release, find_release
 from ..training_venv.node_library import refuse_extras, refuse_own_name
 from ..training_venv.pin_table import PINS
 from ..training_venv.pins import BASE
+from .layout import COLLECTIONS, PARTS, WHEELS
 
-OWN = "gaudi3_scale"
-MANIFEST = f"{OWN}/bundle.json"
-SIGNATURE = f"{OWN}/bundle.json.asc"
-SUMS = f"{OWN}/SHA256SUMS"
-SITE = f"{OWN}/site.json"
-KEY = f"{OWN}/key.asc"
-COLLECTIONS = f"{OWN}/collections"
-DISTRIBUTION = f"{OWN}/distribution"
+__all__ = ["APT_KEY", "PARTS", "RPM_KEY"]
 
-APT_KEY = "api/gpg/key/public"
-RPM_KEY = "gaudi-general/keyPairs/primary/public"
-INDEX = "api/pypi/gaudi-python"
-SIMPLE, WHEELS = f"{INDEX}/simple", f"{INDEX}/packages"
-
-# In this order: the distribution's packages are resolved with the vendor's in hand, wheels with the PyTorch bundle and
-# the operator's own wheels.
-PARTS = ("keys", "packages", "rpms", "distribution", "pytorch", "files", "wheels", "installer", "manifest")
+LONGEST_VALID_DAYS = 3650
 
 
 @dataclass(frozen=True)
@@ -42,6 +28,7 @@ class BundleOptions:
     """What the operator asks for; the module ``vault_bundle`` documents each.
 
     ``kernels`` stand for ``{kernel}`` in ``os_packages``. ``jobs`` files are fetched at the same time.
+    After ``valid_days`` nodes refuse the bundle until it is signed anew.
     """
 
     path: str
@@ -73,6 +60,8 @@ class BundleOptions:
     index_url: str = ""
     files: Sequence[str] = ()
     signing_key: str = "/var/lib/gaudi3_scale/bundle-signing-key.asc"
+    valid_days: int = 365
+    plain_http_hosts: Sequence[str] = ()
     kernel_root: str = "/"
     jobs: int = 4
     timeout: int = 3600
@@ -127,11 +116,26 @@ def check(options: BundleOptions) -> None:
         raise GaudiError(f"part '{options.part}' is not known; use one of {', '.join(PARTS)}.", option="part")
     if options.part in ("packages", "distribution") and options.packages and not options.suite:
         raise GaudiError("suite is empty; name the code name of the nodes' distribution, for example jammy.")
+    if not 0 < options.valid_days <= LONGEST_VALID_DAYS:
+        raise GaudiError(
+            f"valid_days must be between 1 and {LONGEST_VALID_DAYS}, not {options.valid_days}.", option="valid_days"
+        )
+    _check_words(options)
     for repository in options.rpm_repositories:
         safe_path(repository, "rpm_repositories")
     refuse_own_name(options.requirements)
     refuse_extras(options.extras, sorted({extra for pin in PINS for extra in pin.needed_by} - {BASE}))
     options.rows()
+
+
+def _check_words(options: BundleOptions) -> None:
+    """What goes into apt's and pip's settings."""
+    for option in ("vault_url", "key_url", "index_url"):
+        if option == "vault_url" or getattr(options, option):
+            checked_url(option, getattr(options, option), options.plain_http_hosts)
+    checked_words("suite", [options.suite] if options.suite else [])
+    for option in ("components", "architectures", "kernels"):
+        checked_words(option, getattr(options, option))
 
 
 def part_name(options: BundleOptions) -> str:

@@ -16,7 +16,8 @@ from ..node.commands import Run
 from ..node.downloads import download, fetch
 from ..packages import apt_index, gnupg, rpm_index
 from ..packages.apt_index import IndexedFile
-from ..packages.openpgp import armoured, binary, fingerprints, plain_fingerprint, with_fingerprint
+from ..packages.fingerprints import plain_fingerprint
+from ..packages.openpgp import armoured, binary, fingerprints, with_fingerprint
 from .fetch import fetch_all, local_entry
 from .manifest import Entry
 from .plan import APT_KEY, RPM_KEY, BundleOptions, RemoteFile, os_packages, pins, safe_path
@@ -59,9 +60,11 @@ def _key_text(url: str) -> str:
 
 def _trusted(options: BundleOptions, url: str, text: str) -> str:
     """The key that the operator named, without what else ``text`` holds; all of it where he named none."""
-    trusted = with_fingerprint(text, options.key_fingerprint)
+    vendors = "" if options.key_url else options.rows()[0].keys.get("apt", "")
+    wanted = plain_fingerprint(options.key_fingerprint or vendors)
+    trusted = with_fingerprint(text, wanted)
     if not trusted:
-        found, wanted = fingerprints(binary(text)), plain_fingerprint(options.key_fingerprint)
+        found = fingerprints(binary(text))
         raise GaudiError(
             f"The key at {url} has the fingerprint {', '.join(found)}, not {wanted}; "
             "ask the vendor which is right, then correct key_fingerprint or key_url.",

@@ -22,10 +22,12 @@ from ..training_venv import plan as venv_plan
 from ..training_venv.pin_table import PINS
 from ..training_venv.pins import chosen, left_to, needed, render
 from ..training_venv.plan import VenvOptions
+from ..training_venv.private_files import write_private
 from ..training_venv.wheel_bundle import choose, demands, unpack, versions
 from .fetch import fetch_all
+from .layout import WHEELS
 from .manifest import Entry
-from .plan import WHEELS, BundleOptions, RemoteFile, installer_path, pytorch_path, safe_path
+from .plan import BundleOptions, RemoteFile, installer_path, pytorch_path, safe_path
 
 # The first pip with --dry-run and --report.
 _REPORTING_PIP = "22.2"
@@ -37,6 +39,8 @@ def pytorch(options: BundleOptions, known: dict[str, Entry]) -> list[Entry]:
     algorithm, _colon, digits = options.pytorch_checksum.partition(":")
     if options.pytorch_checksum and algorithm != "sha256":
         raise GaudiError(f"pytorch_checksum must be sha256:<hex digits>, not '{options.pytorch_checksum}'.")
+    if not digits:
+        digits = options.rows()[0].pytorch_sha256.get(options.os_directory, "")
     vouched = "the operator's checksum" if digits else RemoteFile.vouched
     return fetch_all(options, [RemoteFile(f"{options.vault}/{path}", path, 0, digits.lower(), vouched)], known)
 
@@ -91,14 +95,14 @@ def _resolve(options: BundleOptions, run: Run) -> dict[str, object]:
     archive = Path(options.work, f"pytorch-{options.os_directory}")
     files, bundled = _archive_wheels(options, archive, python)
     Path(venv.constraints).write_text(venv_plan.render_constraints(bundled, options.rows()[0]), encoding="utf-8")
-    Path(venv.path, "pip.conf").write_text(venv_plan.render_pip_conf(venv), encoding="utf-8")
+    write_private(Path(venv.path, "pip.conf"), venv_plan.render_pip_conf(venv).splitlines())
     pins = chosen(PINS, options.pins, options.requirements)
     vendors = left_to(demands(files), pins)
     Path(venv.path, venv_plan.PINS_FILE).write_text(render(pin for pin in pins if pin.name not in vendors), "utf-8")
     try:
         _require_reports(venv, run)
         ours = [pin.line for pin in needed(pins, options.extras) if pin.name not in vendors]
-        return _report(options, venv, [*files, *options.requirements, *ours], run)
+        return _report(options, venv, [*(Path(file).as_uri() for file in files), *options.requirements, *ours], run)
     finally:
         shutil.rmtree(archive, ignore_errors=True)
 
@@ -132,10 +136,13 @@ def _report(options: BundleOptions, venv: VenvOptions, what: Iterable[str], run:
     pip = [f"{venv.path}/bin/python", "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check"]
     settings = ["--dry-run", "--ignore-installed", "--report", file, "--only-binary", ":all:", "-c", venv.constraints]
     settings += ["-c", f"{venv.path}/{venv_plan.PINS_FILE}"]
+    asked = Path(options.work, f"requirements-{options.os_directory}.txt")
+    write_private(asked, list(what))
+    settings += ["-r", str(asked)]
     if Path(options.own_wheels).is_dir():
         settings += ["--find-links", options.own_wheels]
     directories = {"TMPDIR": options.work, "PIP_CACHE_DIR": f"{options.work}/pip-cache"}
-    done = run([*pip, *settings, *what], timeout=options.timeout, env=directories)
+    done = run([*pip, *settings], timeout=options.timeout, env=directories)
     if done.rc != 0:
         raise pip_install.failure("pip", venv, done)
     report: dict[str, object] = json.loads(Path(file).read_text(encoding="utf-8"))

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,10 +11,10 @@ from pathlib import Path
 from ..cards import hpu_facts
 from ..cards.accel_sysfs import attribute
 from ..errors import GaudiError
-from ..host.hugepages import SETTING
-from ..host.settings import SYSCTL_DROP_IN
+from ..host.hugepages import DROP_IN, SETTING
 from ..node import environment_file
 from ..node.commands import Run
+from ..node.json_file import parse_json
 from ..node.rendered_files import read_text
 from .verdict import Measurement, TorchReport
 
@@ -59,7 +58,7 @@ def ask_torch(run: Run, training: TrainingEnvironment) -> TorchReport:
     # The bridge prints its configuration to standard output; the answer is the last line.
     last = (done.stdout.strip().splitlines() or [""])[-1]
     try:
-        answer = json.loads(last)
+        answer = parse_json(last)
         return TorchReport(str(answer["version"]), answer["devices"])
     except (ValueError, KeyError, TypeError):
         said = (done.stderr.strip() or done.stdout.strip()).splitlines() or [f"no output (exit code {done.rc})"]
@@ -68,6 +67,6 @@ def ask_torch(run: Run, training: TrainingEnvironment) -> TorchReport:
 
 def configured_hugepages(etc: str = "/etc") -> int | None:
     """Pages that the host layer's sysctl drop-in reserves; None where it manages none."""
-    text = attribute(Path(etc), SYSCTL_DROP_IN) or ""
+    text = attribute(Path(etc), DROP_IN) or ""
     values = re.findall(rf"^{re.escape(SETTING)}\s*=\s*(\d+)$", text, re.MULTILINE)
     return int(values[-1]) if values else None

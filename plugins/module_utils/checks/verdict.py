@@ -11,11 +11,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..cards.hardware import generation_named
+from ..cards.health import HEALTHY_STATUS
 from ..cards.hpu_facts import Card, HpuFacts, Links
 from ..releases.lookup import Release
 from .check import Check, failed, refusal
-
-HEALTHY_STATUS = "Operational"
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any, Mapping, Sequence
 
 from ..errors import GaudiError
+from ..node.json_file import parse_json
 from .intervals import Interval, independent_ratio
 from .question import BASE
 
@@ -48,7 +48,7 @@ def read_baseline(content: object, file: str, node: str, tolerance: float) -> Ba
     if not 0 <= tolerance < 1:
         raise GaudiError(f"tolerance is {tolerance:g}; give a part from 0 to below 1.")
     try:
-        data: Any = json.loads(content) if isinstance(content, str) else content
+        data: Any = parse_json(content) if isinstance(content, str) else content
         hosts = data["hosts"]
         if node not in hosts:
             raise GaudiError(

@@ -8,12 +8,15 @@ import json
 from dataclasses import asdict, fields
 from typing import Any, Mapping, Sequence
 
+from ..node.json_file import parse_json
 from ..node.rendered_files import WantedFile, pending, read_text, write
 from ..probe.key import digest, probe_fields
 from .plan import Run
 from .question import Comparison
 
 _NAMES = {one.name for one in fields(Run)}
+# The variables of a setting may have a secret in them.
+_MODE = 0o600
 
 
 def described(comparison: Comparison) -> dict[str, dict[str, Any]]:
@@ -50,7 +53,7 @@ def read_runs(path: str) -> tuple[list[Run], str]:
     if text is None:
         return [], ""
     try:
-        return [_run(data) for data in json.loads(text)["runs"]], ""
+        return [_run(data) for data in parse_json(text, named=True)["runs"]], ""
     except (ValueError, KeyError, TypeError) as error:
         return [], " ".join(f"{type(error).__name__}: {error}".split())[:100]
 
@@ -58,12 +61,16 @@ def read_runs(path: str) -> tuple[list[Run], str]:
 def write_runs(path: str, runs: Sequence[Run], about: Mapping[str, object], damaged: bool) -> str | None:
     """Keep them, with what they are about for a person to read; returns where a damaged file was put aside."""
     text = json.dumps({**about, "runs": [asdict(run) for run in runs]}, indent=2) + "\n"
-    backups = [write(change) for change in pending([WantedFile(path, text, backup=damaged)])]
+    backups = [write(change) for change in pending([WantedFile(path, text, _MODE, backup=damaged)])]
     return next((backup for backup in backups if backup), None)
 
 
 def _run(data: Mapping[str, Any]) -> Run:
-    run = Run(**{name: value for name, value in data.items() if name in _NAMES})
+    known: dict[str, Any] = {name: value for name, value in data.items() if name in _NAMES}
+    if isinstance(known.get("loss"), str):
+        # The name of what is no number.
+        known["loss"] = float(known["loss"])
+    run = Run(**known)
     for value in (run.step_seconds, run.peak_memory_bytes, run.loss):
         if value is not None and not isinstance(value, (int, float)):
             raise ValueError(f"{value!r} was no measurement")

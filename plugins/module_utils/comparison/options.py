@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Mapping
 
 from ..batch_size.trial import Workload
@@ -18,10 +19,23 @@ from .runs import Node
 Options = Mapping[str, Any]
 
 
+def asked(options: Options) -> Comparison:
+    """Base and settings alone, of options that need not have all defaults; raises GaudiError for one that is none."""
+    return Comparison(
+        workload=Workload(function=options.get("workload") or "", options=options.get("workload_options") or {}),
+        base=read_setting(options["base"], BASE),
+        settings=[
+            *(Setting(name, {name: value}) for name, value in listed(options.get("flags") or []).items()),
+            *map(read_setting, options.get("settings") or []),
+        ],
+    )
+
+
 def comparison(options: Options) -> Comparison:
     """The question; raises GaudiError for a setting or a size that cannot be read."""
     limit = options["memory_limit"]
-    return Comparison(
+    return replace(
+        asked(options),
         workload=Workload(
             function=options["workload"],
             options=options["workload_options"],
@@ -31,11 +45,6 @@ def comparison(options: Options) -> Comparison:
             processes=options["processes"],
             warm_up=options["warm_up"],
         ),
-        base=read_setting(options["base"], BASE),
-        settings=[
-            *(Setting(name, {name: value}) for name, value in listed(options["flags"]).items()),
-            *map(read_setting, options["settings"]),
-        ],
         rounds=options["rounds"],
         precision=options["precision"],
         confidence=options["confidence"],
@@ -57,6 +66,7 @@ def node(options: Options) -> Node:
         state_directory=options["state_directory"],
         kernel_root=options["kernel_root"],
         lock_timeout=options["lock_timeout"],
+        user=options["user"],
     )
 
 

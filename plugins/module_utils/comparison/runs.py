@@ -12,7 +12,9 @@ from typing import Mapping, Sequence
 
 from ..batch_size.search import CRASH, HANG, OK, Trial
 from ..batch_size.trial import run_trial
+from ..cards.device_access import check_device_access
 from ..errors import GaudiError
+from ..job.user import environment_as
 from ..node.commands import Run as RunProgram
 from ..node.lock import exclusive
 from ..probe.batch_probe import STATE_DIRECTORY, read_environment
@@ -31,7 +33,7 @@ _LOCK = "batch probe"
 
 @dataclass(frozen=True)
 class Node:
-    """Where the runs are made. ``timeout`` is seconds a run."""
+    """Where the runs are made, and as whom (None: as the caller). ``timeout`` is seconds a run."""
 
     venv: str
     timeout: float
@@ -39,6 +41,7 @@ class Node:
     state_directory: str = STATE_DIRECTORY
     kernel_root: str = "/"
     lock_timeout: float = 900
+    user: str | None = None
 
     @property
     def python(self) -> str:
@@ -78,7 +81,7 @@ def compare(
     what cannot be meant, flags that are not real, a baseline of another question, and a base that does not run.
     """
     check(comparison)
-    environment = read_environment(node.environment_files)
+    environment = read_environment(node.environment_files, node.user)
     fields = question_fields(comparison, node.venv, node.kernel_root)
     path = log_path(node.state_directory, comparison_key(comparison, fields, environment))
     notes = judge_settings(comparison, environment, target, run)
@@ -90,6 +93,8 @@ def compare(
         return _told(asked, runs, cached=True)
     if not os.access(node.python, os.X_OK):
         raise GaudiError(f"{node.python} is missing; install the training stack first, or name its venv.")
+    if node.user is not None:
+        check_device_access(node.user, comparison.workload.device, node.kernel_root)
     with exclusive(_LOCK, node.lock_timeout, directory=node.state_directory):
         runs, damage = _known(asked, refresh)
         following = next_run(runs, comparison)
@@ -114,7 +119,8 @@ def _go_on(
         asked.comparison.of(name).batch_size or 1,
         python=node.python,
         timeout=node.timeout,
-        environment=child_environment(asked.comparison, name, {**os.environ, **asked.environment}),
+        environment=child_environment(asked.comparison, name, {**environment_as(node.user), **asked.environment}),
+        user=node.user,
     )
     made = _run(number, name, trial, asked.comparison.workload.steps)
     if name == BASE and made.outcome != OK:

@@ -4,9 +4,8 @@
 
 from __future__ import annotations
 
-import json
-
 from ..errors import GaudiError
+from ..node.json_file import parse_json
 from .cdi import DIRECTORY
 from .json_edit import set_member
 
@@ -58,7 +57,7 @@ def _with_cdi(text: str, path: str) -> str:
 
 def _parse(text: str, path: str) -> dict[str, object]:
     try:
-        parsed = json.loads(text)
+        parsed = parse_json(text)
     except ValueError as error:
         raise GaudiError(f"{path} is not JSON ({error}); correct it, nothing was changed.", file=path) from error
     if not isinstance(parsed, dict):

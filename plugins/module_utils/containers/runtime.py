@@ -9,9 +9,11 @@ import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from ..errors import GaudiError
 from ..node.commands import Run
+from ..node.lock import alone, state_beside
 from ..node.os_release import DNF, package_manager
 from ..node.programs import Installed, is_installed
 from ..node.rendered_files import WantedFile, differences, pending, read_text, write
@@ -59,11 +61,16 @@ class Place:
     installed: Installed = is_installed
 
 
-def converge(options: RuntimeOptions, place: Place, *, run: Run, check_mode: bool) -> dict[str, object]:
+def converge(options: RuntimeOptions, place: Place, *, run: Run, check_mode: bool) -> dict[str, Any]:
     """Register the runtime; returns what an Ansible module returns.
 
     ``services`` are the running daemons that have yet to read their changed file, with the state to ask for.
     """
+    with alone("container engines", state_beside(place.etc), check_mode=check_mode):
+        return _converge(options, place, run, check_mode)
+
+
+def _converge(options: RuntimeOptions, place: Place, run: Run, check_mode: bool) -> dict[str, object]:
     engines = chosen_engines(options.engines, place)
     versions = _versions(engines, place, run) if options.cdi else {}
     cards = cdi.card_nodes(place.kernel_root) if options.cdi else ()
@@ -164,10 +171,11 @@ def _hold_difference(name: str) -> Mapping[str, str]:
 
 def _refuse_missing_program(options: RuntimeOptions, engines: Sequence[str], check_mode: bool) -> None:
     """In check mode the package may be one that this very run would have installed."""
-    if engines and not check_mode and not Path(options.program).exists():
-        raise GaudiError(
-            f"{options.program} is not on this node; install the package habanalabs-container-runtime first."
-        )
+    program = Path(options.program)
+    if program.exists() and not program.is_file():
+        raise GaudiError(f"program is {program}, which is no program; give the path of the runtime.")
+    if engines and not check_mode and not program.exists():
+        raise GaudiError(f"{program} is not on this node; install the package habanalabs-container-runtime first.")
 
 
 def _summary(engines: Sequence[str]) -> str:

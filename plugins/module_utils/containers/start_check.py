@@ -18,6 +18,7 @@ from pathlib import Path
 
 from ..errors import GaudiError
 from ..node.commands import CommandResult, Run, last_line
+from ..node.json_file import parse_json
 from ..node.rendered_files import FileChange, WantedFile, read_text, write
 from . import cdi, vendor_settings
 from .container_start import (
@@ -211,7 +212,7 @@ def _stamp(path: str) -> tuple[str, int, int] | None:
 def _read_record(root: str) -> dict[str, object]:
     """The last success; a record that cannot be read is none, and costs a start."""
     try:
-        record = json.loads(read_text(str(Path(root, RECORD))) or "{}")
+        record = parse_json(read_text(str(Path(root, RECORD))) or "{}")
     except ValueError:
         return {}
     return record if isinstance(record, dict) and {"time", "counts"} <= set(record) else {}

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from ..errors import GaudiError
+from .toml_check import check
 from .toml_outline import KeyPath, Outline, TomlError, outline, set_key
 
 
@@ -23,7 +24,9 @@ class Setting(NamedTuple):
 def read_outline(text: str, path: str) -> Outline:
     """The structure of ``text``, which is the file ``path``; :class:`GaudiError` where it cannot be followed."""
     try:
-        return outline(text)
+        found = outline(text)
+        check(found)
+        return found
     except TomlError as error:
         raise _not_merged(path, error) from error
 

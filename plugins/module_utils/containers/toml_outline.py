@@ -82,6 +82,7 @@ def outline(text: str) -> Outline:
     """Read the structure of ``text``; :class:`TomlError` where it cannot be followed."""
     tables: list[Table] = []
     keys: list[Key] = []
+    seen_keys: set[KeyPath] = set()
     table: KeyPath = ()
     at = 0
     while True:
@@ -93,6 +94,9 @@ def outline(text: str) -> Outline:
             header = _header(text, at)
             if not header.array and any(seen.path == header.path for seen in tables):
                 raise TomlError(f"[{'.'.join(header.path)}] is there twice", text, at)
+            if header.array:
+                # Each of an array's tables has its keys anew.
+                seen_keys = {key for key in seen_keys if key[: len(header.path)] != header.path}
             tables.append(header)
             table, at = header.path, header.end
             continue
@@ -101,6 +105,9 @@ def outline(text: str) -> Outline:
             raise TomlError("neither a table, nor key = value, nor a comment", text, at)
         value_start = _blank(text, after + 1)
         at = _value_end(text, value_start)
+        if table + name in seen_keys:
+            raise TomlError(f"{'.'.join(table + name)} is there twice", text, line_start)
+        seen_keys.add(table + name)
         keys.append(Key(table + name, table, line_start, value_start, at))
         at = _line_end(text, at)
     return Outline(text, tuple(tables), tuple(keys))

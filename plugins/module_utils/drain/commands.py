@@ -18,6 +18,7 @@ from typing import Sequence
 
 from ..errors import GaudiError
 from ..node.commands import CommandResult, Run
+from ..node.json_file import parse_object
 from ..node.rendered_files import WantedFile, pending, read_text, write
 from .state import NOBODY, OTHER, US, NodeService
 
@@ -125,7 +126,7 @@ class CommandScheduler:
         if text is None:
             return None
         try:
-            mark = DrainMark(**json.loads(text))
+            mark = DrainMark(**parse_object(text))
         except (ValueError, TypeError) as error:
             raise GaudiError(
                 f"{self._file} cannot be read as our note of a drain ({error}); see whether {self._node} is drained,"

@@ -5,11 +5,13 @@
 from __future__ import annotations
 
 import time
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Callable, Sequence
 
 from ..errors import GaudiError
 from ..node.commands import Run
+from ..node.lock import alone
 from .commands import CommandScheduler, DrainCommands
 from .slurm import Slurm
 from .state import (
@@ -59,13 +61,15 @@ def converge(options: DrainOptions, run: Run, check_mode: bool, clock: Clock | N
     if options.adapter == "none":
         return {**IN_SERVICE.facts(changed=False), "diff": []}
     scheduler = scheduler_of(options, run)
-    found = scheduler.observe()
     reason = our_reason(options.node, options.reason)
-    action = decide(options.state, found, options.only_reason)
-    if action == NOTHING or check_mode:
-        after = foresee(action, found, reason)
-    else:
-        after = _act(action, scheduler, options, reason)
+    # Not the wait as well: another run may have to put the node back meanwhile.
+    with _one_at_a_time(options, check_mode):
+        found = scheduler.observe()
+        action = decide(options.state, found, options.only_reason)
+        if action == NOTHING or check_mode:
+            after = foresee(action, found, reason)
+        else:
+            after = _act(action, scheduler, options, reason)
     changed = action != NOTHING
     if options.state == "drained" and options.wait and not check_mode:
         after = _wait(scheduler, options, after, changed, clock or Clock())
@@ -78,6 +82,13 @@ def scheduler_of(options: DrainOptions, run: Run) -> Scheduler:
         return Slurm(options.node, run)
     commands = DrainCommands(options.drain_command, options.resume_command, options.query_command, options.timeout)
     return CommandScheduler(options.node, commands, options.state_directory, run)
+
+
+def _one_at_a_time(options: DrainOptions, check_mode: bool) -> AbstractContextManager[None]:
+    """Slurm takes one update after the other, from any host and account that it trusts; a site's commands may not."""
+    if options.adapter == "slurm":
+        return nullcontext()
+    return alone(f"service of {options.node}", options.state_directory, check_mode=check_mode)
 
 
 def _refuse(options: DrainOptions) -> None:

@@ -9,6 +9,7 @@ Written to what dkms 3.0.10 left when it and dpkg were killed: see the table in 
 from __future__ import annotations
 
 import filecmp
+import os
 import re
 import shutil
 import time
@@ -84,7 +85,9 @@ def working(proc: str = "/proc") -> list[int]:
     found = []
     for path in Path(proc).glob("[0-9]*/comm"):
         try:
-            if path.read_text(encoding="utf-8", errors="replace").strip() == "dkms":
+            # Anybody can have a program of this name; none but root's changes the tree.
+            is_roots = path.parent.stat().st_uid in (0, os.geteuid())
+            if is_roots and path.read_text(encoding="utf-8", errors="replace").strip() == "dkms":
                 found.append(int(path.parent.name))
         except OSError:
             continue  # it ended while it was looked at

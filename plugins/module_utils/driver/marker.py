@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Mapping
 
 from ..errors import GaudiError
+from ..node.json_file import parse_json
 from ..node.rendered_files import FileChange, WantedFile, read_text, write
 
 FILE = "var/lib/gaudi3_scale/driver.json"
@@ -54,7 +55,7 @@ def read(root: str = "/") -> Marker | None:
     if text is None:
         return None
     try:
-        data = json.loads(text)
+        data = parse_json(text)
         marker = Marker(**{**data, "stopped": tuple(data.get("stopped", ()))})
         if marker.state not in STATES:
             raise ValueError(f"its state is {marker.state!r}")

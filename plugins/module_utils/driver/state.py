@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Sequence
+from typing import Any, Sequence
 
 from ..cards import holders as card_holders
 from ..cards.accel_sysfs import pci_cards
@@ -110,7 +110,7 @@ def _obstacle(loaded_version: str | None, release: Release, run: Run, kernel_roo
     return firmware_obstacle(facts.generation, facts.firmware.spi, (), release)
 
 
-def converge(options: DriverOptions, run: Run, check_mode: bool, root: str = "/") -> dict[str, object]:
+def converge(options: DriverOptions, run: Run, check_mode: bool, root: str = "/") -> dict[str, Any]:
     """Bring the node to what is wanted; the result's keys are always the same."""
     release = find_release(options.release, options.release_overrides)
     check_options(options.signing, root)

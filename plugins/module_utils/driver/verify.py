@@ -11,9 +11,9 @@ from __future__ import annotations
 import time
 from typing import Callable
 
+from ..cards.health import card_checks
 from ..cards.hpu_facts import HpuFacts, gather
 from ..checks.check import Check, failed, refusal
-from ..checks.verdict import HEALTHY_STATUS
 from ..errors import GaudiError
 from ..node.commands import Run
 from ..releases.lookup import Release
@@ -34,22 +34,6 @@ def driver_checks(facts: HpuFacts, release: Release, cards: int) -> list[Check]:
             "see `modinfo habanalabs`",
         ),
         *card_checks(facts, cards),
-    ]
-
-
-def card_checks(facts: HpuFacts, cards: int) -> list[Check]:
-    """Pure: whether all cards are there and initialised. Temperature 0 is what hl-smi shows for a dead card."""
-    addresses = ", ".join(card.pci_address for card in facts.cards)
-    ill = [
-        f"{card.pci_address} {card.status or 'without driver'}" for card in facts.cards if card.status != HEALTHY_STATUS
-    ]
-    cold = [card.pci_address for card in facts.cards if card.temperature_c in (None, 0)]
-    return [
-        Check("cards", facts.count >= cards, str(cards), f"{facts.count} ({addresses})", "see `lspci -d 1da3:`"),
-        Check("status", not ill, HEALTHY_STATUS, ", ".join(ill) or "none", "see `dmesg | grep habana`"),
-        Check(
-            "temperature", not cold, "above 0 C", f"none at {', '.join(cold)}", "the card did not initialise: reboot"
-        ),
     ]
 
 

@@ -8,7 +8,7 @@ Lines for a POSIX shell. They run on each node, since a node's flags and its int
 from __future__ import annotations
 
 import shlex
-from typing import Mapping, Sequence
+from typing import Iterable, Mapping, Sequence
 
 # As job.network does it in Python, which a venv of the user's need not have: the route to $towards tells this node's
 # own address, and the address the interface. On loopback no other node could be reached.
@@ -30,3 +30,11 @@ def read_files(paths: Sequence[str]) -> list[str]:
 def exports(variables: Mapping[str, str]) -> list[str]:
     """The variables, sorted by name."""
     return [f"export {name}={shlex.quote(variables[name])}" for name in sorted(variables)]
+
+
+def restored(names: Iterable[str], prefix: str) -> list[str]:
+    """Give the variables the values that others of their names with ``prefix`` have, which go then.
+
+    So a value is in no text: a program's words can be read by everybody.
+    """
+    return [line for name in sorted(names) for line in (f'export {name}="${prefix}{name}"', f"unset {prefix}{name}")]

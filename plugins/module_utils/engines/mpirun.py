@@ -17,7 +17,7 @@ from ..binding.rank import UNSET
 from ..job.paths import JobPaths
 from ..job.plan import Job
 from ..releases.lookup import find_release, version_key
-from .job_shell import INTERFACE, read_files
+from .job_shell import INTERFACE, read_files, restored
 
 # Called by another name than mpirun, 4.1 says OpenRTE. What 5.0 says as prterun is PRRTE's version, none of Open MPI's.
 _VERSION = re.compile(r"\((?:Open MPI|OpenRTE)\) (\d+(?:\.\d+)+)")
@@ -130,7 +130,7 @@ def rank_shell(job: Job) -> str:
             *_kept(job, "kept_"),
             *read_files(job.environment_files),
             INTERFACE,
-            *_restored(job, "kept_"),
+            *restored(job.environment, "kept_"),
             RANKS,
             f"cd {shlex.quote(job.working_directory)} || exit",
             RANK,
@@ -156,7 +156,3 @@ def _placing(job: Job, version: str) -> tuple[str, ...]:
 def _kept(job: Job, prefix: str) -> list[str]:
     """The job's own values win over the node's files, and came through mpirun, not in this text."""
     return [f'{prefix}{name}="${name}"' for name in sorted(job.environment)]
-
-
-def _restored(job: Job, prefix: str) -> list[str]:
-    return [f'export {name}="${prefix}{name}"' for name in sorted(job.environment)]

@@ -42,7 +42,7 @@ def mpirun_failure(log: str, path: str, time: float, description: Mapping[str, o
     code = int(exited["code"]) if exited else -int(found["number"])
     node, local_rank = _place(rank, description)
     words = re.findall(rf"^\[1,{rank}\]<stderr>: ?(.*)$", log, re.MULTILINE)
-    entry = AgentEntry(rank, local_rank, code, time, None)
+    entry = AgentEntry(rank, local_rank, code, time, wrote_error=False)
     return replace(rank_failure(entry, None, "\n".join(words), path), host=node)
 
 

@@ -19,7 +19,8 @@ from ..binding.rank import ALWAYS, NEVER, THREADS
 from ..job.description import NAMED
 from ..job.paths import JobPaths
 from ..job.plan import Job, describe
-from .job_shell import INTERFACE, exports, read_files
+from ..node.json_file import parse_json
+from .job_shell import INTERFACE, exports, read_files, restored
 from .slurm_batch_shell import WAIT, WARNING, go_on, record, sweep, tell_ranks
 from .torchrun import torchrun_argv
 
@@ -38,6 +39,8 @@ SET_THREADS = "\0set_threads"
 _THREADS = f"""set_threads={NEVER}
 [ -n "${{{THREADS}+x}}" ] || {{ set_threads={ALWAYS}; export {THREADS}=1; }}"""
 
+# In the environment of srun, whose words everybody sees; a TaskProlog may give the names themselves other values.
+_KEPT = "GAUDI3_SCALE_KEPT_"
 OF_POINT = ("GAUDI3_SCALE_JOB_DIR", "GAUDI3_SCALE_METRICS")
 
 
@@ -55,7 +58,7 @@ def described_in(script: str) -> dict[str, object] | None:
     """The description in a batch script of ours; None where there is none."""
     line = next((line for line in script.splitlines() if line.startswith(DESCRIPTION)), None)
     try:
-        data = None if line is None else json.loads(line[len(DESCRIPTION) :])
+        data = None if line is None else parse_json(line[len(DESCRIPTION) :])
     except ValueError:
         return None
     return data if isinstance(data, dict) else None
@@ -82,6 +85,7 @@ def script_text(job: Job, paths: JobPaths, environment: Mapping[str, str], launc
         *_address(job),
         f"export MASTER_PORT=$(({job.rendezvous_port} + ${{SLURM_ARRAY_TASK_ID:-0}}))",
         *exports({name: value for name, value in environment.items() if name not in OF_POINT}),
+        *exports({f"{_KEPT}{name}": value for name, value in job.environment.items()}),
         # Each point of a sweep has its own.
         f'export GAUDI3_SCALE_JOB_DIR={shlex.quote(environment["GAUDI3_SCALE_JOB_DIR"])}"$point"',
         f'export GAUDI3_SCALE_METRICS={shlex.quote(paths.logs)}"$point"/metrics.jsonl',
@@ -158,9 +162,10 @@ def node_shell(job: Job, paths: JobPaths, environment: Mapping[str, str], launch
     argv = torchrun_argv(job, paths, **words, launcher=launcher.argv(SET_THREADS) if launcher else ())
     return "\n".join(
         [
-            f'logs={shlex.quote(paths.logs)}"${{SLURM_ARRAY_TASK_ID:+/point-$SLURM_ARRAY_TASK_ID}}"',
+            'place="${SLURM_ARRAY_TASK_ID:+/point-$SLURM_ARRAY_TASK_ID}"',
+            f'logs={shlex.quote(paths.logs)}"$place"',
+            *_own_place(paths),
             "rank_logs=$logs/ranks",
-            'mkdir -p "$rank_logs" "$GAUDI3_SCALE_JOB_DIR" || exit',
             # A job that goes on appends to its log. Only the first node's logs were put away before the start.
             "log=$logs/agent.log",
             '[ "${SLURM_RESTART_COUNT:-0}" != 0 ] || [ ! -e "$log" ] || mv -f "$log" "$log.before"',
@@ -170,7 +175,7 @@ def node_shell(job: Job, paths: JobPaths, environment: Mapping[str, str], launch
             *read_files(job.environment_files),
             INTERFACE,
             # Once more, after the files and the interface: the job's own values win.
-            *exports(job.environment),
+            *restored(job.environment, _KEPT),
             *exports({name: value for name, value in environment.items() if name == "PT_HPU_RECIPE_CACHE_CONFIG"}),
             *([_THREADS] if launcher else []),
             f"cd {shlex.quote(job.working_directory)} || exit",
@@ -181,6 +186,18 @@ def node_shell(job: Job, paths: JobPaths, environment: Mapping[str, str], launch
             f'exec {" ".join(map(_word, argv))} "$@"',
         ]
     )
+
+
+def _own_place(paths: JobPaths) -> list[str]:
+    """On a node that no launch has prepared, which took a lost one's place, the account can only write at home."""
+    return [
+        'if ! mkdir -p "$logs/ranks" "$GAUDI3_SCALE_JOB_DIR" 2> /dev/null; then',
+        f'  own=$HOME/gaudi3_scale/{paths.name}"$place"',
+        "  logs=$own/logs",
+        '  export GAUDI3_SCALE_JOB_DIR="$own" GAUDI3_SCALE_METRICS="$logs/metrics.jsonl"',
+        '  mkdir -p "$logs/ranks" || exit',
+        "fi",
+    ]
 
 
 def _word(word: str) -> str:

@@ -24,6 +24,7 @@ def torchrun_argv(
     address: str | None = None,
     port: str | None = None,
     log_directory: str | None = None,
+    rendezvous_id: str | None = None,
     launcher: Sequence[str] = (),
 ) -> tuple[str, ...]:
     """The program of one node. What a scheduler or a supervisor decides only later is given as a word of its own.
@@ -46,7 +47,7 @@ def torchrun_argv(
         "--rdzv-backend",
         "static",
         "--rdzv-id",
-        job.name,
+        job.name if rendezvous_id is None else rendezvous_id,
         "--master-addr",
         job.rendezvous_address if address is None else address,
         "--master-port",
@@ -66,12 +67,18 @@ def supervision_text(job: Job, paths: JobPaths, kernel_root: str, launcher: Sequ
     options = job.supervision
     if options is None:
         raise ValueError("the job has no supervisors")
-    words = {"nodes": "@NNODES@", "node_rank": "@NODE_RANK@", "address": "@MASTER_ADDRESS@"}
+    words = {
+        "nodes": "@NNODES@",
+        "node_rank": "@NODE_RANK@",
+        "address": "@MASTER_ADDRESS@",
+        "rendezvous_id": "@RENDEZVOUS_ID@",
+    }
     told = {
         "job": job.name,
         "host": job.host,
         "hosts": job.hosts,
         "spares": options.spares,
+        "witness": options.witness,
         "addresses": addresses_of(options, job.hosts, job.rendezvous_address),
         "control_port": control_port_of(options, job.rendezvous_port),
         "key": job.key,
@@ -96,9 +103,19 @@ def supervision_text(job: Job, paths: JobPaths, kernel_root: str, launcher: Sequ
         "venv": job.venv,
         "progress_directory": paths.progress,
         "log_directory": paths.logs,
+        "agent_log": paths.agent_log,
         "ranks_directory": paths.ranks,
         "status": paths.status,
+        "votes": paths.votes,
         "events": paths.events,
         "stop_requested": paths.stop_requested,
     }
     return json.dumps(told, indent=2) + "\n"
+
+
+def supervisor_command(venv: str) -> tuple[str, ...]:
+    """What runs a supervisor, but for the file that tells it what to do.
+
+    Isolated: it imports nothing from its working directory, which the job's account may write, or from PYTHONPATH.
+    """
+    return f"{venv}/bin/python", "-I", "-m", "gaudi3_scale.supervisor"

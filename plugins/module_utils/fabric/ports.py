@@ -8,11 +8,23 @@ The vendor has a tool for it and no unit, and the ports are down after each load
 from __future__ import annotations
 
 from ..cards.hardware import HABANA_VENDOR
+from ..node import unit_hardening
 from ..node.rendered_files import WantedFile
 
 UNIT = "gaudi3-scale-ports.service"
 UNIT_FILE = f"systemd/system/{UNIT}"
 RULE_FILE = "udev/rules.d/90-gaudi3-scale-ports.rules"
+# The vendor's script is not ours: root's capabilities, the system's files, /sys, the cards' devices and the network are
+# its trade, and a new release may want more of them. What no such script does is kept from it.
+_HARDENING = (
+    *unit_hardening.NO_NEW_PRIVILEGES,
+    *unit_hardening.OWN_PROCESS,
+    *unit_hardening.KERNEL,
+    "ProtectHome=yes",
+    "PrivateTmp=yes",
+    "SystemCallArchitectures=native",
+    "RestrictAddressFamilies=AF_UNIX AF_NETLINK AF_INET AF_INET6 AF_PACKET",
+)
 
 
 def tool(generation: str) -> str:
@@ -22,6 +34,7 @@ def tool(generation: str) -> str:
 
 def unit_text(program: str) -> str:
     """A oneshot unit without RemainAfterExit: each new port may start it again, as often as ports appear."""
+    hardening = "\n".join(_HARDENING)
     return f"""\
 # Written by gaudi3.scale.
 [Unit]
@@ -36,6 +49,7 @@ Type=oneshot
 ExecStartPre=-/usr/bin/udevadm settle --timeout=60
 ExecStart={program} --up --no-progbar
 TimeoutStartSec=300
+{hardening}
 
 [Install]
 WantedBy=multi-user.target

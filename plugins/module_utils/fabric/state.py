@@ -4,19 +4,22 @@
 
 from __future__ import annotations
 
-import json
 import platform
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ..errors import GaudiError
 from ..kernel.values import value_difference
 from ..node import systemd_units
 from ..node.commands import Run
+from ..node.json_file import parse_json
+from ..node.lock import alone, state_beside
 from ..node.rendered_files import FileChange, differences, pending, write
 from . import ports as fabric_ports
+from .interface_names import check_interfaces
 from .provider import AUTO, GAUDI_ETHERNET, PROVIDERS, choose, shortcomings
 from .sysfs import CardPort, Network, card_ports, read_network
 
@@ -40,10 +43,16 @@ class Place:
     sleep: Callable[[float], None] = time.sleep
 
 
-def converge(options: FabricOptions, place: Place, *, run: Run, check_mode: bool) -> dict[str, object]:
+def converge(options: FabricOptions, place: Place, *, run: Run, check_mode: bool) -> dict[str, Any]:
     """Bring the ports up where the node has any and is to use them; returns what an Ansible module returns."""
     if options.provider not in (AUTO, *PROVIDERS):
         raise GaudiError(f"provider={options.provider!r} is not known; use {AUTO}, {', '.join(PROVIDERS)}.")
+    check_interfaces("interface", options.interface)
+    with alone("fabric", state_beside(place.etc), check_mode=check_mode):
+        return _converge(options, place, run, check_mode)
+
+
+def _converge(options: FabricOptions, place: Place, run: Run, check_mode: bool) -> dict[str, object]:
     before = read_network(place.kernel_root)
     program = _program(options, before, place)
     changes = pending(fabric_ports.wanted_files(place.etc, program))
@@ -84,7 +93,7 @@ def management_interface(run: Run) -> str | None:
     """The interface of the default route, which the ranks find each other over; None where there is no route."""
     for family in ("-4", "-6"):
         done = run(["ip", "-json", family, "route", "show", "default"])
-        routes = json.loads(done.stdout) if done.rc == 0 and done.stdout.strip() else []
+        routes = parse_json(done.stdout) if done.rc == 0 and done.stdout.strip() else []
         if routes:
             return str(min(routes, key=lambda route: route.get("metric", 0))["dev"])
     return None

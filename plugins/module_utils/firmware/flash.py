@@ -30,6 +30,7 @@ LOGS = "var/log/gaudi3_scale"
 POLL_S = 3.0
 _OPERATIONAL = "Operational"
 # systemd must not end the tool either: an orderly shutdown waits for it, and the signal it would send does nothing.
+# Nothing else is kept from it: what a foreign tool misses while it writes leaves a card without firmware.
 _UNIT_PROPERTIES = ("KillSignal=SIGCONT", "SendSIGKILL=no", "TimeoutStopSec=infinity", "RuntimeMaxSec=infinity")
 
 

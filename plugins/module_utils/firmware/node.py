@@ -22,6 +22,7 @@ from ..fabric.ports import UNIT as PORTS_UNIT
 from ..kernel.modules import DRIVER_MODULE, find_holders, loaded_modules, loaded_version
 from ..node.commands import Run
 from ..node.programs import Installed, is_installed
+from ..node.regular_file import read_bounded
 from ..node.systemd_units import is_active, is_enabled
 from ..releases.lookup import Release, find_release, release_part
 from .plan import (
@@ -43,6 +44,8 @@ FLASH_UNIT = "gaudi3-scale-firmware.service"
 IMAGE = "lib/firmware/habanalabs/{0}/{0}-agent-fw_loader-fit.itb"
 # Reading a card is no writing: it may be given up. The driver's own time-out for a card is 30 s.
 READ_TIMEOUT_S = 180
+# Bytes; the vendor's have some ten million.
+LARGEST_IMAGE = 1 << 28
 _SPI_LINE = re.compile(r"^.*\bSPI version\s*:\s*(.+?)\s*$", re.MULTILINE)
 _IMAGE_VERSION = re.compile(rb"hl-gaudi\d?-\d+\.\d+\.\d+-fw-\d+\.\d+\.\d+(?:-sec-\d+)?(?![\d.])")
 
@@ -85,7 +88,7 @@ def spi_of_tool(address: str, run: Run) -> str | None:
 def image_versions(path: str) -> tuple[str, ...] | None:
     """The version strings in an image, each once; None where there is no such file. UNVERIFIED: that it has any."""
     try:
-        content = Path(path).read_bytes()
+        content = read_bounded(path, LARGEST_IMAGE, follow=True)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:

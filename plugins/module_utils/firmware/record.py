@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Mapping, Sequence
 
 from ..errors import GaudiError
+from ..node.json_file import parse_json
 from ..node.rendered_files import FileChange, WantedFile, read_text, write
 from .spi import FAILED, WRITING, WRITTEN, FlashCard, Spi, Written, parse_spi
 
@@ -66,7 +67,7 @@ def read_record(root: str = "/") -> Record:
     if text is None:
         return Record()
     try:
-        data = json.loads(text)
+        data = parse_json(text)
         cards = {str(name): Written(**entry) for name, entry in data["cards"].items()}
         wrong = [entry.state for entry in cards.values() if entry.state not in (WRITING, WRITTEN, FAILED)]
         if wrong:

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Mapping, Sequence
+from typing import Any, Mapping, Sequence
 
 from ..errors import GaudiError
 from ..node.commands import Run
@@ -34,7 +34,7 @@ from .spi import POWER_CYCLE, Spi, accepted_targets, are_equal
 
 def converge(
     options: FirmwareOptions, run: Run, check_mode: bool, root: str = "/", installed: Installed = is_installed
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """Show, or bring the cards to what was accepted; the result's keys are always the same."""
     if options.state != FLASHED or check_mode:
         return _converge(options, run, check_mode, root, installed)

@@ -22,14 +22,18 @@ class WantedDirectory:
     account: pwd.struct_passwd | None
 
 
-def account_of(owner: str | None) -> pwd.struct_passwd | None:
+def account_of(owner: str | None, check_mode: bool = False) -> pwd.struct_passwd | None:
+    """None for no owner, and in check mode for one that the layer before would make."""
     if not owner:
         return None
     try:
         return pwd.getpwnam(owner)
     except KeyError:
+        if check_mode:
+            return None
         raise GaudiError(
-            f"owner {owner!r} is no account on this node; create it, or name the account that runs the jobs."
+            f"owner {owner!r} is no account on this node; run playbooks/training_stack.yml, which makes the account of "
+            "gaudi_training_stack_user, or name the account that runs the jobs."
         ) from None
 
 

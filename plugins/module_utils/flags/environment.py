@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from ..errors import GaudiError
 from ..flag_catalogue.values import WrongValueError
@@ -15,7 +16,9 @@ from ..job import recipe_cache
 from ..job.recipe_cache import RECIPE_CACHE
 from ..node.environment_file import Setting, render
 from ..node.hand_edits import HandEdit, find_edit, record_of
+from ..node.lock import alone
 from ..node.rendered_files import FileChange, WantedFile, differences, pending, read_text, write
+from ..node.secret_texts import masked_texts
 from ..releases.lookup import find_release, version_key
 from . import directories as flag_directories
 from . import reach as flag_reach
@@ -40,7 +43,9 @@ WRITTEN_BY = "# Written by gaudi3.scale.hpu_flags "
 
 @dataclass(frozen=True)
 class _Plan:
-    """What is to be done on a node: ``gone`` and ``full`` are directories with recipes, each with the reason."""
+    """What is to be done on a node: ``gone`` and ``full`` are directories with recipes, each with the reason,
+    below ``recipes``.
+    """
 
     record: WantedFile
     edit: HandEdit | None
@@ -48,6 +53,7 @@ class _Plan:
     missing: Sequence[WantedDirectory]
     gone: Sequence[tuple[str, str]]
     full: Sequence[tuple[str, str]]
+    recipes: str
 
     def differences(self) -> list[dict[str, str]]:
         """All of it as Ansible's ``diff``; the edit of a person comes first."""
@@ -69,11 +75,11 @@ class _Plan:
         for path, _why in self.gone:
             recipe_cache.remove(path)
         for path, _why in self.full:
-            recipe_cache.empty(path)
+            recipe_cache.empty(self.recipes, path)
         return next((backup for backup in backups if backup), "")
 
 
-def converge(options: EnvironmentOptions, check_mode: bool, mounts: str = "/proc/self/mounts") -> dict[str, object]:
+def converge(options: EnvironmentOptions, check_mode: bool, mounts: str = "/proc/self/mounts") -> dict[str, Any]:
     """Judge the flags, then bring the files, the directories and the recipe cache to their wanted state.
 
     Returns what the module ``hpu_flags`` documents, and ``warnings``, a sentence for each finding. Raises
@@ -90,9 +96,12 @@ def converge(options: EnvironmentOptions, check_mode: bool, mounts: str = "/proc
         *_release_findings(installed, target),
         *vendor_layer.absent(options.vendor_profiles, vendor),
     ]
-    plan = _plan(options, settings)
-    diff = plan.differences()
-    backup = "" if check_mode else plan.apply()
+    # What is refused is refused before there is even a lock; from looking to writing no other run may write.
+    _plan(options, settings, check_mode)
+    with alone("flags", str(Path(options.path).parent), check_mode=check_mode):
+        plan = _plan(options, settings, check_mode)
+        diff = plan.differences()
+        backup = "" if check_mode else plan.apply()
     return {
         "changed": bool(diff),
         "diff": diff,
@@ -114,14 +123,14 @@ def converge(options: EnvironmentOptions, check_mode: bool, mounts: str = "/proc
     }
 
 
-def _plan(options: EnvironmentOptions, settings: list[Setting]) -> _Plan:
+def _plan(options: EnvironmentOptions, settings: list[Setting], check_mode: bool) -> _Plan:
     text = render(settings, _heading(options))
-    edit = find_edit(options.path, WRITTEN_BY) if read_text(options.path) != text else None
+    edit = shown_edit(options.path) if read_text(options.path) != text else None
     wanted = [
         WantedFile(options.path, text, backup=edit is not None),
         *flag_reach.wanted_files(_reach(options), settings, _present_drop_ins(options)),
     ]
-    account = flag_directories.account_of(options.owner)
+    account = flag_directories.account_of(options.owner, check_mode)
     named = directories(settings)
     missing = [
         directory
@@ -129,7 +138,13 @@ def _plan(options: EnvironmentOptions, settings: list[Setting]) -> _Plan:
         if not flag_directories.is_as_wanted(directory)
     ]
     record = WantedFile(record_of(options.path), text)
-    return _Plan(record, edit, pending(wanted), missing, *_recipes(options, named))
+    return _Plan(record, edit, pending(wanted), missing, *_recipes(options, named), options.recipe_cache.rstrip("/"))
+
+
+def shown_edit(path: str) -> HandEdit | None:
+    """What a person did to the environment file since, without the values of secrets that may stand in it."""
+    edit = find_edit(path, WRITTEN_BY)
+    return HandEdit(path, *masked_texts(edit.written, edit.found)) if edit else None
 
 
 def target_of(options: EnvironmentOptions) -> tuple[Target, InstalledBridge | None]:

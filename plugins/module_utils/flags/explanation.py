@@ -17,13 +17,12 @@ from ..job.paths import JobPaths, check_name
 from ..job.processes import parse_environ, rank_process
 from ..node.commands import Run
 from ..node.environment_file import parse, provenances
-from ..node.hand_edits import find_edit
 from ..node.rendered_files import read_text
 from ..node.systemd_units import unit_properties
 from ..releases.lookup import find_release, version_key
 from ..releases.table import RELEASES
 from .bridge import GAUDI_PREFIXES, InstalledBridge, read_bridge
-from .environment import WRITTEN_BY
+from .environment import shown_edit
 from .harms import Target
 from .judgement import judge_flags
 from .profiles import NETWORKS, PROFILES
@@ -68,7 +67,7 @@ def explain(question: Question, run: Run) -> dict[str, object]:
     source, variables = _variables(question, run)
     flags = {name: text for name, text in variables.items() if question.flags or is_meant(name, bridge)}
     target, profile = _target(question, flags, bridge)
-    edit = find_edit(question.file, WRITTEN_BY) if question.file else None
+    edit = shown_edit(question.file) if question.file else None
     origins = provenances(read_text(question.file) or "") if question.file else {}
     # That a release's own packages set a variable is evidence enough that it reads it.
     chosen = [name for name in flags if not origins.get(name, "").startswith(f"{ORIGIN}: ")]

@@ -14,10 +14,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..errors import GaudiError
+from ..fabric.interface_names import check_interfaces
 from ..flag_catalogue.catalogue import find_flag
 from ..flag_catalogue.values import WrongValueError, recipe_cache
 from ..job.recipe_cache import RECIPE_CACHE
 from ..node.environment_file import Setting
+from ..node.secret_words import is_secret
 from ..releases.lookup import find_release
 
 LOGS = "HABANA_LOGS"
@@ -137,6 +139,7 @@ def plan_environment(options: EnvironmentOptions, vendor: Sequence[Setting] = ()
     ):
         flags.update({setting.name: setting._replace(origin=origin) for setting in settings})
     if options.interface:
+        check_interfaces("interface", options.interface)
         source = f"{_SCALE_OUT}: interfaces for coordination between the hosts"
         flags["HCCL_SOCKET_IFNAME"] = Setting("HCCL_SOCKET_IFNAME", options.interface, source, "option interface")
     source = "docs.habana.ai Debugging_with_Intel_Gaudi_Logs"
@@ -198,6 +201,12 @@ def _plain_environment(options: EnvironmentOptions, flags: Mapping[str, Setting]
     if twice:
         raise GaudiError(
             f"environment sets {', '.join(twice)}, which is among the flags already: use overrides for it."
+        )
+    secret = sorted(name for name, value in options.environment.items() if value is not None and is_secret(name))
+    if secret:
+        raise GaudiError(
+            f"environment sets {', '.join(secret)}, which sounds like a secret, and every account of the node can read "
+            f"{options.path}: give it to the job itself (environment of training_job, training_environment)."
         )
     return [
         Setting(name, _text("environment", name, value), FROM_ENVIRONMENT, "environment")

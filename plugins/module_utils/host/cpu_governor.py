@@ -8,10 +8,25 @@ from pathlib import Path
 
 from ..errors import GaudiError
 from ..kernel.values import read_value
+from ..node import unit_hardening
 
 UNIT = "gaudi3-scale-cpu-governor.service"
 
-_FILES = "sys/devices/system/cpu/cpufreq/policy*/scaling_governor"
+_CPUFREQ = "sys/devices/system/cpu/cpufreq"
+_FILES = f"{_CPUFREQ}/policy*/scaling_governor"
+_HARDENING = (
+    *unit_hardening.NO_NEW_PRIVILEGES,
+    *unit_hardening.OWN_PROCESS,
+    *unit_hardening.KERNEL,
+    *unit_hardening.KERNEL_TUNABLES,
+    *unit_hardening.FILES,
+    *unit_hardening.OTHER_PROCESSES,
+    *unit_hardening.NO_DEVICES,
+    *unit_hardening.NO_NETWORK,
+    *unit_hardening.SYSTEM_CALLS,
+    # Root's files are root's without any capability, and nobody else may write a governor: the user stays root.
+    *unit_hardening.capability_lines(),
+)
 
 
 def governor_files(kernel_root: str) -> list[str]:
@@ -38,6 +53,7 @@ def check_offered(governor: str, files: list[str]) -> None:
 def unit_text(governor: str, kernel_root: str) -> str:
     """The oneshot unit that sets ``governor`` on every frequency domain."""
     pattern = Path(kernel_root, _FILES)
+    hardening = "\n".join([*_HARDENING, f"ReadWritePaths={Path(kernel_root, _CPUFREQ)}"])
     return f"""\
 # Written by gaudi3.scale.
 [Unit]
@@ -48,6 +64,7 @@ ConditionPathExistsGlob={pattern}
 Type=oneshot
 RemainAfterExit=yes
 ExecStart=/bin/sh -c 'for file in {pattern}; do echo {governor} > "$$file" || exit 1; done'
+{hardening}
 
 [Install]
 WantedBy=multi-user.target

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from ..errors import GaudiError
 
 SETTING = "vm.nr_hugepages"
+DROP_IN = "sysctl.d/90-gaudi3-scale.conf"
 AUTO = "auto"
 UNMANAGED = "unmanaged"
 
@@ -47,15 +48,18 @@ def installer_pages(cpus: int, page_kib: int) -> int:
     return _KIB_PER_CPU * cpus * _SHARES_PER_CPU // page_kib + 1
 
 
-def parse_meminfo(text: str) -> Memory:
-    """The two lines of /proc/meminfo that matter here."""
-    fields = dict(re.findall(r"^(\w+):\s+(\d+) kB$", text, re.MULTILINE))
+def parse_meminfo(text: str, file: str = "/proc/meminfo") -> Memory:
+    """The two lines of /proc/meminfo, which ``file`` is for this kernel, that matter here."""
+    fields = dict(re.findall(r"^(\w+):\s+([0-9]{1,15}) kB$", text, re.MULTILINE))
     missing = [name for name in ("MemTotal", "Hugepagesize") if name not in fields]
     if missing:
         raise GaudiError(
-            f"hugepages cannot be set: /proc/meminfo has no {' and no '.join(missing)}; set hugepages to {UNMANAGED}."
+            f"hugepages cannot be set: {file} has no {' and no '.join(missing)}; set hugepages to {UNMANAGED}."
         )
-    return Memory(int(fields["MemTotal"]), int(fields["Hugepagesize"]))
+    memory = Memory(int(fields["MemTotal"]), int(fields["Hugepagesize"]))
+    if not memory.page_kib:
+        raise GaudiError(f"hugepages cannot be set: {file} has pages of 0 kB; set hugepages to {UNMANAGED}.")
+    return memory
 
 
 def count_cpus(cpuinfo: str) -> int:
@@ -67,7 +71,7 @@ def parse_request(request: str) -> str | int:
     """``auto``, ``unmanaged`` or a number of pages; anything else is refused."""
     if request in (AUTO, UNMANAGED):
         return request
-    if re.fullmatch(r"\d+", request):
+    if re.fullmatch(r"[0-9]{1,15}", request):
         return int(request)
     raise GaudiError(f"hugepages={request!r} is neither {AUTO}, {UNMANAGED} nor a number of pages; use one of these.")
 
@@ -100,7 +104,7 @@ def other_settings(texts: Iterable[tuple[str, str]], pages: int) -> list[str]:
     """Files (path, text) that set the same value to another number, as ``path (number)``."""
     found = []
     for path, text in texts:
-        values = re.findall(r"^\s*-?\s*vm[./]nr_hugepages\s*=\s*(\d+)\s*$", text, re.MULTILINE)
+        values = re.findall(r"^\s*-?\s*vm[./]nr_hugepages\s*=\s*([0-9]{1,18})\s*$", text, re.MULTILINE)
         if values and int(values[-1]) != pages:
             found.append(f"{path} ({values[-1]})")
     return found

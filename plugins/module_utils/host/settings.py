@@ -13,14 +13,17 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from ..errors import GaudiError
 from ..kernel import grub_settings
 from ..kernel.values import read_value, value_difference, write_value
 from ..node import systemd_units
 from ..node.commands import Run
+from ..node.lock import alone, state_beside
 from ..node.rendered_files import FileChange, WantedFile, differences, pending, read_text, write
-from . import cpu_governor, hugepages, memory_lock
+from . import cpu_governor, firewall, firewall_table, hugepages, memory_lock
+from .firewall import DEFAULT_PORTS
 from .kernel_arguments import plan_kernel_arguments, reboot_reasons, update_menu
 from .node import Node, Setting
 
@@ -28,7 +31,6 @@ REFUSE = "refuse"
 WARN = "warn"
 SHORTAGE_CHOICES = (REFUSE, WARN)
 
-SYSCTL_DROP_IN = "sysctl.d/90-gaudi3-scale.conf"
 MODULE_DROP_IN = "modprobe.d/gaudi3-scale.conf"
 _PARAMETER = re.compile(r"[A-Za-z0-9_]+=[A-Za-z0-9_.,:-]+")
 
@@ -44,18 +46,35 @@ class HostOptions:
     memlock: bool = True
     cpu_governor: str = "performance"
     module_parameters: Mapping[str, str] = field(default_factory=dict)
+    firewall: bool = False
+    firewall_nodes: tuple[str, ...] = ()
+    firewall_ports: tuple[str, ...] = DEFAULT_PORTS
 
 
-def converge(options: HostOptions, node: Node, *, run: Run, check_mode: bool) -> dict[str, object]:
+def converge(options: HostOptions, node: Node, *, run: Run, check_mode: bool) -> dict[str, Any]:
     """Bring the node to ``options``; returns what an Ansible module returns."""
     _check(options)
-    plan = {
+    # What is refused is refused before there is even a lock.
+    _planned(options, node)
+    with alone("host settings", state_beside(node.etc), check_mode=check_mode):
+        return _converge(options, node, run, check_mode)
+
+
+def _planned(options: HostOptions, node: Node) -> dict[str, Setting]:
+    return {
         "hugepages": plan_hugepages(options, node),
         "kernel_arguments": plan_kernel_arguments(options.kernel_arguments, node),
         "memlock": plan_memlock(options, node),
         "cpu_governor": plan_cpu_governor(options, node),
         "module_parameters": plan_module_parameters(options, node),
+        "firewall": firewall_table.plan_firewall(
+            options.firewall, options.firewall_nodes, options.firewall_ports, node
+        ),
     }
+
+
+def _converge(options: HostOptions, node: Node, run: Run, check_mode: bool) -> dict[str, object]:
+    plan = _planned(options, node)
     changes = pending([file for setting in plan.values() for file in setting.files])
     if not check_mode:
         _write(changes, node, run)
@@ -63,6 +82,7 @@ def converge(options: HostOptions, node: Node, *, run: Run, check_mode: bool) ->
     steps = [
         pages,
         _set_governor(options.cpu_governor, node, run, changes, check_mode),
+        firewall_table.load_rules(options.firewall, plan["firewall"], node, run, changes, check_mode),
         update_menu(options.kernel_arguments, node, run, changes, check_mode),
     ]
     values = [step for step in steps if step]
@@ -94,13 +114,13 @@ def _check(options: HostOptions) -> None:
 
 def plan_hugepages(options: HostOptions, node: Node) -> Setting:
     """The sysctl drop-in and the number of pages; refused or left out where they do not fit."""
-    path = node.in_etc(SYSCTL_DROP_IN)
+    path = node.in_etc(hugepages.DROP_IN)
     request = hugepages.parse_request(options.hugepages)
     current = read_value(node.kernel("proc/sys/vm/nr_hugepages"))
     facts: dict[str, object] = {"pages": None, "reserved": int(current or 0), "memory_mib": None, "at_least": False}
     if request == hugepages.UNMANAGED:
         return Setting([WantedFile(path, None)], facts, [])
-    memory = hugepages.parse_meminfo(read_text(node.kernel("proc/meminfo")) or "")
+    memory = hugepages.parse_meminfo(read_text(node.kernel("proc/meminfo")) or "", node.kernel("proc/meminfo"))
     cpus = hugepages.count_cpus(read_text(node.kernel("proc/cpuinfo")) or "")
     wanted = hugepages.reservation(request, memory, cpus)
     problem = hugepages.shortage(wanted, memory, options.hugepages_memory_share)
@@ -163,11 +183,11 @@ def plan_module_parameters(options: HostOptions, node: Node) -> Setting:
 
 
 def _write(changes: Sequence[FileChange], node: Node, run: Run) -> None:
-    """Write the files. The unit is stopped and disabled while systemd still knows it."""
-    unit = _governor_unit(node)
+    """Write the files. A unit is stopped and disabled while systemd still knows it."""
+    units = {_governor_unit(node): cpu_governor.UNIT, firewall_table.unit_file(node): firewall.UNIT}
     for change in changes:
-        if change.wanted.path == unit and change.wanted.content is None:
-            systemd_units.disable(run, cpu_governor.UNIT)
+        if change.wanted.path in units and change.wanted.content is None:
+            systemd_units.disable(run, units[change.wanted.path])
         write(change)
     if any(change.wanted.path.startswith(f"{node.in_etc('systemd')}/") for change in changes):
         systemd_units.reload_units(run)

@@ -10,6 +10,7 @@ from typing import Any, Mapping, Sequence, TypeVar
 
 from ..binding.plan import BINDINGS, NUMA
 from ..errors import GaudiError
+from .user import DEFAULT_USER
 
 TORCHRUN, SLURM, MPIRUN = "torchrun", "slurm", "mpirun"
 ENGINES = (TORCHRUN, SLURM, MPIRUN)
@@ -22,7 +23,7 @@ RANK_ARGUMENTS: dict[str, dict[str, Any]] = {
     "environment_files": {"type": "list", "elements": "str", "default": ["-/etc/gaudi3_scale/environment"]},
     "venv": {"type": "path", "default": "/opt/gaudi3_scale/venv"},
     "working_directory": {"type": "path", "default": "/"},
-    "user": {"type": "str", "default": "root"},
+    "user": {"type": "str", "default": DEFAULT_USER},
     "device": {"type": "str", "choices": ["hpu", "cuda", "cpu"], "default": "hpu"},
     "stop_timeout": {"type": "int", "default": 60},
 }
@@ -82,21 +83,23 @@ class MpiOptions:
 class SupervisionOptions:
     """What only the supervisors of engine torchrun read. Times are in seconds.
 
-    ``addresses`` are those of the hosts and then of the ``spares``, in their order; empty: their names are.
-    ``control_port`` 0: the one after the rendezvous port. ``min_nodes`` 0: as many as there are hosts.
+    ``addresses`` are those of the hosts, then of the ``spares``, then of the ``witness``, in their order; empty: their
+    names are. ``witness`` votes with the hosts and runs nothing; "": there is none. ``control_port`` 0: the one after
+    the rendezvous port. ``min_nodes`` 0: as many as there are hosts.
     """
 
     spares: tuple[str, ...] = ()
+    witness: str = ""
     addresses: tuple[str, ...] = ()
     control_port: int = 0
     min_nodes: int = 0
     max_restarts: int = 3
     min_runtime: int = 60
-    lost_after: int = 15
+    lost_after: int = 10
     join_timeout: int = 600
     hang_timeout: int = 1800
     start_timeout: int = 0
-    failure_grace: int = 5
+    failure_grace: int = 1
     straggler_ratio: float = 1.3
     exclude_stragglers: bool = False
     grow_after: int = 60
@@ -121,6 +124,7 @@ def engine_argument_spec() -> dict[str, dict[str, Any]]:
         "new_key": {"type": "str", "no_log": True},
         "global_batch_size": {"type": "int", "default": 0},
         "checkpoint_directory": {"type": "path", "default": ""},
+        "allowed_networks": {"type": "list", "elements": "str", "default": []},
     }
 
 

@@ -10,22 +10,23 @@ has failed, and a table of all ranks when the agent has ended the others.
 from __future__ import annotations
 
 import datetime
-import json
 import re
 import signal
 from dataclasses import asdict, dataclass
-from typing import Iterable, Mapping, Sequence
+from typing import Any, Iterable, Mapping, Sequence
+
+from ..node.json_file import parse_json
 
 # E1121 09:12:46.979000 15930 torch/.../api.py:1002] failed (exitcode: -9) local_rank: 1 (pid: 15965) of binary: ...
 NOTICE = re.compile(
     r"(?P<clock>\d\d:\d\d:\d\d)\.(?P<fraction>\d+) .*\] "
-    r"failed \(exitcode: (?P<code>-?\d+)\) local_rank: (?P<local>\d+) "
+    r"failed \(exitcode: (?P<code>-?[0-9]{1,9})\) local_rank: (?P<local>[0-9]{1,9}) "
 )
 ENTRY = re.compile(
     r"^ +time +: (?P<day>\d{4}-\d\d-\d\d)_(?P<clock>\d\d:\d\d:\d\d)\n"
     r" +host +: .*\n"
-    r" +rank +: (?P<rank>\d+) \(local_rank: (?P<local>\d+)\)\n"
-    r" +exitcode +: (?P<code>-?\d+) \(pid: \d+\).*\n"
+    r" +rank +: (?P<rank>[0-9]{1,9}) \(local_rank: (?P<local>[0-9]{1,9})\)\n"
+    r" +exitcode +: (?P<code>-?[0-9]{1,9}) \(pid: [0-9]+\).*\n"
     r" +error_file *: (?P<file>.*)\n",
     re.MULTILINE,
 )
@@ -87,13 +88,13 @@ class RankFailure:
 
 @dataclass(frozen=True)
 class AgentEntry:
-    """One rank in the agent's table. ``error_file`` is None where the rank wrote none."""
+    """One rank that the agent names. ``wrote_error``: it may have left an error file."""
 
     rank: int
     local_rank: int
     exit_code: int
     time: float
-    error_file: str | None
+    wrote_error: bool
 
 
 def agent_entries(agent_log: str) -> list[AgentEntry]:
@@ -108,7 +109,7 @@ def agent_entries(agent_log: str) -> list[AgentEntry]:
             local_rank=int(entry["local"]),
             exit_code=int(entry["code"]),
             time=_seconds(entry["day"], entry["clock"]) + fractions.get((entry["local"], entry["clock"]), 0.0),
-            error_file=None if entry["file"] == "<N/A>" else entry["file"],
+            wrote_error=entry["file"] != "<N/A>",
         )
         for entry in ENTRY.finditer(table)
     ]
@@ -120,11 +121,15 @@ def noticed_entry(agent_log: str, first_rank: int, now: float) -> AgentEntry | N
     if notice is None:
         return None
     local_rank = int(notice["local"])
-    return AgentEntry(first_rank + local_rank, local_rank, int(notice["code"]), now, None)
+    return AgentEntry(first_rank + local_rank, local_rank, int(notice["code"]), now, wrote_error=True)
 
 
 def _seconds(day: str, clock: str) -> float:
-    return datetime.datetime.strptime(f"{day} {clock}", "%Y-%m-%d %H:%M:%S").timestamp()
+    """The time of a line, 0 for a day or an hour that no calendar has: ranks write into that log, too."""
+    try:
+        return datetime.datetime.strptime(f"{day} {clock}", "%Y-%m-%d %H:%M:%S").timestamp()
+    except (ValueError, OverflowError, OSError):
+        return 0.0
 
 
 def rank_failure(entry: AgentEntry, error_file: str | None, stderr: str, path: str) -> RankFailure:
@@ -169,7 +174,7 @@ def _lines(stderr: str) -> list[str]:
 
 def agent_failure(exit_code: int, time: float, agent_log: str, path: str) -> RankFailure:
     """A node whose agent failed without a rank: torchrun is missing, refused its arguments, or found no other node."""
-    return rank_failure(AgentEntry(AGENT, AGENT, exit_code, time, None), None, agent_log, path)
+    return rank_failure(AgentEntry(AGENT, AGENT, exit_code, time, wrote_error=False), None, agent_log, path)
 
 
 def lost_node(started: float, path: str) -> RankFailure:
@@ -188,7 +193,7 @@ def _signal_name(number: int) -> str:
 def _recorded(error_file: str) -> str | None:
     """``Type: text`` of an error.json, which has it one level deeper since torch's handler is the default one."""
     try:
-        data = json.loads(error_file)
+        data = parse_json(error_file)
         message = data["message"]
         return str(message["message"] if isinstance(message, dict) else message)
     except (ValueError, KeyError, TypeError):
@@ -204,6 +209,24 @@ def _split(text: str) -> tuple[str, str]:
 def first_failure(failures: Iterable[RankFailure]) -> RankFailure | None:
     """The nearest to a cause; of several, the earliest."""
     return min(failures, key=lambda failure: (failure.echo, failure.time, failure.rank), default=None)
+
+
+def failure_from(told: object) -> dict[str, Any]:
+    """A failure as plain values of whoever (see :meth:`RankFailure.as_dict`), each of its kind; empty: there is none.
+
+    What else is told of it stays.
+    """
+    if not isinstance(told, dict) or not told:
+        return {}
+    texts = {name: str(told.get(name) or "") for name in ("exception", "message", "path", "host")}
+    counts = {name: _whole(told.get(name), AGENT) for name in ("rank", "local_rank", "exit_code", "echo")}
+    lines = told.get("lines")
+    shown = [str(line) for line in lines[-LOG_LINES:]] if isinstance(lines, (list, tuple)) else []
+    return {**told, **texts, **counts, "time": _number(told.get("time")), "lines": shown}
+
+
+def _whole(value: object, missing: int) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else missing
 
 
 def first_failure_of(nodes: Mapping[str, Mapping[str, object]]) -> tuple[str, Mapping[str, object]] | None:

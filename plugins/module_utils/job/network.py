@@ -4,11 +4,11 @@
 
 from __future__ import annotations
 
-import json
 import socket
 
 from ..errors import GaudiError
 from ..node.commands import Run
+from ..node.json_file import parse_json
 
 
 def address_towards(rendezvous_address: str, port: int) -> str:
@@ -31,7 +31,7 @@ def interface_with(address: str, run: Run) -> str | None:
     done = run(["ip", "-json", "address", "show"])
     if done.rc != 0:
         return None
-    for interface in json.loads(done.stdout or "[]"):
+    for interface in parse_json(done.stdout or "[]"):
         if any(entry.get("local") == address for entry in interface.get("addr_info", [])):
             return str(interface["ifname"])
     return None

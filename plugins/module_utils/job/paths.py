@@ -48,36 +48,55 @@ class JobPaths:
         return f"{self.unit_directory}/{self.unit}"
 
     @property
-    def directory(self) -> str:
-        """What the job keeps: its description, checkpoints, how it ended."""
-        return f"{self.state_directory}/jobs/{self._place}"
+    def control(self) -> str:
+        """What the job is told. It is root's; of it the job's account reads what it needs, and changes nothing."""
+        return f"{self.state_directory}/control/{self.name}"
 
     @property
     def description(self) -> str:
-        return f"{self.directory}/job.json"
+        return f"{self.control}/job.json"
 
     @property
     def environment(self) -> str:
-        return f"{self.directory}/environment"
+        return f"{self.control}/environment"
+
+    def environment_copy(self, number: int) -> str:
+        """One of the environment files that the job's account may change, as that account read it."""
+        return f"{self.control}/environment-{number}"
 
     @property
     def batch_script(self) -> str:
         """What Slurm is given."""
-        return f"{self.directory}/batch.sh"
+        return f"{self.control}/batch.sh"
 
     @property
     def slurm_job(self) -> str:
         """Which job of Slurm's it became."""
-        return f"{self.directory}/slurm.json"
+        return f"{self.control}/slurm.json"
 
     @property
     def host_file(self) -> str:
         """The nodes as mpirun reads them."""
-        return f"{self.directory}/hosts"
+        return f"{self.control}/hosts"
+
+    @property
+    def supervision(self) -> str:
+        """What the supervisor is told, with the secret of the run."""
+        return f"{self.control}/supervision.json"
 
     @property
     def started(self) -> str:
-        return f"{self.directory}/started.json"
+        return f"{self.control}/started.json"
+
+    @property
+    def stop_requested(self) -> str:
+        """There where the collection was told to stop the job."""
+        return f"{self.control}/stop_requested"
+
+    @property
+    def directory(self) -> str:
+        """What the job keeps, which is its account's: checkpoints, how it stands, how it ended."""
+        return f"{self.state_directory}/jobs/{self._place}"
 
     @property
     def ended(self) -> str:
@@ -85,13 +104,9 @@ class JobPaths:
         return f"{self.directory}/ended.json"
 
     @property
-    def stop_requested(self) -> str:
+    def unit_stopped(self) -> str:
+        """Written by a unit that was told to end, by whomever."""
         return f"{self.directory}/stop_requested"
-
-    @property
-    def supervision(self) -> str:
-        """What the supervisor is told, with the secret of the run."""
-        return f"{self.directory}/supervision.json"
 
     @property
     def status(self) -> str:
@@ -99,9 +114,9 @@ class JobPaths:
         return f"{self.directory}/status.json"
 
     @property
-    def supervisors(self) -> str:
-        """The programs of supervisors, by their digest: a job goes on with the one that it began with."""
-        return f"{self.state_directory}/supervisor"
+    def votes(self) -> str:
+        """What this node's supervisor has promised the others; kept as long as the run lasts, boots included."""
+        return f"{self.directory}/votes.json"
 
     @property
     def rank_programs(self) -> str:
@@ -109,11 +124,23 @@ class JobPaths:
         return f"{self.state_directory}/binding"
 
     @property
-    def logs(self) -> str:
-        return f"{self.log_directory}/jobs/{self._place}"
+    def agent_logs(self) -> str:
+        """Root's: systemd opens what is in it as root."""
+        return f"{self.log_directory}/agents/{self.name}"
 
     @property
     def agent_log(self) -> str:
+        """What torchrun, the supervisor or mpirun say in a unit."""
+        return f"{self.agent_logs}/agent.log"
+
+    @property
+    def logs(self) -> str:
+        """What the job writes; the account's, as all below it."""
+        return f"{self.log_directory}/jobs/{self._place}"
+
+    @property
+    def batch_agent_log(self) -> str:
+        """What torchrun says in a job of Slurm's."""
         return f"{self.logs}/agent.log"
 
     @property
@@ -147,8 +174,8 @@ class JobPaths:
 
     @property
     def earlier(self) -> str:
-        """Logs of the runs of this name before the present one, by the time they were put away."""
-        return f"{self.logs}/earlier"
+        """The logs of the runs of this name before the present one, by the time they were put away."""
+        return f"{self.log_directory}/earlier/{self.name}"
 
 
 def paths_from(options: Mapping[str, Any]) -> JobPaths:

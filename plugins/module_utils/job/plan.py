@@ -5,13 +5,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Mapping
 
 from ..binding.plan import NONE, NUMA, check_bind
 from ..errors import GaudiError
 from ..node.environment_file import assignment
+from ..node.networks import parse_networks
 from . import recipe_cache
+from .allowed_networks import check_allowed
 from .description import (
     MPIRUN,
     SLURM,
@@ -27,21 +29,33 @@ from .description import (
 )
 from .paths import JobPaths, check_name
 from .recipe_cache import RECIPE_CACHE
-from .supervision import check_supervision
+from .supervision import check_supervision, nodes_of
+from .user import DEFAULT_USER, check_user
 
+# A name, or an address of IPv4 or IPv6 with its zone; no word that a program would take for an option.
+ADDRESS = re.compile(r"[A-Za-z0-9_:][A-Za-z0-9_.:%-]{0,254}", re.ASCII)
 # At least 128 bits.
 SECRET = re.compile(r"(?:[0-9a-f]{2}){16,}")
-USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]*\$?")
 OWN_VARIABLES = (
     "GAUDI3_SCALE_JOB",
     "GAUDI3_SCALE_JOB_DIR",
     "GAUDI3_SCALE_METRICS",
     "GAUDI3_SCALE_GLOBAL_BATCH_SIZE",
     "GAUDI3_SCALE_PROGRESS_DIR",
+    "GAUDI3_SCALE_GENERATION",
 )
 REQUIRED_PATHS = ("venv", "working_directory")
 # Parts that descriptions did not have from the beginning.
-OPTIONAL = ("engine", "bind", "global_batch_size", "checkpoint_directory", "slurm", "mpi", "supervision")
+OPTIONAL = (
+    "engine",
+    "bind",
+    "global_batch_size",
+    "checkpoint_directory",
+    "allowed_networks",
+    "slurm",
+    "mpi",
+    "supervision",
+)
 # The secret of one run is no part of what is asked for, and is shown to nobody.
 UNDESCRIBED = ("key", "new_key")
 
@@ -52,9 +66,10 @@ class Job:
 
     ``command`` is what each rank runs: a script or ``-m`` and a module, then its arguments. ``engine`` is what starts
     the ranks. ``bind`` says to which cores each rank is bound (``binding.plan``). ``global_batch_size`` 0: not told.
-    ``checkpoint_directory`` "": the job's own directory. ``supervision`` None: torchrun alone runs the ranks. ``key``
-    is the secret of a run that another node has begun and that this one is to join; "": it begins one, with the secret
-    ``new_key`` or, without that, one of its own.
+    ``checkpoint_directory`` "": the job's own directory. ``allowed_networks``: with whom its unit may speak, as
+    ``networks.parse_networks`` gives them; none: with everybody. ``supervision`` None: torchrun alone runs the ranks.
+    ``key`` is the secret of a run that another node has begun and that this one is to join; "": it begins one, with the
+    secret ``new_key`` or, without that, one of its own.
     """
 
     name: str
@@ -68,13 +83,14 @@ class Job:
     environment_files: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     working_directory: str = "/"
-    user: str = "root"
+    user: str = DEFAULT_USER
     device: str = "hpu"
     stop_timeout: int = 60
     engine: str = TORCHRUN
     bind: str = NUMA
     global_batch_size: int = 0
     checkpoint_directory: str = ""
+    allowed_networks: tuple[str, ...] = ()
     slurm: SlurmOptions = field(default_factory=SlurmOptions)
     mpi: MpiOptions = field(default_factory=MpiOptions)
     supervision: SupervisionOptions | None = None
@@ -86,13 +102,24 @@ class Job:
         return self.supervision.spares if self.supervision else ()
 
     @property
+    def witness(self) -> str:
+        return self.supervision.witness if self.supervision else ""
+
+    @property
+    def is_witness(self) -> bool:
+        """Whether this node only votes."""
+        return bool(self.witness) and self.host == self.witness
+
+    @property
     def starting_hosts(self) -> tuple[str, ...]:
         """Where something is started: on all nodes, or on the first one by an engine that reaches the others itself."""
-        return (*self.hosts, *self.spares) if self.engine == TORCHRUN else self.hosts[:1]
+        if self.engine != TORCHRUN:
+            return self.hosts[:1]
+        return nodes_of(self.supervision, self.hosts) if self.supervision else self.hosts
 
     @property
     def node_rank(self) -> int | None:
-        """This node's place among the hosts when the job begins; None for a spare."""
+        """This node's place among the hosts when the job begins; None for a spare and the witness."""
         return self.hosts.index(self.host) if self.host in self.hosts else None
 
     @property
@@ -114,11 +141,15 @@ def job_from(options: Mapping[str, Any]) -> Job:
     values["supervision"] = None if supervised is None else options_from(SupervisionOptions, supervised)
     environment = {str(name): str(value) for name, value in options["environment"].items()}
     words = {name: tuple(options[name]) for name in ("hosts", "command", "environment_files")}
+    words["allowed_networks"] = parse_networks("allowed_networks", options.get("allowed_networks") or ())
     return Job(**{**values, **words, "environment": environment})
 
 
 def check(job: Job, cards: int | None) -> Job:
-    """``job``, or GaudiError for the first thing that cannot work. ``cards`` of this node; None: not known."""
+    """``job`` as this node is to run it, or GaudiError for the first thing that cannot work. ``cards`` of this node;
+    None: not known.
+    """
+    job = _as_witness(job) if job.is_witness else job
     check_name(job.name)
     check_engine(job.engine)
     check_bind(job.bind)
@@ -129,10 +160,8 @@ def check(job: Job, cards: int | None) -> Job:
     _check_environment(job)
     if not 1 <= job.rendezvous_port <= 65535:
         raise GaudiError(f"rendezvous_port is {job.rendezvous_port}; give a port from 1 to 65535.")
-    if not job.rendezvous_address.strip():
-        raise GaudiError("rendezvous_address is empty; give the address by which all nodes reach the first host.")
-    if not USER.fullmatch(job.user):
-        raise GaudiError(f"user {job.user!r} cannot be an account's name; name one that exists on every node.")
+    _check_addresses(job)
+    check_user(job.user)
     if job.stop_timeout < 1:
         raise GaudiError(f"stop_timeout is {job.stop_timeout}; give at least 1.")
     for option in ("venv", "working_directory", "checkpoint_directory"):
@@ -145,8 +174,23 @@ def check(job: Job, cards: int | None) -> Job:
         check_mpi(job.mpi, job.processes_per_node, job.hosts)
     if job.supervision:
         _check_supervision(job, job.supervision)
+    of_nodes = (*job.mpi.addresses, *(job.supervision.addresses if job.supervision else ()))
+    check_allowed(job.allowed_networks, job.engine, (job.rendezvous_address, *of_nodes))
     _check_secrets(job)
     return job
+
+
+def _as_witness(job: Job) -> Job:
+    """The share of a node that runs no ranks: it needs neither what they need, nor the secrets in their variables."""
+    return replace(
+        job,
+        environment={},
+        environment_files=(),
+        working_directory="/",
+        checkpoint_directory="",
+        bind=NONE,
+        device="cpu",
+    )
 
 
 def _check_supervision(job: Job, options: SupervisionOptions) -> None:
@@ -169,11 +213,29 @@ def _check_hosts(job: Job) -> None:
     twice = sorted({host for host in job.hosts if job.hosts.count(host) > 1})
     if twice:
         raise GaudiError(f"hosts names {', '.join(twice)} more than once; name each node once.")
-    if job.host not in (*job.hosts, *job.spares):
+    named = nodes_of(job.supervision, job.hosts) if job.supervision else job.hosts
+    if job.host not in named:
         raise GaudiError(
-            f"host {job.host} is not among hosts ({', '.join((*job.hosts, *job.spares))}); add it, or do not start the "
-            "job there."
+            f"host {job.host} is not among hosts ({', '.join(named)}); add it, or do not start the job there."
         )
+
+
+def _check_addresses(job: Job) -> None:
+    if not job.rendezvous_address.strip():
+        raise GaudiError("rendezvous_address is empty; give the address by which all nodes reach the first host.")
+    supervised = job.supervision.addresses if job.supervision else ()
+    named = {
+        # Slurm's own names are checked with what else is Slurm's.
+        "hosts": job.hosts if job.engine != SLURM else (),
+        "supervision.spares": job.spares,
+        "supervision.witness": tuple(filter(None, [job.witness])),
+        "supervision.addresses": tuple(filter(None, supervised)),
+        "rendezvous_address": (job.rendezvous_address,),
+    }
+    for option, values in named.items():
+        for value in values:
+            if not ADDRESS.fullmatch(value):
+                raise GaudiError(f"{option} has {value!r:.80}, which is no host's name or address; correct it.")
 
 
 def _check_processes(job: Job, cards: int | None) -> None:

@@ -4,31 +4,33 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from pathlib import Path
 from typing import Container
 
+from ..node.regular_file import read_end
 from .failure import RankFailure, agent_entries, first_failure, noticed_entry, rank_failure, uncaught
 
 TAIL_BYTES = 1 << 16
+# Of a traceback with all its frames.
+LARGEST_ERROR = 1 << 20
 
 
-def tail(path: str, size: int | None = TAIL_BYTES) -> str | None:
-    """The last ``size`` bytes of a file as text (None: all of it), or None where there is none."""
-    try:
-        with Path(path).open("rb") as stream:
-            if size is not None:
-                stream.seek(max(0, os.fstat(stream.fileno()).st_size - size))
-            return stream.read().decode(errors="replace")
-    except OSError:
-        return None
+def tail(path: str) -> str | None:
+    """The end of a regular file as text, or None where there is none."""
+    return read_end(path, TAIL_BYTES)
 
 
 def attempt_directory(ranks_directory: str) -> str | None:
     """Where the ranks log that were started last: torchrun adds a random part to the directory it is given."""
-    found = Path(ranks_directory).glob("*/attempt_*")
-    return max(map(str, found), key=os.path.getmtime, default=None)
+    found = {}
+    for place in Path(ranks_directory).glob("*/attempt_*"):
+        # A run that begins meanwhile may put it away.
+        with contextlib.suppress(OSError):
+            found[str(place)] = os.lstat(place).st_mtime
+    return max(found, key=found.__getitem__, default=None)
 
 
 def ranks_that_end(attempt: str, alive: Container[int]) -> bool:
@@ -47,7 +49,8 @@ def torchrun_failures(agent_log: str, attempt: str, first_rank: int = 0) -> list
     failures = []
     for entry in entries:
         stderr = f"{attempt}/{entry.local_rank}/stderr.log"
-        error_file = tail(entry.error_file, None) if entry.error_file else None
+        # Where torch writes it, not where a log says so: ranks write into that log, too.
+        error_file = read_end(f"{attempt}/{entry.local_rank}/error.json", LARGEST_ERROR) if entry.wrote_error else None
         failures.append(rank_failure(entry, error_file, tail(stderr) or "", stderr))
     cause = first_failure(failures)
     return sorted(failures, key=lambda failure: failure is not cause)

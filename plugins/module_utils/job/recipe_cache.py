@@ -138,8 +138,24 @@ def remove(directory: str) -> None:
         raise GaudiError(f"{directory} cannot be removed: {error.strerror}; remove it by hand.") from error
 
 
-def empty(directory: str) -> None:
-    """Take the recipes of one directory away, not those below it."""
-    for entry in Path(directory).iterdir():
-        if entry.is_symlink() or not entry.is_dir():
-            entry.unlink(missing_ok=True)
+def empty(root: str, directory: str) -> None:
+    """Take the recipes of one directory below ``root`` away, not those below it.
+
+    The jobs' account may put a link in any directory's place, so each is opened in the one above it.
+    """
+    try:
+        place = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            for name in Path(directory).relative_to(root).parts:
+                below = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=place)
+                os.close(place)
+                place = below
+            with os.scandir(place) as entries:
+                recipes = [entry.name for entry in entries if not entry.is_dir(follow_symlinks=False)]
+            for name in recipes:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(name, dir_fd=place)
+        finally:
+            os.close(place)
+    except OSError as error:
+        raise GaudiError(f"{directory} cannot be emptied: {error.strerror}; remove it by hand.") from error

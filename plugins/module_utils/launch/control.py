@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import functools
 import json
-import os
 import secrets
 import time
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from ..job.network import address_towards, interface_with
 from ..job.paths import JobPaths
 from ..job.plan import Job, describe
 from ..job.recipe_cache import RECIPE_CACHE
+from ..job.supervision import launch_of
 from ..job.user import account
 from ..monitoring.share import ABSENT, RUNNING, SUCCEEDED, Share
 from ..node.commands import Run
@@ -30,14 +30,16 @@ from ..node.lock import exclusive
 from ..node.rendered_files import WantedFile, pending, write
 from ..node.systemd_units import enable, reload_units
 from ..releases.table import NEWEST
-from ..supervisor.messages import launch_of
 from .binding import binding_of
 from .control_slurm import find_share, remember_found, start_slurm
-from .directories import make_directories, put_away_logs, recipe_directory
-from .node_check import check_node, open_mpi_version, setting_of_files
-from .node_programs import RANK, SUPERVISOR, install, supervisor_command
+from .directories import check_places, let_read, make_control, make_directories, put_away_logs, recipe_directory
+from .environment_files import copies_of, setting_of_files
+from .library import Library, library_of
+from .node_check import check_node, open_mpi_version
+from .node_programs import RANK, install
 from .plan import Site, plan_launch, shown
 from .stop import not_at_boot, share_result, stop
+from .votes import begin_votes
 
 KEEP = "keep"
 START = "start"
@@ -94,18 +96,20 @@ def start(job: Job, paths: JobPaths, run: Run, options: StartOptions = AS_DESCRI
         return prepare(job, paths, run, options)
     share = _found(job, paths, run, options.check_mode)
     action = decide(job, share, options)
+    library = library_of(job, run) if job.supervision else None
     if action == KEEP or options.check_mode:
         if job.engine == SLURM and share.state == RUNNING and not options.check_mode:
             remember_found(job, paths, run)
-        return _told(job, paths, _site(job, paths, run, options.kernel_root), share, action)
-    check_node(job, paths, run, running=share.state == RUNNING, kernel_root=options.kernel_root)
+        return _told(job, paths, _site(job, paths, run, options.kernel_root, library), share, action)
+    check_node(job, paths, run, running=share.state == RUNNING, kernel_root=options.kernel_root, library=library)
+    check_places(job, paths)
     lock = f"job-{job.name}"
     with exclusive(lock, LOCK_SECONDS, directory=paths.state_directory, remedy="wait for its end"):
         now = find_share(job, paths, run)
         # Who was faster has started it, and that is what we were asked for as well.
         restart = options.restart and not _begun_meanwhile(share, now)
         action = decide(job, now, changed_to(options, restart=restart))
-        site = _site(job, paths, run, options.kernel_root)
+        site = _site(job, paths, run, options.kernel_root, library)
         result = _told(job, paths, site, now, action)
         if action != KEEP:
             result["run"] = _begin(job, paths, site, now, run)
@@ -120,16 +124,15 @@ def _told(job: Job, paths: JobPaths, site: Site, share: Share, action: str) -> d
     """The result, with the share as it will stand after ``action``."""
     told = shown(job, paths, site)
     if action == KEEP:
-        return share_result(paths, share.state, changed=False, launch=told, run=share.launch)
-    changes = pending(plan_launch(job, paths, site).files)
-    return share_result(paths, RUNNING, changed=True, launch=told, diff=shown_differences(changes, paths))
+        return share_result(paths, share.state, changed=False, launch=told, run=share.launch, library=share.library)
+    changes = shown_differences(pending(plan_launch(job, paths, site).files), paths)
+    return share_result(paths, RUNNING, changed=True, launch=told, library=_version(site.library), diff=changes)
 
 
 def _begin(job: Job, paths: JobPaths, site: Site, share: Share, run: Run) -> str:
     """Returns the name of the run, which other nodes may join; empty where nodes do not know of each other."""
     if job.supervision:
         job = changed_to(job, key=job.key or job.new_key or secrets.token_hex(KEY_BYTES))
-        install(paths.supervisors, SUPERVISOR)
     _install_rank(job, paths)
     launch = plan_launch(job, paths, site)
     if share.state == RUNNING:
@@ -139,18 +142,19 @@ def _begin(job: Job, paths: JobPaths, site: Site, share: Share, run: Run) -> str
     if not job.supervision and "supervision" in (share.description or {}):
         # The unit of a supervisor is for the boot, too.
         not_at_boot(paths, run)
+    group = account(job.user).pw_gid
+    make_control(paths, group)
     make_directories(job, paths, recipe_directory(job, site.recipes))
     if job.engine == SLURM:
         start_slurm(job, paths, launch, run)
         return ""
     for change in pending(launch.files):
         write(change)
-    if job.supervision:
-        owner = account(job.user)
-        # The supervisor runs as the job's account, and the file is for that account alone.
-        os.chown(paths.supervision, owner.pw_uid, owner.pw_gid)
+    let_read(paths, group)
     name = launch_of(bytes.fromhex(job.key)) if job.key else ""
-    told = {"launch": name} if name else {}
+    if name:
+        begin_votes(job, paths, name, share)
+    told = {"launch": name, "library": _version(site.library)} if name else {}
     shares = [share.as_dict() for share in site.binding.shares]
     _start_unit(paths, {**told, "binding": shares}, run, at_boot=job.supervision is not None)
     return name
@@ -162,16 +166,22 @@ def prepare(job: Job, paths: JobPaths, run: Run, options: StartOptions = AS_DESC
     What refuses a start refuses this, so that a job begins on no node before it can on all.
     """
     share = _found(job, paths, run, options.check_mode)
-    told = shown(job, paths, _site(job, paths, run, options.kernel_root))
+    library = library_of(job, run) if job.supervision else None
+    told = shown(job, paths, _site(job, paths, run, options.kernel_root, library))
     if decide(job, share, options) == KEEP:
-        return share_result(paths, share.state, changed=False, launch=told, run=share.launch)
+        return share_result(paths, share.state, changed=False, launch=told, run=share.launch, library=share.library)
     missing = [path for path in (paths.directory, paths.logs, paths.ranks) if not Path(path).is_dir()]
     if not options.check_mode:
-        check_node(job, paths, run, running=share.state == RUNNING, kernel_root=options.kernel_root)
+        check_node(job, paths, run, running=share.state == RUNNING, kernel_root=options.kernel_root, library=library)
+        check_places(job, paths)
         make_directories(job, paths, recipe_directory(job, setting_of_files(job, RECIPE_CACHE)))
         _install_rank(job, paths)
     state = PREPARED if share.state == ABSENT else share.state
-    return share_result(paths, state, changed=bool(missing), launch=told)
+    return share_result(paths, state, changed=bool(missing), launch=told, library=_version(library))
+
+
+def _version(library: Library | None) -> str:
+    return library.version if library else ""
 
 
 def _install_rank(job: Job, paths: JobPaths) -> None:
@@ -190,20 +200,20 @@ def _found(job: Job, paths: JobPaths, run: Run, check_mode: bool) -> Share:
         return Share(ABSENT)
 
 
-def _site(job: Job, paths: JobPaths, run: Run, kernel_root: str) -> Site:
+def _site(job: Job, paths: JobPaths, run: Run, kernel_root: str, library: Library | None) -> Site:
     recipes = setting_of_files(job, RECIPE_CACHE)
     binding = binding_of(job, paths, functools.partial(setting_of_files, job), kernel_root)
     if job.engine == SLURM:
         return Site(recipes=recipes, binding=binding)
+    copies = copies_of(job, paths)
     if job.engine != MPIRUN:
-        supervisor = supervisor_command(paths) if job.supervision else ()
-        return Site(_interface(job, run), recipes, supervisor=supervisor, kernel_root=kernel_root, binding=binding)
+        return Site(_interface(job, run), recipes, "", library, kernel_root, binding, copies)
     try:
         version = open_mpi_version(job, run)
     except GaudiError:
         # Only to be shown: where something is started, check_node has refused a node without Open MPI before.
         version = version_of_release(NEWEST) or ""
-    return Site(None, recipes, version, binding=binding)
+    return Site(None, recipes, version, binding=binding, environment_copies=copies)
 
 
 def _interface(job: Job, run: Run) -> str | None:
@@ -216,7 +226,8 @@ def _interface(job: Job, run: Run) -> str | None:
 
 def _start_unit(paths: JobPaths, begun: Mapping[str, object], run: Run, *, at_boot: bool) -> None:
     """``begun`` is kept for who asks later how the job was started."""
-    for change in pending([WantedFile(paths.started, json.dumps({"time": time.time(), **begun}) + "\n")]):
+    note = WantedFile(paths.started, json.dumps({"time": time.time(), **begun}) + "\n", mode=0o600)
+    for change in pending([note]):
         write(change)
     if at_boot:
         # systemd reads the unit anew for it, also where it was enabled before.

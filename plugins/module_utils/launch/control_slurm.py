@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Mapping
 
@@ -14,15 +13,17 @@ from ..engines.slurm_jobs import cancel, description_of, find, submit_once
 from ..errors import GaudiError
 from ..job.description import SLURM
 from ..job.difference import description_differences, refuse_difference
+from ..job.old_layout import is_old, read_control
 from ..job.paths import JobPaths
 from ..job.plan import Job, describe
 from ..job.user import account
 from ..monitoring.share import RUNNING, Share
 from ..monitoring.share_slurm import slurm_jobs_of, slurm_share
 from ..monitoring.state import read_share
+from ..node.account_directory import acting_as_owner
 from ..node.commands import Run
-from ..node.json_file import read_json
 from ..node.rendered_files import WantedFile, pending, write
+from .directories import let_read, make_control
 from .plan import Launch, description_file
 
 UNREADABLE = "its description cannot be read from Slurm by this user"
@@ -50,11 +51,11 @@ def start_slurm(job: Job, paths: JobPaths, launch: Launch, run: Run) -> None:
     script = launch.files[0]
     for change in pending([script]):
         write(change)
-    for ended in Path(paths.directory).glob("point-*/ended.json"):
-        ended.unlink()
-    owner = account(job.user)
-    # It holds the job's environment, so it is for that account alone.
-    os.chown(script.path, owner.pw_uid, owner.pw_gid)
+    # sbatch reads it as the account.
+    let_read(paths, account(job.user).pw_gid)
+    with acting_as_owner(paths.directory):
+        for ended in Path(paths.directory).glob("point-*/ended.json"):
+            ended.unlink()
     stays = submit_once(script.path, slurm_name(paths), comment(job), job.user, run)
     if stays.comment != comment(job):
         found = _description(job, stays.array, stays.comment, run)
@@ -64,22 +65,31 @@ def start_slurm(job: Job, paths: JobPaths, launch: Launch, run: Run) -> None:
 
 def remember_found(job: Job, paths: JobPaths, run: Run) -> None:
     """A job that another host submitted is from now on known here, too, also after Slurm's queue has let it go."""
-    if read_json(paths.slurm_job) is None:
+    if read_control(paths.slurm_job, paths) is None:
         for known in slurm_jobs_of(paths, job.user, run)[:1]:
             _remember(job, paths, known.array)
 
 
 def _remember(job: Job, paths: JobPaths, number: str) -> None:
-    note = WantedFile(paths.slurm_job, json.dumps({"job": number}) + "\n")
+    make_control(paths, account(job.user).pw_gid)
+    note = WantedFile(paths.slurm_job, json.dumps({"job": number}) + "\n", mode=0o600)
     for change in pending([note, description_file(job, paths)]):
         write(change)
+
+
+def request_stop(paths: JobPaths) -> None:
+    """Leave word that the job is to end; also where one that an older collection launched looks for it."""
+    Path(paths.control).mkdir(mode=0o750, parents=True, exist_ok=True)
+    Path(paths.stop_requested).touch()
+    if is_old(paths):
+        with acting_as_owner(paths.directory):
+            Path(paths.unit_stopped).touch()
 
 
 def stop_slurm(paths: JobPaths, user: str, grace: float, run: Run) -> None:
     """End the job in Slurm, and make sure of it."""
     alive = [job for job in slurm_jobs_of(paths, user, run) if job.alive]
-    Path(paths.directory).mkdir(parents=True, exist_ok=True)
-    Path(paths.stop_requested).touch()
+    request_stop(paths)
     try:
         cancel(sorted({job.array for job in alive}, key=int), grace, run)
     except GaudiError as error:

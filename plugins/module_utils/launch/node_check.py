@@ -4,28 +4,27 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import json
 import os
 from pathlib import Path
 
+from ..cards.device_access import check_device_access
+from ..cards.health import unfit_reason
 from ..engines.mpirun import version_of
 from ..engines.mpirun_reach import check_reach
 from ..engines.slurm_jobs import check_slurm_there
 from ..errors import GaudiError
-from ..flag_catalogue.catalogue import find_flag
 from ..job.description import MPIRUN, SLURM
 from ..job.network import address_towards, port_is_free
 from ..job.paths import JobPaths
 from ..job.plan import Job
-from ..job.rank_logs import tail
 from ..job.supervision import control_port_of
-from ..job.user import account, as_user
+from ..job.user import account, as_user, check_left_to
 from ..node.commands import Run, last_line
-from ..node.environment_file import parse
-from ..supervisor.health import unfit_reason
 from .binding import shares_now
+from .environment_files import setting_of_files, settings_of_files
+from .library import Library, check_library
 
 # Of the program's own file only the imports that it cannot do without: not those in functions, in `try` and under
 # `if`. Nothing is executed but the packages above a module given by -m, as Python itself does to find it. Finding is
@@ -63,29 +62,37 @@ def main(first, second):
         return {"error": "%s: %s" % (type(error).__name__, error)}
 print(json.dumps(main(*sys.argv[1:])))
 """
+# A program with the variables of the ranks, once it is the job's account that runs it: root's own program, which
+# changes to that account, must not see what a file of the account says (LD_PRELOAD).
+VARIABLES = "GAUDI3_SCALE_VARIABLES"
+WITH_VARIABLES = f"""
+import json, os, sys
+os.environ.update(json.loads(os.environ.pop("{VARIABLES}")))
+os.execv(sys.argv[1], sys.argv[1:])
+"""
 IMPORT_SECONDS = 60.0
 
 
-def check_node(job: Job, paths: JobPaths, run: Run, *, running: bool, kernel_root: str = "/") -> None:
-    """Raises GaudiError where this node lacks what the share needs; ``running``: the job holds its port already."""
-    _check_programs(job)
-    if not Path(job.working_directory).is_dir():
-        raise GaudiError(f"working_directory {job.working_directory} is no directory on this node; create it there.")
-    script = Path(job.working_directory, job.command[0])
-    if job.command[0] != "-m" and not script.is_file():
-        raise GaudiError(f"command: there is no script {script} on this node; copy it to every node of the job.")
-    for path in job.environment_files:
-        if not path.startswith("-") and not Path(path).is_file():
-            raise GaudiError(f"environment_files: there is no {path} on this node; create it, or put a - before it.")
+def check_node(
+    job: Job, paths: JobPaths, run: Run, *, running: bool, kernel_root: str = "/", library: Library | None = None
+) -> None:
+    """Raises GaudiError where this node lacks what the share needs; ``running``: the job holds its port already.
+    ``library`` is what runs its supervisor.
+    """
+    if not job.is_witness:
+        _check_what_ranks_start_with(job)
     account(job.user)
-    check_imports(job, run)
-    check_writable(job, paths, run)
+    if library:
+        check_library(library)
+    if not job.is_witness:
+        check_imports(job, run)
+        check_writable(job, paths, run)
+        if not job.checkpoint_directory:
+            check_left_to(job.user, f"{paths.directory}/checkpoints")
     address_towards(job.rendezvous_address, job.rendezvous_port)
     _check_ports(job, running)
-    unfit = unfit_reason(job.device, job.processes_per_node, run, kernel_root)
-    if unfit:
-        raise GaudiError(f"{job.host} cannot take part: {unfit}")
-    shares_now(job, functools.partial(setting_of_files, job), kernel_root)
+    if not job.is_witness:
+        _check_cards(job, run, kernel_root)
     if job.engine == SLURM and job.host in job.starting_hosts:
         check_slurm_there(job.host, job.slurm.partition, run)
     if job.engine == MPIRUN:
@@ -94,11 +101,34 @@ def check_node(job: Job, paths: JobPaths, run: Run, *, running: bool, kernel_roo
         check_reach(job, run)
 
 
+def _check_what_ranks_start_with(job: Job) -> None:
+    _check_programs(job)
+    if not Path(job.working_directory).is_dir():
+        raise GaudiError(f"working_directory {job.working_directory} is no directory on this node; create it there.")
+    script = Path(job.working_directory, job.command[0])
+    if job.command[0] != "-m" and not script.is_file():
+        raise GaudiError(
+            f"command: there is no script {str(script)!r:.200} on this node; copy it to every node of the job."
+        )
+    for path in job.environment_files:
+        if not path.startswith("-") and not Path(path).is_file():
+            raise GaudiError(f"environment_files: there is no {path} on this node; create it, or put a - before it.")
+
+
+def _check_cards(job: Job, run: Run, kernel_root: str) -> None:
+    unfit = unfit_reason(job.device, job.processes_per_node, run, kernel_root)
+    if unfit:
+        raise GaudiError(f"{job.host} cannot take part: {unfit}")
+    check_device_access(job.user, job.device, kernel_root)
+    shares_now(job, functools.partial(setting_of_files, job), kernel_root)
+
+
 def _check_ports(job: Job, running: bool) -> None:
-    """The ranks meet on the first node, but where there are supervisors any node may become that one."""
+    """The ranks meet on the first node, but where there are supervisors any node that may have ranks may become it."""
     if running:
         return
-    if (job.node_rank == 0 or job.supervision) and not port_is_free(job.rendezvous_port):
+    may_be_first = job.node_rank == 0 or (job.supervision and not job.is_witness)
+    if may_be_first and not port_is_free(job.rendezvous_port):
         raise GaudiError(
             f"rendezvous_port {job.rendezvous_port} is in use on {job.host}; choose another port, or stop what uses it."
         )
@@ -141,16 +171,15 @@ def check_imports(job: Job, run: Run) -> None:
     """Raises GaudiError where the program's first imports cannot be found by this node's venv."""
     first, second = job.command[0], (*job.command, "")[1]
     target = first if first == "-m" else str(Path(job.working_directory, first))
-    # The ranks start in the working directory, from which -m finds modules too.
     of_files = settings_of_files(job)
     given = job.environment.get("PYTHONPATH", of_files.get("PYTHONPATH"))
-    places = (job.working_directory if first == "-m" else "", given)
-    # A package above the module may import the bridge, which needs them. No other variable of a file that the job's
-    # account may write: root's own program changes to that account with them.
-    flags = {name: value for name, value in of_files.items() if find_flag(name) is not None}
-    environment = {**flags, **job.environment, "PYTHONPATH": os.pathsep.join(filter(None, places))}
-    argv = as_user(job.user, [f"{job.venv}/bin/python", "-c", IMPORTS, target, second])
-    done = run(argv, timeout=IMPORT_SECONDS, env=environment)
+    # The ranks start in the working directory, from which -m finds modules too. A package above the module may import
+    # the bridge, which needs the vendor's variables.
+    places = os.pathsep.join(filter(None, (job.working_directory if first == "-m" else "", given)))
+    variables = {**of_files, **job.environment, "PYTHONPATH": places}
+    python = f"{job.venv}/bin/python"
+    argv = as_user(job.user, [python, "-c", WITH_VARIABLES, python, "-c", IMPORTS, target, second])
+    done = run(argv, timeout=IMPORT_SECONDS, env={VARIABLES: json.dumps(variables)})
     what = second if first == "-m" else target
     try:
         # A package may say something of its own when it is found.
@@ -167,21 +196,6 @@ def check_imports(job: Job, run: Run) -> None:
             f"command: {what} cannot be imported on {job.host}: {job.venv} has no module {', '.join(answer['missing'])}"
             "; install it there, or name its folder in PYTHONPATH."
         )
-
-
-def setting_of_files(job: Job, name: str) -> str | None:
-    """A variable's value from the last of the job's environment files that has it; None where none has."""
-    return settings_of_files(job).get(name)
-
-
-def settings_of_files(job: Job) -> dict[str, str]:
-    """The variables of the job's environment files, each from the last one that has it."""
-    found: dict[str, str] = {}
-    for path in job.environment_files:
-        # systemd takes more than this reads; such a file is the user's own, and so is what is in it.
-        with contextlib.suppress(GaudiError):
-            found.update(parse(tail(path.removeprefix("-"), None) or "", path))
-    return found
 
 
 def check_writable(job: Job, paths: JobPaths, run: Run) -> None:

@@ -7,24 +7,15 @@ from __future__ import annotations
 import functools
 import hashlib
 import pkgutil
-import sys
 import tempfile
 from pathlib import Path
 
 from ..binding import rank as binding_rank
 from ..errors import GaudiError
-from ..job.paths import JobPaths
-from ..supervisor import loop as supervisor_loop
-from ..supervisor.archive import build
+from .program_archive import build
 
-# The path of each in the core.
-SUPERVISOR = "/".join(supervisor_loop.__name__.rsplit(".", 2)[1:])
+# Its path in the core.
 RANK = "/".join(binding_rank.__name__.rsplit(".", 2)[1:])
-
-
-def supervisor_command(paths: JobPaths) -> tuple[str, ...]:
-    """What runs the supervisor, with the Python that Ansible uses here: the venv of the ranks may be a broken one."""
-    return sys.executable, program_path(paths.supervisors, SUPERVISOR)
 
 
 def program_path(directory: str, entry: str) -> str:
@@ -53,7 +44,7 @@ def _program(entry: str) -> bytes:
 
 def _source(name: str) -> str:
     """The source of a module of the core by its path; it may lie in the archive that Ansible sends."""
-    package = supervisor_loop.__name__.rsplit(".", 2)[0]
+    package = binding_rank.__name__.rsplit(".", 2)[0]
     data = pkgutil.get_data(package, f"{name}.py")
     if data is None:
         raise GaudiError(f"{package}/{name}.py has no source; install the collection anew.")

@@ -11,13 +11,16 @@ from typing import Mapping
 from ..binding.rank import THREADS
 from ..engines.mpirun import host_file_text, mpirun_argv, mpirun_environment
 from ..engines.slurm import sbatch_argv, script_text
-from ..engines.torchrun import supervision_text, torchrun_argv
+from ..engines.torchrun import supervision_text, supervisor_command, torchrun_argv
 from ..job.description import MPIRUN, SLURM
-from ..job.job_secrets import HIDDEN, masked
+from ..job.job_secrets import masked
 from ..job.paths import JobPaths
 from ..job.plan import Job, describe, job_environment
 from ..node.rendered_files import WantedFile
+from ..node.secret_words import HIDDEN, without_credentials, without_secrets
 from .binding import UNBOUND, Binding
+from .environment_files import unit_files
+from .library import Library
 from .unit import environment_text, unit_text
 
 
@@ -25,21 +28,25 @@ from .unit import environment_text, unit_text
 class Site:
     """What is looked up on the node: interface towards the first one, recipe cache, version of Open MPI.
 
-    ``supervisor`` is the command that runs a supervisor here, but for the file that tells it what to do.
+    ``library`` has the supervisor that runs here; None where the job has none.
+    ``environment_copies`` has what systemd reads instead of some of the job's environment files
+    (``launch.environment_files``).
     """
 
     interface: str | None = None
     recipes: str | None = None
     open_mpi: str = ""
-    supervisor: tuple[str, ...] = ()
+    library: Library | None = None
     kernel_root: str = "/"
     binding: Binding = UNBOUND
+    environment_copies: Mapping[str, WantedFile | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Launch:
     """One node's part. ``file`` is the unit or the batch script, ``text`` what is in it; both empty on a node on which
-    nothing is started, since the engine reaches it from the first one. ``argv`` is empty for a spare, which waits.
+    nothing is started, since the engine reaches it from the first one. ``argv`` is empty for a spare, which waits, and
+    for the witness.
     """
 
     engine: str
@@ -62,7 +69,7 @@ def plan_launch(job: Job, paths: JobPaths, site: Site) -> Launch:
 
 def _batch_launch(job: Job, paths: JobPaths, site: Site) -> Launch:
     environment = job_environment(job, paths, None, site.recipes)
-    script = WantedFile(paths.batch_script, script_text(job, paths, environment, site.binding.launcher), mode=0o600)
+    script = WantedFile(paths.batch_script, script_text(job, paths, environment, site.binding.launcher), mode=0o640)
     files = (script, description_file(job, paths))
     return Launch(job.engine, sbatch_argv(paths.batch_script), environment, script.path, files)
 
@@ -75,16 +82,17 @@ def _unit_launch(job: Job, paths: JobPaths, site: Site) -> Launch:
         # Each node's ranks look for their own interface; mpirun carries the rest to them.
         environment = mpirun_environment(job, job_environment(job, paths, None, site.recipes))
         program = argv = mpirun_argv(job, paths, site.open_mpi, environment, site.binding.launcher)
-        further = [WantedFile(paths.host_file, host_file_text(job))]
+        further = [WantedFile(paths.host_file, host_file_text(job), mode=0o640)]
     else:
         environment = {**_threads(site), **job_environment(job, paths, site.interface, site.recipes)}
         program = argv = () if job.node_rank is None else torchrun_argv(job, paths, launcher=launcher)
-    if job.supervision:
-        program = (*site.supervisor, paths.supervision)
-        further = [WantedFile(paths.supervision, supervision_text(job, paths, site.kernel_root, launcher), mode=0o600)]
-    unit = WantedFile(paths.unit_file, unit_text(job, paths, program))
+    if job.supervision and site.library:
+        program = (*supervisor_command(site.library.venv), paths.supervision)
+        further = [WantedFile(paths.supervision, supervision_text(job, paths, site.kernel_root, launcher), mode=0o640)]
+    copies = site.environment_copies
+    unit = WantedFile(paths.unit_file, unit_text(job, paths, program, unit_files(job, copies)))
     variables = WantedFile(paths.environment, environment_text(environment), mode=0o600)
-    files = (unit, variables, *further, description_file(job, paths))
+    files = (unit, variables, *filter(None, copies.values()), *further, description_file(job, paths))
     return Launch(job.engine, argv, environment, unit.path, files)
 
 
@@ -105,9 +113,9 @@ def shown(job: Job, paths: JobPaths, site: Site) -> dict[str, object]:
     launch = plan_launch(replace(job, environment=masked(job.environment), key=HIDDEN, new_key=""), paths, site)
     return {
         "engine": launch.engine,
-        "argv": list(launch.argv),
+        "argv": without_secrets(launch.argv),
         "environment": dict(launch.environment),
         "file": launch.file,
-        "text": launch.text,
+        "text": without_credentials(launch.text),
         "binding": [share.as_dict() for share in site.binding.shares],
     }

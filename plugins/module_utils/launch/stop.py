@@ -4,21 +4,25 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Mapping, Sequence
 
 from ..errors import GaudiError
 from ..job.description import SLURM
 from ..job.job_secrets import shown_differences
+from ..job.old_layout import old_files
 from ..job.paths import JobPaths
 from ..monitoring.share import ABSENT, RUNNING, STOPPED, Share
 from ..monitoring.share_slurm import slurm_jobs_of
 from ..monitoring.state import read_share
+from ..node.account_directory import remove as remove_entries
 from ..node.commands import Run
+from ..node.lock import SHORT_S, exclusive
 from ..node.process_tree import processes_in
 from ..node.rendered_files import WantedFile, pending, write
 from ..node.systemd_units import disable, has_processes, reload_units, unit_properties
-from .control_slurm import stop_slurm
+from .control_slurm import request_stop, stop_slurm
 
 STOP_SECONDS = 60.0
 
@@ -36,7 +40,7 @@ def stop(paths: JobPaths, run: Run, *, check_mode: bool, slurm_user: str = "") -
     if active and not check_mode:
         group = unit_properties(run, paths.unit, "ControlGroup").get("ControlGroup", "")
         # Before the signal: without it a supervisor takes its own node to be going down, and the others go on.
-        Path(paths.stop_requested).touch()
+        request_stop(paths)
         done = run(["systemctl", "stop", paths.unit])
         left = processes_in(group)
         if done.rc != 0 or left or has_processes(run, paths.unit):
@@ -63,17 +67,21 @@ def remove(paths: JobPaths, run: Run, *, check_mode: bool, slurm_user: str = "")
     """Stop the share and forget its description; checkpoints and logs stay."""
     stopped = stop(paths, run, check_mode=check_mode, slurm_user=slurm_user)
     units = (paths.unit_file, paths.environment, paths.host_file, paths.supervision)
-    forgotten = (*units, paths.batch_script, paths.slurm_job, paths.description)
+    copies = sorted(map(str, Path(paths.control).glob("environment-*")))
+    forgotten = (*units, *copies, paths.batch_script, paths.slurm_job, paths.description)
     changes = pending([WantedFile(path, None) for path in forgotten])
-    if not check_mode and changes:
-        not_at_boot(paths, run)
-        for change in changes:
-            write(change)
-        for path in (paths.started, paths.ended, paths.stop_requested, paths.status):
-            Path(path).unlink(missing_ok=True)
-        reload_units(run)
+    told = (paths.control, paths.ended, paths.unit_stopped, paths.status, paths.votes)
+    left = [*old_files(paths), *filter(os.path.lexists, told)]
+    if not check_mode and (changes or left):
+        # The lock of a start: nothing is begun from what is half gone.
+        with exclusive(f"job-{paths.name}", SHORT_S, directory=paths.state_directory, remedy="wait for its end"):
+            not_at_boot(paths, run)
+            for change in pending([WantedFile(path, None) for path in forgotten]):
+                write(change)
+            remove_entries(left)
+            reload_units(run)
     diff = shown_differences(changes, paths)
-    return share_result(paths, ABSENT, changed=bool(stopped["changed"] or changes), diff=diff)
+    return share_result(paths, ABSENT, changed=bool(stopped["changed"] or changes or left), diff=diff)
 
 
 def not_at_boot(paths: JobPaths, run: Run) -> None:
@@ -89,6 +97,7 @@ def share_result(
     changed: bool,
     launch: Mapping[str, object] | None = None,
     run: str = "",
+    library: str = "",
     diff: Sequence[object] = (),
 ) -> dict[str, object]:
     return {
@@ -98,7 +107,9 @@ def share_result(
         "argv": (launch or {}).get("argv", []),
         "launch": dict(launch or {}),
         "run": run,
+        "library": library,
         "diff": list(diff),
+        "control_directory": paths.control,
         "job_directory": paths.directory,
         "log_directory": paths.logs,
     }

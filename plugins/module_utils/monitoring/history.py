@@ -11,6 +11,7 @@ from typing import Any, Callable, Iterable, Mapping, Sequence
 
 from ..job.job_secrets import masked
 from ..job.paths import JobPaths
+from ..node.account_directory import acting_as_owner
 from .json_lines import read_lines
 from .metrics import RATES
 from .usage import read_usage
@@ -36,17 +37,31 @@ _SHAPES: tuple[Callable[[Line], Any], ...] = (
 
 def read_history(paths: JobPaths, limit: int = POINTS) -> dict[str, Any]:
     """The runs that have lines on this node, in the order of time, and what its supervisor noted and saw."""
-    present = course_of([*sorted(Path(paths.earlier).glob("*/metrics.jsonl")), Path(paths.metrics)])
+    present = course_of(lines_of_runs(paths, "metrics.jsonl"))
+    with acting_as_owner(paths.logs):
+        events = list(read_lines(paths.events))[-EVENTS:]
+        usage = read_usage(paths)
     share = max(4, limit // max(1, len(present)))
-    events = list(read_lines(paths.events))[-EVENTS:]
     runs = [_thinned(run, share, STRETCHES // max(1, len(present))) for run in present]
-    return {"runs": runs, "events": events, "usage": read_usage(paths)}
+    return {"runs": runs, "events": events, "usage": usage}
 
 
-def course_of(files: Sequence[Path]) -> list[dict[str, Any]]:
-    """The runs in metric files that are in the order of time, as far as they belong to the present training."""
-    runs = split_runs(line for file in files for line in read_lines(str(file)))
-    return [run for run in current(runs) if run["points"] or run["start"]]
+def lines_of_runs(paths: JobPaths, name: str) -> list[Line]:
+    """The lines in the file ``name`` of all runs whose logs are there, in the order of the runs.
+
+    An older collection put logs away below those that they were before.
+    """
+    found: list[Line] = []
+    for logs in [*sorted(Path(paths.earlier).glob("*")), Path(paths.logs)]:
+        with acting_as_owner(str(logs)):
+            for file in [*sorted(logs.glob(f"earlier/*/{name}")), logs / name]:
+                found.extend(read_lines(str(file)))
+    return found
+
+
+def course_of(lines: Iterable[Line]) -> list[dict[str, Any]]:
+    """The runs in metric lines that are in the order of time, as far as they belong to the present training."""
+    return [run for run in current(split_runs(lines)) if run["points"] or run["start"]]
 
 
 def split_runs(lines: Iterable[Line]) -> list[dict[str, Any]]:

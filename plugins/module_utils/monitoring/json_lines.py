@@ -4,16 +4,16 @@
 
 from __future__ import annotations
 
-import json
-import math
-from typing import Any, Callable, Iterator, Mapping
+import os
+from typing import Any, Iterator, Mapping
 
+from ..node.json_file import parse_json
 from ..node.regular_file import open_regular
 
 # The longest that a program of ours writes is that of 512 nodes: 300 kB.
 LONGEST_LINE = 1 << 20
-# Beyond this many digits JSON's integers are no counts of anything, and slow to work with.
-MOST_DIGITS = 18
+# Of a file, from its end: some million steps.
+MOST_BYTES = 1 << 28
 
 
 def object_of(line: bytes) -> Mapping[str, Any] | None:
@@ -23,32 +23,25 @@ def object_of(line: bytes) -> Mapping[str, Any] | None:
     """
     try:
         # A line that was half written when a node lost its power may have any bytes.
-        data = _DECODER.decode(line.decode("utf-8", "replace"))
-    except (ValueError, RecursionError):
+        data = parse_json(line.decode("utf-8", "replace"), LONGEST_LINE, named=True)
+    except ValueError:
         return None
     return data if isinstance(data, dict) else None
+
+
+def mapping_of(value: object) -> Mapping[str, Any]:
+    """A part of a line that is meant to be an object; empty where it is none."""
+    return value if isinstance(value, dict) else {}
 
 
 def read_lines(path: str) -> Iterator[Mapping[str, Any]]:
     """The objects in a file of lines, one after the other; what is none, as a line half written, is left out."""
     try:
         with open_regular(path) as stream:
+            stream.seek(max(0, os.fstat(stream.fileno()).st_size - MOST_BYTES))
             while text := stream.readline(LONGEST_LINE):
                 line = object_of(text)
                 if line is not None:
                     yield line
     except OSError:
         return
-
-
-def _real(text: str) -> object:
-    number = float(text)
-    return number if math.isfinite(number) else str(number)
-
-
-def _whole(text: str) -> object:
-    return int(text) if len(text) <= MOST_DIGITS else _real(text)
-
-
-_NAMES: Callable[[str], object] = {"NaN": "nan", "Infinity": "inf", "-Infinity": "-inf"}.__getitem__
-_DECODER = json.JSONDecoder(parse_constant=_NAMES, parse_float=_real, parse_int=_whole)

@@ -13,6 +13,7 @@ from ..job.description import TORCHRUN
 from ..job.job_secrets import masked
 from .charts import training_charts
 from .history import is_number, merge, rate_of
+from .json_lines import mapping_of
 from .metrics import duration, metric_line, short_bytes, short_number, short_seconds
 from .row import training_row
 from .sweep_report import merged_sweep, sweep_charts, sweep_notes, sweep_section
@@ -21,6 +22,8 @@ from .usage_report import log_section, usage_charts, usage_note, usage_of, usage
 
 STEP_COLUMNS = ("loss", "tokens/s")
 # From this multiple of the median node's own work on, a node is called slow.
+# In seconds since 1970: calendars end with the year 9999.
+NO_TIME = 253402300800
 SLOW = 1.2
 # Kinds of lines that are no event: one comes at each checkpoint.
 _ROUTINE = ("checkpoint", "upload")
@@ -102,7 +105,7 @@ def _notes(info: Mapping[str, Any], runs: Sequence[Run], steps: Sequence[Run]) -
     notes = [f"at step {last['step']:,}" + (f" of {total:,}" if is_number(total) and total else "")]
     if counted:
         rate, unit = statistics.median(rate for rate, _unit in counted), counted[0][1]
-        card = f", {short_number(rate / world)} a card" if world else ""
+        card = f", {short_number(rate / world)} a card" if is_number(world) and world else ""
         notes.append(f"{short_number(rate)} {unit}/s{card}: the median over the job")
     elif times:
         notes.append(f"{short_seconds(statistics.median(times))} a step: the median over the job")
@@ -113,7 +116,7 @@ def _notes(info: Mapping[str, Any], runs: Sequence[Run], steps: Sequence[Run]) -
     if unreal:
         notes.append(f"the loss is no number from step {unreal[0]:,} on: the training has diverged")
     left = last.get("seconds_left")
-    if info.get("state") == "running" and isinstance(left, (int, float)):
+    if info.get("state") == "running" and is_number(left):
         notes.append(f"{duration(left)} left, by the speed of the last lines")
     return notes
 
@@ -135,8 +138,8 @@ def _section(title: str, columns: Sequence[str], rows: list[dict[str, Any]], **m
 
 def _nodes(runs: Sequence[Run]) -> dict[str, Any]:
     """The newest line about the nodes; a single node has none to be compared with."""
-    told = next((run["nodes"] for run in reversed(runs) if run["nodes"]), None) or {"nodes": {}}
-    nodes = told["nodes"]
+    told = next((run["nodes"] for run in reversed(runs) if run["nodes"]), None) or {}
+    nodes = {name: mapping_of(node) for name, node in mapping_of(told.get("nodes")).items()}
     busy = [node["busy_seconds"] for node in nodes.values() if is_number(node.get("busy_seconds"))]
     # Of two nodes the faster one: their mean would hide half of what the other is behind.
     median = statistics.median_low(busy) if busy else 0.0
@@ -148,7 +151,7 @@ def _nodes(runs: Sequence[Run]) -> dict[str, Any]:
 
 
 def _node(name: str, node: Mapping[str, Any], median: float) -> dict[str, Any]:
-    busy, parts = node.get("busy_seconds"), node.get("seconds") or {}
+    busy, parts = node.get("busy_seconds"), mapping_of(node.get("seconds"))
     ratio = busy / median if isinstance(busy, (int, float)) and median else None
     # "slow" is a word by which the page colours a cell.
     verdict = None if ratio is None else f"slow: {ratio:.2f}" if ratio >= SLOW else f"{ratio:.2f}"
@@ -177,7 +180,7 @@ def _run(run: Run) -> dict[str, Any]:
         "from step": start.get("step"),
         "to step": points[-1]["step"] + run["lost"] if points else None,
         "ranks": start.get("world_size"),
-        "nodes": ", ".join(start.get("hosts") or []) or start.get("nodes"),
+        "nodes": start.get("hosts") or start.get("nodes"),
         "made again": f"{run['lost']} step(s)" if run["lost"] else None,
         "loss": f"{losses[0]:.3f} to {losses[-1]:.3f}" if losses else None,
     }
@@ -222,8 +225,8 @@ def _binding(hosts: Sequence[Host]) -> dict[str, Any]:
 
 def _flags(info: Mapping[str, Any], runs: Sequence[Run]) -> dict[str, Any]:
     """The job's own variables, and what rank 0 found set of those that the catalogue knows."""
-    given = (info.get("description") or {}).get("environment") or {}
-    found = next((run["start"].get("flags") for run in reversed(runs) if run["start"]), None) or {}
+    given = mapping_of((info.get("description") or {}).get("environment"))
+    found = mapping_of(next((run["start"].get("flags") for run in reversed(runs) if run["start"]), None))
     rows = [
         {"variable": name, "value": value, "from": "the job" if name in given else "the node"}
         for name, value in sorted(masked({**given, **found}).items())
@@ -232,7 +235,7 @@ def _flags(info: Mapping[str, Any], runs: Sequence[Run]) -> dict[str, Any]:
 
 
 def _versions(runs: Sequence[Run], release: str | None) -> dict[str, Any]:
-    found = next((run["start"].get("versions") for run in reversed(runs) if run["start"]), None) or {}
+    found = mapping_of(next((run["start"].get("versions") for run in reversed(runs) if run["start"]), None))
     named = {"release (wanted)": release, **found}
     rows = [{"what": what, "version": version} for what, version in named.items() if version]
     return _section("Versions", ["what", "version"], rows, on_screen=False)
@@ -240,7 +243,7 @@ def _versions(runs: Sequence[Run], release: str | None) -> dict[str, Any]:
 
 def clock(seconds: object) -> str | None:
     """A Unix time as the controller's clock shows it."""
-    if not isinstance(seconds, (int, float)):
+    if not isinstance(seconds, (int, float)) or not 0 <= seconds < NO_TIME:
         return None
     return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))
 

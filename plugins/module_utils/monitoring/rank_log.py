@@ -4,13 +4,13 @@
 
 from __future__ import annotations
 
-import unicodedata
 from pathlib import Path
 from typing import Any
 
 from ..job.paths import JobPaths
 from ..job.rank_logs import attempt_directory
 from ..node.regular_file import read_end
+from ..report.screen_text import one_line
 
 MOST_BYTES = 1 << 14
 MOST_LINES = 10
@@ -30,10 +30,5 @@ def rank_log(paths: JobPaths) -> dict[str, Any]:
     newest = max(written, key=written.__getitem__)
     # A progress bar writes over its own line.
     lines = [line.rstrip("\r").rpartition("\r")[2] for line in (read_end(newest, MOST_BYTES) or "").split("\n")]
-    told = [shown for shown in (printable(line)[:WIDTH] for line in lines) if shown]
+    told = [shown for shown in (one_line(line).strip()[:WIDTH] for line in lines) if shown]
     return {"path": newest, "lines": told[-MOST_LINES:]}
-
-
-def printable(text: str) -> str:
-    """Without what a terminal obeys, or what turns the direction of writing."""
-    return "".join(" " if unicodedata.category(one)[0] == "C" else one for one in text).strip()

@@ -10,16 +10,20 @@ from typing import Callable, Mapping
 from ..job.job_secrets import masked_description
 from ..job.paths import JobPaths
 from ..job.rank_logs import TAIL_BYTES, tail
+from ..node.account_directory import acting_as_owner
 from ..node.commands import Run
 from .metrics import read_metrics, step_losses
 from .rank_log import rank_log
 from .share import ABSENT, RUNNING, SUCCEEDED, Share
-from .share_failure import failure_of, rank_failures
+from .share_failure import failure_of, newest_agent_log, rank_failures
 from .state import read_share
 from .status import Status, read_status
 from .usage import last_usage
+from .watch import witness_of
 
 POLL_S = 0.5
+# Of a node; more cores than any has.
+MOST_RANKS = 4096
 
 
 def exit_codes(paths: JobPaths, share: Share, status: Status) -> dict[str, int]:
@@ -27,7 +31,7 @@ def exit_codes(paths: JobPaths, share: Share, status: Status) -> dict[str, int]:
     if share.state != SUCCEEDED or share.description is None:
         return {str(failure.rank): failure.exit_code for failure in rank_failures(paths)}
     processes, place = share.description.get("processes_per_node"), _node_rank(share.description, status)
-    if place is None or not isinstance(processes, int):
+    if place is None or not isinstance(processes, int) or not 0 < processes <= MOST_RANKS:
         return {}
     return {str(rank): 0 for rank in range(place * processes, (place + 1) * processes)}
 
@@ -36,7 +40,13 @@ def _node_rank(description: Mapping[str, object], status: Status) -> int | None:
     """This node's place among those that ran last; None for one that only stood by."""
     host = description.get("host")
     hosts = list(status.members) if status.time else description.get("hosts")
-    return hosts.index(host) if isinstance(hosts, list) and host in hosts else None
+    return hosts.index(host) if isinstance(hosts, list) and isinstance(host, str) and host in hosts else None
+
+
+def _is_witness(description: Mapping[str, object]) -> bool:
+    """Whether this node only votes."""
+    witness = witness_of(description)
+    return bool(witness) and description.get("host") == witness
 
 
 def failure_to_tell(paths: JobPaths, share: Share, status: Status) -> dict[str, object] | None:
@@ -63,15 +73,21 @@ def report(
     share = read_share(paths, run)
     present = share.state != ABSENT
     status = read_status(paths) if present else Status()
-    events = read_metrics(paths.events, events_after) if present else read_metrics("")
-    metrics = read_metrics(paths.metrics, metrics_after) if present else read_metrics("")
-    latest = read_metrics(paths.metrics, -TAIL_BYTES).lines if present else ()
+    agent_lines = (tail(newest_agent_log(paths)[0]) or "").splitlines()
+    with acting_as_owner(paths.logs):
+        events = read_metrics(paths.events, events_after) if present else read_metrics("")
+        metrics = read_metrics(paths.metrics, metrics_after) if present else read_metrics("")
+        first = step_losses(read_metrics(paths.metrics).lines) if present else []
+        latest = read_metrics(paths.metrics, -TAIL_BYTES).lines if present else ()
+        usage = last_usage(paths) if present else {}
+        said = rank_log(paths) if present else {}
     failure = failure_to_tell(paths, share, status)
     if failure is None and failure_in_logs and not present:
         failure = next((found.as_dict() for found in rank_failures(paths)), None)
     return {
         "state": share.state,
         "description": masked_description(share.description or {}),
+        "is_witness": _is_witness(share.description or {}),
         "unit": paths.unit,
         "started": share.started,
         "ended": share.ended,
@@ -87,11 +103,11 @@ def report(
         "metrics_offset": metrics.offset,
         "last_metrics": dict(latest[-1]) if latest else {},
         "last_step": next((dict(line) for line in reversed(latest) if line.get("kind") == "step"), {}),
-        "first_loss": next(iter(step_losses(read_metrics(paths.metrics).lines)), None) if present else None,
+        "first_loss": next(iter(first), None),
         "last_loss": next(reversed(step_losses(latest)), None),
-        "usage": last_usage(paths) if present else {},
-        "rank_log": rank_log(paths) if present else {},
-        "log": (tail(paths.agent_log) or "").splitlines()[-log_lines:] if present and log_lines else [],
+        "usage": usage,
+        "rank_log": said,
+        "log": agent_lines[-log_lines:] if present and log_lines else [],
         "log_directory": paths.logs,
         "job_directory": paths.directory,
     }

@@ -11,7 +11,7 @@ from ..job.description import TORCHRUN
 from .history import rate_of
 from .status import status_from
 from .sweep import arguments_of
-from .watch import share_words
+from .watch import share_words, witness_of
 
 
 def training_row(host: Mapping[str, Any], first: Mapping[str, Any]) -> dict[str, object]:
@@ -20,19 +20,24 @@ def training_row(host: Mapping[str, Any], first: Mapping[str, Any]) -> dict[str,
     described = info.get("description") or {}
     whole = first.get("description") or {}
     # Slurm and mpirun reach the other nodes by themselves; such a node knows of no share, and stands as the job does.
-    if not described and whole.get("engine", TORCHRUN) != TORCHRUN and host["inventory_hostname"] in whole["hosts"]:
+    if not described and whole.get("engine", TORCHRUN) != TORCHRUN and _is_of(host, whole):
         info, described = {**info, "state": first.get("state")}, whole
     kept = described.get("checkpoint_directory") or info.get("job_directory")
     steps = [line for line in first.get("metrics") or [] if line.get("kind") == "step"]
     return {
         "node": host["inventory_hostname"],
         "share": _share(host, info, first),
-        "ranks": described.get("processes_per_node"),
+        "ranks": None if witness_of(described) == host["inventory_hostname"] else described.get("processes_per_node"),
         "loss": _loss(steps),
         "tokens/s": _rate(steps),
         "checkpoints": kept and f"{kept}/{'point-*/' if arguments_of(described) else ''}checkpoints",
         "logs": info.get("log_directory"),
     }
+
+
+def _is_of(host: Mapping[str, Any], description: Mapping[str, Any]) -> bool:
+    hosts = description.get("hosts")
+    return isinstance(hosts, list) and host["inventory_hostname"] in hosts
 
 
 def _share(host: Mapping[str, Any], info: Mapping[str, Any], first: Mapping[str, Any]) -> object:
@@ -41,7 +46,7 @@ def _share(host: Mapping[str, Any], info: Mapping[str, Any], first: Mapping[str,
     if name in (host.get("training_nodes") or {}).get("left_out", {}):
         return "left out"
     status = status_from(first.get("supervision") or {})
-    return share_words([name], status).get(name, info.get("state"))
+    return share_words([name], status, witness_of(first.get("description") or {})).get(name, info.get("state"))
 
 
 def _loss(steps: list[Mapping[str, Any]]) -> str | None:

@@ -4,9 +4,12 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from dataclasses import dataclass
 from typing import Mapping
+
+from ..job.paths import JobPaths
 
 ABSENT = "absent"
 RUNNING = "running"
@@ -21,8 +24,9 @@ class Share:
     Slurm calls the job's state.
 
     ``exit_code`` is torchrun's, negative for a signal; None where nothing was recorded. ``launch`` names the run that
-    supervisors of several nodes make together. ``nodes`` are those that Slurm has chosen, where it was to choose.
-    ``binding`` has what each rank here was bound to when it was started, as plain values of ``binding.plan.Share``.
+    supervisors of several nodes make together, and ``library`` is the version of gaudi3_scale that this node's is of.
+    ``nodes`` are those that Slurm has chosen, where it was to choose. ``binding`` has what each rank here was bound to
+    when it was started, as plain values of ``binding.plan.Share``.
     """
 
     state: str
@@ -32,8 +36,14 @@ class Share:
     result: str | None = None
     exit_code: int | None = None
     launch: str = ""
+    library: str = ""
     nodes: tuple[str, ...] = ()
     binding: tuple[Mapping[str, object], ...] = ()
+
+
+def stop_requested(paths: JobPaths) -> bool:
+    """Whether the job was told to end: by the collection, or through its unit."""
+    return any(map(os.path.lexists, (paths.stop_requested, paths.unit_stopped)))
 
 
 def ended_state(ended: Mapping[str, object], stop_requested: bool) -> str:
@@ -54,4 +64,4 @@ def exit_code_of(ended: Mapping[str, object]) -> int | None:
 
 def time_of(data: Mapping[str, object] | None) -> float | None:
     value = None if data is None else data.get("time")
-    return float(value) if isinstance(value, (int, float)) else None
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None

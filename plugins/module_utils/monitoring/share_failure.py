@@ -4,15 +4,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Mapping
 
 from ..engines.mpirun_failure import mpirun_failure
 from ..job.failure import NO_MEMORY, RankFailure, agent_failure, lost_node
+from ..job.old_layout import read_control
 from ..job.paths import JobPaths
 from ..job.rank_logs import attempt_directory, tail, torchrun_failures
-from ..node.json_file import read_json
+from ..node.account_directory import acting_as_owner
 from .share import FAILED, STOPPED, Share
 from .sweep import logged_points
 
@@ -22,19 +25,31 @@ def rank_failures(paths: JobPaths) -> list[RankFailure]:
 
     Of a sweep those of the point that failed last, since the logs of a sweep before it may be there, too.
     """
-    found = [_rank_failures(place) for place in (paths, *logged_points(paths).values())]
+    description = read_control(paths.description, paths) or {}
+    with acting_as_owner(paths.logs):
+        found = [_rank_failures(place, description) for place in (paths, *logged_points(paths).values())]
     return max(found, key=lambda failures: failures[0].time if failures else 0.0)
 
 
-def _rank_failures(paths: JobPaths) -> list[RankFailure]:
-    log = tail(paths.agent_log) or ""
+def _rank_failures(paths: JobPaths, description: Mapping[str, object]) -> list[RankFailure]:
+    place, written = newest_agent_log(paths)
+    log = tail(place) or ""
     failures = torchrun_failures(log, attempt_directory(paths.ranks) or paths.ranks)
     if failures or not log:
         return failures
     # One log for the ranks of all nodes: mpirun has brought their output to the first one.
-    written = Path(paths.agent_log).stat().st_mtime
-    told = mpirun_failure(log, paths.agent_log, written, read_json(paths.description) or {})
+    told = mpirun_failure(log, place, written, description)
     return [] if told is None else [told]
+
+
+def newest_agent_log(paths: JobPaths) -> tuple[str, float]:
+    """Where the agent of the last run wrote and when: a unit's log is root's, that of a job in Slurm the account's."""
+    written = {}
+    for place in (paths.agent_log, paths.batch_agent_log) if paths.point is None else (paths.batch_agent_log,):
+        with contextlib.suppress(OSError):
+            written[place] = os.lstat(place).st_mtime
+    newest = max(written, key=written.__getitem__, default=paths.agent_log)
+    return newest, written.get(newest, 0.0)
 
 
 def failure_of(paths: JobPaths, share: Share) -> RankFailure | None:
@@ -48,14 +63,16 @@ def failure_of(paths: JobPaths, share: Share) -> RankFailure | None:
 def _agent_failure(paths: JobPaths, share: Share) -> RankFailure:
     if share.result is None:
         return lost_node(share.started or 0.0, paths.agent_log)
-    log = last_log(paths)
-    return agent_failure(share.exit_code or 0, share.ended or 0.0, tail(log) or "", log)
+    with acting_as_owner(paths.logs):
+        log = last_log(paths)
+        return agent_failure(share.exit_code or 0, share.ended or 0.0, tail(log) or "", log)
 
 
 def last_log(paths: JobPaths) -> str:
     """The agent's log; where Slurm came to none, what it says itself."""
-    slurms = sorted(map(str, Path(paths.logs).glob("slurm-*.log")), key=os.path.getmtime)
-    return slurms[-1] if slurms and not Path(paths.agent_log).exists() else paths.agent_log
+    agent, written = newest_agent_log(paths)
+    slurms = sorted((os.lstat(path).st_mtime, str(path)) for path in Path(paths.logs).glob("slurm-*.log"))
+    return slurms[-1][1] if slurms and not written else agent
 
 
 def _with_cause(failure: RankFailure, share: Share) -> RankFailure:

@@ -10,15 +10,15 @@ from ..engines.slurm import slurm_name
 from ..engines.slurm_job import CANCELLED, COMPLETED, SlurmJob
 from ..engines.slurm_jobs import find, node_names, state_of
 from ..job.description import ANY
+from ..job.old_layout import read_control
 from ..job.paths import JobPaths
 from ..node.commands import Run
-from ..node.json_file import read_json
 from .share import FAILED, RUNNING, STOPPED, SUCCEEDED, Share
 
 
 def slurm_jobs_of(paths: JobPaths, user: str, run: Run) -> tuple[SlurmJob, ...]:
     """The job in Slurm, or the points of its array; empty where Slurm does not know it any more."""
-    number = (read_json(paths.slurm_job) or {}).get("job")
+    number = (read_control(paths.slurm_job, paths) or {}).get("job")
     name = slurm_name(paths)
     # Slurm's numbers begin anew one day, and another job then has this one.
     known = tuple(job for job in state_of(str(number), run) if job.name == name) if number else ()

@@ -5,15 +5,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Mapping
 
 from ..job.description import MPIRUN, SLURM
+from ..job.old_layout import read_control
 from ..job.paths import JobPaths
+from ..node.account_directory import acting_as_owner
 from ..node.commands import Run
 from ..node.json_file import read_json
-from ..node.systemd_units import has_processes
-from .share import ABSENT, FAILED, RUNNING, STOPPED, Share, ended_state, exit_code_of, time_of
+from ..node.systemd_units import end_of_unit, has_processes
+from .share import ABSENT, FAILED, RUNNING, STOPPED, Share, ended_state, exit_code_of, stop_requested, time_of
 from .share_slurm import chosen_nodes, slurm_jobs_of, slurm_share
 from .status import read_status
 from .sweep import arguments_of
@@ -21,31 +22,29 @@ from .sweep import arguments_of
 
 def read_share(paths: JobPaths, run: Run) -> Share:
     """The share as it stands now."""
-    description = read_json(paths.description)
+    description = read_control(paths.description, paths)
     if description is None:
         return Share(ABSENT)
     if description.get("engine") == SLURM:
         known = slurm_jobs_of(paths, str(description.get("user")), run)
         if known:
-            share = slurm_share(known, description, Path(paths.stop_requested).exists())
+            share = slurm_share(known, description, stop_requested(paths))
             return replace(share, nodes=chosen_nodes(known, description, run))
-    begun = read_json(paths.started) or {}
-    started, launch, binding = time_of(begun), str(begun.get("launch", "")), _binding(begun)
+    begun = read_control(paths.started, paths) or {}
+    launch, library = str(begun.get("launch", "")), str(begun.get("library", ""))
+    begun_share = Share(RUNNING, description, time_of(begun), launch=launch, library=library, binding=_binding(begun))
     if description.get("engine") != SLURM and has_processes(run, paths.unit):
-        return Share(RUNNING, description, started, launch=launch, binding=binding)
-    stopped = Path(paths.stop_requested).exists()
-    ended = _recorded_end(paths, description)
+        return begun_share
+    stopped = stop_requested(paths)
+    ended = _recorded_end(paths, description) or _end_of_unit(paths, description, run)
     if ended is None:
-        return Share(STOPPED if stopped else FAILED, description, started, launch=launch, binding=binding)
-    return Share(
+        return replace(begun_share, state=STOPPED if stopped else FAILED)
+    return replace(
+        begun_share,
         state=_state_of_end(paths, description, ended, stopped),
-        description=description,
-        started=started,
-        launch=launch,
         ended=time_of(ended),
         result=str(ended.get("result")),
         exit_code=exit_code_of(ended),
-        binding=binding,
     )
 
 
@@ -65,10 +64,16 @@ def _state_of_end(
     return read_status(paths).outcome or ended_state(ended, stopped)
 
 
+def _end_of_unit(paths: JobPaths, description: Mapping[str, object], run: Run) -> Mapping[str, object] | None:
+    """What systemd still knows of a unit that could not even record its end, as one whose account is gone."""
+    return None if description.get("engine") == SLURM else end_of_unit(run, paths.unit)
+
+
 def _recorded_end(paths: JobPaths, description: Mapping[str, object]) -> Mapping[str, object] | None:
     """What was recorded at the end; of a sweep's points one that failed, else the last. None where one is missing."""
     points = [paths.of_point(number) for number in range(len(arguments_of(description)))]
-    records = [read_json(place.ended) for place in points or [paths]]
+    with acting_as_owner(paths.directory):
+        records = [read_json(place.ended) for place in points or [paths]]
     known = [record for record in records if record is not None]
     if len(known) < len(records):
         return None

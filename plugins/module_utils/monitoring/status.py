@@ -4,14 +4,19 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, fields
+import math
+from dataclasses import asdict, dataclass, field
 from typing import Any, Mapping
 
+from ..job.failure import failure_from
 from ..job.paths import JobPaths
 from ..node.json_file import read_json
 
 # A supervisor's word for its job while it has no ranks to run, as before the first start.
 WAITING = "waiting"
+_TEXTS = ("state", "leader", "outcome", "reason")
+_COUNTS = ("generation", "node_rank", "restarts", "step")
+_NAMES = ("members", "alive")
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,18 @@ def read_status(paths: JobPaths) -> Status:
 
 
 def status_from(data: Mapping[str, Any]) -> Status:
-    """The status from plain values; a null is what it is where nothing is known."""
-    known = {one.name: data[one.name] for one in fields(Status) if data.get(one.name) is not None}
-    return Status(**{**known, **{name: tuple(known.get(name, ())) for name in ("members", "alive")}})
+    """The status from plain values of whoever; what is null, or of another kind than is meant, is not known."""
+    known: dict[str, Any] = {name: data[name] for name in _TEXTS if isinstance(data.get(name), str)}
+    known.update({name: data[name] for name in _COUNTS if _is_count(data.get(name))})
+    known.update({name: tuple(filter(_is_text, data[name])) for name in _NAMES if isinstance(data.get(name), list)})
+    told = data.get("time")
+    time = float(told) if isinstance(told, (int, float)) and math.isfinite(told) else 0.0
+    return Status(**known, time=time, failure=failure_from(data.get("failure")))
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)

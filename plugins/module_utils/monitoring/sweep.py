@@ -8,12 +8,14 @@ import re
 from pathlib import Path
 from typing import Any, Mapping, Sequence
 
+from ..job.old_layout import read_control
 from ..job.paths import JobPaths
+from ..node.account_directory import acting_as_owner
 from ..node.json_file import read_json
-from .history import POINTS, course_of, thin
-from .share import ended_state
+from .history import POINTS, course_of, lines_of_runs, thin
+from .share import ended_state, stop_requested
 
-_POINT = re.compile(r"point-(\d+)")
+_POINT = re.compile(r"point-([0-9]{1,6})")
 # What a curve has of a step; the whole of the last one is kept besides.
 _DRAWN = ("step", "loss")
 
@@ -22,7 +24,8 @@ def arguments_of(description: Mapping[str, object]) -> list[list[str]]:
     """The further arguments of each point, in the order of their numbers; empty for a job that is no sweep."""
     slurm = description.get("slurm")
     array = slurm.get("array") if isinstance(slurm, Mapping) else None
-    return [list(map(str, words)) for words in array] if isinstance(array, (list, tuple)) else []
+    points = array if isinstance(array, (list, tuple)) else ()
+    return [list(map(str, words)) if isinstance(words, (list, tuple)) else [] for words in points]
 
 
 def logged_points(paths: JobPaths) -> dict[int, JobPaths]:
@@ -33,21 +36,22 @@ def logged_points(paths: JobPaths) -> dict[int, JobPaths]:
 
 def read_sweep(paths: JobPaths, limit: int = POINTS) -> list[dict[str, Any]]:
     """What each point has measured, with ``limit`` points of all curves together; empty for a job that is no sweep."""
-    arguments = arguments_of(read_json(paths.description) or {})
-    numbers = sorted({*range(len(arguments)), *logged_points(paths)})
+    arguments = arguments_of(read_control(paths.description, paths) or {})
+    with acting_as_owner(paths.logs):
+        numbers = sorted({*range(len(arguments)), *logged_points(paths)})
     share = max(4, limit // max(1, len(numbers)))
     return [_point(paths, number, arguments[number : number + 1], share) for number in numbers]
 
 
 def _point(paths: JobPaths, number: int, arguments: Sequence[list[str]], limit: int) -> dict[str, Any]:
-    place = paths.of_point(number)
-    ended = read_json(place.ended)
-    runs = course_of([*sorted(Path(paths.earlier).glob(f"*/point-{number}/metrics.jsonl")), Path(place.metrics)])
+    with acting_as_owner(paths.directory):
+        ended = read_json(paths.of_point(number).ended)
+    runs = course_of(lines_of_runs(paths, f"point-{number}/metrics.jsonl"))
     points = [point for run in runs for point in run["points"]]
     return {
         "point": number,
         "arguments": arguments[0] if arguments else None,
-        "state": None if ended is None else ended_state(ended, Path(paths.stop_requested).exists()),
+        "state": None if ended is None else ended_state(ended, stop_requested(paths)),
         "curve": [{key: point[key] for key in _DRAWN if key in point} for point in thin(points, limit)],
         "last": next((run["last"] for run in reversed(runs) if run["last"]), None),
         "restarts": max(0, len(runs) - 1),

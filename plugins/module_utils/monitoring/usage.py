@@ -7,12 +7,12 @@ The job's account writes that file. Of what is in it only finite numbers are tak
 
 from __future__ import annotations
 
-import json
 import math
 from statistics import fmean
 from typing import Mapping, Optional, Sequence
 
 from ..job.paths import JobPaths
+from ..node.json_file import parse_json
 from ..node.regular_file import read_end
 
 MOST_BYTES = 4 << 20
@@ -51,8 +51,8 @@ def _samples(text: str) -> list[Sample]:
 def _sample(line: str) -> Sample | None:
     """The numbers of a line, those of the cards together; None for what is no line of ours."""
     try:
-        data = json.loads(line) if len(line) <= MOST_LINE else None
-    except (ValueError, RecursionError):
+        data = parse_json(line, MOST_LINE, named=True)
+    except ValueError:
         return None
     if not isinstance(data, dict) or _number(data.get("time")) is None:
         return None

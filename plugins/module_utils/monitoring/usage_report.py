@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from typing import Any, Mapping, Sequence
 
+from ..report.screen_text import one_line
 from ..report.stacked_chart import COLOURS
 from .metrics import duration, short_bytes
-from .rank_log import printable
 from .usage import together
 
 # In place of those of the loss and the speed.
@@ -48,7 +48,7 @@ def outside_line(host: str, info: Mapping[str, Any]) -> str | None:
     """A line for a job that has told no step so far; ``info`` is what ``training_job_info`` returned on ``host``."""
     used = usage_words(info.get("usage") or {})
     said = (info.get("rank_log") or {}).get("lines") or ()
-    words = f'"{printable(str(said[-1]))}"' if said else ""
+    words = f'"{one_line(str(said[-1])).strip()}"' if said else ""
     told = [part for part in (used, words and f"the first rank's last line: {words}") if part]
     return f"no step was told so far; seen from outside on {host}: {'; '.join(told)}" if told else None
 
@@ -117,7 +117,9 @@ def log_section(hosts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The last lines of each node's first rank, of what ``training_job_info`` returned on each host."""
     logs = {host["inventory_hostname"]: (host.get("training_info") or {}).get("rank_log") or {} for host in hosts}
     rows = [
-        {"node": node, "line": printable(str(line))} for node, log in logs.items() for line in log.get("lines") or ()
+        {"node": node, "line": one_line(str(line).strip())}
+        for node, log in logs.items()
+        for line in log.get("lines") or ()
     ]
     notes = [f"{node}: {log['path']}" for node, log in logs.items() if log.get("path")]
     title = "Last lines of each node's first rank"

@@ -12,7 +12,7 @@ from .share import ABSENT, FAILED, RUNNING, STOPPED, SUCCEEDED
 from .status import WAITING, Status
 
 # What a node is to a supervised job that has no ranks of it.
-SPARE, LOST = "spare", "lost"
+SPARE, WITNESS, LOST = "spare", "witness", "lost"
 # Events that are worth a line at the end; that ranks began is seen from the rest.
 TOLD = ("rank_failed", "node_lost", "node_back", "hang", "straggler", "unfit", "spare", "shrunk", "grown")
 MOST_TOLD = 12
@@ -63,13 +63,27 @@ def speaks_for_the_job(host: str, status: Status, share: str) -> bool:
     return status.leader == host and status.state != WAITING
 
 
-def share_words(nodes: Sequence[str], status: Status) -> dict[str, str]:
-    """What each node is to the job now, or was at its end: a state for those with ranks, else spare or lost."""
-    present = status.outcome or RUNNING
-    return {
-        node: present if node in status.members else SPARE if node in status.alive else LOST
-        for node in (nodes if status.time else ())
-    }
+def share_words(nodes: Sequence[str], status: Status, witness: str = "") -> dict[str, str]:
+    """What each node is to the job now, or was at its end: a state for those with ranks, else a word above.
+
+    ``witness`` "": there is none.
+    """
+    return {node: _word(node, status, witness) for node in (nodes if status.time else ())}
+
+
+def _word(node: str, status: Status, witness: str) -> str:
+    if node in status.members:
+        return status.outcome or RUNNING
+    if node not in status.alive:
+        return LOST
+    return WITNESS if node == witness else SPARE
+
+
+def witness_of(description: Mapping[str, Any]) -> str:
+    """The node that only votes, in a description of whoever; "" for none."""
+    supervision = description.get("supervision")
+    witness = supervision.get("witness") if isinstance(supervision, Mapping) else None
+    return witness if isinstance(witness, str) else ""
 
 
 def outcome_sentence(name: str, status: Status) -> str:

@@ -8,9 +8,15 @@ import os
 import subprocess
 from typing import Mapping, NamedTuple, Protocol, Sequence
 
+# poll(2) takes milliseconds in an int.
+_LONGEST_WAIT_S = 2_000_000
+
 
 class CommandResult(NamedTuple):
-    """What a program left behind. ``rc`` is 127 when it is not installed and 124 when it ran past its time."""
+    """What a program left behind.
+
+    ``rc`` is 127 when it is not installed, 126 when it cannot be run and 124 when it ran past its time.
+    """
 
     rc: int
     stdout: str
@@ -44,7 +50,7 @@ def run_process(
             list(argv),
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=timeout,
+            timeout=None if timeout is None else min(timeout, _LONGEST_WAIT_S),
             env=environment,
             check=False,
             text=True,
@@ -52,6 +58,10 @@ def run_process(
         )
     except FileNotFoundError:
         return CommandResult(127, "", f"{argv[0]}: not installed")
+    except (OSError, ValueError) as error:
+        # A directory, a file without a header, a word that is too long or has a NUL.
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        return CommandResult(126, "", f"{argv[0]}: cannot be run ({reason})")
     except subprocess.TimeoutExpired as expired:
         return CommandResult(124, _text(expired.stdout), f"{argv[0]}: no end after {timeout} s")
     return CommandResult(done.returncode, done.stdout, done.stderr)

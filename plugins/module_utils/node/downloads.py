@@ -17,9 +17,10 @@ import urllib.parse
 import urllib.request
 from email.message import Message
 from pathlib import Path
-from typing import Callable, Protocol
+from typing import Any, Callable, Protocol
 
 from ..errors import GaudiError
+from .digests import file_digest
 
 TIMEOUT_S = 30.0
 ATTEMPTS = 3
@@ -35,21 +36,37 @@ class Answer(Protocol):
     def read(self, amount: int) -> bytes: ...
 
 
-def fetch(url: str, what: str, option: str) -> bytes:
-    """The body of a small document (at most 1 MiB). ``what`` and ``option`` are words for the error sentence."""
+class _NoDowngrade(urllib.request.HTTPRedirectHandler):
+    """A redirect from https to plain http is no answer: it would take away what the operator asked for."""
+
+    def redirect_request(
+        self, req: urllib.request.Request, fp: Any, code: int, msg: str, headers: Any, newurl: str
+    ) -> urllib.request.Request | None:
+        if req.type == "https" and not newurl.startswith("https://"):
+            raise urllib.error.URLError(f"it redirects to {newurl.partition(':')[0]}, without TLS")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def fetch(url: str, what: str, option: str, largest: int = _SMALL) -> bytes:
+    """The body of a document of at most ``largest`` bytes. ``what`` and ``option`` are words for the error sentence."""
     body = [b""]
 
     def into_memory(answer: Answer) -> None:
-        body.append(answer.read(_SMALL + 1))
+        body.append(answer.read(largest + 1))
 
     _transfer(url, what, option, into_memory)
-    if len(body[-1]) > _SMALL:
-        raise GaudiError(f"{what} cannot be what {url} answers, which is larger than 1 MiB; correct {option}.", url=url)
+    if len(body[-1]) > largest:
+        raise GaudiError(
+            f"{what} cannot be what {url} answers, which is larger than {largest >> 20} MiB; correct {option}.", url=url
+        )
     return body[-1]
 
 
-def download(url: str, path: str, what: str, option: str, checksum: str = "") -> None:
-    """Stream ``url`` into ``path``; ``checksum`` is ``<algorithm>:<hex digits>`` or empty."""
+def download(url: str, path: str, what: str, option: str, checksum: str = "", size: int | None = None) -> None:
+    """Stream ``url`` into ``path``; ``checksum`` is ``<algorithm>:<hex digits>`` or empty.
+
+    Fetching ends soon after ``size`` bytes, where that is known: an answer without an end would fill the disk.
+    """
     expected = _expected(checksum)
     digests: list[str] = []
 
@@ -59,8 +76,14 @@ def download(url: str, path: str, what: str, option: str, checksum: str = "") ->
             for block in iter(lambda: answer.read(_BLOCK), b""):
                 digest.update(block)
                 target.write(block)
+                if size is not None and target.tell() > size:
+                    break
             # http.client itself notices a body that is cut short only where it is read as a whole.
-            missing = int(answer.headers.get("Content-Length") or target.tell()) - target.tell()
+            missing = (
+                0
+                if size is not None and target.tell() > size
+                else int(answer.headers.get("Content-Length") or target.tell()) - target.tell()
+            )
             if missing > 0:
                 raise http.client.IncompleteRead(b"", missing)
         digests.append(digest.hexdigest())
@@ -132,15 +155,6 @@ def length(url: str, what: str, option: str) -> int:
     return found[-1]
 
 
-def file_digest(path: Path, algorithm: str) -> str:
-    """The checksum of a file of any size, in hex digits."""
-    digest = hashlib.new(algorithm)
-    with path.open("rb") as stream:
-        for block in iter(lambda: stream.read(_BLOCK), b""):
-            digest.update(block)
-    return digest.hexdigest()
-
-
 def _expected(checksum: str) -> tuple[str, str] | None:
     if not checksum:
         return None
@@ -160,7 +174,9 @@ def _transfer(
     """Give the answer to ``receive``; a server in trouble, or a connection that breaks, is tried again."""
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            with urllib.request.build_opener().open(request() if request else url, timeout=TIMEOUT_S) as answer:
+            with urllib.request.build_opener(_NoDowngrade).open(
+                request() if request else url, timeout=TIMEOUT_S
+            ) as answer:
                 receive(answer)
             return
         except Exception as error:  # everything urllib and http.client can raise; _reason() names what it knows

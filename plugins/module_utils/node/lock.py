@@ -5,14 +5,17 @@
 from __future__ import annotations
 
 import fcntl
+import os
 import time
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Callable, Iterator
 
 from ..errors import GaudiError
 
-_POLL_S = 2.0
+_POLL_S = 0.5
+# How long a run waits for another one that changes the same in a moment.
+SHORT_S = 300.0
 
 
 @contextmanager
@@ -28,9 +31,11 @@ def exclusive(
     file = Path(root, directory, f"{name.replace(' ', '_')}.lock")
     file.parent.mkdir(parents=True, exist_ok=True)
     deadline = time.monotonic() + timeout
-    # Not "w": that would give the file another time whenever somebody looks.
-    with file.open("a", encoding="utf-8") as lock:
-        while not _taken(lock.fileno()):
+    # Root's alone: whoever can open a file can hold its lock, for ever.
+    descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(descriptor, "r+"):
+        os.fchmod(descriptor, 0o600)
+        while not _taken(descriptor):
             if time.monotonic() >= deadline:
                 raise GaudiError(
                     f"Another run changes the {name} of this node since more than {timeout:.0f} s ({file} is locked); "
@@ -38,6 +43,18 @@ def exclusive(
                 )
             sleep(_POLL_S)
         yield
+
+
+def alone(name: str, directory: str, *, check_mode: bool) -> AbstractContextManager[None]:
+    """As :func:`exclusive`, for a change of a moment: from looking to writing. Check mode takes none."""
+    if check_mode:
+        return nullcontext()
+    return exclusive(name, SHORT_S, directory=directory, remedy="wait for its end")
+
+
+def state_beside(etc: str) -> str:
+    """The state directory of the system whose configuration is in ``etc``."""
+    return str(Path(etc).parent / "var/lib/gaudi3_scale")
 
 
 def _taken(descriptor: int) -> bool:

@@ -17,7 +17,15 @@ _RPM_SYSTEMS = {"rhel", "fedora", "centos", "rocky", "almalinux", "ol"}
 def os_release(etc: str = "/etc") -> dict[str, str]:
     """The fields of ``<etc>/os-release``; empty where there is none."""
     pairs = (line.partition("=") for line in (read_text(str(Path(etc, "os-release"))) or "").splitlines())
-    return {name.strip(): " ".join(shlex.split(value)) for name, separator, value in pairs if separator}
+    return {name.strip(): _unquoted(value) for name, separator, value in pairs if separator}
+
+
+def _unquoted(value: str) -> str:
+    try:
+        return " ".join(shlex.split(value))
+    except ValueError:
+        # A quotation without an end, which os-release(5) does not know.
+        return value.strip().strip("\"'")
 
 
 def package_manager(etc: str = "/etc") -> str:

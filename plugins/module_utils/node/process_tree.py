@@ -12,12 +12,19 @@ from pathlib import Path
 CGROUP_MOUNTS = ("/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/systemd")
 # prctl(2)
 PR_SET_CHILD_SUBREAPER = 36
+PR_SET_NO_NEW_PRIVS = 38
 
 
 def keep_descendants() -> None:
     """From now on, a descendant whose parent ends becomes a child of this process instead of one of init's."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def forbid_new_privileges() -> None:
+    """From now on, no program that this process or a descendant starts has more rights than it, sudo included."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 
 
 def parents() -> dict[int, int]:

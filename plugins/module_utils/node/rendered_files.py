@@ -17,6 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import GaudiError
+from .regular_file import read_bounded
+from .secret_texts import masked_texts
+
+# More than any file that is edited here, a log of a firmware tool or a file of the kernel has.
+LARGEST = 1 << 26
 
 
 @dataclass(frozen=True)
@@ -39,9 +44,16 @@ class FileChange:
 
 
 def read_text(path: str) -> str | None:
-    """The file's text, or None where there is no such file."""
+    """The file's text with the line ends that it has, or None where there is no such file.
+
+    Bytes that are no UTF-8 stay what they are when the text is written again. Raises GaudiError for what is no file.
+    Links are followed but those of another account: that would have us print, as a difference, what it may not read.
+    """
     try:
-        return Path(path).read_text(encoding="utf-8", errors="surrogateescape")
+        found = Path(path).lstat()
+        if stat.S_ISLNK(found.st_mode) and found.st_uid not in (0, os.geteuid()):
+            raise GaudiError(f"{path} is a link of another account ({found.st_uid}); remove it.", file=path)
+        return read_bounded(os.path.realpath(path), LARGEST).decode("utf-8", "surrogateescape")
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
@@ -69,17 +81,18 @@ def _mode(path: Path) -> int:
 
 
 def differences(changes: Iterable[FileChange]) -> list[dict[str, str]]:
-    """Ansible's ``diff`` for these changes: the text of each file before and after."""
+    """Ansible's ``diff`` for these changes: the text of each file before and after, without secrets."""
     return [_difference(change.wanted, change) for change in changes]
 
 
 def _difference(wanted: WantedFile, change: FileChange) -> dict[str, str]:
     after_mode = None if wanted.content is None else wanted.mode
+    before, after = masked_texts(change.before or "", wanted.content or "")
     return {
         "before_header": f"{wanted.path} ({_mode_note(change.before_mode)})",
         "after_header": f"{wanted.path} ({_mode_note(after_mode)})",
-        "before": change.before or "",
-        "after": wanted.content or "",
+        "before": before,
+        "after": after,
     }
 
 
@@ -114,14 +127,21 @@ def _backup_names(path: Path) -> Iterator[Path]:
 
 
 def _replace(path: Path, content: str, mode: int) -> None:
-    path = path.resolve()  # a rename over a link would turn the user's link into a file
+    try:
+        _put(path.resolve(), content, mode)  # a rename over a link would turn the user's link into a file
+    except OSError as error:
+        # A full disk is met while writing, where the system names no file.
+        raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+def _put(path: Path, content: str, mode: int) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     # A rename is atomic only inside one directory; a reader sees the old file or the new one, never half of it.
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     temporary = Path(name)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", errors="surrogateescape") as stream:
-            stream.write(content)
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content.encode("utf-8", "surrogateescape"))
             stream.flush()
             os.fsync(stream.fileno())
         temporary.chmod(mode)

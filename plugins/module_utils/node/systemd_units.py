@@ -4,9 +4,13 @@
 
 from __future__ import annotations
 
+import signal
+
 from ..errors import GaudiError
 from .commands import Run
 
+# How waitid(2) calls an end: CLD_EXITED, CLD_KILLED, CLD_DUMPED.
+_CODES = {"1": "exited", "2": "killed", "3": "dumped"}
 UNIT_DIRECTORY = "systemd/system"
 # What systemd calls states in which processes of the unit are there.
 ACTIVE = ("active", "activating", "deactivating", "reloading", "refreshing")
@@ -60,6 +64,17 @@ def unit_properties(run: Run, unit: str, *names: str) -> dict[str, str]:
     if done.rc != 0:
         raise GaudiError(f"systemctl cannot be asked about {unit}: {done.stderr.strip()}; is systemd running here?")
     return dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
+
+
+def end_of_unit(run: Run, unit: str) -> dict[str, object] | None:
+    """How its main process ended, in the words that ExecStopPost is given; None where systemd does not know it."""
+    found = unit_properties(run, unit, "Result", "ExecMainCode", "ExecMainStatus")
+    code, status = _CODES.get(found.get("ExecMainCode", "")), found.get("ExecMainStatus", "")
+    if code is None:
+        return None
+    if code != "exited" and status.isdigit() and int(status) in set(signal.Signals):
+        status = signal.Signals(int(status)).name.removeprefix("SIG")
+    return {"result": found.get("Result", ""), "code": code, "status": status}
 
 
 def _systemctl(run: Run, *arguments: str) -> None:

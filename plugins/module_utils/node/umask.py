@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""Files that others than root have to read, whatever root's own umask is."""
+"""Files that others than root have to read, and files that nobody else may, whatever one's own umask is."""
 
 from __future__ import annotations
 
@@ -12,7 +12,20 @@ from typing import Iterator
 @contextmanager
 def readable_by_all() -> Iterator[None]:
     """What is made meanwhile, also by programs that are run, can be read by every user."""
-    before = os.umask(0o022)
+    with _umask(0o022):
+        yield
+
+
+@contextmanager
+def readable_by_owner() -> Iterator[None]:
+    """What is made meanwhile, also by programs that are run, can be read by its owner alone."""
+    with _umask(0o077):
+        yield
+
+
+@contextmanager
+def _umask(mask: int) -> Iterator[None]:
+    before = os.umask(mask)
     try:
         yield
     finally:

@@ -6,11 +6,13 @@ from __future__ import annotations
 
 import re
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Callable, Iterable, Iterator, Mapping
 
 from ..errors import GaudiError
 from ..node.commands import Run
+from ..node.digests import file_digest
 from ..node.rendered_files import read_text
 from .debian_packages import query_packages
 from .repository_keys import RepositoryKey
@@ -21,7 +23,11 @@ _LOCK_POLL_S = 2.0
 
 @dataclass(frozen=True)
 class AptRepository:
-    """Where the packages are (``uri`` + ``suite`` + ``components``) and what vouches for them (``key_path``)."""
+    """Where the packages are (``uri`` + ``suite`` + ``components``) and what vouches for them (``key_path``).
+
+    Where ``key_fingerprint`` is known no other key is taken, and where ``signed_files`` (URL to SHA-256) has key or
+    ``InRelease``, no other file: an older index has a good signature, too.
+    """
 
     uri: str
     suite: str
@@ -30,6 +36,13 @@ class AptRepository:
     key_url: str
     key_path: str
     sources_path: str
+    key_fingerprint: str = ""
+    signed_files: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def index_url(self) -> str:
+        """Where the signed index is."""
+        return f"{self.uri}/dists/{self.suite}/InRelease"
 
     def __str__(self) -> str:
         return f"{self.uri} {self.suite} {' '.join(self.components)}"
@@ -40,11 +53,20 @@ class AptRepository:
 
     def signing_keys(self) -> list[RepositoryKey]:
         """The one key, which signs the lists; the lists vouch for the packages."""
-        return [RepositoryKey(self.key_url, self.key_path, "vault_url or key_url")]
+        return [
+            RepositoryKey(
+                self.key_url,
+                self.key_path,
+                "vault_url or key_url",
+                fingerprint=self.key_fingerprint,
+                sha256=self.signed_files.get(self.key_url, ""),
+            )
+        ]
 
     def refresh(self, run: Run, lock_timeout_s: float) -> None:
         """See :func:`refresh`."""
         refresh(self, run, lock_timeout_s)
+        require_index(self, run)
 
     def offered_versions(self, run: Run) -> dict[str, set[str]]:
         """See :func:`offered_versions`."""
@@ -99,8 +121,34 @@ def offered_versions(repository: AptRepository, run: Run) -> dict[str, set[str]]
 
 
 def _list_files(repository: AptRepository, run: Run) -> list[str]:
-    lists = ["--format", "$(FILENAME)", "Created-By: Packages"]
+    return _targets(repository, "$(FILENAME)", run)
+
+
+def _targets(repository: AptRepository, form: str, run: Run) -> list[str]:
+    lists = ["--format", form, "Created-By: Packages"]
     return run(["apt-get", "indextargets", *only(repository), *lists]).stdout.split("\n")[:-1]
+
+
+def require_index(repository: AptRepository, run: Run) -> None:
+    """Have the index that apt took be the one that is meant, where that is known."""
+    wanted = repository.signed_files.get(repository.index_url)
+    if not wanted:
+        return
+    taken = {_index_file(target) for target in _targets(repository, "$(METAKEY) $(FILENAME)", run)}
+    digests = {file_digest(Path(path), "sha256") for path in taken if Path(path).is_file()}
+    if digests != {wanted}:
+        raise GaudiError(
+            f"{repository.index_url} is another one than the signed manifest names; "
+            "somebody changed it since, or is copying a new bundle there: verify the bundle where it is served, and "
+            "run again.",
+            repository=str(repository),
+        )
+
+
+def _index_file(target: str) -> str:
+    """``.../dists_jammy_InRelease`` beside ``.../dists_jammy_main_binary-amd64_Packages``, as apt names its lists."""
+    key, _blank, path = target.partition(" ")
+    return path.partition(f"_{key.replace('/', '_')}")[0] + "_InRelease"
 
 
 def _list_text(path: str, run: Run) -> str:

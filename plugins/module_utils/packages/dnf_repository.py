@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Iterable, Mapping
 
 from ..errors import GaudiError
@@ -21,7 +21,11 @@ _BARE = ("--noplugins",)
 
 @dataclass(frozen=True)
 class DnfRepository:
-    """Where the packages are (``uri``) and what vouches for them: one key for the metadata, one for the packages."""
+    """Where the packages are (``uri``) and what vouches for them: one key for the metadata, one for the packages.
+
+    Where a fingerprint is known no other key is taken, and where ``signed_files`` (URL to SHA-256) has it, no other
+    file.
+    """
 
     identifier: str
     uri: str
@@ -30,6 +34,9 @@ class DnfRepository:
     package_key_url: str
     package_key_path: str
     sources_path: str
+    key_fingerprint: str = ""
+    package_key_fingerprint: str = ""
+    signed_files: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return self.uri
@@ -41,8 +48,21 @@ class DnfRepository:
     def signing_keys(self) -> list[RepositoryKey]:
         """dnf reads the metadata's key where the file names it; rpm has a list of its own for those of packages."""
         return [
-            RepositoryKey(self.key_url, self.key_path, "vault_url, suite or key_url"),
-            RepositoryKey(self.package_key_url, self.package_key_path, "vault_url or package_key_url", in_rpm=True),
+            RepositoryKey(
+                self.key_url,
+                self.key_path,
+                "vault_url, suite or key_url",
+                fingerprint=self.key_fingerprint,
+                sha256=self.signed_files.get(self.key_url, ""),
+            ),
+            RepositoryKey(
+                self.package_key_url,
+                self.package_key_path,
+                "vault_url or package_key_url",
+                in_rpm=True,
+                fingerprint=self.package_key_fingerprint,
+                sha256=self.signed_files.get(self.package_key_url, ""),
+            ),
         ]
 
     def refresh(self, run: Run, lock_timeout_s: float) -> None:

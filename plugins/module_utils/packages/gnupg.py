@@ -32,6 +32,14 @@ def detached_is_good(keys: str, signature: str, file: str, run: Run) -> bool:
     return _gpgv(run, keys, signature, file).rc == 0
 
 
+def detached_signers(keys: str, signature: str, file: str, run: Run) -> list[str]:
+    """Fingerprints of the primary keys that signed ``file`` with ``signature``; none where any signature is bad."""
+    done = _gpgv(run, keys, "--status-fd", "1", signature, file)
+    rows = [line.split() for line in done.stdout.splitlines() if line.startswith("[GNUPG:] VALIDSIG ")]
+    # The last word is the primary key's fingerprint (GnuPG's doc/DETAILS); the first may be a subkey's.
+    return [row[-1] for row in rows] if done.rc == 0 else []
+
+
 def _gpgv(run: Run, keys: str, *arguments: str) -> CommandResult:
     done = run(["gpgv", "--keyring", keys, *arguments])
     if done.rc == 127:

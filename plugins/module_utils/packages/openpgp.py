@@ -17,6 +17,8 @@ import hashlib
 from dataclasses import dataclass
 from typing import Iterator
 
+from .fingerprints import plain_fingerprint
+
 ARMOUR = "-----BEGIN PGP PUBLIC KEY BLOCK-----"
 _END = ARMOUR.replace("BEGIN", "END")
 # Packet types (RFC 9580 section 5).
@@ -116,11 +118,6 @@ def fingerprints(key: bytes) -> list[str]:
     Not those of subkeys: anybody can put somebody else's subkey after a key of his own.
     """
     return [certificate.fingerprint for certificate in certificates(key)]
-
-
-def plain_fingerprint(text: str) -> str:
-    """A fingerprint as gpg prints it without spaces, from what a person may have copied."""
-    return "".join(text.split()).upper()
 
 
 def with_fingerprint(text: str, fingerprint: str) -> str:

@@ -4,27 +4,33 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 
 from ..errors import GaudiError
 from ..node.commands import Run
-from ..node.downloads import fetch
 from ..node.rendered_files import read_text
-from .openpgp import armoured, binary, certificates, is_key
+from .openpgp import armoured, binary, certificates, fingerprints, is_key, with_fingerprint
 
 
 @dataclass(frozen=True)
 class RepositoryKey:
-    """One key. ``option`` is what the operator corrects when it is wrong; ``in_rpm``: rpm has to know it too."""
+    """One key. ``option`` is what the operator corrects when it is wrong; ``in_rpm``: rpm has to know it too.
+
+    No key but that with the ``fingerprint`` is taken, where one is known, and no file but that with the checksum.
+    """
 
     url: str
     path: str
     option: str
     in_rpm: bool = False
+    fingerprint: str = ""
+    sha256: str = ""
 
     def is_there(self) -> bool:
-        """Whether its file holds a whole key."""
-        return is_key(read_text(self.path) or "")
+        """Whether its file holds a whole key, and no other than the one that is wanted."""
+        text = read_text(self.path) or ""
+        return is_key(text) and with_fingerprint(text, self.fingerprint) == text
 
     def placeholder(self) -> str:
         """What check mode shows for the key: it promises not to touch the network."""
@@ -32,13 +38,30 @@ class RepositoryKey:
 
     def text(self) -> str:
         """The key as its URL answers it, with ASCII armour."""
+        # Only a key that is missing is fetched, and what speaks HTTP and TLS takes longer to import than all else here.
+        from ..node.downloads import fetch
+
         answer = fetch(self.url, "The vault's public key", self.option)
+        if self.sha256 and hashlib.sha256(answer).hexdigest() != self.sha256:
+            raise GaudiError(
+                f"{self.url} is another file than the signed manifest names; somebody changed it: verify the bundle "
+                "where it is served.",
+                url=self.url,
+            )
         try:
-            return armoured(answer)
+            key = armoured(answer)
         except ValueError as error:
             raise GaudiError(
                 f"{self.url} does not answer an OpenPGP public key but {error}; correct {self.option}.", url=self.url
             ) from error
+        trusted = with_fingerprint(key, self.fingerprint)
+        if not trusted:
+            raise GaudiError(
+                f"{self.url} is the key {fingerprints(binary(key))[0]}, not {self.fingerprint}; nothing was taken from "
+                "there: ask who serves it which is right, then correct the fingerprint or the URL.",
+                url=self.url,
+            )
+        return trusted
 
 
 def rpm_labels(text: str) -> list[str]:

@@ -8,132 +8,20 @@ lists on the node say whether the wanted version is among them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Mapping, Protocol, Sequence
+from typing import Mapping, Sequence
 
 from ..errors import GaudiError
 from ..kernel.modules import running_kernel
 from ..node.commands import Run
-from ..node.os_release import APT, DNF, os_release, package_manager
 from ..node.rendered_files import FileChange, WantedFile, differences, pending, write
 from ..releases.lookup import Release, find_release
-from .apt_repository import AptRepository
-from .dnf_repository import DnfRepository
 from .repository_keys import RepositoryKey, import_into_rpm, unknown_to_rpm
 from .rpm_database import rpm_name
+from .vault_plan import PACKAGE_MANAGERS, Repository, VaultOptions, kind, plan, plan_dnf, repository_of
 
-NAME = "gaudi3_scale-vault"
-AUTO = "auto"
-PACKAGE_MANAGERS = (AUTO, APT, DNF)
-
-
-class Repository(Protocol):
-    """What apt's repository and dnf's have in common."""
-
-    @property
-    def key_url(self) -> str: ...
-    @property
-    def sources_path(self) -> str: ...
-    def render(self) -> str: ...
-    def signing_keys(self) -> list[RepositoryKey]: ...
-    def refresh(self, run: Run, lock_timeout_s: float) -> None: ...
-    def offered_versions(self, run: Run) -> dict[str, set[str]]: ...
-    def pinned(self, name: str, version: str) -> str: ...
-    def installed(self, pins: Mapping[str, str], run: Run) -> bool: ...
-
-
-@dataclass(frozen=True)
-class VaultOptions:
-    """What the operator asks for. Empty URLs are derived from ``vault_url``, empty ``kernels`` is the running kernel.
-
-    ``suite`` is apt's, or for dnf the directory of the distribution's minor release; empty: this node's own.
-    ``packages`` come from the vault, all at the release's version; ``os_packages`` from the distribution, and
-    ``{kernel}`` in such a name stands for each of ``kernels``.
-    """
-
-    vault_url: str
-    release: str
-    suite: str = ""
-    release_overrides: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-    package_manager: str = AUTO
-    key_url: str = ""
-    package_key_url: str = ""
-    repository_url: str = ""
-    components: Sequence[str] = ("main",)
-    architectures: Sequence[str] = ("amd64",)
-    packages: Sequence[str] = ()
-    os_packages: Sequence[str] = ()
-    kernels: Sequence[str] = ()
-    kernel_root: str = "/"
-    lock_timeout: float = 300.0
-
-
-def kind(options: VaultOptions, etc: str = "/etc") -> str:
-    """``apt`` or ``dnf``: as asked for, or the distribution's own."""
-    return package_manager(etc) if options.package_manager == AUTO else options.package_manager
-
-
-def repository_of(options: VaultOptions, etc: str = "/etc") -> Repository:
-    """The repository that the options describe, for the package manager of the node."""
-    return plan_dnf(options, etc) if kind(options, etc) == DNF else plan(options, etc)
-
-
-def plan(options: VaultOptions, etc: str = "/etc") -> AptRepository:
-    """The apt repository that the options describe; URL shapes as on vault.habana.ai."""
-    vault = _url("vault_url", options.vault_url)
-    suite = options.suite or os_release(etc).get("VERSION_CODENAME", "")
-    if not suite or not options.components:
-        raise GaudiError("suite and components must name a part of the package repository, for example jammy and main.")
-    return AptRepository(
-        uri=_url("repository_url", options.repository_url or f"{vault}/debian"),
-        suite=suite,
-        components=tuple(options.components),
-        architectures=tuple(options.architectures),
-        key_url=_url("key_url", options.key_url or f"{vault}/api/gpg/key/public"),
-        key_path=f"{etc}/apt/keyrings/{NAME}.asc",
-        sources_path=f"{etc}/apt/sources.list.d/{NAME}.sources",
-    )
-
-
-def plan_dnf(options: VaultOptions, etc: str = "/etc") -> DnfRepository:
-    """The dnf repository that the options describe; URL shapes as on vault.habana.ai."""
-    vault = _url("vault_url", options.vault_url)
-    base = _url("repository_url", options.repository_url or f"{vault}/{_directory(options, etc)}")
-    package_key = options.package_key_url or f"{vault}/gaudi-general/keyPairs/primary/public"
-    return DnfRepository(
-        identifier=NAME,
-        uri=base,
-        key_url=_url("key_url", options.key_url or f"{base}/repodata/repomd.xml.key"),
-        key_path=f"{etc}/pki/rpm-gpg/RPM-GPG-KEY-{NAME}-metadata",
-        package_key_url=_url("package_key_url", package_key),
-        package_key_path=f"{etc}/pki/rpm-gpg/RPM-GPG-KEY-{NAME}-packages",
-        sources_path=f"{etc}/yum.repos.d/{NAME}.repo",
-    )
-
-
-def _directory(options: VaultOptions, etc: str) -> str:
-    """``rhel/9/9.6``: the vendor has a directory for each minor release that it supports.
-
-    The rebuilds of RHEL take RHEL's packages.
-    """
-    if options.suite or options.repository_url:
-        return options.suite.strip("/")
-    version = os_release(etc).get("VERSION_ID", "")
-    major, dot, _minor = version.partition(".")
-    if not dot:
-        raise GaudiError(
-            f"{etc}/os-release names no minor release of RHEL (VERSION_ID is '{version}'); set suite to the vault's "
-            "directory for this node, for example rhel/9/9.6."
-        )
-    return f"rhel/{major}/{version}"
-
-
-def _url(option: str, url: str) -> str:
-    scheme, separator, rest = url.partition("://")
-    if not separator or scheme not in ("https", "http", "file") or not rest or any(c.isspace() for c in url):
-        raise GaudiError(f"{option} must be a URL of https://, http:// or file://, not '{url}'.", option=option)
-    return url.rstrip("/")
+__all__ = ["PACKAGE_MANAGERS", "VaultOptions", "VaultState", "converge", "kind", "plan", "plan_dnf", "read", "settle"]
 
 
 def transaction(
@@ -151,39 +39,84 @@ def _pins(options: VaultOptions, release: Release, kernels: Sequence[str]) -> di
     return {**named, **dict.fromkeys(options.packages, release.package_version)}
 
 
-def converge(options: VaultOptions, run: Run, check_mode: bool, etc: str = "/etc") -> dict[str, object]:
-    """Register the repository where it is not, and read its lists where they do not offer the wanted packages."""
+@dataclass(frozen=True)
+class VaultState:
+    """What is wanted, and what the node has of it, read without the network.
+
+    ``sources`` are the repository's own files that differ, ``stale`` the keys that have to be fetched, ``unknown``
+    those that rpm does not know, ``missing`` the wanted packages that the lists on the node do not offer.
+    """
+
+    options: VaultOptions
+    release: Release
+    repository: Repository
+    kernels: Sequence[str]
+    sources: Sequence[FileChange]
+    stale: Sequence[RepositoryKey]
+    unknown: Sequence[RepositoryKey]
+    missing: Sequence[str]
+    installed: bool
+
+    @property
+    def registered(self) -> bool:
+        return not (self.sources or self.stale or self.unknown)
+
+    @property
+    def needs_network(self) -> bool:
+        """Whether the vault has to be asked for anything."""
+        return not self.registered or (bool(self.missing) and not self.installed)
+
+
+def read(options: VaultOptions, run: Run, etc: str = "/etc") -> VaultState:
+    """Compare the node with the options."""
     release = find_release(options.release, options.release_overrides)
     repository = repository_of(options, etc)
     kernels = options.kernels or [running_kernel(options.kernel_root)]
-    wanted = transaction(options, release, kernels, repository)
-    installed = repository.installed(_pins(options, release, kernels), run)
     sources = pending([WantedFile(repository.sources_path, repository.render())])
     # With another repository every key is another one; on its own a key that is lost is fetched again.
     stale = [key for key in repository.signing_keys() if sources or not key.is_there()]
     unknown = unknown_to_rpm([key for key in repository.signing_keys() if key not in stale], run)
-    registered = not (sources or stale or unknown)
-    offered = repository.offered_versions(run) if registered else {}
-    missing = _not_offered(options, release, offered)
-    changes, refreshed = sources, False
-    if stale:
-        texts = {key.path: key.placeholder() if check_mode else key.text() for key in stale}
-        changes = pending([WantedFile(path, text) for path, text in texts.items()]) + sources
-    if not check_mode and (not registered or (missing and not installed)):
-        missing = _apply(options, release, repository, changes, run)
-        refreshed = True
-    expected = [_transaction_difference(wanted)] if check_mode and missing and not installed else []
+    offered = {} if sources or stale or unknown else repository.offered_versions(run)
+    return VaultState(
+        options,
+        release,
+        repository,
+        kernels,
+        sources,
+        stale,
+        unknown,
+        _not_offered(options, release, offered),
+        repository.installed(_pins(options, release, kernels), run),
+    )
+
+
+def converge(options: VaultOptions, run: Run, check_mode: bool, etc: str = "/etc") -> dict[str, object]:
+    """Register the repository where it is not, and read its lists where they do not offer the wanted packages."""
+    return settle(read(options, run, etc), run, check_mode)
+
+
+def settle(state: VaultState, run: Run, check_mode: bool) -> dict[str, object]:
+    """Bring the node from ``state`` to what its options say; the result's keys are always the same."""
+    repository, missing, changes = state.repository, state.missing, list(state.sources)
+    if state.stale:
+        texts = {key.path: key.placeholder() if check_mode else key.text() for key in state.stale}
+        changes = pending([WantedFile(path, text) for path, text in texts.items()]) + changes
+    refreshed = not check_mode and state.needs_network
+    if refreshed:
+        missing = _apply(state.options, state.release, repository, changes, run)
+    wanted = transaction(state.options, state.release, state.kernels, repository)
+    expected = [_transaction_difference(wanted)] if check_mode and missing and not state.installed else []
     return {
-        "changed": bool(changes or unknown),
-        "diff": differences(changes) + [_import_difference(key) for key in unknown] + expected,
-        "release": release.version,
-        "package_version": release.package_version,
+        "changed": bool(changes or state.unknown),
+        "diff": differences(changes) + [_import_difference(key) for key in state.unknown] + expected,
+        "release": state.release.version,
+        "package_version": state.release.package_version,
         "repository": str(repository),
         "key_url": repository.key_url,
         "files": [*(key.path for key in repository.signing_keys()), repository.sources_path],
-        "kernels": list(kernels),
+        "kernels": list(state.kernels),
         "packages": wanted,
-        "installed": installed,
+        "installed": state.installed,
         "available": not missing,
         "refreshed": refreshed,
     }

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Mapping, Sequence, Union
+from typing import Any, Mapping, Sequence, Union
 
 from ..batch_size.choice import next_for
 from ..batch_size.estimate import estimate
@@ -15,7 +15,9 @@ from ..batch_size.memory_model import Prior
 from ..batch_size.question import Answer, Try
 from ..batch_size.search import OK, OUT_OF_MEMORY, WORKLOAD_ERROR, Trial
 from ..batch_size.trial import run_trial
+from ..cards.device_access import check_device_access
 from ..errors import GaudiError
+from ..job.user import environment_as
 from ..node.lock import exclusive
 from .key import probe_fields, probe_key
 from .log import ProbeLog, log_path, read_log, write_log
@@ -47,13 +49,13 @@ def probe(wanted: Probe, *, refresh: bool = False, check_mode: bool = False) -> 
     return result
 
 
-def probe_step(wanted: Probe, *, refresh: bool = False, check_mode: bool = False) -> dict[str, object]:
+def probe_step(wanted: Probe, *, refresh: bool = False, check_mode: bool = False) -> dict[str, Any]:
     """The answer where the node knows it; else one trial, and the answer or the next size. No trial in check mode.
 
     Raises GaudiError for bounds that hold no size, a missing venv, and whatever ends the search.
     """
     check(wanted)
-    environment = read_environment(wanted.environment_files)
+    environment = read_environment(wanted.environment_files, wanted.user)
     fields = probe_fields(wanted.workload, environment, wanted.venv, wanted.kernel_root)
     key = probe_key(fields)
     place = _Place(log_path(wanted.state_directory, key), key, fields)
@@ -66,11 +68,13 @@ def probe_step(wanted: Probe, *, refresh: bool = False, check_mode: bool = False
         raise GaudiError(
             f"{wanted.python} is missing; install the training stack first, or name its venv.", **place.told(log.trials)
         )
+    if wanted.user is not None:
+        check_device_access(wanted.user, wanted.workload.device, wanted.kernel_root)
     # A run that was cut off leaves its trial on the card until it ends; what it finds is read then.
     with exclusive("batch probe", wanted.lock_timeout, directory=wanted.state_directory):
         step, log = _known(wanted, place, refresh)
         if isinstance(step, Try):
-            return _try(wanted, place, log, step, {**os.environ, **environment})
+            return _try(wanted, place, log, step, {**environment_as(wanted.user), **environment})
     return _answered(wanted, place, log, step, tried=False, check_mode=False)
 
 
@@ -105,6 +109,7 @@ def _try(wanted: Probe, place: _Place, log: ProbeLog, step: Try, environment: Ma
         python=wanted.python,
         timeout=wanted.timeout,
         environment=environment,
+        user=wanted.user,
     )
     made = log.with_trial(trial)
     try:
@@ -126,7 +131,7 @@ def _with_estimate(wanted: Probe, log: ProbeLog, step: Try, environment: Mapping
     """Before the first trial of a search, what a step takes by its tensors' sizes, and the size that follows of it."""
     if log.estimated or log.trials or wanted.verify is not None:
         return log, step.batch_size
-    prior = estimate(wanted.workload, python=wanted.python, environment=environment)
+    prior = estimate(wanted.workload, python=wanted.python, environment=environment, user=wanted.user)
     return replace(log, prior=prior, estimated=True), decide(wanted, (), prior).batch_size
 
 

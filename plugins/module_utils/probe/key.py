@@ -17,6 +17,7 @@ from typing import Mapping
 from ..batch_size.trial import Workload
 from ..cards.accel_sysfs import accel_devices, pci_cards
 from ..cards.hardware import board_of, generation_of
+from ..job.job_secrets import masked
 from ..releases.lookup import release_part
 from ..training_venv.plan import installed_distributions
 from ..training_venv.wheel_bundle import normalised
@@ -30,7 +31,10 @@ _NVIDIA = "proc/driver/nvidia"
 def probe_fields(
     workload: Workload, environment: Mapping[str, str], venv: str, kernel_root: str = "/"
 ) -> dict[str, str]:
-    """Field to value in the order in which a person asks; what is not there has no field. Only reads."""
+    """Field to value in the order in which a person asks; what is not there has no field. Only reads.
+
+    They are shown, kept and sent, so secrets of the environment have no value in them.
+    """
     fields = {
         "workload": workload.function,
         **{f"option {name}": json.dumps(value) for name, value in sorted(workload.options.items())},
@@ -40,7 +44,7 @@ def probe_fields(
         "memory limit": "" if workload.memory_limit is None else f"{workload.memory_limit} bytes",
         **_cards(workload.device, kernel_root),
         **_packages(venv, workload.function),
-        **{f"variable {name}": value or '""' for name, value in sorted(environment.items())},
+        **{f"variable {name}": value or '""' for name, value in sorted(masked(environment).items())},
     }
     return {name: value for name, value in fields.items() if value}
 

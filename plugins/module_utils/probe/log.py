@@ -13,9 +13,12 @@ from typing import Any, Mapping
 
 from ..batch_size.memory_model import Prior
 from ..batch_size.search import OK, OUT_OF_MEMORY, Trial
+from ..node.json_file import parse_json
 from ..node.rendered_files import WantedFile, pending, read_text, write
 
 KEPT = (OK, OUT_OF_MEMORY)
+# The variables and options of a workload are nobody else's business.
+_MODE = 0o600
 _NAMES = tuple(one.name for one in fields(Trial))
 
 
@@ -54,7 +57,7 @@ def read_log(path: str) -> ProbeLog:
     if text is None:
         return ProbeLog()
     try:
-        data = json.loads(text)
+        data = parse_json(text, named=True)
         return ProbeLog(
             tuple(map(_trial, data["trials"])),
             {str(question): int(size) for question, size in data["answers"].items()},
@@ -71,7 +74,7 @@ def write_log(path: str, log: ProbeLog, described: Mapping[str, object]) -> str 
     trials = [asdict(trial) for trial in log.trials]
     data = {**described, "answers": dict(log.answers), **estimate, "trials": trials}
     backup = None
-    for change in pending([WantedFile(path, json.dumps(data, indent=2) + "\n", backup=bool(log.damage))]):
+    for change in pending([WantedFile(path, json.dumps(data, indent=2) + "\n", _MODE, backup=bool(log.damage))]):
         backup = write(change)
     return backup
 
@@ -81,7 +84,7 @@ def _trial(data: Mapping[str, Any]) -> Trial:
     known: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in data.items() if name in _NAMES
     }
-    trial = Trial(**known)
+    trial = Trial(**{**known, "losses": tuple(map(float, known.get("losses") or ()))})
     if trial.outcome not in KEPT or isinstance(trial.batch_size, bool) or not isinstance(trial.batch_size, int):
         raise ValueError(f"a trial of size {trial.batch_size!r} with the outcome {trial.outcome!r}")
     for name in ("peak_memory_bytes", "step_seconds", "resting_memory_bytes", "peak_spread_bytes", "limit_bytes"):

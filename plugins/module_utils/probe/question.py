@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import pwd
 import re
 from dataclasses import dataclass
 from typing import Callable
@@ -12,8 +15,9 @@ from ..batch_size.choice import LARGEST, GlobalBatch
 from ..batch_size.question import Question
 from ..batch_size.trial import Workload
 from ..errors import GaudiError
+from ..job.user import account
+from ..job.variable_file import variable_text
 from ..node.environment_file import parse
-from ..node.rendered_files import read_text
 
 STATE_DIRECTORY = "/var/lib/gaudi3_scale"
 SIZE = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>|KiB|MiB|GiB)")
@@ -25,7 +29,7 @@ class Probe:
     """What is asked. ``timeout`` is seconds a trial; an environment file may be missing where a dash is before it.
 
     ``verify`` is a size that a node of the same kind found; if it runs here, it is the answer. ``share`` makes a wanted
-    global batch of a size.
+    global batch of a size. Trials run as ``user``; None: as the caller.
     """
 
     workload: Workload
@@ -42,6 +46,7 @@ class Probe:
     verify: int | None = None
     kernel_root: str = "/"
     lock_timeout: float = 900
+    user: str | None = None
     share: Callable[[int], GlobalBatch] | None = None
 
     @property
@@ -94,12 +99,21 @@ def check(wanted: Probe) -> None:
         wanted.share(wanted.maximum)
 
 
-def read_environment(paths: tuple[str, ...]) -> dict[str, str]:
-    """The variables of all files, the last one winning, as systemd reads them for a job."""
+def read_environment(paths: tuple[str, ...], user: str | None) -> dict[str, str]:
+    """The variables of all files, the last one winning, as a job of ``user`` (None: the caller) has them."""
     variables: dict[str, str] = {}
+    owner = _account(user)
     for path in paths:
-        text = read_text(path.lstrip("-"))
+        text = variable_text(path.lstrip("-"), owner)
         if text is None and not path.startswith("-"):
             raise GaudiError(f"environment_files: there is no {path} on this node; create it, or put a - before it.")
         variables.update(parse(text or "", path.lstrip("-")))
     return variables
+
+
+def _account(user: str | None) -> pwd.struct_passwd:
+    """One that is not there yet, which only a check meets, has changed no file."""
+    with contextlib.suppress(GaudiError):
+        if user:
+            return account(user)
+    return pwd.getpwuid(os.geteuid())

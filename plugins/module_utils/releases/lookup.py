@@ -78,6 +78,8 @@ def _unknown(text: str, known: list[str]) -> str:
 
 
 def _overridden(version: str, row: Mapping[str, object]) -> Release:
+    if not isinstance(row, Mapping):
+        raise GaudiError(f"gaudi_release_overrides[{version}] must be a mapping of fields, not {row!r:.80}.")
     names = {spec.name for spec in fields(Release)} - {"version"}
     wrong = sorted(set(row) - names)
     if wrong:

@@ -29,6 +29,10 @@ class Release:
     that the matrix names; ``libfabric`` has the oldest version for all host networks (``any``) and for direct transfers
     over InfiniBand or RoCE (``verbs``). Empty means everywhere: not published.
 
+    ``keys`` has the fingerprints of the vendor's keys: ``apt`` signs the lists for apt, ``rpm_metadata`` those for dnf,
+    ``rpm_packages`` the packages for dnf. ``pytorch_sha256`` maps the vault's directory of a system (``ubuntu2204``) to
+    the checksum of the PyTorch archive. A system or key that is not there: not published.
+
     What a row does not rest on: ``unverified`` names fields with a weak source, ``inferred`` those that were taken from
     a neighbouring release because no source speaks of this one, ``conflicts`` says where two sources disagree.
     """
@@ -51,6 +55,8 @@ class Release:
     docker: tuple[str, ...] = ()
     open_mpi: tuple[str, ...] = ()
     libfabric: Mapping[str, str] = field(default_factory=dict)
+    keys: Mapping[str, str] = field(default_factory=dict)
+    pytorch_sha256: Mapping[str, str] = field(default_factory=dict)
     source: str = ""
     unverified: tuple[str, ...] = ()
     inferred: tuple[str, ...] = ()

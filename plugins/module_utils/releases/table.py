@@ -168,8 +168,14 @@ def _line_1_20(version: str, build: str, erom: str = "", **firmware: str) -> Rel
     return replace(row, open_mpi=("4.1.6",), libfabric=_LIBFABRIC)
 
 
+# UNVERIFIED: no public source names a fingerprint of the vendor's keys, or a checksum of a PyTorch archive. A site that
+# knows them from the vendor pins them (gaudi_release_overrides).
+_KEYS: Mapping[str, str] = {}
+_PYTORCH_SHA256: Mapping[str, str] = {}
+_NOT_PUBLISHED = ("keys", "pytorch_sha256")
+
 RELEASES: Mapping[str, Release] = {
-    row.version: row
+    row.version: replace(row, keys=_KEYS, pytorch_sha256=_PYTORCH_SHA256, unverified=(*row.unverified, *_NOT_PUBLISHED))
     for row in (
         # Only habana-pyhlml is known of 1.24.2.
         replace(

@@ -72,7 +72,10 @@ def axes_around(xs: Sequence[float], ys: Sequence[float]) -> Axes:
 
 def _ticks(values: Sequence[float]) -> list[float]:
     low, high = min(values), max(values)
-    return ticks_around(low, high) if high > low else ticks_around(low - 0.5, high + 0.5)
+    # Floats have 15 digits: what lies closer together would have one label.
+    closest = max(abs(low), abs(high)) * 1e-9
+    room = max(0.5, closest) if high - low <= closest else 0.0
+    return ticks_around(low - room, high + room)
 
 
 def _label(place: str, text: str) -> str:

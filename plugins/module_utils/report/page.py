@@ -8,9 +8,12 @@ from html import escape
 from typing import Any, Mapping, Sequence
 
 from .chart_marks import Mark
+from .chart_numbers import bar_of, drawable, points_of
+from .content_policy import content_policy
 from .curves_chart import curves_chart
 from .interval_chart import Bar, interval_chart
 from .line_chart import line_chart
+from .screen_text import one_line
 from .stacked_chart import Series, stacked_chart
 from .text_table import cell_text
 
@@ -38,6 +41,7 @@ th { font-weight: 600; color: var(--soft) } td:first-child { white-space: nowrap
 td { font-variant-numeric: tabular-nums }
 .bad { color: var(--bad); font-weight: 600 } .good { color: var(--good); font-weight: 600 }
 svg[role=img] { width: 100%; height: auto } svg[role=img] text { font-size: 12px; fill: var(--soft) }
+.figures { width: 100%; height: 90vh; border: 0 }
 .grid { stroke: var(--rule) } .line { fill: none; stroke: var(--line); stroke-width: 2; stroke-linejoin: round }
 .interval line { stroke: var(--soft); stroke-width: 2 } .interval circle { fill: var(--soft) }
 .interval.good line { stroke: var(--good) } .interval.good circle { fill: var(--good) }
@@ -103,18 +107,20 @@ def report_page(
     charts: Sequence[Mapping[str, Any]] = (),
     intervals: Sequence[Mapping[str, Any]] = (),
     sections: Sequence[Mapping[str, Any]] = (),
-    fragments: Sequence[str] = (),
+    figures: str = "",
 ) -> str:
     """HTML of a table of ``rows``, the ``notes`` and the ``charts`` below it.
 
     A chart is {title, x_label, y_label, points}, and if wanted marks, dots, from_zero and y_from_zero; or with
     ``series`` ({label, points}) instead of points, which are stacked, or with ``stacked`` False a line each.
     ``sections`` ({title, columns, rows, notes}) are further tables with a heading each.
-    ``fragments`` are HTML of our own making, put in as it is after the charts: plots of other libraries.
+    ``figures`` is a page of HTML that was made elsewhere, as plots of other libraries. It may have any script in it, so
+    it is shown in a frame that reaches neither this page nor the network.
     """
     return "\n".join(
         [
             '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{_policy(figures)}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f"<title>{escape(title)}</title><style>{STYLE}</style></head><body>",
             f"<h1>{escape(title)}</h1><p>{escape(subtitle)}</p>",
@@ -122,12 +128,24 @@ def report_page(
             _notes(notes),
             _charts(charts),
             *(_intervals(chart) for chart in intervals),
-            *fragments,
+            _framed(figures),
             *(_section(section) for section in sections),
             "</body></html>",
             "",
         ]
     )
+
+
+def _policy(figures: str) -> str:
+    """Scripts of figures, which write programs for the graphics card, may do in their frame what this page may."""
+    return f"{content_policy([figures])} 'unsafe-eval'" if figures else content_policy([])
+
+
+def _framed(figures: str) -> str:
+    """Without ``allow-same-origin`` the frame has an origin of its own; the policy of this page holds in it, too."""
+    if not figures:
+        return ""
+    return f'<iframe class="figures" title="Figures" sandbox="allow-scripts" srcdoc="{escape(figures)}"></iframe>'
 
 
 def _table(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> str:
@@ -153,14 +171,15 @@ def _charts(charts: Sequence[Mapping[str, Any]]) -> str:
 
 def _chart(chart: Mapping[str, Any]) -> str:
     labels = {"x_label": chart["x_label"], "y_label": chart["y_label"]}
-    marks = [Mark(one["axis"], float(one["value"]), one["label"], one["tone"]) for one in chart.get("marks", [])]
+    values = [(one, drawable(one["value"])) for one in chart.get("marks", [])]
+    marks = [Mark(one["axis"], value, one["label"], one["tone"]) for one, value in values if value is not None]
     if chart.get("series"):
-        series = [Series(one["label"], _points(one)) for one in chart["series"]]
+        series = [Series(one["label"], points_of(one)) for one in chart["series"]]
         if chart.get("stacked", True):
             return stacked_chart(series, **labels, marks=marks)
         return curves_chart(series, **labels, marks=marks, y_from_zero=bool(chart.get("y_from_zero")))
     return line_chart(
-        _points(chart),
+        points_of(chart),
         **labels,
         marks=marks,
         dots=bool(chart.get("dots")),
@@ -169,12 +188,8 @@ def _chart(chart: Mapping[str, Any]) -> str:
     )
 
 
-def _points(one: Mapping[str, Any]) -> list[tuple[float, float]]:
-    return [(float(x), float(y)) for x, y in one["points"]]
-
-
 def _intervals(chart: Mapping[str, Any]) -> str:
-    bars = [Bar(**{name: value for name, value in one.items() if value is not None}) for one in chart["bars"]]
+    bars = [Bar(**{name: value for name, value in bar_of(one).items() if value is not None}) for one in chart["bars"]]
     return f"<h2>{escape(chart['title'])}</h2>" + interval_chart(bars, x_label=chart["x_label"])
 
 
@@ -184,4 +199,4 @@ def _section(section: Mapping[str, Any]) -> str:
 
 
 def _notes(notes: Sequence[str]) -> str:
-    return "<ul>" + "".join(f"<li>{escape(note)}</li>" for note in notes) + "</ul>" if notes else ""
+    return "<ul>" + "".join(f"<li>{escape(one_line(note))}</li>" for note in notes) + "</ul>" if notes else ""

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from typing import Mapping, Sequence
 
+from .screen_text import one_line
+
 
 def text_table(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> str:
     """``rows`` as aligned text under a heading of ``columns``; numbers to the right, a missing value as ``-``."""
@@ -26,7 +28,7 @@ def cell_text(value: object) -> str:
         return f"{value:.4g}"
     if isinstance(value, (list, tuple)):
         return ", ".join(cell_text(item) for item in value) or "-"
-    return str(value)
+    return one_line(str(value))
 
 
 def _is_numeric(values: Sequence[object]) -> bool:

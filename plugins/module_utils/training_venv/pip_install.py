@@ -9,9 +9,12 @@ from typing import Sequence
 
 from ..errors import GaudiError
 from ..node.commands import CommandResult, Run, last_line
+from ..node.secret_words import without_credentials
 from .plan import VenvOptions
 
 LAST_LINES = 15
+# Without its pyvenv.cfg an environment's python is the system's, and pip would fill the system.
+_ONLY_IN_VENV = {"PIP_REQUIRE_VIRTUALENV": "1"}
 # How pip names what has another hash: "    sympy==1.14.0 from https://... (from ...):".
 _OTHER_FILE = re.compile(r"^ +(\S+ from \S+)(?: \(.*\))?:$")
 _PYTHON_REPORT = "import ensurepip, sys, venv; print(*sys.version_info[:2])"
@@ -27,8 +30,13 @@ def python_version(options: VenvOptions, run: Run) -> tuple[int, int]:
             "python to another one.",
             python=options.python,
         )
-    major, minor = done.stdout.split()
-    return int(major), int(minor)
+    version = re.fullmatch(r"([0-9]{1,3}) ([0-9]{1,3})", done.stdout.strip())
+    if version is None:
+        raise GaudiError(
+            f"python '{options.python}' does not say which Python it is; set python to an interpreter.",
+            python=options.python,
+        )
+    return int(version[1]), int(version[2])
 
 
 def make(options: VenvOptions, run: Run) -> None:
@@ -45,14 +53,14 @@ def install(options: VenvOptions, what: Sequence[str], scratch: str, run: Run) -
     pip = [f"{options.path}/bin/python", "-m", "pip", "install", "--no-input", "--disable-pip-version-check"]
     settings = ["--no-cache-dir", "--progress-bar", "off", "-c", options.constraints]
     # pip unpacks in TMPDIR: with it beside the environment, the space that was checked is the space that is used.
-    done = run([*pip, *settings, *what], timeout=options.timeout, env={"TMPDIR": scratch})
+    done = run([*pip, *settings, *what], timeout=options.timeout, env={"TMPDIR": scratch, **_ONLY_IN_VENV})
     if done.rc != 0:
         raise failure("pip", options, done)
 
 
-def replace_same_version(options: VenvOptions, requirement: str, scratch: str, run: Run) -> None:
-    """Install a wheel though its version is there already, which pip takes for the same content."""
-    install(options, ["--no-deps", "--no-index", "--force-reinstall", requirement], scratch, run)
+def replace_same_version(options: VenvOptions, requirements: str, scratch: str, run: Run) -> None:
+    """Install what the file names though its version is there already, which pip takes for the same content."""
+    install(options, ["--no-deps", "--no-index", "--force-reinstall", "-r", requirements], scratch, run)
 
 
 def failure(program: str, options: VenvOptions, done: CommandResult) -> GaudiError:
@@ -65,7 +73,8 @@ def failure(program: str, options: VenvOptions, done: CommandResult) -> GaudiErr
         said = f"{wrong} does not have the hash that it should have"
     end = lines[-LAST_LINES:]
     sentence = f"{program} cannot fill the training environment {options.path}: {said}; {_remedy(lines, options)}."
-    return GaudiError("\n".join([sentence, "The last lines are:", *end]), rc=done.rc)
+    # pip masks an index's password itself, and no other address's.
+    return GaudiError(without_credentials("\n".join([sentence, "The last lines are:", *end])), rc=done.rc)
 
 
 def _remedy(lines: Sequence[str], options: VenvOptions) -> str:

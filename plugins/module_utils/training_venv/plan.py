@@ -8,12 +8,16 @@ in ``site-packages``, so a run that finds everything right costs a few file read
 
 from __future__ import annotations
 
+import html
 import json
 import urllib.parse
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Mapping, Sequence
 
 from ..errors import GaudiError
+from ..node.json_file import parse_json
+from ..node.urls import checked_url, refuse_plain_http
 from ..releases.lookup import Release
 from .node_library import NONE, NodeLibrary, refuse_own_name
 from .pins import Pin
@@ -22,6 +26,7 @@ from .wheel_bundle import normalised
 
 STAMP = "gaudi3_scale.json"
 PINS_FILE = "gaudi3_scale_pins.txt"
+WHEELS_PAGE = "gaudi3_scale_wheels.html"
 INSTALLING, FAILED, COMPLETE = "installing", "failed", "complete"
 
 
@@ -34,6 +39,9 @@ class VenvOptions:
     ``node_library`` is a place of its wheel, in the forms of :mod:`node_library`, and ``node_library_file`` where the
     controller left the one that it brings. ``pins`` are the site's; with ``hashes`` pip takes no file that it has no
     hash of.
+
+    ``signed_wheels`` (URL to SHA-256) are all that pip may take where the vault is a site's bundle and no other index
+    is named: a signed manifest says so, and no index is asked.
 
     ``bundle_wheels`` are patterns of file names. ``min_free_mib`` is about the file system of ``path``, ``timeout``
     (seconds) about each program that is started.
@@ -56,6 +64,8 @@ class VenvOptions:
     pins: Sequence[str] = ()
     hashes: bool = False
     index_url: str = ""
+    plain_http_hosts: Sequence[str] = ()
+    signed_wheels: Mapping[str, str] = field(default_factory=dict)
     constraints: str = "/etc/gaudi3_scale/pip-constraints.txt"
     min_free_mib: int = 0
     timeout: int = 3600
@@ -103,8 +113,17 @@ def asked_for(
         raise GaudiError(
             f"path must be an absolute path of a directory of its own, not '{options.path}'.", option="path"
         )
+    for option in ("vault_url", "bundle_url", "index_url"):
+        if option == "vault_url" or getattr(options, option):
+            checked_url(option, getattr(options, option), options.plain_http_hosts)
     refuse_own_name(options.requirements)
-    names = [named_requirement(requirement).name for requirement in options.requirements]
+    named = [named_requirement(requirement) for requirement in options.requirements]
+    names = [requirement.name for requirement in named]
+    places = [("requirements", requirement.wanted.lstrip("@ ")) for requirement in named]
+    for option, url in [("node_library", library.url), *places]:
+        # A digest says all that TLS could.
+        if url.startswith("http://") and "#sha256=" not in url:
+            refuse_plain_http(option, url, options.plain_http_hosts)
     if "torch" in names:
         raise GaudiError(
             f"requirements must not name torch ('{options.requirements[names.index('torch')]}'), which comes with the "
@@ -125,22 +144,39 @@ def bundle_url(options: VenvOptions, release: Release, system: str) -> str:
     """Where the bundle of the release for this system is; its shape is the vault's own (``.../ubuntu2204/...``)."""
     if options.bundle_url:
         return options.bundle_url
-    directory = options.os_directory or system.replace("-", "").replace(".", "")
+    directory = os_directory(options, system)
     file = f"pytorch_modules-v{options.pytorch or release.pytorch}_{release.version}_{release.build}.tgz"
     base = f"{options.vault_url.rstrip('/')}/gaudi-pt-modules/{release.version}/{release.build}"
     return f"{base}/pytorch/{directory}/{file}"
 
 
+def os_directory(options: VenvOptions, system: str) -> str:
+    """The vault's directory for the system."""
+    return options.os_directory or system.replace("-", "").replace(".", "")
+
+
 def render_pip_conf(options: VenvOptions) -> str:
     """pip's settings inside the environment: whoever installs there later meets the same constraints and index."""
     lines = ["# Written by gaudi3.scale.", "[global]", f"constraint = {options.constraints}"]
-    if options.index_url:
+    if options.signed_wheels:
+        page = Path(options.path, WHEELS_PAGE).as_uri()
+        lines += ["no-index = true", f"find-links = {page}", "only-binary = :all:"]
+    elif options.index_url:
         lines.append(f"index-url = {options.index_url}")
         host = urllib.parse.urlsplit(options.index_url)
         if host.scheme == "http":
             # pip ignores an index without TLS that is not named here; who writes http:// has decided.
             lines.append(f"trusted-host = {host.netloc.rpartition('@')[2]}")
     return "\n".join(lines) + "\n"
+
+
+def render_wheels_page(options: VenvOptions) -> str:
+    """The page that pip gets instead of an index: links whose checksums a signed manifest has, and pip compares."""
+    links = (
+        f'<a href="{html.escape(url)}#sha256={digest}">{html.escape(url.rpartition("/")[2])}</a><br>\n'
+        for url, digest in sorted(options.signed_wheels.items())
+    )
+    return f"<!DOCTYPE html>\n<html><body>\n{''.join(links)}</body></html>\n"
 
 
 def render_constraints(wheels: Mapping[str, str], release: Release, library: NodeLibrary = NONE) -> str:
@@ -161,7 +197,7 @@ def render_stamp(stamp: Stamp) -> str:
 def parse_stamp(text: str | None) -> Stamp | None:
     """The stamp in ``text``; None where there is none that this version can read."""
     try:
-        data = json.loads(text or "")
+        data = parse_json(text or "")
         asked = Asked(**data["asked"])
         return Stamp(data["state"], asked, data["wheels"], data["requirements"], tuple(data.get("unpinned", ())))
     except (ValueError, TypeError, KeyError):

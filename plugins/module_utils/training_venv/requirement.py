@@ -16,6 +16,10 @@ _REQUIREMENT = re.compile(
 )
 
 
+# A condition compares (PEP 508); without that, what is behind the semicolon is none.
+_COMPARISON = re.compile(r"[<>=!~]=|[<>]|\bin\b")
+
+
 @dataclass(frozen=True)
 class Requirement:
     """``name`` is normalised. ``wanted`` is what of it, as ``>=1.2``, ``@ URL`` or nothing, without a condition."""
@@ -37,7 +41,8 @@ def parse_requirement(text: str) -> Requirement | None:
 def named_requirement(text: str) -> Requirement:
     """The parts of an element of the option ``requirements``, which has to name a package."""
     requirement = parse_requirement(text)
-    if requirement is None:
+    condition = text.partition(";")[2]
+    if requirement is None or (condition and not _COMPARISON.search(condition)):
         raise GaudiError(
             f"requirements has '{text}', which names no package; write 'name', 'name==1.2' or 'name @ URL'.",
             option="requirements",

@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Mapping, Sequence
 
 from ..errors import GaudiError
+from ..job.job_secrets import masked
 from ..job.paths import check_name
 from .space import (
     BATCH_SIZE,
@@ -25,8 +26,6 @@ from .space import (
 
 PRUNERS = ("median", "hyperband", "none")
 MAX_STEPS = "max_steps"
-# What a launch puts there.
-LAUNCH_MAX_STEPS = "{{ training_max_steps | default(200) }}"
 # A trial of fewer optimiser steps says nothing: the first one only warms up.
 LEAST_STEPS = 10
 # What has to be as it was when a study goes on; the rest may be changed between two runs.
@@ -116,8 +115,8 @@ def plan(options: Mapping[str, Any]) -> dict[str, object]:
 
 
 def definition(options: Mapping[str, Any]) -> dict[str, object]:
-    """What has to be as it was when a study goes on."""
-    return {name: options[name] for name in KEPT}
+    """What has to be as it was when a study goes on; it is kept with the study, so without the values of secrets."""
+    return {**{name: options[name] for name in KEPT}, "environment": masked(options["environment"])}
 
 
 def trial_command(study: Study, params: Mapping[str, Any]) -> list[str]:
@@ -139,8 +138,8 @@ def launch_variables(
     environment = {**study.environment, **flags}
     shared = {**fixed, **({"training_environment": environment} if environment else {})}
     if not study.built_in:
-        last = {MAX_STEPS: LAUNCH_MAX_STEPS}
-        return {**shared, "training_command": _filled(study.command, {**params, **last})}
+        # The launch puts its own steps where {max_steps} stands.
+        return {**shared, "training_command": _filled(study.command, params)}
     arguments = [*fixed.get("training_arguments", []), *map(_word, _arguments(params))]
     return {**shared, "training_batch_size": params[BATCH_SIZE], "training_arguments": arguments}
 

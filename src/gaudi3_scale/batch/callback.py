@@ -30,7 +30,8 @@ class AdaptiveBatchCallback(lightning.Callback):
         if stage != "fit":
             return
         holder = self._holder(trainer, pl_module)
-        source = trainer.datamodule if trainer.datamodule is not None else pl_module
+        data = _data_of(trainer)
+        source = data if data is not None else pl_module
         options = {"precision": str(trainer.precision), "device": trainer.strategy.root_device.type, **self._options}
         if "batch" not in options:
             options["batch"] = first_batch(source)
@@ -42,10 +43,15 @@ class AdaptiveBatchCallback(lightning.Callback):
         setattr(holder, self._attribute, self.batch_size)
 
     def _holder(self, trainer: lightning.Trainer, model: lightning.LightningModule) -> Any:
-        for holder in (trainer.datamodule, model):
+        for holder in (_data_of(trainer), model):
             if holder is not None and hasattr(holder, self._attribute):
                 return holder
         raise GaudiError(
             f"Neither the model nor a data module has {self._attribute}, so there is nothing to set; give one of them "
             "that attribute, and let its train_dataloader use it."
         )
+
+
+def _data_of(trainer: lightning.Trainer) -> lightning.LightningDataModule | None:
+    # Lightning makes the attribute outside the class, where its types do not show it.
+    return trainer.datamodule  # type: ignore[attr-defined,no-any-return]

@@ -52,7 +52,8 @@ def peak_bytes(function: Function, options: Mapping[str, Any], batch_size: int) 
         step = function(batch_size=batch_size, device=torch.device("cpu"), **options)
         for _step in range(STEPS):
             step()
-    return live.peak
+    peak: int = live.peak
+    return peak
 
 
 def _stay(module: nn.Module, *arguments: Any, **options: Any) -> nn.Module:
@@ -67,7 +68,8 @@ class LiveTensors(TorchDispatchMode):
     """Counts the bytes of all tensors that exist, from the operations that make them."""
 
     def __init__(self) -> None:
-        super().__init__()
+        # PyTorch has no annotations here.
+        super().__init__()  # type: ignore[no-untyped-call]
         self.peak = self._live = 0
         self._known: dict[int, weakref.ref[torch.UntypedStorage]] = {}
 

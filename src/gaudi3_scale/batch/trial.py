@@ -88,7 +88,8 @@ def load_workload(name: str) -> Function:
         ) from error
     if not callable(function):
         raise GaudiError(f"workload {name}: {module} has no function {attribute}; correct the name.")
-    return function
+    found: Function = function
+    return found
 
 
 def _measure(function: Function, request: Mapping[str, Any], device: torch.device) -> Result:

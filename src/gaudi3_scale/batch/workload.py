@@ -116,12 +116,13 @@ def _autocast(precision: str, device: torch.device) -> AbstractContextManager[An
 
 def _lightning_loss(model: Any, batch: Any) -> torch.Tensor:
     output = model.training_step(batch, 0)
-    return output["loss"] if isinstance(output, dict) else output
+    loss: torch.Tensor = output["loss"] if isinstance(output, dict) else output
+    return loss
 
 
 def _loss_of_output(model: nn.Module, batch: Any) -> torch.Tensor:
     output = model(**batch) if isinstance(batch, dict) else model(*batch) if _is_several(batch) else model(batch)
-    loss = getattr(output, "loss", None)
+    loss: torch.Tensor | None = getattr(output, "loss", None)
     if loss is not None:
         return loss
     value = getattr(output, "logits", output)
@@ -141,7 +142,8 @@ def _optimizers(trained: TrainedModel) -> list[torch.optim.Optimizer]:
         return [trained.optimizer(trained.model.parameters())]
     if not hasattr(trained.model, "configure_optimizers"):
         return [torch.optim.AdamW(trained.model.parameters())]
-    configured = trained.model.configure_optimizers()
+    model: Any = trained.model
+    configured = model.configure_optimizers()
     if isinstance(configured, tuple) and len(configured) == 2 and isinstance(configured[0], (list, tuple)):
         configured = configured[0]
     several = configured if isinstance(configured, (list, tuple)) else [configured]

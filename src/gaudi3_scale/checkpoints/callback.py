@@ -100,6 +100,10 @@ class Checkpoints(lightning.Callback):
         self._tell_ended(wait=True)
         self._tell_troubles()
 
+    def on_exception(self, *_: object) -> None:
+        if self._upload:
+            self._upload.end()
+
     def _save(self, trainer: lightning.Trainer, step: int) -> None:
         self._tell_ended(wait=True)
         self._saver.begin(step, state_of(trainer))
@@ -130,7 +134,7 @@ class Checkpoints(lightning.Callback):
 
     def _tell_troubles(self) -> None:
         """Collective: the first rank writes the lines, whichever node's disk it was."""
-        everyones: list[list[Saved]] = self._place.gather(self._troubles)
+        everyones = self._place.gather([(saved.step, str(saved.path), saved.failure) for saved in self._troubles])
         for saved in self._troubles:
             LOG.warning(
                 "gaudi3_scale: no checkpoint of step %s: %s; training goes on, and the next one is tried.",
@@ -139,7 +143,5 @@ class Checkpoints(lightning.Callback):
             )
         self._troubles = []
         for rank, troubles in enumerate(everyones):
-            for saved in troubles:
-                self._write(
-                    "checkpoint_failed", step=saved.step, rank=rank, path=str(saved.path), message=saved.failure
-                )
+            for step, path, failure in troubles:
+                self._write("checkpoint_failed", step=step, rank=rank, path=path, message=failure)

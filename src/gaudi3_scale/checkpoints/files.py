@@ -8,42 +8,23 @@ A checkpoint is a folder ``step-00000100`` with the files of torch.distributed.c
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-import json
 import os
 import re
 import shutil
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Sequence
+from typing import Callable, Sequence
 
-MANIFEST = "manifest.json"
+from gaudi3_scale.checkpoints.manifest import MANIFEST, FileRecord, Manifest, manifest_text, read_manifest
+
 MARK = ".mark-"
 """Begins the names of the files by which ranks see that they share a directory."""
-_NAME = re.compile(r"step-(\d{8,})")
-_FORMAT = 1
+Check = Callable[[], None]
+"""Raises where this process may neither publish nor remove a checkpoint any more."""
+_NAME = re.compile(r"step-([0-9]{8,12})")
 _READ_BYTES = 1 << 20
-
-
-@dataclass(frozen=True)
-class FileRecord:
-    """What a file has to be."""
-
-    bytes: int
-    sha256: str
-
-
-@dataclass(frozen=True)
-class Manifest:
-    """``run`` is a number of the run that wrote the checkpoint: copies of one save have the same step and run."""
-
-    step: int
-    run: int
-    files: dict[str, FileRecord]
-
-    @property
-    def bytes(self) -> int:
-        return sum(record.bytes for record in self.files.values())
 
 
 @dataclass(frozen=True)
@@ -52,6 +33,10 @@ class Retention:
 
     newest: int
     every: int = 0
+
+
+def unfenced() -> None:
+    """The check where a directory has no fence."""
 
 
 def checkpoint_path(directory: Path, step: int) -> Path:
@@ -80,22 +65,10 @@ def record_of(path: Path) -> FileRecord:
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     with (folder / MANIFEST).open("w", encoding="utf-8") as stream:
-        json.dump({"format": _FORMAT, **asdict(manifest)}, stream, indent=1)
+        stream.write(manifest_text(manifest))
         stream.flush()
         os.fsync(stream.fileno())
     _sync_folder(folder)
-
-
-def read_manifest(text: str | bytes) -> Manifest:
-    """Raises ValueError with the reason where it is none."""
-    try:
-        told = json.loads(text)
-        if told["format"] != _FORMAT:
-            raise ValueError(f"it has format {told['format']!r}, and this release reads {_FORMAT}")
-        files = {str(name): FileRecord(int(file["bytes"]), file["sha256"]) for name, file in told["files"].items()}
-        return Manifest(int(told["step"]), int(told["run"]), files)
-    except (KeyError, TypeError, AttributeError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise ValueError("it is no manifest") from error
 
 
 def manifest_of(folder: Path) -> Manifest:
@@ -147,17 +120,29 @@ def steps_in(directory: Path) -> dict[int, Path]:
     return dict(sorted((step, entry) for step, entry in named if step is not None))
 
 
-def put_in_place(unfinished: Path, final: Path) -> None:
-    """Give a whole checkpoint its name. One that is there under this name, from an earlier run, is replaced."""
+def put_in_place(unfinished: Path, final: Path, check: Check = unfenced) -> None:
+    """Give a whole checkpoint its name. One that is there under this name, from an earlier run, is replaced.
+
+    A later generation removes what is unfinished as soon as it has the fence, before it reads what there is: who passes
+    ``check`` and sleeps then has nothing left to rename, and what it would have replaced stays.
+    """
     _sync_folder(unfinished)
-    if final.exists():
-        remove(final)
-    unfinished.rename(final)
+    check()
+    replaced = _hidden(final) if final.exists() else None
+    try:
+        unfinished.rename(final)
+    except OSError:
+        if replaced:
+            replaced.rename(final)
+        raise
     _sync_folder(final.parent)
+    if replaced:
+        shutil.rmtree(replaced, ignore_errors=True)
 
 
-def set_aside(path: Path) -> Path:
+def set_aside(path: Path, check: Check = unfenced) -> Path:
     """Keep a damaged checkpoint for whoever wants to know why, under a name that nothing resumes from."""
+    check()
     aside = path.with_name(f"{path.name}.damaged")
     shutil.rmtree(aside, ignore_errors=True)
     return path.rename(aside)
@@ -165,10 +150,7 @@ def set_aside(path: Path) -> Path:
 
 def remove(path: Path) -> None:
     """Hidden first, so that a half-removed checkpoint is never taken for a whole one."""
-    hidden = path.with_name(f".{path.name}.removed")
-    shutil.rmtree(hidden, ignore_errors=True)
-    path.rename(hidden)
-    shutil.rmtree(hidden)
+    shutil.rmtree(_hidden(path))
 
 
 def surplus(steps: Sequence[int], retention: Retention) -> list[int]:
@@ -177,15 +159,17 @@ def surplus(steps: Sequence[int], retention: Retention) -> list[int]:
     return [step for step in old if not (retention.every and step % retention.every == 0)]
 
 
-def remove_surplus(directory: Path, retention: Retention, spared: int | None = None) -> None:
+def remove_surplus(directory: Path, retention: Retention, spared: int | None = None, check: Check = unfenced) -> None:
     """Remove what need not be kept, but not step ``spared``; and damaged ones that are older than the newest."""
     steps = list(steps_in(directory))
     oldest = min(steps[-retention.newest :], default=0)
     for step in surplus(steps, retention):
         if step != spared:
+            check()
             remove(checkpoint_path(directory, step))
     for aside in directory.glob("step-*.damaged"):
         if aside.name < checkpoint_path(directory, oldest).name:
+            check()
             shutil.rmtree(aside)
 
 
@@ -195,8 +179,17 @@ def remove_unfinished(directory: Path) -> list[str]:
         mark.unlink(missing_ok=True)
     left = sorted(directory.glob(".step-*"))
     for path in left:
-        shutil.rmtree(path)
+        # At once: whoever sleeps before renaming it to a checkpoint's name finds all of it, or nothing.
+        with contextlib.suppress(FileNotFoundError):
+            shutil.rmtree(_hidden(path))
     return [path.name for path in left]
+
+
+def _hidden(path: Path) -> Path:
+    """Rename it to where nothing takes it for a checkpoint; returns the new path."""
+    hidden = path.with_name(f".{path.name.removeprefix('.')}.removed")
+    shutil.rmtree(hidden, ignore_errors=True)
+    return path.rename(hidden)
 
 
 def _sync_folder(folder: Path) -> None:

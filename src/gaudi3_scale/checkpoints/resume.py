@@ -14,7 +14,6 @@ from pathlib import Path
 
 from gaudi3_scale.checkpoints.bucket import Bucket
 from gaudi3_scale.checkpoints.files import (
-    Manifest,
     checkpoint_path,
     damage,
     found_in,
@@ -22,7 +21,10 @@ from gaudi3_scale.checkpoints.files import (
     remove_unfinished,
     set_aside,
 )
+from gaudi3_scale.checkpoints.job_key import VARIABLE
+from gaudi3_scale.checkpoints.manifest import Manifest, manifest_text, read_manifest
 from gaudi3_scale.checkpoints.place import Place
+from gaudi3_scale.checkpoints.signature import ForeignError
 from gaudi3_scale.checkpoints.transfer import spread
 from gaudi3_scale.core.errors import GaudiError
 
@@ -54,7 +56,7 @@ def resume_from(choice: str, place: Place, bucket: Bucket | None = None) -> Resu
 
     ``auto`` is the newest step of which any directory, or the bucket, has a whole copy whose checksums are right.
     Raises GaudiError, on every rank alike, where going on or beginning anew would leave newer checkpoints behind, which
-    a later ``auto`` would mistake for this job's.
+    a later ``auto`` would mistake for this job's, and where the bucket's newest is not known to be this job's.
     """
     run = place.gather(secrets.randbelow(RUNS))[0]
     if place.leads:
@@ -109,7 +111,7 @@ def _good_copy(step: int, place: Place, left_out: list[LeftOut]) -> int | None:
     told = place.gather((path.is_dir(), reason))
     mine = next((told[rank][1] for rank in place.members if told[rank][1]), None)
     if mine and place.leads:
-        kept = set_aside(path)
+        kept = set_aside(path, place.fence.require)
         LOG.warning("gaudi3_scale: %s is damaged and left out: %s; kept as %s.", path, mine, kept.name)
     found = [LeftOut(step, f"rank {rank}: {path}", why) for rank, (_there, why) in enumerate(told) if why]
     left_out += found
@@ -121,8 +123,7 @@ def _good_copy(step: int, place: Place, left_out: list[LeftOut]) -> int | None:
 def _spread_from(source: int, path: Path, place: Place) -> None:
     """From rank ``source``, which has the checkpoint in ``path``, to every directory that lacks this very copy."""
     mine = _manifest(path) if path.is_dir() else None
-    manifests: list[Manifest | None] = place.gather(mine)
-    wanted = manifests[source]
+    wanted = _everyones_manifests(mine, place)[source]
     assert wanted is not None
     lacking = place.gather(place.leads and mine != wanted)
     receivers = [rank for rank, lacks in enumerate(lacking) if lacks and rank != source]
@@ -132,7 +133,7 @@ def _spread_from(source: int, path: Path, place: Place) -> None:
         LOG.warning(
             "gaudi3_scale: step %s goes from rank %s to rank %s, which had no copy.", wanted.step, source, receivers
         )
-    failures = place.gather(spread(source, receivers, path, wanted, place.directory))
+    failures = place.gather(spread(source, receivers, path, wanted, place.directory, place.fence.require))
     failed = {rank: why for rank, why in enumerate(failures) if why}
     if failed:
         raise GaudiError(
@@ -141,27 +142,34 @@ def _spread_from(source: int, path: Path, place: Place) -> None:
         )
 
 
+def _everyones_manifests(mine: Manifest | None, place: Place) -> list[Manifest | None]:
+    """Collective. Raises ValueError where a rank says what is no manifest."""
+    texts = place.gather(manifest_text(mine) if mine else None)
+    return [read_manifest(text) if text else None for text in texts]
+
+
 def _named(path: Path, place: Place, run: int) -> Resume:
     """A folder that at least one node has; the others get it into their own directory."""
     mine, reason = None, None
     if path.is_dir():
         mine = _manifest(path)
         reason = damage(path, mine, place.number, len(place.members)) if mine else "it has no manifest that can be read"
-    told = place.gather((mine, reason))
-    broken = next(((rank, why) for rank, (_manifest, why) in enumerate(told) if why), None)
+    manifests, reasons = _everyones_manifests(mine, place), place.gather(reason)
+    broken = next(((rank, why) for rank, why in enumerate(reasons) if why), None)
     if broken:
         raise GaudiError(f"--resume {path}: damaged on rank {broken[0]}: {broken[1]}; name another checkpoint.")
-    source = next((rank for rank, (manifest, _why) in enumerate(told) if manifest), None)
+    source = next((rank for rank, manifest in enumerate(manifests) if manifest), None)
     if source is None:
         raise GaudiError(f"--resume {path}: no rank has such a checkpoint; name a folder step-….")
-    wanted = told[source][0]
+    wanted = manifests[source]
+    assert wanted is not None
     newest = max(_everyones_steps(place), default=0)
     if newest > wanted.step:
         raise GaudiError(
             f"--resume {path}: {place.directory} already holds step {newest}; move it away, or choose another "
             "--job-dir."
         )
-    if all(manifest == wanted for manifest, _why in told):
+    if all(manifest == wanted for manifest in manifests):
         return Resume(path, wanted.step, run)
     own = checkpoint_path(place.directory, wanted.step)
     _spread_from(source, path if mine == wanted else own, place)
@@ -170,16 +178,25 @@ def _named(path: Path, place: Place, run: int) -> Resume:
 
 def _downloaded(step: int, place: Place, bucket: Bucket) -> list[LeftOut]:
     """The first rank gets the checkpoint from the bucket; returns what is wrong with it there."""
-    reason = None
+    reason = foreign = None
     if place.leads and place.members[0] == 0:
         try:
-            bucket.download(step, place.directory)
-        except (*bucket.errors, ValueError, OSError) as error:
+            bucket.download(step, place.directory, place.fence.require)
+        except ForeignError as error:
+            foreign = str(error)
+        # mypy does not see that a tuple of any length holds exceptions when it stands in another.
+        except (*bucket.errors, ValueError, OSError) as error:  # type: ignore[misc]
             reason = f"{type(error).__name__}: {error}"
             if isinstance(error, ValueError):
                 bucket.take_out(step)
             LOG.warning("gaudi3_scale: step %s of %s is left out: %s.", step, bucket.url, reason)
-    reason = place.gather(reason)[0]
+    reason, foreign = place.gather((reason, foreign))[0]
+    if foreign:
+        raise GaudiError(
+            f"--upload {bucket.url}: step {step} is not known to be of this job: {foreign}; give the job's key with "
+            f"--checkpoint-key-file or ${VARIABLE}, remove that step from the bucket, or take it as it is with "
+            "--accept-unsigned-checkpoints."
+        )
     return [LeftOut(step, bucket.url, reason)] if reason else []
 
 

@@ -49,17 +49,22 @@ class BackgroundSaver:
         self._writer.step = step
         self._writer.manifest = None
         share = share_of(state, self._place.number, len(self._place.members))
-        self._future = distributed_checkpoint.async_save(
+        # Of the two kinds that its type has, it is this one unless the other is asked for.
+        future: Any = distributed_checkpoint.async_save(
             share,
             checkpoint_id=self._writer.unfinished,
             storage_writer=self._writer,
             process_group=self._place.group,
         )
-        self._future.add_done_callback(self._done)
+        self._future = future
+        future.add_done_callback(self._done)
         self._blocked = time.perf_counter() - self._began
 
     def ended(self, wait: bool = False) -> Saved | None:
-        """How the save ended, told once; None while it is under way, unless ``wait``."""
+        """How the save ended, told once; None while it is under way, unless ``wait``.
+
+        Raises what the writer's check raises where this rank may write no checkpoint any more.
+        """
         if self._future is None or not (wait or self._future.done()):
             return None
         waited = time.perf_counter()
@@ -69,6 +74,9 @@ class BackgroundSaver:
         if error and self._place.leads:
             # No rank writes any more, and what is there is of no use.
             shutil.rmtree(self._writer.unfinished, ignore_errors=True)
+        if error:
+            # Whatever it failed with: a later generation of the ranks removes the files of this one while it writes.
+            self._writer.check()
         manifest = self._writer.manifest
         took = (self._ended if self._ended > self._began else time.perf_counter()) - self._began
         return Saved(

@@ -9,16 +9,19 @@ Three things: ``model`` and ``optimizer`` are tensors by the names of the parame
 from __future__ import annotations
 
 import io
+import pickle
 from pathlib import Path
 from typing import Any, Mapping
 
 import lightning.pytorch as lightning
 import torch
 import torch.distributed.checkpoint as distributed_checkpoint
+from torch.distributed.checkpoint.api import CheckpointException
 from torch.distributed.checkpoint.metadata import TensorStorageMetadata
 from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
 from torch.distributed.tensor import DTensor
 
+from gaudi3_scale.checkpoints.loading import DataPlanner, DataReader
 from gaudi3_scale.core.errors import GaudiError
 
 
@@ -34,7 +37,7 @@ def state_of(trainer: lightning.Trainer) -> dict[str, Any]:
         "loops": trainer.fit_loop.state_dict(),
         "param_groups": optimizer["param_groups"],
         "lr_schedulers": [config.scheduler.state_dict() for config in trainer.lr_scheduler_configs],
-        "callbacks": {callback.state_key: callback.state_dict() for callback in trainer.callbacks},
+        "callbacks": {callback.state_key: callback.state_dict() for callback in _callbacks(trainer)},
     }
     return {"model": model, "optimizer": optimizer["state"], "progress": _packed(progress)}
 
@@ -75,22 +78,23 @@ def restore(trainer: lightning.Trainer, path: Path, group: torch.distributed.Pro
     Collective in ``group``. Raises GaudiError when the checkpoint is of another model.
     """
     module = trainer.lightning_module
+    reader = _reader(path)
     packed = {"progress": b""}
-    distributed_checkpoint.load(packed, checkpoint_id=path, process_group=group)
+    _load(packed, reader, path, group)
     progress = torch.load(io.BytesIO(packed["progress"]), map_location="cpu", weights_only=True)
     module.on_load_checkpoint(progress["module"])
 
     model, optimizer = get_state_dict(module, trainer.optimizers)
-    saved = distributed_checkpoint.FileSystemReader(path).read_metadata().state_dict_metadata
+    saved = reader.read_metadata().state_dict_metadata
     _require_same_model(path, model, saved)
+    # By the names of parameters, of the shapes that the type of it allows.
+    states: Any = optimizer["state"]
     # A parameter that had no gradient yet has no state either.
     with_state = {
-        name: values
-        for name, values in optimizer["state"].items()
-        if all(f"optimizer.{name}.{value}" in saved for value in values)
+        name: values for name, values in states.items() if all(f"optimizer.{name}.{value}" in saved for value in values)
     }
     # Into the training's own tensors: they are read once, and nothing is held twice.
-    distributed_checkpoint.load({"model": model, "optimizer": with_state}, checkpoint_id=path, process_group=group)
+    _load({"model": model, "optimizer": with_state}, reader, path, group)
     set_state_dict(
         module,
         trainer.optimizers,
@@ -99,11 +103,34 @@ def restore(trainer: lightning.Trainer, path: Path, group: torch.distributed.Pro
     )
     for config, state in zip(trainer.lr_scheduler_configs, progress["lr_schedulers"]):
         config.scheduler.load_state_dict(state)
-    for callback in trainer.callbacks:
+    for callback in _callbacks(trainer):
         if callback.state_key in progress["callbacks"]:
             callback.load_state_dict(progress["callbacks"][callback.state_key])
     trainer.fit_loop.load_state_dict(progress["loops"])
     _begin_a_step(trainer)
+
+
+def _callbacks(trainer: lightning.Trainer) -> list[lightning.Callback]:
+    # Lightning makes the attribute outside the class, where its types do not show it.
+    return trainer.callbacks  # type: ignore[attr-defined,no-any-return]
+
+
+def _reader(path: Path) -> DataReader:
+    try:
+        return DataReader(path)
+    except (OSError, ValueError) as error:
+        raise GaudiError(f"--resume: {path} cannot be gone on from: {error}; name another checkpoint.") from error
+
+
+def _load(state: dict[str, Any], reader: DataReader, path: Path, group: torch.distributed.ProcessGroup) -> None:
+    try:
+        distributed_checkpoint.load(state, storage_reader=reader, planner=DataPlanner(), process_group=group)
+    except CheckpointException as error:
+        cause, _traceback = next(iter(error.failures.values()))
+        # PyTorch's own words for the first advise to run it.
+        told = "a value in it is no plain data" if isinstance(cause, pickle.UnpicklingError) else str(cause)
+        told = told.strip().partition("\n")[0]
+        raise GaudiError(f"--resume: {path} cannot be gone on from: {told}; name another checkpoint.") from error
 
 
 def _begin_a_step(trainer: lightning.Trainer) -> None:

@@ -14,20 +14,22 @@ import torch
 import torch.distributed
 
 from gaudi3_scale.checkpoints.files import (
-    FileRecord,
-    Manifest,
+    Check,
     checkpoint_path,
     put_in_place,
+    unfenced,
     unfinished_path,
     write_manifest,
 )
+from gaudi3_scale.checkpoints.manifest import FileRecord, Manifest
+from gaudi3_scale.core.errors import GaudiError
 
 CHUNK_BYTES = 32 << 20
 Chunk = Union[bytes, memoryview]
 
 
 def spread(
-    source: int, receivers: Sequence[int], folder: Path | None, manifest: Manifest, directory: Path
+    source: int, receivers: Sequence[int], folder: Path | None, manifest: Manifest, directory: Path, check: Check
 ) -> str | None:
     """Collective of all ranks: ``source`` sends the checkpoint in ``folder``, each of ``receivers`` puts it into its
     own ``directory``. Returns what went wrong on this rank, or None."""
@@ -37,25 +39,28 @@ def spread(
         for name, record in sorted(manifest.files.items()):
             _send(folder / name, record.bytes, source, group)
     elif rank in receivers:
-        return _receive(manifest, directory, source, group)
+        return _receive(manifest, directory, source, group, check)
     return None
 
 
-def put_files(manifest: Manifest, directory: Path, chunks_of: Callable[[str], Iterator[Chunk]]) -> None:
+def put_files(
+    manifest: Manifest, directory: Path, chunks_of: Callable[[str], Iterator[Chunk]], check: Check = unfenced
+) -> None:
     """Write a checkpoint whose files come as chunks of bytes, hold each against its checksum, and put it in place.
 
-    Raises OSError where the disk fails, and ValueError where a file is not what the manifest says.
+    Raises OSError where the disk fails, ValueError where a file is not what the manifest says, and what ``check``
+    raises.
     """
     unfinished = unfinished_path(directory, manifest.step, manifest.run)
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(parents=True)
     try:
         for name, record in sorted(manifest.files.items()):
-            with (unfinished / name).open("wb") as stream:
+            with (unfinished / name).open("xb") as stream:
                 _put(name, record, chunks_of(name), stream)
         write_manifest(unfinished, manifest)
-        put_in_place(unfinished, checkpoint_path(directory, manifest.step))
-    except (OSError, ValueError):
+        put_in_place(unfinished, checkpoint_path(directory, manifest.step), check)
+    except (OSError, ValueError, GaudiError):
         shutil.rmtree(unfinished, ignore_errors=True)
         raise
 
@@ -65,6 +70,9 @@ def _put(name: str, record: FileRecord, chunks: Iterator[Chunk], stream: BinaryI
     for chunk in chunks:
         digest.update(chunk)
         size += len(chunk)
+        if size > record.bytes:
+            # Before it fills the disk.
+            raise ValueError(f"{name} is longer than the {record.bytes} bytes that the manifest says")
         stream.write(chunk)
     stream.flush()
     os.fsync(stream.fileno())
@@ -76,18 +84,20 @@ def _send(path: Path, size: int, source: int, group: torch.distributed.ProcessGr
     with path.open("rb") as stream:
         for length in _lengths(size):
             chunk = torch.zeros(length, dtype=torch.uint8)
-            stream.readinto(memoryview(chunk.numpy()))
+            stream.readinto(chunk.numpy().data)
             torch.distributed.broadcast(chunk, source, group=group)
 
 
-def _receive(manifest: Manifest, directory: Path, source: int, group: torch.distributed.ProcessGroup) -> str | None:
+def _receive(
+    manifest: Manifest, directory: Path, source: int, group: torch.distributed.ProcessGroup, check: Check
+) -> str | None:
     under_way = {name: _arriving(record.bytes, source, group) for name, record in manifest.files.items()}
     failure = None
     try:
-        put_files(manifest, directory, lambda name: under_way[name])
+        put_files(manifest, directory, lambda name: under_way[name], check)
     except OSError as error:
         failure = error.strerror
-    except ValueError as error:
+    except (ValueError, GaudiError) as error:
         failure = str(error)
     # The others are being sent the same: a rank that cannot write goes on listening.
     for name in sorted(under_way):
@@ -100,7 +110,7 @@ def _arriving(size: int, source: int, group: torch.distributed.ProcessGroup) -> 
     for length in _lengths(size):
         chunk = torch.empty(length, dtype=torch.uint8)
         torch.distributed.broadcast(chunk, source, group=group)
-        yield memoryview(chunk.numpy())
+        yield chunk.numpy().data
 
 
 def _lengths(size: int) -> list[int]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Sequence
 
 from gaudi3_scale.checkpoints.bucket import Bucket
+from gaudi3_scale.checkpoints.fence import FenceError
 from gaudi3_scale.checkpoints.files import Retention, checkpoint_path, found_in
 
 LOG = logging.getLogger(__name__)
@@ -34,6 +35,7 @@ class Upload:
         self._looked = True
         self._idle = False
         self._busy: int | None = None
+        self._given_up = False
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._run, name="gaudi3_scale upload", daemon=True)
         self._thread.start()
@@ -58,33 +60,55 @@ class Upload:
     def finish(self, seconds: float) -> None:
         """Wait until all is there, at most so long; what is not goes up in the next run of the job."""
         with self._wake:
-            there = self._wake.wait_for(lambda: self._idle and not self._looked, timeout=seconds)
-        self._ending.set()
+            there = self._wake.wait_for(lambda: self._given_up or (self._idle and not self._looked), timeout=seconds)
+        self.end()
         if not there:
             text = f"what {self._directory} has is not all in {self._bucket.url} yet; the job's next run uploads it"
             LOG.warning("gaudi3_scale: %s.", text)
             self._lines.put({"state": "left", "message": text})
 
+    def end(self) -> None:
+        """Nothing more is begun: the training is over, whatever ended it."""
+        with self._wake:
+            self._ending.set()
+            self._wake.notify_all()
+
     def _run(self) -> None:
         pause = 0.0
         while not self._ending.wait(pause):
             with self._wake:
-                self._wake.wait_for(lambda: self._looked)
+                self._wake.wait_for(lambda: self._looked or self._ending.is_set())
+                if self._ending.is_set():
+                    return
                 self._looked = False
                 self._idle = False
-            pause = self._all(pause)
+            try:
+                pause = self._all(pause)
+            except FenceError as error:
+                self._give_up(str(error))
+                return
             with self._wake:
                 self._looked = self._looked or pause > 0
                 self._idle = not self._looked
                 self._wake.notify_all()
 
+    def _give_up(self, why: str) -> None:
+        """The training goes on: what lies in a bucket ends none, since others than the job may write there."""
+        LOG.warning("gaudi3_scale: %s Nothing more is uploaded.", why)
+        self._lines.put({"state": "left", "message": why})
+        with self._wake:
+            self._given_up = True
+            self._wake.notify_all()
+
     def _all(self, pause: float) -> float:
-        """Upload until nothing is left; returns the seconds to wait before trying again, or 0."""
+        """Upload until nothing is left; returns the seconds to wait before trying again, or 0.
+
+        FenceError where a later generation of the ranks uploads.
+        """
         step: int | None = None
         try:
-            while (
-                step := next_step(list(found_in(self._directory)[0]), self._bucket.steps(), self._retention)
-            ) is not None:
+            self._bucket.hold_fence()
+            while (step := self._next()) is not None and not self._ending.is_set():
                 self._busy = step
                 began = time.perf_counter()
                 size = self._bucket.upload(checkpoint_path(self._directory, step))
@@ -94,7 +118,10 @@ class Upload:
                 )
                 self._busy = None
                 self._bucket.remove_surplus(self._retention)
-        except (*self._bucket.errors, OSError, ValueError) as error:
+        except FenceError:
+            raise
+        # Whatever a library raises: a thread that ended would upload nothing more, and the training would wait for it.
+        except Exception as error:
             pause = min(LONGEST_PAUSE_SECONDS, pause * 2 or FIRST_PAUSE_SECONDS)
             text = f"{type(error).__name__}: {error}"
             LOG.warning(
@@ -107,6 +134,9 @@ class Upload:
         finally:
             self._busy = None
         return 0.0
+
+    def _next(self) -> int | None:
+        return next_step(list(found_in(self._directory)[0]), self._bucket.steps(), self._retention)
 
 
 def next_step(local: Sequence[int], remote: Sequence[int], retention: Retention) -> int | None:

@@ -14,15 +14,17 @@ from torch.distributed.checkpoint.metadata import Metadata
 from torch.futures import Future
 
 from gaudi3_scale.checkpoints.files import (
-    Manifest,
+    Check,
     Retention,
     checkpoint_path,
     put_in_place,
     record_of,
     remove_surplus,
+    unfenced,
     unfinished_path,
     write_manifest,
 )
+from gaudi3_scale.checkpoints.manifest import Manifest
 
 LOG = logging.getLogger(__name__)
 METADATA = ".metadata"
@@ -34,17 +36,25 @@ class WholeCheckpointWriter(FileSystemWriter):
 
     Each rank works out the checksums of its own files, at the same time as the others. The first rank of the process
     group gets them with what FileSystemWriter tells it anyway, writes the manifest, renames the folder, and removes
-    what ``retention`` does not keep: nothing older goes before the new one is whole.
+    what ``retention`` does not keep: nothing older goes before the new one is whole. Before either ``check`` is asked.
 
     Copies in host memory are pinned and used again where there is CUDA; elsewhere they are made anew for each save.
     """
 
-    def __init__(self, directory: Path, run: int, retention: Retention, spared: Callable[[], int | None]) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        run: int,
+        retention: Retention,
+        spared: Callable[[], int | None],
+        check: Check = unfenced,
+    ) -> None:
         super().__init__(directory, cache_staged_state_dict=torch.cuda.is_available())
         self._directory = directory
         self._run = run
         self._retention = retention
         self._spared = spared
+        self.check = check
         self.step = 0
         self.manifest: Manifest | None = None
 
@@ -72,9 +82,9 @@ class WholeCheckpointWriter(FileSystemWriter):
         files[METADATA] = record_of(self.unfinished / METADATA)
         manifest = Manifest(self.step, self._run, files)
         write_manifest(self.unfinished, manifest)
-        put_in_place(self.unfinished, self.final)
+        put_in_place(self.unfinished, self.final, self.check)
         self.manifest = manifest
         try:
-            remove_surplus(self._directory, self._retention, self._spared())
+            remove_surplus(self._directory, self._retention, self._spared(), self.check)
         except OSError as error:
             LOG.warning("gaudi3_scale: %s: %s; older checkpoints were not removed.", error.filename, error.strerror)

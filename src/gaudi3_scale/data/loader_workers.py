@@ -8,6 +8,7 @@ import time
 from dataclasses import dataclass
 from typing import Callable, Iterator
 
+import torch
 from torch.utils.data import DataLoader, Dataset
 
 from gaudi3_scale.data.token_windows import StreamSampler
@@ -49,7 +50,9 @@ def candidates_for(processors: int) -> list[int]:
     return [0, *(1 << power for power in range(max(1, processors).bit_length()))]
 
 
-def loading_rate(windows: Dataset, batch_size: int, workers: int, place: int = 0, seconds: float = 1.0) -> float:
+def loading_rate(
+    windows: Dataset[torch.Tensor], batch_size: int, workers: int, place: int = 0, seconds: float = 1.0
+) -> float:
     """Batches a second that ``workers`` processes give when nothing else is done.
 
     What was read before comes faster, from the page cache: another ``place`` reads other windows.

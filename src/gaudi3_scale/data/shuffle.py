@@ -39,4 +39,5 @@ def _mixed(values: np.ndarray) -> np.ndarray:
     """64 bits that all depend on all bits of ``values`` (the finaliser of splitmix64; Steele, Lea and Flood 2014)."""
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return values ^ (values >> np.uint64(31))
+    mixed: np.ndarray = values ^ (values >> np.uint64(31))
+    return mixed

@@ -18,6 +18,8 @@ from typing import Any, Callable
 import numpy as np
 
 from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core.node.json_file import LARGEST, parse_object
+from gaudi3_scale.core.node.regular_file import read_bounded
 
 NAME = "manifest.json"
 FORMAT = 1
@@ -61,7 +63,7 @@ def dtype_for(vocabulary: int) -> str:
 def read_manifest(directory: Path) -> Manifest | None:
     """None where there is none. Raises GaudiError for one that is not of this version."""
     try:
-        found = json.loads((directory / NAME).read_text())
+        found = parse_object(read_bounded(str(directory / NAME), LARGEST, follow=True))
         files = tuple(TokenFile(**file) for file in found.pop("files"))
         found.pop("checksum")
         manifest = Manifest(**found, files=files)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Iterator, Sequence
+from typing import Any, Callable, Iterator, Sequence
 
 import numpy as np
 import torch
@@ -29,7 +29,7 @@ class Tokens:
     """The tokens of several arrays, one array after the other."""
 
     def __init__(self, parts: Sequence[np.ndarray]) -> None:
-        self._open = list(parts).__getitem__
+        self._open: Callable[[int], np.ndarray] = list(parts).__getitem__
         self._ends = np.cumsum([len(part) for part in parts])
 
     def __len__(self) -> int:
@@ -58,7 +58,7 @@ class MappedTokens(Tokens):
         return MappedTokens, self._arguments
 
 
-class TokenWindows(Dataset):
+class TokenWindows(Dataset[torch.Tensor]):
     """Windows of ``length`` + 1 tokens: a model reads all but the last and predicts all but the first.
 
     Window i begins at token i * length, so that every token but the first is predicted once. An item is a whole batch:
@@ -77,7 +77,7 @@ class TokenWindows(Dataset):
         return torch.from_numpy(np.stack(read).astype(np.int64))
 
 
-class TrainingWindows(Dataset):
+class TrainingWindows(Dataset[torch.Tensor]):
     """All windows but every 20th, numbered without gaps."""
 
     def __init__(self, windows: TokenWindows) -> None:
@@ -90,7 +90,7 @@ class TrainingWindows(Dataset):
         return self._windows[[number + number // (VALIDATION_EVERY - 1) for number in numbers]]
 
 
-class HeldOutWindows(Dataset):
+class HeldOutWindows(Dataset[torch.Tensor]):
     """Every 20th window, whatever the seed."""
 
     def __init__(self, windows: TokenWindows) -> None:

@@ -86,6 +86,7 @@ def tokenizer_file(directory: Path) -> bytes:
 def _end_of_text(directory: Path) -> str | None:
     """What the configuration beside it calls eos_token: a text, or an object with one."""
     try:
+        # Not with the reader for files of others: transformers writes a model_max_length of 31 digits.
         token = json.loads((directory / "tokenizer_config.json").read_text()).get("eos_token")
     except (OSError, ValueError):
         return None

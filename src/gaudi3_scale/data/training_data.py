@@ -43,7 +43,7 @@ def open_data(text: Sequence[Path] | None, directory: Path | None, length: int) 
     else:
         text_bytes = read_text(text or ())
         tokens = Tokens([text_bytes])
-        checksum = (zlib.crc32(memoryview(text_bytes)),)
+        checksum = (zlib.crc32(text_bytes.data),)
         data = TrainingData("--text", TokenWindows(tokens, length), BYTES, ByteTokenizer.vocabulary, checksum)
     if len(data.windows) < VALIDATION_EVERY:
         raise GaudiError(

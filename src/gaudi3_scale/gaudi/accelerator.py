@@ -40,7 +40,8 @@ class GaudiAccelerator(Accelerator):
 
     @staticmethod
     def auto_device_count() -> int:
-        return hpu_module().device_count()
+        count: int = hpu_module().device_count()
+        return count
 
     @staticmethod
     def parse_devices(devices: Any) -> int:

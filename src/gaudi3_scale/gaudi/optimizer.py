@@ -30,11 +30,12 @@ def fused_adamw(
     The bridge's own defaults are others (eps 1e-6, no weight decay), and it adds ``eps`` before the bias correction
     where PyTorch adds it after.
     """
-    groups = list(params)
+    groups: list[Any] = list(params)
     tensors = _tensors(groups)
-    options = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay}
+    options: dict[str, Any] = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay}
     if use_habana and all(tensor.device.type == "hpu" for tensor in tensors) and not _sharded(tensors):
-        return habana("hpex.optimizers").FusedAdamW(groups, **options)
+        fused: torch.optim.Optimizer = habana("hpex.optimizers").FusedAdamW(groups, **options)
+        return fused
     return torch.optim.AdamW(groups, **options)
 
 

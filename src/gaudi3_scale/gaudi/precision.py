@@ -23,7 +23,8 @@ class GaudiMixedPrecision(MixedPrecision):
         if precision not in PRECISIONS:
             raise ValueError(f"precision={precision!r}: choose one of {', '.join(PRECISIONS)}.")
         super().__init__("bf16-mixed", GaudiAccelerator.name())
-        self.precision = precision
+        # Lightning's type has the words one by one; of them it is one that was looked up above.
+        self.precision = precision  # type: ignore[assignment]
 
     def autocast_context_manager(self) -> torch.autocast:
         # Without PyTorch's cache of cast weights, as in Lightning's own plugin.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import Any, Iterator
+from typing import Any, Iterator, Literal
 
 import torch
 from lightning.fabric.plugins import CheckpointIO
@@ -95,7 +95,9 @@ class HookedDDPStrategy(DDPStrategy):
     """Lightning registers ``ddp_comm_hook`` on CUDA alone and drops it elsewhere without a word."""
 
     def _register_ddp_hooks(self) -> None:
-        _register_ddp_comm_hook(self.model, self._ddp_comm_state, self._ddp_comm_hook, self._ddp_comm_wrapper)
+        # By now it is the one that DDP wraps, which Lightning's type of it does not say.
+        model: Any = self.model
+        _register_ddp_comm_hook(model, self._ddp_comm_state, self._ddp_comm_hook, self._ddp_comm_wrapper)
 
 
 class AccumulatingStrategy(ModelParallelStrategy):
@@ -103,6 +105,7 @@ class AccumulatingStrategy(ModelParallelStrategy):
 
     @contextmanager
     def block_backward_sync(self) -> Iterator[None]:
+        assert self.model is not None
         sharded = [module for module in self.model.modules() if isinstance(module, FSDPModule)]
         for module in sharded:
             module.set_requires_gradient_sync(False, recurse=False)
@@ -148,8 +151,8 @@ class GaudiFSDP2Strategy(GaudiStrategy, AccumulatingStrategy):
 
     def __init__(
         self,
-        data_parallel_size: int | str = "auto",
-        tensor_parallel_size: int | str = 1,
+        data_parallel_size: int | Literal["auto"] = "auto",
+        tensor_parallel_size: int | Literal["auto"] = 1,
         process_group_backend: str = BACKENDS["hpu"],
         **kwargs: Any,
     ) -> None:
@@ -169,13 +172,14 @@ STRATEGIES = {
 }
 
 
-def _join(environment: ClusterEnvironment, timeout: timedelta | None = default_pg_timeout) -> None:
+def _join(environment: ClusterEnvironment | None, timeout: timedelta | None = default_pg_timeout) -> None:
     """Tell the bridge which rank this is and join the process group, unless the process is already in one.
 
     Before Lightning would: it passes the device to ``init_process_group``, which wants one with an index, and
     Gaudi's has none. Lightning's own launcher sets no RANK, so that the bridge has to be told (docs.habana.ai,
     Distributed Backend Initialization, "Custom Launchers").
     """
+    assert environment is not None
     backend = load_collectives("hpu")
     habana("distributed.hccl").initialize_distributed_hpu(
         world_size=environment.world_size(), rank=environment.global_rank(), local_rank=environment.local_rank()

@@ -69,7 +69,7 @@ def by_node(readings: Readings, names: Sequence[str]) -> dict[str, dict[str, obj
     nodes: dict[str, dict[str, object]] = {}
     for number, name in enumerate(names):
         mine = readings[number * count : (number + 1) * count]
-        busiest = max(range(count), key=lambda rank, mine=mine: _or_zero(mine[rank].busy))
+        busiest = max(range(count), key=[_or_zero(one.busy) for one in mine].__getitem__)
         nodes[name] = {
             "ranks": count,
             "busy_seconds": mean([one.busy for one in mine]),

@@ -47,8 +47,9 @@ def local_model(directory: Path, from_scratch: bool, sequence_length: int, data:
         # What is kept for generating text would be computed at every step for nothing.
         config.use_cache = False
         if from_scratch:
-            return AutoModelForCausalLM.from_config(config, dtype=torch.float32)
-        model = AutoModelForCausalLM.from_pretrained(directory, config=config, dtype=torch.float32, **_LOCAL)
+            fresh: nn.Module = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
+            return fresh
+        model: nn.Module = AutoModelForCausalLM.from_pretrained(directory, config=config, dtype=torch.float32, **_LOCAL)
     except (ValueError, KeyError, OSError, RuntimeError) as error:
         raise GaudiError(
             f"--model {directory}: transformers cannot make a causal language model of it: {_first_line(error)}; "

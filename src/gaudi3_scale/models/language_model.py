@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import nn
@@ -51,7 +52,8 @@ class Block(nn.Module):
         query, key, value = split.permute(2, 0, 3, 1, 4)
         attended = functional.scaled_dot_product_attention(query, key, value, is_causal=True)
         hidden = hidden + self.attention_out(attended.transpose(1, 2).flatten(-2))
-        return hidden + self.perceptron(self.perceptron_norm(hidden))
+        out: torch.Tensor = hidden + self.perceptron(self.perceptron_norm(hidden))
+        return out
 
 
 class LanguageModel(nn.Module):
@@ -70,6 +72,7 @@ class LanguageModel(nn.Module):
         self.head = nn.Linear(shape.width, shape.vocabulary)
         self.apply(_initialise)
         # The sum over all layers keeps its size when each addition starts smaller (Radford et al. 2019, GPT-2).
+        block: Any
         for block in self.blocks:
             for last in (block.attention_out, block.perceptron[-1]):
                 nn.init.normal_(last.weight, std=0.02 / (2 * shape.layers) ** 0.5)
@@ -82,7 +85,8 @@ class LanguageModel(nn.Module):
                 hidden = checkpoint(block, hidden, use_reentrant=False)
             else:
                 hidden = block(hidden)
-        return self.head(self.norm(hidden))
+        logits: torch.Tensor = self.head(self.norm(hidden))
+        return logits
 
 
 def next_token_loss(model: nn.Module, windows: torch.Tensor) -> torch.Tensor:

@@ -5,12 +5,13 @@
 from __future__ import annotations
 
 import operator
+from typing import Any
 
 # Beyond this a count is a mistake, and JSON's readers lose digits.
 MOST_STEPS = 2**53
 
 
-def step_of(value: object) -> int | None:
+def step_of(value: Any) -> int | None:
     """A number of steps; None for what is none, as ``True``, ``"7"``, 2.5, -1, NaN."""
     if isinstance(value, bool):
         return None
@@ -22,7 +23,7 @@ def step_of(value: object) -> int | None:
     return step if 0 <= step <= MOST_STEPS else None
 
 
-def real_of(value: object) -> float | None:
+def real_of(value: Any) -> float | None:
     """A real number, also NaN and the infinities; None for what is none, as ``True``, a text, a tensor of several."""
     if isinstance(value, (bool, str, bytes)):
         return None

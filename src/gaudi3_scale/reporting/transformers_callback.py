@@ -27,7 +27,8 @@ class TransformersCallback(TrainerCallback):
         self._learning_rate: float | None = None
         self._tokens_seen = 0
 
-    def on_train_begin(
+    # Transformers gives the first three by position: those that are not used need not have its names.
+    def on_train_begin(  # type: ignore[override]
         self, args: TrainingArguments, state: TrainerState, _control: TrainerControl, model: Any = None, **_: Any
     ) -> None:
         if not self._reports.active:
@@ -52,7 +53,9 @@ class TransformersCallback(TrainerCallback):
         if self._in_step and self._clock is not None:
             self._clock.lap(part)
 
-    def on_step_begin(self, _args: TrainingArguments, state: TrainerState, *_: Any, **__: Any) -> None:
+    def on_step_begin(  # type: ignore[override]
+        self, _args: TrainingArguments, state: TrainerState, *_: Any, **__: Any
+    ) -> None:
         self._in_step = True
         if self._clock is not None:
             self._clock.begin(state.global_step + 1)
@@ -95,7 +98,7 @@ class TransformersCallback(TrainerCallback):
     def on_save(self, args: TrainingArguments, state: TrainerState, *_: Any, **__: Any) -> None:
         self._reports.tell("checkpoint", step=state.global_step, path=str(args.output_dir))
 
-    def on_evaluate(
+    def on_evaluate(  # type: ignore[override]
         self, _args: TrainingArguments, state: TrainerState, *_: Any, metrics: dict[str, Any] | None = None, **__: Any
     ) -> None:
         told = {name: value for name, value in (metrics or {}).items() if isinstance(value, (int, float))}

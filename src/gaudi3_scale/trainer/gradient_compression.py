@@ -15,7 +15,7 @@ RANK = 4
 """Of the two matrices that PowerSGD sends instead of each matrix (Vogels et al. 2019 use 1 to 4)."""
 
 
-def bf16_hook(group, bucket):
+def bf16_hook(group, bucket):  # type: ignore[no-untyped-def]
     """PyTorch's own by another name: DDP knows that one's, and refuses it on every device but CUDA and XPU, though gloo
     and HCCL add bf16 as well. DDP refuses annotations, too, which are texts in this file."""
     return bf16_compress_hook(group, bucket)

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 import lightning.pytorch as lightning
 import torch
@@ -19,6 +19,9 @@ from gaudi3_scale.models.language_model import next_token_loss
 from gaudi3_scale.models.sharding import fully_sharded
 from gaudi3_scale.ranks import Ranks
 from gaudi3_scale.trainer.schedules import ONE_CYCLE, Schedule
+
+if TYPE_CHECKING:
+    from lightning.pytorch.utilities.types import OptimizerLRSchedulerConfig
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,7 @@ class LanguageModelTask(lightning.LightningModule):
 
     def configure_model(self) -> None:
         if self._sharded:
+            assert self.device_mesh is not None
             fully_sharded(self.model, self.device_mesh["data_parallel"])
 
     def training_step(self, batch: torch.Tensor, _index: int) -> torch.Tensor:
@@ -63,14 +67,14 @@ class LanguageModelTask(lightning.LightningModule):
     def validation_step(self, batch: torch.Tensor, _index: int) -> None:
         self.log("validation_loss", next_token_loss(self.model, batch), batch_size=len(batch), sync_dist=True)
 
-    def configure_optimizers(self) -> dict[str, Any]:
+    def configure_optimizers(self) -> OptimizerLRSchedulerConfig:
         optimizer = fused_adamw(self.parameters(), lr=self._schedule.learning_rate, betas=(0.9, 0.95))
         return {
             "optimizer": optimizer,
             "lr_scheduler": {"scheduler": self._schedule.scheduler(optimizer), "interval": "step"},
         }
 
-    def train_dataloader(self) -> DataLoader:
+    def train_dataloader(self) -> DataLoader[torch.Tensor]:
         """Lightning asks for it after a checkpoint was restored, so that ``samples_seen`` is where to read on."""
         reading = self.reading
         sampler = StreamSampler(
@@ -84,7 +88,7 @@ class LanguageModelTask(lightning.LightningModule):
         workers = reading.workers if isinstance(reading.workers, int) else reading.workers(self)
         return self._loader(self.training_windows, sampler, workers)
 
-    def val_dataloader(self) -> DataLoader:
+    def val_dataloader(self) -> DataLoader[torch.Tensor]:
         """This rank's share of the held-out windows; each rank has as many, so the last few may stay out."""
         held_out = HeldOutWindows(self.reading.windows)
         share = len(held_out) // self.reading.ranks.world_size or 1
@@ -92,7 +96,7 @@ class LanguageModelTask(lightning.LightningModule):
         mine = range(start, start + share)
         return self._loader(held_out, BatchSampler(mine, self.reading.batch_size, drop_last=False), 0)
 
-    def _loader(self, windows: Any, batches: Any, workers: int) -> DataLoader:
+    def _loader(self, windows: Any, batches: Any, workers: int) -> DataLoader[torch.Tensor]:
         """An item is a whole batch already."""
         to_card = self.device.type == "cuda"
         return DataLoader(windows, sampler=batches, batch_size=None, num_workers=workers, pin_memory=to_card)

@@ -169,6 +169,18 @@ def _add_checkpoints(checkpoints: argparse._ArgumentGroup) -> None:
     checkpoints.add_argument(
         "--upload", type=s3_url, metavar="s3://BUCKET/PREFIX", help="S3-compatible storage that gets a copy"
     )
+    checkpoints.add_argument(
+        "--checkpoint-key-file",
+        type=Path,
+        metavar="PATH",
+        help="64 hexadecimal digits that sign what is uploaded (default: $GAUDI3_SCALE_CHECKPOINT_KEY, else one that "
+        "the job makes and keeps in its --job-dir)",
+    )
+    checkpoints.add_argument(
+        "--accept-unsigned-checkpoints",
+        action="store_true",
+        help="go on from the bucket's newest checkpoint although this job's key did not sign it",
+    )
 
 
 def _workers(text: str) -> int | None:

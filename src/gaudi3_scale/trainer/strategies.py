@@ -41,7 +41,7 @@ def trainer_parts(
 
 def _strategy(is_hpu: bool, ranks: Ranks, sharding: str, compression: str) -> Strategy:
     if sharding == FSDP2:
-        sizes = {"data_parallel_size": ranks.world_size, "tensor_parallel_size": 1}
+        sizes: dict[str, Any] = {"data_parallel_size": ranks.world_size, "tensor_parallel_size": 1}
         fsdp2 = GaudiFSDP2Strategy if is_hpu else AccumulatingStrategy
         return fsdp2(**sizes)
     data_parallel = GaudiDDPStrategy if is_hpu else HookedDDPStrategy

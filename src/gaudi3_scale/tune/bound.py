@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any, Callable, Mapping
 from gaudi3_scale.core.batch_size.trial import Workload
 from gaudi3_scale.core.errors import GaudiError
 from gaudi3_scale.core.node.environment_file import assignment
-from gaudi3_scale.core.probe.batch_probe import Probe, parse_size, probe
+from gaudi3_scale.core.probe.batch_probe import STATE_DIRECTORY, Probe, parse_size, probe
 from gaudi3_scale.core.tuning.space import BATCH_SIZE, Range
 from gaudi3_scale.core.tuning.study import Study
 from gaudi3_scale.tune.sample import MEMORY, CannotFitError, setup_of
@@ -47,7 +48,9 @@ class ProbedBound:
             path.write_text("".join(f"{assignment(name, value)}\n" for name, value in variables.items()))
             wanted = wanted_probe(self._study, params, (str(path),))
             try:
-                return probe(wanted)["batch_size"]
+                answer: dict[str, Any] = probe(wanted)
+                size: int | str = answer["batch_size"]
+                return size
             except GaudiError as error:
                 return str(error)
 
@@ -78,4 +81,6 @@ def wanted_probe(study: Study, params: Mapping[str, Any], environment_files: tup
         venv=sys.prefix,
         environment_files=(*map(str, asked["environment_files"]), *environment_files),
         kernel_root=asked["kernel_root"],
+        # What it finds is kept where the account of the job may write.
+        state_directory=os.environ.get("GAUDI3_SCALE_JOB_DIR", STATE_DIRECTORY),
     )

@@ -13,7 +13,7 @@ import subprocess
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Callable, Mapping, Sequence
+from typing import IO, Callable, Iterator, Mapping, Sequence
 
 from gaudi3_scale.core.batch_size.search import CRASH, HANG, OK
 from gaudi3_scale.core.batch_size.trial import judge
@@ -141,7 +141,9 @@ def run_child(
 
 
 @contextlib.contextmanager
-def _child(argv: Sequence[str], environment: Mapping[str, str], directory: Path, output):
+def _child(
+    argv: Sequence[str], environment: Mapping[str, str], directory: Path, output: IO[bytes]
+) -> Iterator[subprocess.Popen[bytes]]:
     child = subprocess.Popen(
         argv,
         stdin=subprocess.DEVNULL,
@@ -157,7 +159,7 @@ def _child(argv: Sequence[str], environment: Mapping[str, str], directory: Path,
         _end(child)
 
 
-def _end(child: subprocess.Popen) -> None:
+def _end(child: subprocess.Popen[bytes]) -> None:
     """torchrun starts each rank in a session of its own and ends them when it is asked to; so it is asked first."""
     if child.poll() is None:
         with contextlib.suppress(ProcessLookupError):

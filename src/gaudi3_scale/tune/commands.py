@@ -1,20 +1,19 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""Tuning with Optuna (docs/tuning_training.md): ``python -m gaudi3_scale.tune install|work|report``.
+"""Tuning with Optuna (docs/tuning_training.md): ``python -m gaudi3_scale.tune install|credentials|work|report``.
 
 ``playbooks/tune_training.yml`` writes the study's file and starts ``work`` as a job on each node. ``install`` adds the
-optional packages to this Python's environment. ``report`` writes what was found as a page and as JSON.
+optional packages to this Python's environment. ``credentials`` makes the certificates by which the nodes know each
+other. ``report`` writes what was found as JSON, and its figures.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
-import importlib.util
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -23,10 +22,11 @@ from typing import TYPE_CHECKING, Any, Mapping, Sequence
 from gaudi3_scale.core.errors import GaudiError
 from gaudi3_scale.core.job.difference import description_differences
 from gaudi3_scale.core.node.rendered_files import WantedFile, pending, write
-from gaudi3_scale.core.training_venv.plan import PINS_FILE
+from gaudi3_scale.core.node.umask import readable_by_owner
 from gaudi3_scale.core.tuning.study import Study, definition, study_from
-from gaudi3_scale.extras import remedy, requirements_of
-from gaudi3_scale.options import ArgumentParser, positive
+from gaudi3_scale.options import ArgumentParser, positive_real
+from gaudi3_scale.tune.credentials import make_credentials
+from gaudi3_scale.tune.packages import install, missing_packages, require_packages
 
 if TYPE_CHECKING:
     import optuna
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from gaudi3_scale.json_lines import WriteLine
 
 STORAGE = "GAUDI3_SCALE_TUNE_STORAGE"
-PACKAGES = ("optuna", "plotly", "grpc", "google.protobuf")
-EXTRA = "tune"
 # What the launcher says to this process, which is none of the trials' business.
 LAUNCHER = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 LAUNCHER_PREFIXES = ("GROUP_", "ROLE_", "TORCHELASTIC_")
@@ -58,58 +56,26 @@ def main() -> None:
 
 def tune(words: Sequence[str]) -> None:
     options = _parse(words)
-    {"install": _install, "work": _work, "report": _report}[options.action](options)
-
-
-def missing_packages() -> list[str]:
-    """Those of the extra ``tune`` that this Python does not find."""
-    return [name for name in PACKAGES if not _is_there(name)]
-
-
-def _is_there(name: str) -> bool:
-    try:
-        return importlib.util.find_spec(name) is not None
-    except ModuleNotFoundError:
-        return False
-
-
-def require_packages() -> None:
-    missing = missing_packages()
-    if missing:
-        raise GaudiError(
-            f"{', '.join(missing)} is not in {sys.prefix}; run playbooks/tune_training.yml, which installs it, or "
-            f"{remedy(EXTRA)}."
-        )
+    {"install": _install, "credentials": _credentials, "work": _work, "report": _report}[options.action](options)
 
 
 def _install(options: argparse.Namespace) -> None:
-    """Prints ``installed`` where something had to be; pip's own settings of the environment say from which index."""
+    """Prints ``installed`` where something had to be, or would have to be."""
     if not missing_packages():
         return
-    if options.check:
-        sys.stdout.write("would be installed\n")
-        return
-    pip = [sys.executable, "-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--progress-bar", "off"]
-    needs = requirements_of(EXTRA)
-    pins = Path(sys.prefix, PINS_FILE)
-    exactly = ["--constraint", str(pins)] if pins.is_file() else []
-    done = subprocess.run([*pip, *exactly, *needs], capture_output=True, text=True, check=False)
-    if done.returncode:
-        lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-        said = next((line for line in lines if line.startswith("ERROR: ")), lines[-1] if lines else "no message")
-        raise GaudiError(
-            f"pip cannot install {', '.join(needs)} into {sys.prefix}: {said.removeprefix('ERROR: ')}; have these "
-            "packages put into the node's package index (docs/tuning_training.md), then run again."
-        )
-    importlib.invalidate_caches()
-    if missing_packages():
-        raise GaudiError(
-            f"pip reported success, but {', '.join(missing_packages())} is still not in {sys.prefix}; run "
-            "playbooks/training_stack.yml, which renews the node library, then run again."
-        )
-    sys.stdout.write("installed\n")
+    if not options.check:
+        install()
+    sys.stdout.write("would be installed\n" if options.check else "installed\n")
 
 
+def _credentials(options: argparse.Namespace) -> None:
+    """Prints ``made`` where some had to be. A study that runs keeps those that it has."""
+    if make_credentials(options.directory, options.address, options.seconds, options.owner):
+        sys.stdout.write("made\n")
+
+
+# A study's files have its environment in them, and what its nodes said.
+@readable_by_owner()
 def _work(options: argparse.Namespace) -> None:
     options.study = options.study.absolute()
     study, given = read_study(options.study, options.digest)
@@ -124,14 +90,16 @@ def _work(options: argparse.Namespace) -> None:
     # A job that is stopped gives its trial back on its way out.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     write = line_writer(os.environ.get("GAUDI3_SCALE_METRICS"))
-    where = os.environ.pop(STORAGE, "")
+    where = _storage(options.storage) or os.environ.get(STORAGE, "")
+    os.environ.pop(STORAGE, None)
     if not where:
         raise GaudiError(f"{STORAGE} is not set; name a storage in it: a URL of Optuna's, grpc://HOST:PORT or a path.")
-    if options.serve:
-        serve(options.study.parent / "study.db", options.serve)
+    # Others get in for as long as it is kept.
+    _server = serve(options.study.parent / "study.db", where, options.credentials) if options.serve else None
     while True:
         try:
-            _work_on(study, _study_of(open_storage(where), study, given), options, write)
+            found = _study_of(open_storage(where, options.credentials), study, given)
+            _work_on(study, found, options, write)
             return
         except LOST as error:
             write("storage", message=f"does not answer ({type(error).__name__}); waiting for it")
@@ -139,6 +107,14 @@ def _work(options: argparse.Namespace) -> None:
         except optuna.exceptions.DuplicatedStudyError:
             # Two nodes began it at the same time; the next look finds it.
             time.sleep(AGAIN_S)
+
+
+def _storage(path: Path | None) -> str:
+    """What a file names, which may have a password in it; empty where there is none."""
+    try:
+        return path.read_text(encoding="utf-8").strip() if path else ""
+    except (OSError, ValueError) as error:
+        raise GaudiError(f"{path} cannot be read ({error}); run playbooks/tune_training.yml again.") from error
 
 
 def _work_on(study: Study, found: optuna.Study, options: argparse.Namespace, write: WriteLine) -> None:
@@ -185,29 +161,31 @@ def _study_of(storage: BaseStorage, study: Study, given: Mapping[str, Any]) -> o
     return found
 
 
+@readable_by_owner()
 def _report(options: argparse.Namespace) -> None:
     """Prints ``written`` where a file had to be."""
     options.study = options.study.absolute()
-    study, given = read_study(options.study)
+    study, _given = read_study(options.study)
     require_packages()
     import optuna
 
-    from gaudi3_scale.tune.report import page, report
+    from gaudi3_scale.tune.figures import figures_page
+    from gaudi3_scale.tune.report import report
     from gaudi3_scale.tune.storage import file_url, open_storage
 
     path = options.study.parent / "study.db"
-    where = os.environ.get(STORAGE) or file_url(path)
-    if STORAGE not in os.environ and not path.exists():
+    named = _storage(options.storage) or os.environ.get(STORAGE, "")
+    where = named or file_url(path)
+    if not named and not path.exists():
         raise GaudiError(f"There is no study in {path}; run playbooks/tune_training.yml first.")
     try:
         found = optuna.load_study(study_name=study.name, storage=open_storage(where))
     except KeyError as error:
         raise GaudiError(f"Study {study.name} has no trial yet; run playbooks/tune_training.yml.") from error
-    told = report(study, found, given["fixed"], json.loads(options.absent))
-    base = options.study.parent / "report"
+    told = report(study, found, json.loads(options.absent))
     wanted = [
-        WantedFile(f"{base}.html", page(told, study, found)),
-        WantedFile(f"{base}.json", json.dumps(told, indent=2) + "\n"),
+        WantedFile(str(options.study.parent / "figures.html"), figures_page(study, found), 0o600),
+        WantedFile(str(options.study.parent / "report.json"), json.dumps(told, indent=2) + "\n", 0o600),
     ]
     changes = pending(wanted)
     for change in changes:
@@ -234,12 +212,20 @@ def _parse(words: Sequence[str]) -> argparse.Namespace:
     actions = parser.add_subparsers(dest="action", required=True)
     install = actions.add_parser("install", help="add the optional packages to this environment")
     install.add_argument("--check", action="store_true", help="only say whether something is missing")
+    credentials = actions.add_parser("credentials", help="make the certificates of a study's nodes, where it has none")
+    credentials.add_argument("--directory", type=Path, required=True, help="where they go")
+    credentials.add_argument("--address", required=True, help="by which the other nodes reach this one")
+    credentials.add_argument("--seconds", type=positive_real, required=True, help="the longest that the study can take")
+    credentials.add_argument("--owner", help="the only account that may read them (default: this one)")
     work = actions.add_parser("work", help="work on a study until it has its trials")
     work.add_argument("--study", type=Path, required=True, help="the study's file")
     work.add_argument("--digest", help="beginning of the file's SHA-256")
     work.add_argument("--host", required=True, help="this node's name")
-    work.add_argument("--serve", type=positive, help="keep the study here, and let other nodes reach it by this port")
-    report = actions.add_parser("report", help="write the page and the JSON beside the study's file")
+    work.add_argument("--serve", action="store_true", help="keep the study here, and let the other nodes reach it")
+    work.add_argument("--credentials", type=Path, help="directory of the study's certificates")
+    report = actions.add_parser("report", help="write the figures and the JSON beside the study's file")
     report.add_argument("--study", type=Path, required=True, help="the study's file")
+    for action in (work, report):
+        action.add_argument("--storage", type=Path, help=f"a file that names the storage, instead of {STORAGE}")
     report.add_argument("--absent", default="{}", help="JSON: nodes that did not work, each with the reason")
     return parser.parse_args(words)

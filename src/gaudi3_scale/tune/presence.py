@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from typing import Callable, Mapping
+from typing import Any, Callable, Mapping
 
 import optuna
 
@@ -23,6 +23,7 @@ BEAT_S = 5.0
 GRACE_S = 60.0
 WORKING, DONE, GAVE_UP = "working", "done", "gave up"
 PREFIX = "node:"
+LONGEST_NAME = 200
 
 
 class Presence:
@@ -82,10 +83,23 @@ def _reason(error: BaseException) -> str:
     return str(error) if isinstance(error, GaudiError) else type(error).__name__
 
 
-def nodes_of(study: optuna.Study) -> dict[str, dict[str, object]]:
-    """State, reason and beat of each node that ever worked on the study, by its name."""
-    attributes = study.user_attrs
-    return {name.removeprefix(PREFIX): dict(value) for name, value in attributes.items() if name.startswith(PREFIX)}
+def nodes_of(study: optuna.Study) -> dict[str, dict[str, Any]]:
+    """State, reason and beat of each node that ever worked on the study, by its name.
+
+    Nodes write this themselves; what no node writes is passed over.
+    """
+    told = {name.removeprefix(PREFIX): value for name, value in study.user_attrs.items() if name.startswith(PREFIX)}
+    return {name: dict(value) for name, value in told.items() if _is_name(name) and _is_presence(value)}
+
+
+def _is_name(name: str) -> bool:
+    return 0 < len(name) <= LONGEST_NAME and name.isprintable()
+
+
+def _is_presence(value: object) -> bool:
+    if not isinstance(value, dict) or not isinstance(value.get("beat"), (int, float)):
+        return False
+    return isinstance(value.get("state"), str) and isinstance(value.get("why"), str)
 
 
 def working(nodes: Mapping[str, Mapping[str, object]]) -> set[str]:

@@ -38,7 +38,7 @@ def running_on(trials: Sequence[FrozenTrial], nodes: Collection[str]) -> list[Fr
 
 def too_many_skipped(trials: Sequence[FrozenTrial], wanted: int) -> bool:
     """Whether the space holds hardly anything that fits: such a study would look for ever."""
-    skipped = sum(trial.user_attrs.get("outcome") == SKIPPED for trial in trials)
+    skipped: int = sum(trial.user_attrs.get("outcome") == SKIPPED for trial in trials)
     return skipped > SKIPPED_FOR_EACH * max(wanted, 10)
 
 
@@ -64,7 +64,8 @@ def give_back(study: optuna.Study, trials: Sequence[FrozenTrial]) -> list[Frozen
 
 
 def may_be_made_again(attributes: Mapping[str, Any]) -> bool:
-    return attributes.get(ATTEMPT, 1) < MOST_ATTEMPTS
+    attempt: int = attributes.get(ATTEMPT, 1)
+    return attempt < MOST_ATTEMPTS
 
 
 def make_again(

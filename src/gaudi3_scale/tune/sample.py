@@ -107,5 +107,5 @@ def refused_flags(flags: Mapping[str, str], venv: str) -> str:
     """Why these flags cannot be set together, as the installed bridge or the catalogue judges; empty where they can."""
     if not flags:
         return ""
-    verdicts = explain(Question(flags=flags, venv=venv), run_process)["flags"]
+    verdicts: Any = explain(Question(flags=flags, venv=venv), run_process)["flags"]
     return "; ".join(verdict["why"] for verdict in verdicts if verdict["level"] == "error")

@@ -22,6 +22,7 @@ from gaudi3_scale.core.errors import GaudiError
 from gaudi3_scale.core.job import recipe_cache
 from gaudi3_scale.core.job.recipe_cache import RECIPE_CACHE
 from gaudi3_scale.core.tuning.study import Study, trial_command
+from gaudi3_scale.core.tuning.values import values_of
 from gaudi3_scale.json_lines import WriteLine
 from gaudi3_scale.tune.bound import ProbedBound
 from gaudi3_scale.tune.child import PRUNED, Ended, Progress, run_child
@@ -145,7 +146,10 @@ class Worker:
         trial.set_user_attr("node", self._host)
         try:
             values = sample(self._study, trial, self._trials(), self._bound)
-        except CannotFitError as error:
+            # Another node may have put it into the queue: Optuna takes any number that is fixed there, and raises for
+            # what is no choice.
+            values_of(self._study, trial.params)
+        except (CannotFitError, ValueError) as error:
             self._tell(trial, Ended(SKIPPED, str(error)))
             return
         wrong = refused_flags(values.flags, sys.prefix)

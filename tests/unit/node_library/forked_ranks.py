@@ -14,6 +14,7 @@ import sys
 from multiprocessing import forkserver
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import Mapping
 from unittest import mock
 
 from job_runs import files_of, free_port
@@ -22,8 +23,13 @@ _FORKED = multiprocessing.get_context("forkserver")
 _FORKED.set_forkserver_preload(["gaudi3_scale.train", "gaudi3_scale.trainer.run"])
 
 
-def start_ranks(folders: list[Path], arguments: list[object], ranks: int = 1) -> list[BaseProcess]:
-    """``ranks`` processes on each node, told apart by their folders; what they say is in ``RANK.log`` there."""
+def start_ranks(
+    folders: list[Path], arguments: list[object], ranks: int = 1, variables: Mapping[str, str] | None = None
+) -> list[BaseProcess]:
+    """``ranks`` processes on each node, told apart by their folders; what they say is in ``RANK.log`` there.
+
+    They have ``variables`` beside the environment in which the first of all ranks was forked.
+    """
     _import_once()
     port, world = free_port(), ranks * len(folders)
     started = []
@@ -39,6 +45,7 @@ def start_ranks(folders: list[Path], arguments: list[object], ranks: int = 1) ->
             "MASTER_ADDR": "127.0.0.1",
             "MASTER_PORT": port,
             **files_of(folder),
+            **(variables or {}),
         }
         told = {name: str(value) for name, value in environment.items()}
         process = _FORKED.Process(target=_rank, args=(list(map(str, arguments)), told, folder / f"{rank}.log"))

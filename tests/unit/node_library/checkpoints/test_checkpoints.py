@@ -144,7 +144,7 @@ def test_a_second_sigterm_ends_at_once(tmp_path):
     time.sleep(0.7)
     assert process.poll() is None
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=20)
+    process.communicate(timeout=60)
     assert process.returncode == -signal.SIGTERM
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 
 import pytest
 
@@ -11,6 +12,7 @@ from gaudi3_scale.checkpoints.files import (
     damage,
     found_in,
     manifest_of,
+    put_in_place,
     remove_surplus,
     remove_unfinished,
     set_aside,
@@ -70,7 +72,7 @@ def test_damage_is_named_by_whoever_reads_that_file(tmp_path, harm, said):
     [
         (lambda file: file.unlink(), "manifest.json: No such file or directory"),
         (lambda file: os.truncate(file, 40), "manifest.json: it is no manifest"),
-        (lambda file: file.write_text('{"format": 9}'), "manifest.json: it has format 9, and this release reads 1"),
+        (lambda file: file.write_text('{"format": 9}'), "manifest.json: it has format '9', and this release reads 1"),
         (lambda file: file.write_text(file.read_text().replace("100", "90")), "manifest.json: it is of step 90"),
     ],
 )
@@ -103,3 +105,30 @@ def test_what_was_never_finished_is_removed_and_named(tmp_path):
     (tmp_path / ".mark-1").touch()
     assert remove_unfinished(tmp_path) == [".step-00000020.77"]
     assert [path.name for path in tmp_path.iterdir()] == ["step-00000010"]
+
+
+def test_what_would_be_replaced_stays_where_a_later_run_took_the_rest_away(tmp_path):
+    final = make(tmp_path, 20, content=b"new run's")
+    unfinished = shutil.copytree(final, tmp_path / ".step-00000020.77")
+    with pytest.raises(FileNotFoundError):
+        put_in_place(unfinished, final, lambda: shutil.rmtree(unfinished))
+    assert damage(final, manifest_of(final)) is None
+    assert list(tmp_path.iterdir()) == [final]
+
+
+def test_what_the_check_forbids_is_neither_published_nor_removed(tmp_path):
+    def forbidden():
+        raise PermissionError
+
+    for step in (10, 20, 30):
+        make(tmp_path, step)
+    unfinished = shutil.copytree(tmp_path / "step-00000030", tmp_path / ".step-00000040.7")
+    before = sorted(tmp_path.rglob("*"))
+    for act in (
+        lambda: put_in_place(unfinished, tmp_path / "step-00000040", forbidden),
+        lambda: remove_surplus(tmp_path, Retention(1), check=forbidden),
+        lambda: set_aside(tmp_path / "step-00000030", forbidden),
+    ):
+        with pytest.raises(PermissionError):
+            act()
+    assert sorted(tmp_path.rglob("*")) == before

@@ -24,6 +24,7 @@ from job_runs import free_port, losses
 from made_checkpoints import make
 
 URL = "s3://training/team/llama"
+KEY = bytes(range(32))
 
 
 class Server:
@@ -117,7 +118,7 @@ def test_the_newest_goes_first_then_those_kept_for_ever(local, remote, every, ex
 
 def test_a_checkpoint_comes_back_as_it_went(server, tmp_path):
     server.start()
-    bucket = Bucket(URL)
+    bucket = Bucket(URL, KEY)
     path = make(tmp_path / "here", 100, content=bytes(range(256)) * 1000)
     assert bucket.upload(path) == manifest_of(path).bytes
     assert sorted(server.keys()) == [
@@ -131,7 +132,7 @@ def test_a_checkpoint_comes_back_as_it_went(server, tmp_path):
 
 def test_half_an_upload_is_no_checkpoint_and_damage_is_seen(server, tmp_path):
     server.start()
-    bucket = Bucket(URL)
+    bucket = Bucket(URL, KEY)
     for step in (100, 200, 300):
         bucket.upload(make(tmp_path / "here", step))
     prefix = "team/llama/step-00000"
@@ -147,7 +148,7 @@ def test_half_an_upload_is_no_checkpoint_and_damage_is_seen(server, tmp_path):
 
 def test_the_same_are_kept_there(server, tmp_path):
     server.start()
-    bucket = Bucket(URL)
+    bucket = Bucket(URL, KEY)
     for step in (10, 20, 25, 30, 35):
         bucket.upload(make(tmp_path, step))
     server.client.delete_object(Bucket="training", Key="team/llama/step-00000025/manifest.json")
@@ -158,7 +159,7 @@ def test_the_same_are_kept_there(server, tmp_path):
 
 
 def test_uploads_wait_for_a_server_that_refuses_and_then_go_on(server, pauses, tmp_path, caplog):
-    upload = Upload(Bucket(URL), tmp_path, Retention(2))
+    upload = Upload(Bucket(URL, KEY), tmp_path, Retention(2))
     make(tmp_path, 100)
     upload.look()
     deadline = time.monotonic() + 60
@@ -177,12 +178,12 @@ def test_uploads_wait_for_a_server_that_refuses_and_then_go_on(server, pauses, t
     upload.finish(60)
     (done,) = [line for line in upload.lines() if line["state"] == "done"]
     assert (done["step"], done["url"], done["bytes"]) == (200, URL, 14)
-    assert Bucket(URL).steps() == [200]
+    assert Bucket(URL, KEY).steps() == [200]
 
 
 def test_a_job_that_ends_does_not_wait_for_ever(server, pauses, tmp_path, caplog):
     make(tmp_path, 100)
-    upload = Upload(Bucket(URL), tmp_path, Retention(2))
+    upload = Upload(Bucket(URL, KEY), tmp_path, Retention(2))
     began = time.monotonic()
     upload.finish(1.0)
     assert time.monotonic() - began < 30
@@ -204,16 +205,16 @@ def test_a_job_goes_on_from_the_bucket_where_no_node_has_a_checkpoint(server, tr
     assert lines[0]["resumed_from"] == 6
     assert losses(lines) == {step: loss for step, loss in whole.items() if step > 6}
     assert sorted(found_in(checkpoints)[0]) == [6, 9]
-    assert Bucket(URL).steps()[-1] == 9
+    assert Bucket(URL, KEY).steps()[-1] == 9
     # The newest there is damaged: it is named and taken out, and the one before is gone on from.
     shutil.rmtree(checkpoints)
     server.client.put_object(Bucket="training", Key="team/llama/step-00000009/.metadata", Body=b"?")
     lines = train_here(*plan)
     left_out = lines[0]
     assert (left_out["kind"], left_out["step"], left_out["where"]) == ("checkpoint_left_out", 9, URL)
-    assert ".metadata did not arrive as it was sent" in left_out["message"]
+    assert ".metadata has 1 bytes instead of " in left_out["message"]
     assert lines[1]["resumed_from"] == 6
-    assert Bucket(URL).steps()[-1] == 9
+    assert Bucket(URL, KEY).steps()[-1] == 9
 
 
 def test_a_bucket_that_does_not_answer(server, train_here, tmp_path, monkeypatch):
@@ -234,4 +235,42 @@ def test_a_bucket_that_does_not_answer(server, train_here, tmp_path, monkeypatch
     monkeypatch.setattr("gaudi3_scale.checkpoints.callback.UPLOAD_SECONDS_AT_END", 60)
     lines = train_here(*plan)
     assert [line["kind"] for line in lines] == ["start", "end", "upload"]
-    assert Bucket(URL).steps() == [4]
+    assert Bucket(URL, KEY).steps() == [4]
+
+
+def test_an_environment_that_changes_while_it_is_read_is_read_again(server, tmp_path, monkeypatch):
+    """Found by a busy machine: KeyError: 'WORLD_SIZE', which Lightning takes out of it as it ends."""
+    server.start()
+    make(tmp_path, 100)
+    whole = boto3.client
+    refused = iter([True])
+
+    def client(*arguments, **options):
+        if next(refused, False):
+            raise KeyError("WORLD_SIZE")
+        return whole(*arguments, **options)
+
+    monkeypatch.setattr(boto3, "client", client)
+    upload = Upload(Bucket(URL, KEY), tmp_path, Retention(2))
+    upload.finish(60)
+    assert [line["state"] for line in upload.lines()] == ["done"]
+
+
+def test_whatever_fails_is_told_and_tried_again(server, pauses, tmp_path, monkeypatch):
+    server.start()
+    make(tmp_path, 100)
+    steps = Bucket.steps
+    failures = iter([RuntimeError("cannot start a thread")])
+
+    def fails_once(bucket):
+        if failure := next(failures, None):
+            raise failure
+        return steps(bucket)
+
+    monkeypatch.setattr(Bucket, "steps", fails_once)
+    upload = Upload(Bucket(URL, KEY), tmp_path, Retention(2))
+    upload.finish(60)
+    retry, done = upload.lines()
+    assert (retry["state"], retry["message"]) == ("retry", "RuntimeError: cannot start a thread")
+    assert (done["state"], done["step"]) == ("done", 100)
+    assert Bucket(URL, KEY).steps() == [100]

@@ -152,7 +152,11 @@ def test_a_diverged_loss_is_said_on_the_page(job, tmp_path, monkeypatch):
     for step, loss in ((1, 3.0), (2, 2.0), (3, math.nan)):
         clock.now += LINE_EVERY_S
         reports.report(step, loss=loss, samples=8, max_steps=9)
-    paths = type("Paths", (), {"earlier": str(tmp_path / "earlier"), "metrics": environment["GAUDI3_SCALE_METRICS"]})
+    paths = type(
+        "Paths",
+        (),
+        {"earlier": str(tmp_path / "earlier"), "metrics": environment["GAUDI3_SCALE_METRICS"], "logs": str(tmp_path)},
+    )
     monkeypatch.setattr("gaudi3_scale.core.monitoring.history.read_usage", lambda _paths: [])
     paths.events = str(tmp_path / "events.jsonl")
     host = {"inventory_hostname": "node1", "training_info": {}, "training_history": read_history(paths)}

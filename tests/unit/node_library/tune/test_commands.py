@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -19,6 +20,8 @@ import pytest
 
 from gaudi3_scale.core.errors import GaudiError
 from gaudi3_scale.tune import commands as tune
+from gaudi3_scale.tune import packages
+from gaudi3_scale.tune.credentials import make_credentials
 from gaudi3_scale.tune.presence import Watch
 from gaudi3_scale.tune.storage import file_url, open_storage, serve
 from job_runs import read_lines
@@ -54,10 +57,12 @@ def start(path: Path, host: str, where: str, *more: object):
 
 def test_two_processes_share_a_study_through_the_one_that_keeps_it(tmp_path, port):
     path, where = study_file(tmp_path, trials=12), f"grpc://127.0.0.1:{port}"
-    other = start(path, "n2", where)
+    make_credentials(tmp_path, "127.0.0.1", 3600)
+    known = ["--credentials", tmp_path]
+    other = start(path, "n2", where, *known)
     # A node that is first waits for the one that keeps the study.
     time.sleep(1)
-    keeper = start(path, "n1", where, "--serve", port)
+    keeper = start(path, "n1", where, "--serve", *known)
     try:
         errors = [process.communicate(timeout=120)[1] for process in (keeper, other)]
     finally:
@@ -112,7 +117,7 @@ def test_a_study_file_that_was_changed_is_refused(tmp_path):
 
 
 def test_missing_packages_are_one_sentence_with_the_remedy(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(tune, "PACKAGES", ("json", "no_such_package", "no.such.package"))
+    monkeypatch.setattr(packages, "PACKAGES", ("json", "no_such_package", "no.such.package"))
     with pytest.raises(
         GaudiError, match=r"no_such_package, no.such.package is not in .*, or add tune to gaudi_training_stack_extras"
     ):
@@ -129,8 +134,8 @@ def test_pip_is_told_what_the_extra_needs_and_never_our_name(tmp_path, monkeypat
         started.append(command)
         return subprocess.CompletedProcess(command, 1, "", "ERROR: No matching distribution found for optuna")
 
-    monkeypatch.setattr(tune, "PACKAGES", ("no_such_package",))
-    monkeypatch.setattr(tune, "requirements_of", lambda extra: {"tune": ["optuna<6,>=5", "plotly"]}[extra])
+    monkeypatch.setattr(packages, "PACKAGES", ("no_such_package",))
+    monkeypatch.setattr(packages, "requirements_of", lambda extra: {"tune": ["optuna<6,>=5", "plotly"]}[extra])
     monkeypatch.setattr(subprocess, "run", refuse)
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
     (tmp_path / "gaudi3_scale_pins.txt").write_text("optuna==5.0.0\n")
@@ -151,15 +156,17 @@ def test_a_port_that_is_taken_is_named(tmp_path):
     with socket.socket() as taken:
         taken.bind(("", 0))
         taken.listen()
+        make_credentials(tmp_path, "127.0.0.1", 3600)
         with pytest.raises(GaudiError, match=r"tune_port \d+ is in use on this node; choose another port"):
-            serve(tmp_path / "study.db", taken.getsockname()[1])
+            serve(tmp_path / "study.db", f"grpc://127.0.0.1:{taken.getsockname()[1]}", tmp_path)
 
 
-@pytest.mark.parametrize("where", ["grpc://127.0.0.1:{port}", "nosuch://user:secret@127.0.0.1/x"])
-def test_a_storage_that_cannot_be_reached_is_named_without_its_password(where, port):
-    with pytest.raises(GaudiError, match=r"tune_storage (grpc|nosuch)://127.0.0.1 cannot be used") as refused:
-        open_storage(where.format(port=port), patience=0.2)
-    assert "user" not in str(refused.value).split("(")[0]
+@pytest.mark.parametrize("where", ["grpc://127.0.0.1:{port}", "nosuch://user:hunter%402@127.0.0.1/x", "sqlite://a:b"])
+def test_a_storage_that_cannot_be_reached_is_named_without_its_password(where, port, tmp_path):
+    make_credentials(tmp_path, "127.0.0.1", 3600)
+    with pytest.raises(GaudiError, match=r"tune_storage (grpc|nosuch|sqlite)://[\w.]+ cannot be used") as refused:
+        open_storage(where.format(port=port), tmp_path, patience=0.2)
+    assert not re.search("hunter|a:b", str(refused.value))
 
 
 def test_there_is_no_report_of_a_study_that_was_never_begun(tmp_path):
@@ -186,7 +193,7 @@ def test_a_node_is_silent_by_the_watchers_own_clock():
 
 
 def test_a_pip_that_fails_is_told_with_the_remedy(monkeypatch):
-    monkeypatch.setattr(tune, "PACKAGES", ("no_such_package",))
+    monkeypatch.setattr(packages, "PACKAGES", ("no_such_package",))
     failed = subprocess.CompletedProcess([], 1, "", "WARNING: x\nERROR: No matching distribution found for optuna<6\n")
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: failed)
     with pytest.raises(
@@ -196,3 +203,37 @@ def test_a_pip_that_fails_is_told_with_the_remedy(monkeypatch):
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: subprocess.CompletedProcess([], 0, "", ""))
     with pytest.raises(GaudiError, match=r"pip reported success, but no_such_package is still not in"):
         tune.tune(["install"])
+
+
+def test_no_secret_of_a_study_is_in_a_file_that_others_read_or_in_what_is_told(tmp_path, monkeypatch):
+    monkeypatch.delenv("GAUDI3_SCALE_TUNE_STORAGE", raising=False)
+    secrets = {"WANDB_API_KEY": "planted-key", "TUNED_TRAINER": "fast"}
+    path = study_file(tmp_path, trials=2, environment=secrets)
+    path.chmod(0o600)
+    (tmp_path / "storage").write_text(f"{file_url(tmp_path / 'study.db')}?password=planted-password\n")
+    (tmp_path / "storage").chmod(0o600)
+    shown = start(path, "n1", "sqlite:///shown", "--storage", tmp_path / "storage")
+    said = shown.communicate(timeout=120)[1]
+    assert shown.returncode == 0, said
+    tune.tune(["report", "--study", str(path), "--storage", str(tmp_path / "storage")])
+    told = (tmp_path / "report.json").read_text()
+    assert json.loads(told)["data"]["done"] == 2
+    assert "planted" not in told + (tmp_path / "figures.html").read_text() + said
+    assert "planted" not in (tmp_path / "n1.jsonl").read_text()
+    # The study itself is what nodes share, and a site's own database may be everybody's.
+    found = optuna.load_study(study_name="s", storage=file_url(tmp_path / "study.db"))
+    attributes = [found.user_attrs, *(trial.user_attrs for trial in found.trials)]
+    assert "planted" not in json.dumps(attributes)
+    readable = {path.name for path in tmp_path.rglob("*") if path.is_file() and path.stat().st_mode & 0o077}
+    assert readable == set()
+
+
+def test_another_secret_is_the_same_study(tmp_path):
+    first = json.loads(study_file(tmp_path, environment={"WANDB_API_KEY": "one", "X": "1"}).read_text())
+    storage = open_storage(str(tmp_path / "journal"))
+    tune._study_of(storage, tune.study_from(first), first)
+    renewed = {**first, "environment": {"WANDB_API_KEY": "two", "X": "1"}}
+    assert tune._study_of(storage, tune.study_from(renewed), renewed)
+    with pytest.raises(GaudiError, match=r"begun otherwise: environment differs in X; set it") as refused:
+        tune._study_of(storage, tune.study_from(first), {**first, "environment": {"WANDB_API_KEY": "two", "X": "2"}})
+    assert "two" not in str(refused.value)

@@ -2,12 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import json
+import math
 import re
 
 import optuna
+import pytest
 from optuna.trial import TrialState
 
-from gaudi3_scale.tune.report import figures, page, report
+from gaudi3_scale.core.tuning.values import values_of
+from gaudi3_scale.tune.figures import figures, figures_page
+from gaudi3_scale.tune.report import report
 from studies import optuna_study, small_study
 
 FLAGS = {"PT_HPU_X": ["1", None]}
@@ -38,25 +43,23 @@ def found_by(outcomes):
 
 def test_the_best_is_told_with_what_launches_it():
     study, found = small_study(flags=FLAGS), found_by(["ok", "ok", "pruned", "skipped", "ok"])
-    told = report(study, found, {"training_precision": "bf16"})
+    told = report(study, found)
     best = found.best_trial
     assert told["title"] == "Study s: 4 of 4 trials"
     assert told["notes"][0].startswith("Trial 4 is the best: 400 tokens/s, +300.0% against the median of 3")
     assert "Outcomes: 3 ok, 1 pruned, 1 skipped." in told["notes"]
-    variables = told["data"]["best"]["variables"]
-    assert variables["training_batch_size"] == best.params["batch_size"]
-    assert variables["training_precision"] == "bf16"
-    assert ("training_environment" in variables) == (best.params["PT_HPU_X"] is not None)
+    assert told["data"]["best"]["params"]["batch_size"] == best.params["batch_size"]
+    assert ("PT_HPU_X" in told["data"]["best"]["flags"]) == (best.params["PT_HPU_X"] is not None)
     assert [row["trial"] for row in told["rows"]] == [0, 1, 2, 3, 4]
 
 
 def test_a_study_without_a_best_says_so_and_draws_nothing():
     study, found = small_study(flags=FLAGS), found_by(["crash", "out_of_memory"])
-    told = report(study, found, {})
+    told = report(study, found)
     assert told["data"]["best"] is None
     assert told["notes"][0].startswith("No trial came to its end")
     assert figures(study, found) == []
-    assert "<script>" not in page(told, study, found)
+    assert figures_page(study, found) == ""
 
 
 def test_every_node_is_there_and_the_sick_ones_are_named():
@@ -64,7 +67,7 @@ def test_every_node_is_there_and_the_sick_ones_are_named():
     found.set_user_attr("node:n1", {"state": "done", "why": "", "beat": 1})
     found.set_user_attr("node:n2", {"state": "gave up", "why": "3 trials in a row broke", "beat": 1})
     found.set_user_attr("node:n3", {"state": "working", "why": "", "beat": 1})
-    told = report(small_study(flags=FLAGS), found, {}, {"n4": "it did not answer"})
+    told = report(small_study(flags=FLAGS), found, {"n4": "it did not answer"})
     rows = {row["node"]: (row["state"], row["why"]) for row in told["sections"][0]["rows"]}
     assert rows == {
         "n1": ("ok", ""),
@@ -80,12 +83,11 @@ def test_every_node_is_there_and_the_sick_ones_are_named():
 
 def test_the_page_needs_nothing_beside_it_and_is_the_same_text_each_time():
     study, found = small_study(flags=FLAGS), found_by(["ok"] * 6)
-    html = page(report(study, found, {}), study, found)
-    assert html == page(report(study, found, {}), study, found)
+    html = figures_page(study, found)
+    assert html == figures_page(study, found)
     assert html.count("plotly.js v") == 1
     assert re.findall(r"<(?:script|link|img)[^>]*(?:src|href)=", html) == []
     assert html.count('class="plotly-graph-div"') == 6
-    assert "&lt;b&gt;" in html
 
 
 def test_a_value_that_never_changed_is_in_no_plot():
@@ -96,3 +98,75 @@ def test_a_value_that_never_changed_is_in_no_plot():
         trial.suggest_categorical("batch_size", [8])
         found.tell(trial, value)
     assert len(figures(study, found)) == 3
+
+
+def add(found, params, value=987654321.0, **attributes):
+    """A trial as a client of the storage writes it, past all that asks for values of the space."""
+    distributions = {
+        name: optuna.distributions.CategoricalDistribution([one])
+        if name != "batch_size" or isinstance(one, str)
+        else optuna.distributions.IntDistribution(-(10**9), 10**9)
+        for name, one in params.items()
+    }
+    found.add_trial(
+        optuna.trial.create_trial(
+            params=params,
+            distributions=distributions,
+            value=value,
+            user_attrs={"outcome": "ok", "node": "n9", **attributes},
+        )
+    )
+
+
+GOOD = {"batch_size": 8, "accumulation": 1, "PT_HPU_X": None}
+LOOKUP = "{{ lookup('pipe', 'id') }}"
+
+
+@pytest.mark.parametrize(
+    "params, why",
+    [
+        ({**GOOD, "batch_size": LOOKUP}, "batch_size is .{{ lookup.*, which is no whole number"),
+        ({**GOOD, "batch_size": 4096}, "batch_size is 4096, which is not from 8 to 64"),
+        ({**GOOD, "batch_size": 9}, "batch_size is 9, which is no step of 8 from 8"),
+        ({**GOOD, "accumulation": True}, "accumulation is True, which is none of its choices"),
+        ({**GOOD, "PT_HPU_X": "$(id)"}, r"PT_HPU_X is '\$\(id\)', which is none of its choices"),
+        ({**GOOD, "LD_PRELOAD": "/tmp/x.so"}, "'LD_PRELOAD' is no parameter of the study"),
+        ({"batch_size": 8, "accumulation": 1}, "PT_HPU_X is missing"),
+    ],
+)
+def test_a_best_that_is_not_of_the_space_is_left_out_and_named(params, why):
+    study, found = small_study(flags=FLAGS), found_by(["ok", "ok", "ok"])
+    add(found, params)
+    told = report(study, found)
+    assert (told["data"]["best"]["trial"], told["data"]["done"]) == (2, 3)
+    assert re.search(f"Trial 3, by node 'n9', is left out: {why}; look at who wrote it", told["notes"][-1])
+    assert LOOKUP not in json.dumps([told["rows"], told["data"]])
+    # Its value is in no plot either.
+    assert "987654321" not in figures_page(study, found)
+
+
+@pytest.mark.parametrize("value", [math.inf, -math.inf, 1e300])
+def test_a_value_beyond_all_bounds_is_no_best(value):
+    found = found_by(["ok"])
+    add(found, GOOD, value)
+    told = report(small_study(flags=FLAGS), found)
+    assert told["data"]["best"]["trial"] == 0
+    json.dumps(told, allow_nan=False)
+
+
+def test_what_no_node_writes_stops_no_report():
+    found = found_by(["ok"])
+    found.set_user_attr("node:n2", "x")
+    found.set_user_attr("node:\x1b]0;t\x07", {"state": "gave up", "why": "", "beat": 1})
+    add(found, GOOD, 1.0, node=["n1"], tokens_per_second="fast")
+    add(found, GOOD, 1.0, node={"n": "1" * 9999}, loss=math.nan)
+    told = report(small_study(flags=FLAGS), found)
+    assert {row["node"] for row in told["sections"][0]["rows"]} == set()
+    assert "its tokens_per_second is no number" in told["notes"][-1]
+    assert len(told["rows"][-1]["node"]) <= 200
+
+
+def test_each_value_that_a_study_chooses_is_of_its_space():
+    study = small_study(flags=FLAGS)
+    for trial in found_by(["ok"] * 20).trials:
+        assert values_of(study, trial.params) == trial.params

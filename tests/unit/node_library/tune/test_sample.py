@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -97,7 +98,7 @@ def test_the_flags_of_a_trial_are_in_the_environment_of_its_probe(monkeypatch):
     seen = []
 
     def probe(wanted):
-        seen.append(open(wanted.environment_files[0]).read())  # noqa: PTH123, SIM115
+        seen.append(Path(wanted.environment_files[0]).read_text())
         return {"batch_size": 8}
 
     monkeypatch.setattr(tune_bound, "probe", probe)

@@ -186,3 +186,24 @@ def test_a_command_of_ones_own_is_started_by_torchrun_with_the_values_in_their_p
     worker, _ = worker_of(study, found, tmp_path)
     worker.work()
     assert found.best_value == 2400
+
+
+@pytest.mark.parametrize(
+    ("queued", "why"),
+    [
+        ({"batch_size": 10**6}, "batch_size is 1000000, which is not from 8 to 64"),
+        ({"batch_size": 9}, "batch_size is 9, which is no step of 8 from 8"),
+        ({"accumulation": "1; id"}, "1; id"),
+    ],
+)
+def test_values_that_another_node_has_queued_outside_of_the_space_are_never_run(tmp_path, queued, why, monkeypatch):
+    found = optuna_study()
+    found.enqueue_trial({"batch_size": 8, "accumulation": 1, **queued})
+    run = []
+    real = tune_worker.run_child
+    monkeypatch.setattr(tune_worker, "run_child", lambda argv, *more: run.append(argv) or real(argv, *more))
+    worker, _ = worker_of(small_study(trials=1), found, tmp_path)
+    assert worker.work() == ""
+    assert outcomes(found) == ["skipped", "ok"]
+    assert why in found.trials[0].user_attrs["message"]
+    assert len(run) == 1 and not {"1000000", "9", "1; id"} & set(run[0])

@@ -8,13 +8,9 @@ import pytest
 from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.action.hpu_compare_settings import ActionModule
 from ansible_collections.gaudi3.scale.plugins.plugin_utils import step_by_step
+from ansible_collections.gaudi3.scale.tests.unit.module_answers import comparison_answer as answer
 
-
-def answer(runs, following, **more):
-    made = [
-        {"round": number, "name": "base", "outcome": "ok", "step_seconds": 0.5, "message": ""} for number in range(runs)
-    ]
-    return {"runs": made, "next": following, "cached": False, **more}
+ASKED = {"base": {"batch_size": 8}, "settings": [{"name": "a", "flags": {"A": "1"}}]}
 
 
 @pytest.fixture
@@ -39,7 +35,7 @@ def play(monkeypatch):
             return next(waiting)
 
         plugin = object.__new__(ActionModule)
-        plugin._task = SimpleNamespace(args=arguments, check_mode=check_mode)
+        plugin._task = SimpleNamespace(args={**ASKED, **arguments}, check_mode=check_mode)
         plugin._execute_module = execute
         return plugin.run(task_vars={"inventory_hostname": "n1"}), calls, shown
 

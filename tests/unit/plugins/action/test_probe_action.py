@@ -8,24 +8,8 @@ import pytest
 from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.action import hpu_batch_probe
 from ansible_collections.gaudi3.scale.plugins.plugin_utils import step_by_step
+from ansible_collections.gaudi3.scale.tests.unit.module_answers import probe_answer as answer
 from ansible_collections.gaudi3.scale.tests.unit.module_call import call
-
-NEXT = {"batch_size": 16, "why": "twice the size"}
-
-
-def answer(size, *sizes, cached=False, remarks=()):
-    trials = [
-        {
-            "batch_size": one,
-            "outcome": "ok",
-            "peak_memory_bytes": one << 20,
-            "limit_bytes": 64 << 20,
-            "step_seconds": 0.5,
-        }
-        for one in sizes
-    ]
-    following = None if size else NEXT
-    return {"batch_size": size, "cached": cached, "trials": trials, "next": following, "remarks": list(remarks)}
 
 
 @pytest.fixture

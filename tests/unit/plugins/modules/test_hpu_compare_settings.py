@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import getpass
+
 import pytest
 from ansible_collections.gaudi3.scale.tests.unit.module_call import call
 
@@ -27,6 +29,7 @@ def options(tmp_path):
     python.chmod(0o755)
     return {
         "venv": str(tmp_path / "venv"),
+        "user": getpass.getuser(),
         "state_directory": str(tmp_path / "state"),
         "kernel_root": str(tmp_path),
         "environment_files": [],

@@ -68,7 +68,9 @@ def test_check_mode_tells_the_batch_script(options):
 def test_check_mode_tells_the_unit_of_mpirun(options):
     result, status = call("training_job", check_mode=True, engine="mpirun", **options)
     assert status == 0, result
-    assert result["argv"][:4] == ["mpirun", "--allow-run-as-root", "-n", "4"]
+    assert result["argv"][:3] == ["mpirun", "-n", "4"]
+    as_root, _status = call("training_job", check_mode=True, engine="mpirun", user="root", **options)
+    assert as_root["argv"][:4] == ["mpirun", "--allow-run-as-root", "-n", "4"]
     assert result["launch"]["text"].startswith("[Unit]\n")
 
 

@@ -7,8 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import yaml
+import pytest
+from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.plugin_utils.variables_file import variables_file
+from ansible_collections.gaudi3.scale.tests.variables_of import variables_of
 
 HOSTILE = "{{ lookup('pipe', 'touch PWNED') }}"
 PLAYBOOK = """
@@ -23,23 +25,37 @@ PLAYBOOK = """
 def test_it_has_comments_and_variables():
     assert variables_file(
         "Trial 3.\nFor a launch.", {"training_batch_size": 8, "training_arguments": ["--é", "1"]}
-    ) == ("# Trial 3.\n# For a launch.\ntraining_arguments:\n- --é\n- '1'\ntraining_batch_size: 8\n")
+    ) == ("# Trial 3.\n# For a launch.\ntraining_arguments:\n- !unsafe '--é'\n- !unsafe '1'\ntraining_batch_size: 8\n")
 
 
-def test_the_steps_of_a_launch_stay_open():
-    command = ["train.py", "--steps={{ training_max_steps | default(200) }}"]
-    assert yaml.safe_load(variables_file("", {"training_command": command})) == {"training_command": command}
+def test_it_holds_the_values_that_it_was_given():
+    given = {
+        "training_model": {"layers": 2, "name": "a: b\n# 'c'"},
+        "training_learning_rate": 3e-4,
+        "training_command": ["train.py", "--steps={max_steps}", "\x1b[2J", "no", "1e3"],
+        "training_compile": True,
+        "training_environment": {"X": "", "Y": None},
+    }
+    assert variables_of(variables_file("", given)) == given
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), {1, 2}, object()])
+def test_what_is_no_literal_is_refused(value):
+    with pytest.raises(GaudiError, match=r"training_model has .*, which no file of variables can hold"):
+        variables_file("", {"training_model": {"width": [value]}})
 
 
 def test_no_line_leaves_the_comment_and_no_other_name_is_set():
     text = variables_file("a\nansible_user: b\ransible_port: 1", {"ansible_ssh_common_args": "-o x", "training_A": 1})
-    assert yaml.safe_load(text) == {}
+    assert variables_of(text) == {}
 
 
 def test_what_a_node_has_chosen_is_no_template_for_the_next_run(tmp_path, monkeypatch):
     # Ansible's own way of printing, whoever runs the tests.
     monkeypatch.delenv("ANSIBLE_CONFIG", raising=False)
-    text = variables_file(HOSTILE, {"training_environment": {"X": HOSTILE}, "training_command": [f"it's {HOSTILE}"]})
+    text = variables_file(
+        HOSTILE, {"training_environment": {"X": HOSTILE, HOSTILE: "1"}, "training_command": [f"it's {HOSTILE}"]}
+    )
     (tmp_path / "best.yml").write_text(text)
     (tmp_path / "play.yml").write_text(PLAYBOOK)
     done = subprocess.run(

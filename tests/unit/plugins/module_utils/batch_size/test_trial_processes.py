@@ -10,6 +10,7 @@ import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils.batch_size import trial_processes
 from ansible_collections.gaudi3.scale.plugins.module_utils.batch_size.search import Trial
 from ansible_collections.gaudi3.scale.plugins.module_utils.batch_size.trial import of_all_ranks
+from ansible_collections.gaudi3.scale.plugins.module_utils.batch_size.trial_place import TrialPlace
 from ansible_collections.gaudi3.scale.plugins.module_utils.batch_size.trial_processes import (
     Ended,
     rank_variables,
@@ -47,9 +48,10 @@ rank = os.environ["RANK"]
 open(rank, "w").write(str(os.getpid()))
 time.sleep(60 * int(rank))
 """
-    ended = run_together([[sys.executable, "-c", program]] * 2, 20, str(tmp_path), os.environ)
+    (tmp_path / "work").mkdir()
+    ended = run_together([[sys.executable, "-c", program]] * 2, 20, TrialPlace(str(tmp_path), None), os.environ)
     assert [one.returncode for one in ended] == [0, None]
-    pids = [int((tmp_path / name).read_text()) for name in "01" if (tmp_path / name).exists()]
+    pids = [int(path.read_text()) for path in (tmp_path / "work").glob("[01]")]
     assert pids
     for pid in pids:
         with pytest.raises(ProcessLookupError):

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,8 @@ from typing import Any
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils.bundle import build as vault_bundle
 from ansible_collections.gaudi3.scale.plugins.module_utils.bundle import check as bundle_check
-from ansible_collections.gaudi3.scale.plugins.module_utils.bundle.plan import (
-    APT_KEY,
-    MANIFEST,
-    SITE,
-    SUMS,
-    BundleOptions,
-)
+from ansible_collections.gaudi3.scale.plugins.module_utils.bundle.layout import MANIFEST, SUMS
+from ansible_collections.gaudi3.scale.plugins.module_utils.bundle.plan import APT_KEY, BundleOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils.node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils.packages import gnupg
@@ -132,6 +128,34 @@ def test_a_file_that_was_damaged_without_changing_its_size_is_fetched_again(
     assert examine(published)["sound"]
 
 
+def test_a_bundle_whose_half_time_is_over_is_signed_anew(vault: SmallVault, monkeypatch: pytest.MonkeyPatch) -> None:
+    build(vault, ("manifest",))  # The copy's vault is another one.
+    before = json.loads((vault.bundle / MANIFEST).read_text())
+    start, days = time.time(), 24 * 3600
+    for passed, anew in ((180 * days, False), (190 * days, True)):
+        monkeypatch.setattr(time, "time", lambda passed=passed: start + passed)
+        build(vault, ("manifest",))
+        after = json.loads((vault.bundle / MANIFEST).read_text())
+        assert (after["created"] > before["created"]) is anew and after["created"] < after["expires"]
+    assert {**after, "created": "", "expires": ""} == {**before, "created": "", "expires": ""}
+    assert examine(vault)["sound"]
+
+
+def test_a_bundle_that_changes_is_newer_than_before(vault: SmallVault) -> None:
+    build(vault, ("manifest",))
+    before = json.loads((vault.bundle / MANIFEST).read_text())
+    build(vault, ("manifest",), valid_days=30)
+    after = json.loads((vault.bundle / MANIFEST).read_text())
+    assert after["created"] > before["created"] and after["expires"] < before["expires"]
+
+
+def test_an_expired_bundle_is_not_sound(vault: SmallVault, monkeypatch: pytest.MonkeyPatch) -> None:
+    later = time.time() + 366 * 24 * 3600
+    monkeypatch.setattr(time, "time", lambda: later)
+    found = examine(vault)
+    assert not found["sound"] and "expired at" in found["verdict"]
+
+
 def test_check_mode_writes_nothing(vault: SmallVault) -> None:
     next(vault.bundle.rglob("habanalabs-dkms_*.deb")).unlink()
     before = files(vault)
@@ -161,7 +185,7 @@ def _flip(path: Path) -> None:
         ("*habanalabs-dkms_*", Path.unlink, ("habanalabs-dkms_1.24.1-482_all.deb is missing", "copy it again")),
         ("*compiler_*", _cut, ("compiler_12-1_all.deb is changed or cut short",)),
         ("*compiler_*", _flip, ("compiler_12-1_all.deb is changed or cut short",)),
-        ("site.json", lambda path: path.with_name("evil").touch(), ("gaudi3_scale/evil is not in the manifest",)),
+        ("key.asc", lambda path: path.with_name("evil").touch(), ("gaudi3_scale/evil is not in the manifest",)),
         ("bundle.json", lambda path: path.write_text(path.read_text() + " "), ("does not fit its signature",)),
         ("key.asc", Path.unlink, ("has no gaudi3_scale/key.asc",)),
         (
@@ -169,7 +193,7 @@ def _flip(path: Path) -> None:
             lambda path: path.write_text("<html>"),
             ("key.asc is no public key but '<html>'; copy the bundle again",),
         ),
-        ("bundle.json.asc", Path.unlink, ("does not fit its signature",)),
+        ("bundle.json.asc", Path.unlink, ("has no gaudi3_scale/bundle.json.asc", "copy it again")),
     ],
 )
 def test_damage_is_one_sentence(vault: SmallVault, pattern: str, damage: Any, words: tuple[str, ...]) -> None:
@@ -183,7 +207,7 @@ def test_damage_is_one_sentence(vault: SmallVault, pattern: str, damage: Any, wo
 @pytest.mark.parametrize("text", ["<html>", "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nx\n-----END"])
 def test_a_key_that_is_none_is_one_sentence_with_a_fingerprint_too(vault: SmallVault, text: str) -> None:
     next(vault.bundle.rglob("key.asc")).write_text(text)
-    assert "is no public key" in str(examine(vault, "BEEF")["verdict"])
+    assert "is no public key" in str(examine(vault, "BE" * 20)["verdict"])
 
 
 def test_a_manifest_that_somebody_signed_anew_is_refused_by_fingerprint(vault: SmallVault) -> None:
@@ -214,7 +238,7 @@ def test_a_bundle_of_somebody_else_is_refused(vault: SmallVault) -> None:
     assert not found["sound"] and "not by AAAA" in found["verdict"]
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"format": 2}', '{"format": 1, "files": [{}]}'])
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"format": 1}', '{"format": 2, "files": [{}]}'])
 def test_a_manifest_that_cannot_be_read_is_refused(vault: SmallVault, text: str) -> None:
     (vault.bundle / MANIFEST).write_text(text)
     with pytest.raises(GaudiError, match=r"bundle\.json is not a bundle's manifest .*copy the bundle again"):
@@ -271,6 +295,10 @@ def test_another_vendor_key_than_the_operators_is_refused(vault: SmallVault) -> 
         ({"path": "/srv"}, "keys", "directory of its own"),
         ({"path": "/srv/my bundle"}, "keys", "without blanks"),
         ({"suite": ""}, "packages", "suite is empty"),
+        ({"suite": "jammy\nTrusted: yes"}, "packages", "^suite must have"),
+        ({"components": ["main universe"]}, "packages", "^components must have"),
+        ({"vault_url": "http://a.example/vault"}, "keys", r"^vault_url has plain http to a\.example"),
+        ({"valid_days": 0}, "manifest", "valid_days must be between 1 and 3650, not 0"),
         ({"suite": "noble"}, "packages", "dists/noble/InRelease"),
         (
             {"kernels": ["6.9"]},
@@ -356,7 +384,6 @@ def test_what_the_operator_adds_is_indexed_for_pip(vault: SmallVault, tmp_path: 
     page = vault.bundle / "api/pypi/gaudi-python/simple/own-thing/index.html"
     assert "../../packages/own_thing-1.0-py3-none-any.whl#sha256=" in page.read_text()
     assert (vault.bundle / "gaudi3_scale/collections/gaudi3-scale-0.1.0.tar.gz").read_bytes() == b"collection"
-    assert json.loads((vault.bundle / SITE).read_text())["index"] == "api/pypi/gaudi-python/simple"
     build(vault, ("files", "manifest"))
     assert not page.exists() and examine(vault)["sound"]
 

@@ -119,6 +119,9 @@ def test_a_new_key_stands_below_its_siblings_with_their_indentation() -> None:
         ('a = "open\n', 1),
         ("a = 1 b = 2\n", 1),
         ("= 1\n", 1),
+        ("a = 1\nb = 2\na = 3\n", 3),
+        ("[t]\na.b = 1\na.b = 2\n", 3),
+        ("[[t]]\na = 1\na = 2\n", 3),
     ],
 )
 def test_a_text_that_cannot_be_followed_is_refused_with_its_line(text: str, line: int) -> None:
@@ -141,3 +144,8 @@ def test_a_text_that_cannot_be_followed_is_refused_with_its_line(text: str, line
 def test_a_table_that_a_header_may_not_extend_is_refused(text: str) -> None:
     with pytest.raises(TomlError):
         set_key(text, ("a", "b", "c"), "z", "3")
+
+
+def test_each_table_of_an_array_has_its_own_keys() -> None:
+    text = "[[t]]\na = 1\n[t.u]\nb = 1\n[[t]]\na = 2\n"
+    assert [key.path for key in outline(text).keys] == [("t", "a"), ("t", "u", "b"), ("t", "a")]

@@ -148,6 +148,12 @@ def test_a_node_in_service_is_drained_with_our_mark_and_given_back() -> None:
     assert (result["state"], result["drained_by"], result["changed"]) == ("resumed", "nobody", True)
 
 
+def test_who_may_drain_in_slurm_needs_no_directory_of_root(tmp_path: Path) -> None:
+    nobodys = tmp_path / "absent"
+    drain(FakeSlurm("idle.txt", "drained_by_us.txt"), state_directory=str(nobodys))
+    assert not nobodys.exists()
+
+
 def test_a_drain_of_ours_for_another_purpose_stays() -> None:
     purpose = OURS.removeprefix("gaudi3_scale: ")
     slurm = FakeSlurm("drained_by_us.txt")

@@ -4,11 +4,17 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any, Sequence
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.module_utils.driver.dkms_repair import Wedge, find_wedged, repair_all
+from ansible_collections.gaudi3.scale.plugins.module_utils.driver.dkms_repair import (
+    Wedge,
+    find_wedged,
+    repair_all,
+    working,
+)
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils.node.commands import CommandResult
 
@@ -218,3 +224,10 @@ def test_a_dkms_at_work_is_not_judged(node: PlayedNode) -> None:
     node.write("proc/4712/comm", "dkmsd\n")
     with pytest.raises(GaudiError, match=r"at work on this node \(process 4711\)"):
         node.find()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_a_program_of_that_name_of_anybody_stops_nothing(node: PlayedNode) -> None:
+    node.write("proc/4711/comm", "dkms\n")
+    os.chown(node.root / "proc/4711", 65534, 65534)
+    assert working(str(node.root / "proc")) == []

@@ -19,6 +19,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils.kernel.modules import
 from ansible_collections.gaudi3.scale.plugins.module_utils.node.commands import CommandResult
 from ansible_collections.gaudi3.scale.plugins.module_utils.node.lock import exclusive
 from ansible_collections.gaudi3.scale.plugins.module_utils.releases.lookup import find_release
+from ansible_collections.gaudi3.scale.tests.long_rows import each, rows_of
 from ansible_collections.gaudi3.scale.tests.unit.played_node import (
     CERTIFICATE,
     KERNEL,
@@ -177,11 +178,12 @@ def commands_of_an_upgrade(tmp_path: Path) -> int:
     return len(node.commands)
 
 
+@each(5)
 @pytest.mark.parametrize("target", ["1.24.1", "1.23.0"])
-def test_a_power_cut_at_any_command_is_mended_by_the_next_run(tmp_path: Path, target: str) -> None:
+def test_a_power_cut_at_any_command_is_mended_by_the_next_run(tmp_path: Path, target: str, nth: int) -> None:
     count = commands_of_an_upgrade(tmp_path / "whole")
     assert count > len(MODULES) * 2
-    for cut in range(1, count + 1):
+    for cut in rows_of(range(1, count + 1), nth):
         node = PlayedNode(tmp_path / f"{cut}")
         node.converge(release="1.23.0")
         node.cut_at = cut

@@ -80,8 +80,8 @@ def test_an_mpirun_that_tells_of_no_rank():
 def test_the_log_of_a_job_tells_its_failed_rank(tmp_path):
     paths = JobPaths("demo", str(tmp_path / "state"), str(tmp_path / "log"))
     assert rank_failures(paths) == []
-    Path(paths.directory).mkdir(parents=True)
-    Path(paths.logs).mkdir(parents=True)
+    Path(paths.control).mkdir(parents=True)
+    Path(paths.agent_logs).mkdir(parents=True)
     Path(paths.description).write_text(json.dumps(DESCRIPTION))
     Path(paths.agent_log).write_text((FIXTURES / "mpirun_exit.log").read_text())
     (found,) = rank_failures(paths)

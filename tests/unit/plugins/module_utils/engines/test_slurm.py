@@ -35,7 +35,7 @@ JOB = described_job(
 # Each notes its arguments. srun runs the node's part as Slurm does on the node that NODE names; torchrun's rank sleeps
 # until it is told.
 PROGRAMS = {
-    "srun": 'echo "srun $*" | head -n 1 >> "$CALLS"\n'
+    "srun": 'echo "srun $*" | head -n 1 >> "$CALLS"\ntr "\\0" "\\n" < /proc/$$/cmdline >> "$CALLS.words"\n'
     'while [ "$1" != sh ]; do shift; done\n'
     'SLURMD_NODENAME=$NODE SLURM_NODEID=0 exec "$@"\n',
     "torchrun": 'echo "torchrun $*" >> "$CALLS"; env > "$CALLS.env"; pwd > "$CALLS.pwd"; echo from the agent\n'
@@ -83,7 +83,7 @@ class Batch:
 
     def run(self, job: Job, **variables: object) -> int:
         process = self.start(job, **variables)
-        said, _nothing = process.communicate(timeout=20)
+        said, _nothing = process.communicate(timeout=60)
         assert said == ""
         return process.returncode
 
@@ -92,9 +92,9 @@ class Batch:
         return self.noted.read_text().splitlines()
 
     def wait_for(self, word: str) -> None:
-        end = time.monotonic() + 10
+        end = time.monotonic() + 60
         while not (self.noted.exists() and any(line.startswith(word) for line in self.calls)):
-            assert time.monotonic() < end, f"no {word} within 10 s"
+            assert time.monotonic() < end, f"no {word} within 60 s"
             time.sleep(0.02)
 
     @property
@@ -182,7 +182,7 @@ def test_each_node_runs_torchrun_with_the_rank_of_the_description(batch):
         f"--master-addr 192.0.2.2 --master-port 29500 --log-dir {batch.paths.ranks} --redirects 3 "
         "-m gaudi3_scale.train --text /my data/$$5"
     )
-    assert Path(batch.paths.agent_log).read_text() == "from the agent\n"
+    assert Path(batch.paths.batch_agent_log).read_text() == "from the agent\n"
     assert Path(f"{batch.noted}.pwd").read_text().strip() == str(batch.place)
     srun = next(line for line in batch.calls if line.startswith("srun"))
     assert {"--kill-on-bad-exit=1", "--wait=60", "--ntasks-per-node=1", "--export=ALL"} <= set(srun.split())
@@ -218,6 +218,17 @@ def test_bound_ranks_begin_as_the_launcher_with_the_threads_of_their_share_or_th
     assert batch.environment["OMP_NUM_THREADS"] == of_agent
 
 
+def test_what_everybody_can_read_of_a_running_job_has_no_value(batch, tmp_path):
+    """The words of srun, of the shell on each node and of torchrun; the ranks have the value, and no copy of it."""
+    batch.run(replace(JOB, environment={"HF_TOKEN": "hf_Planted1", "GREETING": "it's"}))
+    told = Path(f"{batch.noted}.words").read_text() + batch.noted.read_text()
+    assert "hf_Planted1" not in told
+    assert "HF_TOKEN" in told
+    of_ranks = Path(f"{batch.noted}.env").read_text().splitlines()
+    assert [line for line in of_ranks if "hf_Planted1" in line] == ["HF_TOKEN=hf_Planted1"]
+    assert "GREETING=it's" in of_ranks
+
+
 def test_a_file_that_has_to_be_there_ends_the_node(batch):
     assert batch.run(replace(JOB, environment_files=("/nowhere/flags",))) != 0
     assert not [line for line in batch.calls if line.startswith("torchrun")]
@@ -225,7 +236,7 @@ def test_a_file_that_has_to_be_there_ends_the_node(batch):
 
 def test_a_node_that_is_not_meant_ends_the_job(batch):
     assert batch.run(JOB, NODE="n5") == 1
-    assert "n5 is none of the hosts of this job" in Path(batch.paths.agent_log).read_text()
+    assert "n5 is none of the hosts of this job" in Path(batch.paths.batch_agent_log).read_text()
 
 
 def test_on_any_nodes_the_first_of_slurms_list_holds_rank_0(batch):
@@ -250,7 +261,7 @@ def ending(batch, job, send, **variables):
     process = batch.start(job, SECONDS_TO_RUN="60", **variables)
     batch.wait_for("rank")
     process.send_signal(send)
-    process.communicate(timeout=20)
+    process.communicate(timeout=60)
     return process.returncode
 
 
@@ -301,7 +312,7 @@ def test_ranks_that_cannot_be_told_alone_are_told_with_their_agents(batch):
     batch.wait_for("rank")
     Path(batch.paths.logs, "agent.pid").write_text("")
     process.send_signal(signal.SIGUSR2)
-    process.communicate(timeout=20)
+    process.communicate(timeout=60)
     assert orders(batch) == ["scancel --signal=TERM 41"]
 
 
@@ -321,7 +332,7 @@ def test_a_job_that_slurm_ends_waits_for_its_ranks(batch):
     process.send_signal(signal.SIGTERM)
     time.sleep(0.3)
     assert process.poll() is None
-    process.communicate(timeout=20)
+    process.communicate(timeout=60)
     assert process.returncode == 1
     assert orders(batch) == []
 
@@ -352,10 +363,21 @@ def test_each_point_of_a_sweep_has_its_arguments_port_and_directories(batch):
 def test_a_job_that_goes_on_appends_to_its_log_and_a_new_one_does_not(batch):
     batch.run(JOB)
     batch.run(JOB, SLURM_RESTART_COUNT=1)
-    assert Path(batch.paths.agent_log).read_text() == "from the agent\n" * 2
+    assert Path(batch.paths.batch_agent_log).read_text() == "from the agent\n" * 2
     batch.run(JOB)
-    assert Path(batch.paths.agent_log).read_text() == "from the agent\n"
-    assert Path(f"{batch.paths.agent_log}.before").read_text() == "from the agent\n" * 2
+    assert Path(batch.paths.batch_agent_log).read_text() == "from the agent\n"
+    assert Path(f"{batch.paths.batch_agent_log}.before").read_text() == "from the agent\n" * 2
+
+
+def test_on_a_node_that_no_launch_prepared_the_account_works_at_home(batch, tmp_path):
+    (tmp_path / "log").write_text("no directory for this account")
+    assert batch.run(JOB, HOME=tmp_path / "home") == 0
+    own = tmp_path / "home/gaudi3_scale/llama"
+    assert (own / "logs/agent.log").read_text() == "from the agent\n"
+    found = batch.environment
+    assert found["GAUDI3_SCALE_JOB_DIR"] == str(own)
+    assert found["GAUDI3_SCALE_METRICS"] == str(own / "logs/metrics.jsonl")
+    assert f"--log-dir {own}/logs/ranks" in batch.noted.read_text()
 
 
 def test_an_interface_that_is_loopback_or_unknown_is_not_named(batch):

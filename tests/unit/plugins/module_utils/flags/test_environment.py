@@ -121,6 +121,11 @@ def test_a_directory_in_whose_place_a_file_lies_is_refused(tmp_path: Path) -> No
     assert entries(tmp_path) == ["logs"]
 
 
+def test_in_check_mode_an_owner_may_be_one_that_the_layer_before_would_make(tmp_path: Path) -> None:
+    result: Any = converge(options(tmp_path, owner="nobody_of_this_name"), check_mode=True)
+    assert result["changed"] and list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory away")
 def test_directories_belong_to_the_account_that_runs_the_jobs(tmp_path: Path) -> None:
     converge(options(tmp_path), check_mode=False)
@@ -247,3 +252,29 @@ def test_the_file_reaches_shells_slurm_and_other_services(tmp_path: Path) -> Non
     quoted = converge(options(tmp_path, environment={"GREETING": "a b"}, **places), check_mode=False)
     assert quoted["systemd_changed"] and not drop_in.exists()
     assert Path(str(quoted["container_path"])).read_text().endswith("GREETING=a b\n")
+
+
+@pytest.mark.parametrize("name", ["HF_TOKEN", "WANDB_API_KEY", "PGPASSWORD", "AWS_SECRET_ACCESS_KEY"])
+def test_a_secret_is_not_put_where_every_account_reads(tmp_path: Path, name: str) -> None:
+    with pytest.raises(GaudiError) as refused:
+        converge(options(tmp_path, environment={name: "Planted1"}), check_mode=False)
+    assert str(refused.value) == (
+        f"environment sets {name}, which sounds like a secret, and every account of the node can read "
+        f"{tmp_path}/etc/environment: give it to the job itself (environment of training_job, training_environment)."
+    )
+    assert entries(tmp_path) == []
+    converge(options(tmp_path, environment={name: None, "TOKENIZERS_PARALLELISM": "false"}), check_mode=False)
+
+
+def test_a_secret_that_a_person_wrote_there_is_told_without_its_value(tmp_path: Path) -> None:
+    converge(options(tmp_path), check_mode=False)
+    file = tmp_path / "etc" / "environment"
+    file.write_text(file.read_text() + "HF_TOKEN=Planted1\nMINE=shown\n")
+    for check_mode in (True, False):
+        result: Any = converge(options(tmp_path), check_mode=check_mode)
+        assert "Planted1" not in str(result)
+        assert "HF_TOKEN" in str(result["hand_edit"])
+        assert "MINE=shown" in str(result["warnings"])
+        assert "MINE=shown" in result["diff"][0]["after"]
+    # The copy is the file as it was, for whoever could read it before.
+    assert "HF_TOKEN=Planted1" in Path(result["backup"]).read_text()

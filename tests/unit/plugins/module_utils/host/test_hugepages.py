@@ -41,12 +41,18 @@ def test_a_kernel_without_huge_pages_is_told() -> None:
         parse_meminfo("MemTotal: 1000 kB\n")
 
 
+@pytest.mark.parametrize("page", ["0", "9" * 5000, "٣"])
+def test_a_kernel_with_pages_of_no_or_every_size_is_told(page: str) -> None:
+    with pytest.raises(GaudiError, match="set hugepages to unmanaged"):
+        parse_meminfo(f"MemTotal: 1000 kB\nHugepagesize: {page} kB\n")
+
+
 @pytest.mark.parametrize(("text", "request_"), [("auto", "auto"), ("unmanaged", "unmanaged"), ("8000", 8000), ("0", 0)])
 def test_requests(text: str, request_: str | int) -> None:
     assert parse_request(text) == request_
 
 
-@pytest.mark.parametrize("text", ["", "-1", "8k", "AUTO", "1.5"])
+@pytest.mark.parametrize("text", ["", "-1", "8k", "AUTO", "1.5", "٣", "9" * 400])
 def test_other_requests_are_refused(text: str) -> None:
     with pytest.raises(GaudiError, match="neither auto, unmanaged nor a number"):
         parse_request(text)

@@ -37,37 +37,37 @@ def unix(text):
         (
             "killed.log",
             [
-                AgentEntry(2, 0, -15, unix("2026-11-21 09:12:46.0"), None),
-                AgentEntry(3, 1, -9, unix("2026-11-21 09:12:46.979"), None),
+                AgentEntry(2, 0, -15, unix("2026-11-21 09:12:46.0"), wrote_error=False),
+                AgentEntry(3, 1, -9, unix("2026-11-21 09:12:46.979"), wrote_error=False),
             ],
         ),
         # The other node: rank 1 lost its peer.
         (
             "lost_peer.log",
             [
-                AgentEntry(0, 0, -15, unix("2026-11-21 09:12:47.0"), None),
-                AgentEntry(1, 1, 1, unix("2026-11-21 09:12:47.864"), None),
+                AgentEntry(0, 0, -15, unix("2026-11-21 09:12:47.0"), wrote_error=False),
+                AgentEntry(1, 1, 1, unix("2026-11-21 09:12:47.864"), wrote_error=False),
             ],
         ),
         # Rank 3 raised under torch's @record, and without it.
         (
             "recorded.log",
             [
-                AgentEntry(2, 0, -15, unix("2026-11-21 09:12:37.0"), None),
+                AgentEntry(2, 0, -15, unix("2026-11-21 09:12:37.0"), wrote_error=False),
                 AgentEntry(
                     3,
                     1,
                     1,
                     unix("2026-11-21 09:12:37.641"),
-                    "/var/log/gaudi3_scale/jobs/demo/ranks/job-x_9bja1ux1/attempt_0/1/error.json",
+                    wrote_error=True,
                 ),
             ],
         ),
         (
             "raised.log",
             [
-                AgentEntry(2, 0, -15, unix("2026-11-21 09:12:27.0"), None),
-                AgentEntry(3, 1, 1, unix("2026-11-21 09:12:27.624"), None),
+                AgentEntry(2, 0, -15, unix("2026-11-21 09:12:27.0"), wrote_error=False),
+                AgentEntry(3, 1, 1, unix("2026-11-21 09:12:27.624"), wrote_error=False),
             ],
         ),
     ],
@@ -85,7 +85,7 @@ def test_only_the_last_table_counts():
     assert agent_entries(recorded("killed.log") + recorded("raised.log")) == agent_entries(recorded("raised.log"))
 
 
-ENTRY = AgentEntry(3, 1, 1, 100.5, None)
+ENTRY = AgentEntry(3, 1, 1, 100.5, wrote_error=False)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ ENTRY = AgentEntry(3, 1, 1, 100.5, None)
     ],
 )
 def test_the_reason_of_a_rank(exit_code, error_file, stderr, exception, message, echo):
-    failure = rank_failure(AgentEntry(3, 1, exit_code, 100.5, None), error_file, stderr, "/log")
+    failure = rank_failure(AgentEntry(3, 1, exit_code, 100.5, wrote_error=False), error_file, stderr, "/log")
     assert (failure.exception, failure.echo) == (exception, echo)
     assert failure.message.startswith(message)
     assert (failure.rank, failure.time, failure.path) == (3, 100.5, "/log")
@@ -121,7 +121,7 @@ def test_the_last_lines_are_kept_without_torchs_prefix():
 
 
 def failed(rank, exit_code, time, text=""):
-    return rank_failure(AgentEntry(rank, rank % 2, exit_code, time, None), None, text, f"/log/{rank}")
+    return rank_failure(AgentEntry(rank, rank % 2, exit_code, time, wrote_error=False), None, text, f"/log/{rank}")
 
 
 PEER = "RuntimeError: Connection closed by peer [192.0.2.1]:5\n"
@@ -197,8 +197,8 @@ def test_an_exception_that_ends_a_rank_is_the_last_that_it_says(stderr, exceptio
 
 
 def test_a_rank_that_raised_is_a_cause_though_its_agent_ended_it():
-    late = rank_failure(AgentEntry(1, 1, -15, 2.0, None), None, RAISED, "/log")
+    late = rank_failure(AgentEntry(1, 1, -15, 2.0, wrote_error=False), None, RAISED, "/log")
     assert (late.echo, late.exception, late.message) == (0, "OddError", "odd; then killed by SIGTERM")
-    told = rank_failure(AgentEntry(0, 0, -15, 1.0, None), None, "loss 3\n", "/log")
+    told = rank_failure(AgentEntry(0, 0, -15, 1.0, wrote_error=False), None, "loss 3\n", "/log")
     assert (told.echo, told.message) == (2, "killed by SIGTERM")
     assert first_failure([told, late]) is late

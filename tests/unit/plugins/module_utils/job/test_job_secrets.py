@@ -9,13 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.module_utils.job.job_secrets import (
-    HIDDEN,
-    HIDDEN_CHANGE,
-    masked,
-    masked_texts,
-    shown_differences,
-)
+from ansible_collections.gaudi3.scale.plugins.module_utils.job.job_secrets import masked, shown_differences
 from ansible_collections.gaudi3.scale.plugins.module_utils.job.paths import JobPaths
 from ansible_collections.gaudi3.scale.plugins.module_utils.job.plan import describe
 from ansible_collections.gaudi3.scale.plugins.module_utils.launch.control import StartOptions, decide
@@ -27,6 +21,8 @@ from ansible_collections.gaudi3.scale.plugins.module_utils.monitoring.report imp
 from ansible_collections.gaudi3.scale.plugins.module_utils.monitoring.share import RUNNING, Share
 from ansible_collections.gaudi3.scale.plugins.module_utils.node.commands import CommandResult
 from ansible_collections.gaudi3.scale.plugins.module_utils.node.rendered_files import pending, write
+from ansible_collections.gaudi3.scale.plugins.module_utils.node.secret_texts import HIDDEN_CHANGE, masked_texts
+from ansible_collections.gaudi3.scale.plugins.module_utils.node.secret_words import HIDDEN
 from ansible_collections.gaudi3.scale.tests.unit.described_job import described_job
 from ansible_collections.gaudi3.scale.tests.unit.module_call import call
 
@@ -100,7 +96,7 @@ def test_forgetting_a_job_shows_no_secret(job, paths):
 
 
 def test_a_nodes_report_shows_no_secret(job, paths):
-    Path(paths.directory).mkdir(parents=True)
+    Path(paths.control).mkdir(parents=True)
     Path(paths.description).write_text(json.dumps(describe(job)))
     told = report(paths, systemd)
     assert told["description"]["environment"] == {

@@ -110,7 +110,7 @@ def test_an_interface_that_is_given_or_not_known():
         ({"rendezvous_address": " "}, 8, "rendezvous_address is empty"),
         ({"venv": "venv"}, 8, "venv is 'venv'; give an absolute path."),
         ({"working_directory": "/a\nUser=x"}, 8, "working_directory is '/a\\nUser=x'"),
-        ({"user": "root\nExecStartPre=/x"}, 8, "user 'root\\nExecStartPre=/x' cannot be an account's name"),
+        ({"user": "root\nExecStartPre=/x"}, 8, "user is 'root\\nExecStartPre=/x', which cannot name an account"),
         ({"stop_timeout": 0}, 8, "stop_timeout is 0; give at least 1."),
     ],
 )

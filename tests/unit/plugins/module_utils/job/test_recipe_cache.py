@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 
 import pytest
+from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils.job import recipe_cache
 from ansible_collections.gaudi3.scale.plugins.module_utils.job.recipe_cache import (
     Used,
@@ -85,9 +86,25 @@ def test_looks_below_the_root_without_following_links(tmp_path: Path) -> None:
     assert stale == [str(tmp_path / "1.23.0-695")]
     assert used == [Used(str(job), 10, 60.0)]
     recipe_cache.remove(stale[0])
-    recipe_cache.empty(str(job))
+    recipe_cache.empty(str(tmp_path), str(job))
     assert recipe_cache.look(str(tmp_path), "1.24.1-482") == ([], [])
     assert job.is_dir()
+
+
+@pytest.mark.parametrize("swapped", ["1.24.1-482/cd", "1.24.1-482/cd/night"], ids=["the directory above", "itself"])
+def test_a_link_that_a_job_puts_in_a_directory_s_place_is_not_followed(tmp_path: Path, swapped: str) -> None:
+    others = tmp_path / "others" / "night"
+    others.mkdir(parents=True)
+    for place in (others, others.parent):
+        (place / "file").write_text("not a recipe", encoding="utf-8")
+    job = tmp_path / "cache" / "1.24.1-482" / "cd" / "night"
+    job.mkdir(parents=True)
+    place = tmp_path / "cache" / swapped
+    place.rename(tmp_path / "away")
+    place.symlink_to(tmp_path / "others")
+    with pytest.raises(GaudiError, match=r"night cannot be emptied: .*; remove it by hand\."):
+        recipe_cache.empty(str(tmp_path / "cache"), str(job))
+    assert (others / "file").exists() and (others.parent / "file").exists()
 
 
 def test_a_cache_that_is_not_there_holds_nothing(tmp_path: Path) -> None:

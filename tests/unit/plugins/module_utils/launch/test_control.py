@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import pwd
 import re
 import socket
 from dataclasses import replace
@@ -12,12 +14,14 @@ import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils.job.description import SupervisionOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils.job.paths import JobPaths
+from ansible_collections.gaudi3.scale.plugins.module_utils.job.plan import check
+from ansible_collections.gaudi3.scale.plugins.module_utils.job.supervision import launch_of
 from ansible_collections.gaudi3.scale.plugins.module_utils.launch import control as job_control
 from ansible_collections.gaudi3.scale.plugins.module_utils.launch import stop as job_stop
 from ansible_collections.gaudi3.scale.plugins.module_utils.launch.control import StartOptions, prepare, start
 from ansible_collections.gaudi3.scale.plugins.module_utils.launch.stop import remove, stop
+from ansible_collections.gaudi3.scale.plugins.module_utils.monitoring.report import report
 from ansible_collections.gaudi3.scale.plugins.module_utils.monitoring.state import read_share
-from ansible_collections.gaudi3.scale.plugins.module_utils.supervisor.messages import launch_of
 from ansible_collections.gaudi3.scale.tests.unit.described_job import job_on
 from ansible_collections.gaudi3.scale.tests.unit.systemd_fake import JobUnit
 
@@ -83,7 +87,9 @@ def test_a_job_that_ended_well_is_left_alone_unless_told(job, paths, unit):
         "argv": [],
         "launch": {},
         "run": "",
+        "library": "",
         "diff": [],
+        "control_directory": paths.control,
         "job_directory": paths.directory,
         "log_directory": paths.logs,
     }
@@ -152,7 +158,7 @@ def test_a_start_that_fails_brings_the_journal(job, paths):
     [
         ({"venv": "/nowhere"}, "/nowhere/bin/torchrun cannot be executed; install the training stack first"),
         ({"working_directory": "/nowhere"}, "working_directory /nowhere is no directory on this node"),
-        ({"command": ("/nowhere/y.py",)}, "command: there is no script /nowhere/y.py on this node"),
+        ({"command": ("/nowhere/y.py",)}, "command: there is no script '/nowhere/y.py' on this node"),
         ({"environment_files": ("/nowhere/flags",)}, "environment_files: there is no /nowhere/flags on this node"),
         ({"user": "no-such-account"}, "user no-such-account does not exist on this node"),
         ({"rendezvous_address": "no-such-host.invalid"}, "rendezvous_address no-such-host.invalid cannot be reached"),
@@ -235,7 +241,7 @@ def test_logs_set_aside_within_two_seconds_keep_their_order(job, paths, unit, mo
     launch(job, paths, unit)
     kept = sorted(Path(paths.earlier).iterdir())
     assert [(path / "metrics.jsonl").read_text() for path in kept] == ["0", "1", "2", "3"]
-    assert kept[0].name == "20231114T221320.900000000Z"
+    assert kept[0].name == "20231114T221321.000000000Z"
 
 
 def test_a_job_has_recipes_of_its_own_below_the_node_cache(job, paths, unit, tmp_path):
@@ -365,11 +371,13 @@ def secret(paths):
 def test_the_first_node_makes_a_secret_that_nobody_is_shown(supervised, paths, unit):
     result = launch(supervised, paths, unit)
     assert len(bytes.fromhex(secret(paths))) == 32
-    assert Path(paths.supervision).stat().st_mode & 0o777 == 0o600
+    told, account = Path(paths.supervision).stat(), pwd.getpwnam(supervised.user)
+    # Root's, and its account's to read.
+    assert (told.st_uid, told.st_gid, told.st_mode & 0o777) == (os.geteuid(), account.pw_gid, 0o640)
     assert secret(paths) not in json.dumps(result)
     assert paths.supervision not in [change["after_header"].partition(" ")[0] for change in result["diff"]]
-    program = next(Path(paths.supervisors).glob("*.pyz"))
-    assert str(program) in Path(paths.unit_file).read_text()
+    program = f'"{supervised.venv}/bin/python" "-I" "-m" "gaudi3_scale.supervisor" "{paths.supervision}"'
+    assert f"ExecStart={program}" in Path(paths.unit_file).read_text()
     before = secret(paths)
     assert launch(supervised, paths, unit)["changed"] is False
     assert secret(paths) == before
@@ -407,6 +415,103 @@ def test_nodes_with_one_new_secret_begin_one_run_unless_one_runs_already(supervi
     again = launch(replace(supervised, new_key="cd" * 32), paths, unit)
     assert (again["changed"], again["run"], secret(paths)) == (False, begun["run"], "ab" * 32)
     assert "ab" * 32 not in json.dumps([begun, again])
+
+
+def test_a_witness_needs_no_cards_no_script_and_no_port_for_ranks(supervised, paths, unit, tmp_path):
+    options = replace(supervised.supervision, witness="login1")
+    described = replace(supervised, host="login1", supervision=options, device="hpu", command=("/nowhere.py",))
+    unit.imports = '{"missing": ["transformers"]}'
+    with socket.socket() as server:
+        server.bind(("", described.rendezvous_port))
+        server.listen()
+        share = check(replace(described, environment_files=("/nowhere/flags",)), 0)
+        assert prepare(share, paths, unit, StartOptions(kernel_root=str(tmp_path)))["state"] == "prepared"
+        assert launch(share, paths, unit)["changed"]
+    assert votes(paths)["launch"] == read_share(paths, unit).launch
+    assert report(paths, unit)["is_witness"] is True
+    with (
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other,
+        pytest.raises(GaudiError, match=r"\(UDP\) is in use on login1"),
+    ):
+        other.bind(("", share.rendezvous_port + 1))
+        unit.end("exit-code", "exited", "1")
+        prepare(share, paths, unit)
+
+
+def test_a_node_without_the_library_is_refused_before_anything_is_touched(supervised, paths, unit, tmp_path):
+    before = sorted(tmp_path.rglob("*"))
+    unit.library = '{"version": "", "supervisor": false}'
+    for begin in (prepare, start):
+        with pytest.raises(GaudiError, match=f"no supervisor can be run here: {supervised.venv} has no gaudi3_scale"):
+            begin(supervised, paths, unit)
+    assert sorted(tmp_path.rglob("*")) == before
+    shown = launch(supervised, paths, unit, check_mode=True)
+    assert (shown["library"], shown["changed"]) == ("", True)
+
+
+def test_the_version_that_runs_is_told_also_after_another_was_installed(supervised, paths, unit):
+    assert prepare(supervised, paths, unit)["library"] == "0.1.0"
+    assert launch(supervised, paths, unit)["library"] == "0.1.0"
+    unit.library = '{"version": "0.2.0", "supervisor": true}'
+    assert prepare(supervised, paths, unit)["library"] == "0.1.0"
+    assert launch(supervised, paths, unit)["library"] == "0.1.0"
+    assert launch(supervised, paths, unit, restart=True)["library"] == "0.2.0"
+
+
+def votes(paths):
+    return json.loads(Path(paths.votes).read_text())
+
+
+def test_a_new_run_begins_without_votes_and_a_node_that_joins_it_again_keeps_its_own(supervised, paths, unit):
+    first, other = ({"launch": launch_of(bytes.fromhex(key * 32))} for key in ("ab", "cd"))
+    launch(replace(supervised, new_key="ab" * 32), paths, unit)
+    assert votes(paths) == first
+    voted = {**first, "promised": [3, 1]}
+    Path(paths.votes).write_text(json.dumps(voted))
+    # Nothing is started; then it went down and joins the same run.
+    launch(replace(supervised, new_key="cd" * 32), paths, unit)
+    unit.end("exit-code", "exited", "1")
+    assert launch(replace(supervised, key="ab" * 32), paths, unit)["changed"]
+    assert votes(paths) == voted
+    # Cut off half-way: what says that the node was in the run is gone, its votes are not.
+    unit.end("exit-code", "exited", "1")
+    Path(paths.started).unlink()
+    assert launch(replace(supervised, key="ab" * 32), paths, unit)["changed"]
+    assert votes(paths) == voted
+    # Another run.
+    assert launch(replace(supervised, key="cd" * 32), paths, unit)["changed"]
+    assert votes(paths) == other
+    assert json.loads(Path(paths.supervision).read_text())["votes"] == paths.votes
+    remove(paths, unit, check_mode=False)
+    assert not Path(paths.votes).exists()
+
+
+def test_a_node_that_has_lost_its_votes_is_not_made_to_look_as_if_it_had_none(supervised, paths, unit):
+    joining = replace(supervised, key="ab" * 32)
+    launch(joining, paths, unit)
+    Path(paths.votes).unlink()
+    unit.end("exit-code", "exited", "1")
+    assert launch(joining, paths, unit)["changed"]
+    assert not Path(paths.votes).exists()
+
+
+def test_votes_are_on_the_disk_before_the_supervisor_starts(supervised, paths, unit):
+    """Also where a run before this one left something in the way of the new file."""
+    launch(replace(supervised, key="cd" * 32), paths, unit)
+    unit.end("exit-code", "exited", "1")
+    os.mkfifo(f"{paths.votes}.new")
+    seen = []
+    starting = unit._start
+    unit._start = lambda: (seen.append(votes(paths)["launch"]), starting())[1]
+    launch(replace(supervised, key="ab" * 32), paths, unit)
+    assert seen == [launch_of(bytes.fromhex("ab" * 32))]
+    assert Path(paths.votes).stat().st_uid == pwd.getpwnam(supervised.user).pw_uid
+    assert not os.path.lexists(f"{paths.votes}.new")
+
+
+def test_a_job_without_supervisors_votes_on_nothing(job, paths, unit):
+    launch(job, paths, unit)
+    assert not Path(paths.votes).exists()
 
 
 def test_a_share_stands_as_its_supervisor_says_the_whole_job_does(supervised, paths, unit):

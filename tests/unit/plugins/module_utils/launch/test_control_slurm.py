@@ -58,7 +58,7 @@ def test_a_job_is_submitted_once_and_found_again(job, paths, slurm):
     assert (first["changed"], first["state"]) == (True, "running")
     assert first["argv"] == ["sbatch", "--parsable", paths.batch_script]
     assert json.loads(Path(paths.slurm_job).read_text()) == {"job": "41"}
-    assert Path(paths.batch_script).stat().st_mode & 0o777 == 0o600
+    assert Path(paths.batch_script).stat().st_mode & 0o777 == 0o640
     again = launch(job, paths, slurm)
     assert (again["changed"], again["state"], again["diff"]) == (False, "running", [])
     assert len(slurm.called("sbatch")) == 1
@@ -268,7 +268,7 @@ def test_the_other_hosts_are_prepared_and_start_nothing(job, paths, slurm):
         assert Path(paths.ranks).is_dir()
     assert result["changed"] is False
     assert slurm.jobs == []
-    with pytest.raises(GaudiError, match=r"there is no script /nowhere/y\.py on this node"):
+    with pytest.raises(GaudiError, match=r"there is no script '/nowhere/y\.py' on this node"):
         start(replace(other, command=("/nowhere/y.py",)), paths, slurm)
 
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import getpass
+import json
 import os
 import sys
 from dataclasses import replace
@@ -130,16 +131,32 @@ def test_a_path_from_the_nodes_files_counts(job, work, tmp_path):
     check_imports(with_files, run_process)
 
 
-def test_a_package_above_the_module_gets_the_flags_of_the_files_and_nothing_else(job, work, tmp_path):
+def test_a_package_above_the_module_gets_the_variables_of_the_files(job, work, tmp_path):
     (work / "bridged").mkdir()
     (work / "bridged/__init__.py").write_text(
-        "import os\nos.environ['GC_KERNEL_PATH']\nassert 'FOREIGN' not in os.environ\n"
+        "import os\nos.environ['GC_KERNEL_PATH']\nassert 'GAUDI3_SCALE_VARIABLES' not in os.environ\n"
     )
     (work / "bridged/train.py").touch()
-    (tmp_path / "flags").write_text("GC_KERNEL_PATH=/usr/lib/habanalabs/libtpc_kernels.so\nFOREIGN=/x.so\n")
+    (tmp_path / "flags").write_text("GC_KERNEL_PATH=/usr/lib/habanalabs/libtpc_kernels.so\n")
     module = replace(job, command=("-m", "bridged.train"))
     assert "KeyError: 'GC_KERNEL_PATH'" in refusal(check_imports, module, run_process)
     check_imports(replace(module, environment_files=(f"-{tmp_path}/flags",)), run_process)
+
+
+@pytest.mark.parametrize("name", ["LD_PRELOAD", "LD_LIBRARY_PATH", "PYTHONPATH", "FOREIGN"])
+def test_what_a_file_of_the_account_says_never_reaches_a_program_of_root(job, work, tmp_path, name):
+    """Root's runuser would load what LD_PRELOAD names."""
+    (work / "train.py").touch()
+    (tmp_path / "flags").write_text(f"{name}=/var/tmp/mine.so\n")
+    given = []
+
+    def run(argv, *, timeout, env):
+        given.append(env)
+        return run_process(argv, timeout=timeout, env=env)
+
+    check_imports(replace(job, environment_files=(f"-{tmp_path}/flags",)), run)
+    assert [list(env) for env in given] == [["GAUDI3_SCALE_VARIABLES"]]
+    assert json.loads(given[0]["GAUDI3_SCALE_VARIABLES"])[name] == "/var/tmp/mine.so"
 
 
 def test_a_python_that_does_not_run_is_told_by_its_last_words(job, work):

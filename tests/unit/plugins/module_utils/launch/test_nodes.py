@@ -96,3 +96,40 @@ def test_nobody_joins_where_all_are_in_one_run():
 def test_what_was_left_out_before_stays_so_and_a_node_with_nothing_to_do_is_well():
     chosen = launch_nodes(HOSTS, {"n1": {"skipped": True}, "n3": WELL, "n4": WELL}, SPARES, 0, {"n2": "away"})
     assert (chosen["start"], chosen["left_out"]) == (["n1", "n3", "n4"], {"n2": "away"})
+
+
+@pytest.mark.parametrize("away", ["n1", "n2", "w"])
+def test_with_a_witness_two_hosts_begin_without_any_one_node(away):
+    chosen = launch_nodes(["n1", "n2"], {"n1": WELL, "n2": WELL, "w": WELL, away: AWAY}, min_nodes=1, witness="w")
+    assert (chosen["start"], chosen["refusal"]) == ([node for node in ("n1", "n2", "w") if node != away], "")
+
+
+def test_without_two_of_three_votes_nothing_begins():
+    chosen = launch_nodes(["n1", "n2"], {"n1": AWAY, "n2": WELL, "w": AWAY}, min_nodes=1, witness="w")
+    assert chosen["refusal"].endswith("Without, of 2 hosts and the witness 1 are left, not more than half.")
+
+
+def test_a_witness_takes_nobodys_place():
+    chosen = launch_nodes(["n1", "n2"], {"n1": WELL, "n2": AWAY, "w": WELL}, min_nodes=2, witness="w")
+    assert chosen["refusal"].endswith("Without, 1 node(s) are left where 2 are needed.")
+    # It may be all that is left of a job that runs, and then has the secret of the run.
+    left = launch_nodes(["n1", "n2"], {"n1": WELL, "n2": WELL, "w": {"state": "running"}}, min_nodes=1, witness="w")
+    assert (left["start"], left["starting"]) == (["w", "n1", "n2"], ["w"])
+
+
+def test_nodes_of_two_versions_are_refused_and_named():
+    old, new = ({"state": "prepared", "library": version} for version in ("0.1.0", "0.2.0+site1"))
+    chosen = launch_nodes(HOSTS, {"n1": new, "n2": old, "n3": new, "n4": old}, SPARES)
+    assert chosen["refusal"] == (
+        "The nodes have different versions of gaudi3_scale: 0.2.0+site1 on n1 and n3, 0.1.0 on n2 and n4; run "
+        "playbooks/training_stack.yml on all of them."
+    )
+    # One that is left out does not count, nor one on which the job has ended well, or of which nobody knows.
+    assert launch_nodes(HOSTS, {"n1": new, "n2": AWAY, "n3": new, "n4": WELL}, SPARES)["refusal"] == ""
+    assert launch_nodes(HOSTS, {"n1": new, "n2": {**old, "state": "succeeded"}, "n3": new})["refusal"] == ""
+
+
+def test_a_job_that_runs_is_joined_by_nodes_of_its_own_version_alone():
+    running, other = {"state": "running", "run": "a1", "library": "0.1.0"}, {"state": "prepared", "library": "0.2.0"}
+    chosen = launch_nodes(HOSTS, {"n1": running, "n2": running, "n3": other})
+    assert "0.1.0 on n1 and n2, 0.2.0 on n3" in chosen["refusal"]

@@ -8,9 +8,9 @@ import json
 from dataclasses import replace
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.module_utils.job.job_secrets import HIDDEN
 from ansible_collections.gaudi3.scale.plugins.module_utils.job.plan import describe
 from ansible_collections.gaudi3.scale.plugins.module_utils.launch.plan import Site, plan_launch, shown
+from ansible_collections.gaudi3.scale.plugins.module_utils.node.secret_words import HIDDEN
 from ansible_collections.gaudi3.scale.tests.unit.described_job import PATHS, described_job
 
 JOB = described_job(
@@ -40,9 +40,9 @@ def test_each_engine_runs_the_same_program_in_its_own_way(engine, program, files
         assert word in launch.text
     assert launch.environment["GAUDI3_SCALE_JOB"] == "llama"
     assert json.loads(launch.files[-1].content) == describe(replace(JOB, engine=engine))
-    # Nobody but the owner reads what holds the environment.
+    # Nobody but root reads what holds the environment, and where sbatch takes it, the account.
     secrets = {file.path: file.mode for file in launch.files if "s3cret" in file.content}
-    assert set(secrets.values()) == {0o600}
+    assert secrets == {path: 0o640 if path == PATHS.batch_script else 0o600 for path in secrets} != {}
 
 
 @pytest.mark.parametrize(("engine", "starts"), [("torchrun", True), ("mpirun", False), ("slurm", False)])

@@ -8,14 +8,19 @@ import subprocess
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils.engines.torchrun import torchrun_argv
 from ansible_collections.gaudi3.scale.plugins.module_utils.job.description import SupervisionOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils.job.supervision import lease
+from ansible_collections.gaudi3.scale.plugins.module_utils.launch.confinement import confined
 from ansible_collections.gaudi3.scale.plugins.module_utils.launch.unit import (
     RECORD_END,
+    RECORD_LAST_END,
     RECORD_STOP,
-    command_line,
     environment_text,
     unit_text,
 )
+from ansible_collections.gaudi3.scale.plugins.module_utils.launch.unit_words import command_line
 from ansible_collections.gaudi3.scale.tests.unit.described_job import PATHS, described_job
+
+from gaudi3_scale.supervisor.state import Rules
 
 JOB = described_job(
     hosts=("n1", "n2"),
@@ -28,8 +33,9 @@ JOB = described_job(
 
 
 def test_the_unit():
-    lines = unit_text(JOB, PATHS, torchrun_argv(JOB, PATHS)).splitlines()
-    assert [line for line in lines if not line.startswith("Exec")] == [
+    lines = unit_text(JOB, PATHS, torchrun_argv(JOB, PATHS), JOB.environment_files).splitlines()
+    confined_to = confined(JOB, PATHS)
+    assert [line for line in lines if not line.startswith("Exec") and line not in confined_to] == [
         "[Unit]",
         "Description=gaudi3.scale job llama: node 1 of 2",
         "Wants=network-online.target",
@@ -40,8 +46,8 @@ def test_the_unit():
         "User=trainer",
         "WorkingDirectory=/data/50%% done",
         "EnvironmentFile=-/etc/gaudi3_scale/environment",
-        "EnvironmentFile=/var/lib/gaudi3_scale/jobs/llama/environment",
-        "StandardOutput=append:/var/log/gaudi3_scale/jobs/llama/agent.log",
+        "EnvironmentFile=/var/lib/gaudi3_scale/control/llama/environment",
+        "StandardOutput=append:/var/log/gaudi3_scale/agents/llama/agent.log",
         "StandardError=inherit",
         "KillMode=mixed",
         "TimeoutStopSec=45",
@@ -56,9 +62,27 @@ def test_the_unit():
 
 def test_the_unit_of_a_supervisor_starts_at_boot_where_the_node_crashed():
     job = described_job(hosts=("n1", "n2"), supervision=SupervisionOptions())
-    lines = unit_text(job, PATHS, ("/usr/bin/python3", "x.pyz")).splitlines()
-    assert lines[4] == "ConditionPathExists=!/var/lib/gaudi3_scale/jobs/llama/ended.json"
+    lines = unit_text(job, PATHS, ("/usr/bin/python3", "x.pyz"), ()).splitlines()
+    assert lines[4:6] == [
+        "ConditionPathExists=!/var/lib/gaudi3_scale/jobs/llama/ended.json",
+        # Told to end, but killed before it could leave a record.
+        "ConditionPathExists=!/var/lib/gaudi3_scale/control/llama/stop_requested",
+    ]
     assert lines[-3:] == ["", "[Install]", "WantedBy=multi-user.target"]
+
+
+@pytest.mark.parametrize("hosts", [("n1",), ("n1", "n2")])
+def test_systemd_ends_a_silent_supervisor_within_its_lease_and_starts_a_killed_one_again(hosts):
+    job = described_job(hosts=hosts, host="n1", supervision=SupervisionOptions(lost_after=15))
+    lines = unit_text(job, PATHS, ("/usr/bin/python3", "x.pyz"), ()).splitlines()
+    assert {"NotifyAccess=main", "WatchdogSec=12000ms", "WatchdogSignal=SIGKILL", "TimeoutAbortSec=1500ms"} <= {*lines}
+    assert {"Type=exec", "KillMode=mixed", "Restart=on-abnormal", "RestartSec=100ms", "OOMPolicy=continue"} <= {*lines}
+    assert lines.index("StartLimitBurst=10") < lines.index("[Service]")
+
+
+def test_the_lease_in_the_unit_is_that_of_the_supervisor():
+    options = SupervisionOptions(lost_after=7)
+    assert lease(options) == Rules(("n1",), 1, 0, lost_after=7.0).lease
 
 
 # The first seven were read back by systemd 252 as written on the left.
@@ -87,6 +111,24 @@ def test_the_end_of_the_service_is_recorded(tmp_path):
     subprocess.run(["/bin/sh", "-c", RECORD_END, "sh", str(target)], env=environment, check=True)
     assert target.read_text().startswith('{"result": "exit-code", "code": "exited", "status": "1", "time": 1')
     assert list(tmp_path.iterdir()) == [target]
+
+
+# What systemd.service(5) has for Restart=on-abnormal, by the $SERVICE_RESULT of systemd.exec(5).
+@pytest.mark.parametrize("result", ["signal", "core-dump", "watchdog", "resources"])
+def test_an_end_after_which_systemd_starts_a_supervisor_again_is_not_recorded(tmp_path, result):
+    assert not recorded(tmp_path, result)
+
+
+@pytest.mark.parametrize("result", ["success", "exit-code", "timeout"])
+def test_the_last_end_of_a_supervisor_is_recorded(tmp_path, result):
+    assert recorded(tmp_path, result)
+
+
+def recorded(directory, result):
+    environment = {"SERVICE_RESULT": result, "EXIT_CODE": "killed", "EXIT_STATUS": "KILL", "PATH": "/usr/bin:/bin"}
+    target = directory / "ended.json"
+    subprocess.run(["/bin/sh", "-c", RECORD_LAST_END, "sh", str(target)], env=environment, check=True)
+    return target.exists() and target.read_text().startswith(f'{{"result": "{result}", "code": "killed"')
 
 
 @pytest.mark.parametrize(("main_pid", "requested"), [({"MAINPID": "17"}, True), ({}, False)])

@@ -57,7 +57,7 @@ def test_odd_values_break_neither_screen_nor_page(tmp_path, value):
     lines = read_metrics(str(path)).lines
     assert len(lines) == 3
     assert all(metric_line(line) for line in lines)
-    runs = course_of([path])
+    runs = course_of(read_lines(str(path)))
     assert [point["step"] for point in runs[0]["points"]] == [1, 2, 3]
     host = {"inventory_hostname": "node1", "training_info": {}, "training_history": {"runs": runs, "events": []}}
     json.dumps(training_report([host]), allow_nan=False)

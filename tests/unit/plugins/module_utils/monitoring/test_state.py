@@ -30,7 +30,8 @@ def paths(tmp_path):
 @pytest.fixture
 def unit(paths):
     """A share that was started 100 s after 1970 and runs."""
-    Path(paths.directory).mkdir(parents=True)
+    for directory in (paths.control, paths.directory, paths.agent_logs):
+        Path(directory).mkdir(parents=True)
     Path(paths.ranks).mkdir(parents=True)
     Path(paths.description).write_text(json.dumps(describe(JOB)))
     Path(paths.started).write_text('{"time": 100.5}')
@@ -63,6 +64,19 @@ def test_a_job_that_runs(paths, unit):
     share = read_share(paths, unit)
     assert (share.state, share.started, share.ended) == ("running", 100.5, None)
     assert share.description["hosts"] == ["n1", "n2"]
+
+
+def test_a_job_whose_supervisor_was_killed_runs_while_systemd_starts_it_again(paths, unit):
+    """As systemd 252 tells it between the two, and after the last of too many starts."""
+    killed = {"Result": "signal", "ExecMainCode": "2", "ExecMainStatus": "9"}
+    unit.properties = {**killed, "ActiveState": "activating", "SubState": "auto-restart"}
+    assert read_share(paths, unit).state == "running"
+    unit.properties = {**killed, "ActiveState": "failed", "SubState": "failed"}
+    share = read_share(paths, unit)
+    assert (share.state, share.result, share.exit_code) == ("failed", "signal", -9)
+    # Told to stop while it was to be started again: there is no record, but the word of whoever stopped it.
+    Path(paths.stop_requested).touch()
+    assert read_share(paths, unit).state == "stopped"
 
 
 @pytest.mark.parametrize(

@@ -89,8 +89,8 @@ def test_a_point_that_went_on_is_one_curve_also_from_logs_that_were_put_away(pat
 def test_the_point_that_failed_last_is_named_by_its_log(paths):
     log = (Path(__file__).parents[3] / "fixtures/job_failure/raised.log").read_text(encoding="utf-8")
     for number, text in ((0, log.replace("09:12:27", "10:12:27")), (2, log)):
-        write(paths.of_point(number).agent_log)
-        Path(paths.of_point(number).agent_log).write_text(text, encoding="utf-8")
+        write(paths.of_point(number).batch_agent_log)
+        Path(paths.of_point(number).batch_agent_log).write_text(text, encoding="utf-8")
     failures = rank_failures(paths)
     assert [failure.rank for failure in failures] == [3, 2]
     assert all("/point-0/" in failure.path for failure in failures)

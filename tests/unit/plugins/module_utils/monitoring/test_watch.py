@@ -2,11 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
+from ansible_collections.gaudi3.scale.plugins.module_utils.monitoring.status import Status
 from ansible_collections.gaudi3.scale.plugins.module_utils.monitoring.watch import (
     host_of_node,
     job_state,
+    share_words,
     verdict_sentence,
+    witness_of,
 )
 
 
@@ -29,6 +34,18 @@ def test_the_state_of_a_job(shares, state):
 def failure(rank, echo, time):
     common = {"local_rank": 0, "exit_code": 1, "exception": "E", "lines": [], "path": "/log"}
     return {"rank": rank, "echo": echo, "time": time, "message": f"of {rank}", **common}
+
+
+def test_what_each_node_is_to_a_supervised_job():
+    status = Status(time=1.0, members=("n1", "n2"), alive=("n1", "n4", "login1"))
+    words = share_words(("n1", "n2", "n3", "n4", "login1"), status, "login1")
+    assert list(words.values()) == ["running", "running", "lost", "spare", "witness"]
+    assert share_words(("login1",), replace(status, alive=()), "login1") == {"login1": "lost"}
+
+
+@pytest.mark.parametrize("described", [{}, {"supervision": []}, {"supervision": {"witness": ["n1"]}}])
+def test_a_description_without_a_witness(described):
+    assert witness_of(described) == ""
 
 
 def test_the_first_failing_rank_of_all_nodes_is_named():

@@ -31,3 +31,16 @@ def test_the_language_is_english_and_given_variables_are_added():
 
 def test_standard_input_is_closed():
     assert run_process([sys.executable, "-c", "import sys; print(repr(sys.stdin.read()))"]).stdout == "''\n"
+
+
+def test_what_cannot_be_run_is_status_126_with_the_reason(tmp_path):
+    headless = tmp_path / "headless"
+    headless.write_text("\x00")
+    headless.chmod(0o755)
+    for argv in ([str(tmp_path)], [str(headless)], ["true", "a\0b"], ["true", "x" * (1 << 20)]):
+        result = run_process(argv)
+        assert (result.rc, result.stdout) == (126, "") and "cannot be run" in result.stderr
+
+
+def test_a_timeout_that_no_clock_reaches_is_no_error():
+    assert run_process(["true"], timeout=1e15).rc == 0

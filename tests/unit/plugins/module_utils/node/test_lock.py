@@ -95,7 +95,7 @@ def test_a_process_that_dies_leaves_no_lock_behind(tmp_path: Path, end: str) -> 
             pytest.fail("two at a time")
     finally:
         getattr(holder, end)()
-        holder.communicate(timeout=20)
+        holder.communicate(timeout=60)
     with exclusive("driver", 0, str(tmp_path), never):
         pass
 
@@ -110,3 +110,11 @@ def test_a_program_that_is_started_inside_does_not_keep_the_lock(tmp_path: Path)
     finally:
         child.kill()
         child.wait()
+
+
+def test_a_lock_is_its_owners_alone(tmp_path: Path) -> None:
+    """Whoever may open a file may hold its lock."""
+    (tmp_path / FILE).parent.mkdir(parents=True)
+    (tmp_path / FILE).touch(0o644)
+    with exclusive("driver", 0, str(tmp_path), never):
+        assert (tmp_path / FILE).stat().st_mode & 0o777 == 0o600

@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import errno
+import os
 import stat
 from pathlib import Path
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils.node.module_failure import module_failure
 from ansible_collections.gaudi3.scale.plugins.module_utils.node.rendered_files import (
     WantedFile,
     differences,
@@ -102,3 +105,45 @@ def test_a_link_stays_a_link(tmp_path):
     apply(WantedFile(str(tmp_path / "link"), "new"))
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "real").read_text() == "new"
+
+
+def test_line_ends_and_bytes_of_a_user_stay_in_the_file_and_its_backup(tmp_path):
+    path = tmp_path / "grub"
+    before = b"A=1\r\nB=\xff\xfe\r\n\xef\xbb\xbfC\rD\n"
+    path.write_bytes(before)
+    text = read_text(str(path))
+    (backup,) = apply(WantedFile(str(path), text + "OURS=1\n", backup=True))
+    assert path.read_bytes() == before + b"OURS=1\n"
+    assert Path(backup).read_bytes() == before
+    assert pending([WantedFile(str(path), text + "OURS=1\n")]) == []
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "directory", "large"])
+def test_what_is_no_file_is_refused_in_a_sentence(tmp_path, kind):
+    path = tmp_path / "f"
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    elif kind == "directory":
+        path.mkdir()
+    else:
+        with path.open("wb") as stream:
+            stream.truncate(1 << 40)
+    with pytest.raises(GaudiError, match=r"^.*/f cannot be read: .*; check its type and permissions\.$"):
+        pending([WantedFile(str(path), "x\n")])
+
+
+def test_a_full_disk_leaves_the_file_and_names_it(tmp_path, monkeypatch):
+    path = tmp_path / "f"
+    path.write_text("before\n")
+
+    def full(_descriptor):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError) as met:
+        apply(WantedFile(str(path), "after\n"))
+    assert module_failure(met.value) == {"msg": f"{path}: No space left on device; free some space on its file system."}
+    assert [file.name for file in tmp_path.iterdir()] == ["f"]
+    assert path.read_text() == "before\n"

@@ -39,7 +39,8 @@ def said(name: str, rc: int = 1) -> CommandResult:
 
 
 def options(vault: str = "https://vault.habana.ai/artifactory/", **more: Any) -> VaultOptions:
-    return VaultOptions(**{"vault_url": vault, "release": "1.24.1", "kernels": ["5.14.0-570.el9_6.x86_64"], **more})
+    given = {"vault_url": vault, "release": "1.24.1", "kernels": ["5.14.0-570.el9_6.x86_64"]}
+    return VaultOptions(**{**given, "plain_http_hosts": ["127.0.0.1"], **more})
 
 
 @pytest.fixture

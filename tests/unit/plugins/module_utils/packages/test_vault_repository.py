@@ -28,7 +28,9 @@ needs_apt = pytest.mark.skipif(bool(NEEDED), reason=f"not installed: {', '.join(
 
 
 def options(vault: str = "https://vault.example.com/artifactory", **more: Any) -> VaultOptions:
-    return VaultOptions(**{"vault_url": vault, "release": "1.24.1", "suite": "jammy", **more})
+    hosts = ["127.0.0.1", "10.0.0.5"]
+    given = {"vault_url": vault, "release": "1.24.1", "suite": "jammy", "plain_http_hosts": hosts}
+    return VaultOptions(**{**given, **more})
 
 
 def test_the_vendors_url_shapes_are_derived_from_one_prefix() -> None:
@@ -48,6 +50,79 @@ def test_each_url_can_be_given_on_its_own() -> None:
 def test_what_is_no_url_is_refused_by_name(name: str, url: str) -> None:
     with pytest.raises(GaudiError, match=f"^{name} must be a URL"):
         plan(options(**({"vault": url} if name == "vault_url" else {name: url})))
+
+
+@pytest.mark.parametrize("name", ["vault_url", "key_url", "repository_url"])
+def test_plain_http_is_for_hosts_that_were_named(name: str) -> None:
+    url = "http://mirror.example.com/x"
+    wrong = {"vault": url} if name == "vault_url" else {name: url}
+    with pytest.raises(GaudiError, match=rf"^{name} has plain http to mirror\.example\.com.* in plain_http_hosts"):
+        plan(options(**wrong))
+    assert plan(options(**wrong, plain_http_hosts=["Mirror.example.com"]))
+
+
+WORDS = {
+    "suite": "jammy",
+    "components": ["main"],
+    "architectures": ["amd64"],
+    "packages": ["habanalabs-dkms"],
+    "os_packages": ["linux-headers-{kernel}"],
+    "kernels": ["6.8.0-45-generic"],
+}
+
+
+@pytest.mark.parametrize(
+    "word", ["x\nTrusted: yes", "x y", "x\ty", "[trusted=yes]", "-x", "x\r", "\x00", "ä", "../x", "x" * 300]
+)
+@pytest.mark.parametrize("name", WORDS)
+def test_a_word_that_would_be_a_setting_of_its_own_is_refused(tmp_path: Path, name: str, word: str) -> None:
+    def never(argv: Any, **_more: Any) -> CommandResult:
+        raise AssertionError(argv)
+
+    plan(options(**WORDS))
+    wrong = word if isinstance(WORDS[name], str) else [*WORDS[name], word]
+    with pytest.raises(GaudiError, match=rf"^{name} must have ") as caught:
+        converge(options(**{name: wrong}), never, check_mode=False, etc=str(tmp_path))
+    assert "\n" not in str(caught.value) and list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://a/\nTrusted: yes",
+        "https://a/b c",
+        "https://a/'",
+        'https://a/"',
+        "https://a\\b",
+        "https://ä/",
+        "file://",
+        "https://",
+    ],
+)
+def test_a_url_that_would_end_its_line_is_refused(url: str) -> None:
+    for name in ("vault", "key_url", "repository_url"):
+        with pytest.raises(GaudiError, match=r"must be a URL") as caught:
+            plan(options(**{name: url}))
+        assert "\n" not in str(caught.value)
+
+
+@needs_apt
+def test_another_key_than_the_pinned_one_is_refused(vault: Vault) -> None:
+    shown = vault.gpg("--with-colons", "--fingerprint").decode()
+    right = next(line.split(":")[9] for line in shown.splitlines() if line.startswith("fpr"))
+    with pytest.raises(GaudiError, match=f"is the key {right}, not {'A' * 40}; nothing was taken from there"):
+        vault.converge(key_fingerprint="A" * 40)
+    assert vault.files == {}
+    overrides = {"1.24.1": {"keys": {"apt": "B" * 40}}}
+    with pytest.raises(GaudiError, match=f"not {'B' * 40}; nothing was taken from there"):
+        vault.converge(release_overrides=overrides)
+    assert vault.converge(release_overrides=overrides, key_fingerprint=f" {right.lower()}")["available"]
+    assert not vault.converge(key_fingerprint=right)["changed"]
+    # A key that is on the node already, and is not the one that gets pinned now.
+    with pytest.raises(GaudiError, match=f"not {'A' * 40}; nothing was taken"):
+        vault.converge(key_fingerprint="A" * 40)
+    with pytest.raises(GaudiError, match=r"^key_fingerprint must be a whole fingerprint"):
+        vault.converge(key_fingerprint="AB12")
 
 
 def test_one_transaction_holds_the_distributions_packages_and_the_pinned_ones() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import pwd
 from pathlib import Path
 
 import pytest
@@ -69,6 +71,19 @@ def test_the_answer_is_found_with_the_flags_of_the_job_then_remembered(question,
     )
     assert (first["certified"], first["why"]) == (True, "32 was tried and ran out of memory")
     assert len(trials) == 4
+
+
+def test_what_is_kept_is_for_nobody_else(question, trials):
+    assert Path(probe(question())["cache_file"]).stat().st_mode & 0o777 == 0o600
+
+
+def test_an_account_that_cannot_open_the_cards_is_refused_before_a_trial(question, trials, tmp_path):
+    (tmp_path / "dev/accel").mkdir(parents=True)
+    (tmp_path / "dev/accel/accel0").touch(mode=0o600)
+    wanted = question(workload=Workload("m:f"), user="nobody", kernel_root=str(tmp_path))
+    with pytest.raises(GaudiError, match=r"user nobody cannot open .*/dev/accel/accel0 on this node"):
+        probe(wanted)
+    assert trials == []
 
 
 def test_where_the_limit_is_known_the_peaks_choose_the_next_size(question, trials):
@@ -301,7 +316,7 @@ def test_later_files_win_and_optional_ones_may_be_missing(tmp_path):
     (tmp_path / "a").write_text("A=1\nB=1\n")
     (tmp_path / "b").write_text('B="2 3"\n')
     files = (str(tmp_path / "a"), "-" + str(tmp_path / "missing"), "-" + str(tmp_path / "b"))
-    assert read_environment(files) == {"A": "1", "B": "2 3"}
+    assert read_environment(files, None) == {"A": "1", "B": "2 3"}
 
 
 @pytest.mark.parametrize(
@@ -315,3 +330,18 @@ def test_sizes(text, size):
 def test_other_sizes_are_refused(text):
     with pytest.raises(GaudiError, match="memory_limit"):
         parse_size(text)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has rights that another account lacks")
+def test_a_file_of_the_accounts_shows_nothing_that_the_account_may_not_read(tmp_path):
+    nobody = pwd.getpwnam("nobody")
+    secret, home = tmp_path / "secret", tmp_path / "home"
+    secret.write_text("A=root's\n")
+    secret.chmod(0o600)
+    home.mkdir()
+    (home / "environment").symlink_to(secret)
+    os.chown(home, nobody.pw_uid, nobody.pw_gid)
+    for directory in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
+        directory.chmod(0o755)
+    with pytest.raises(GaudiError, match="cannot be read as nobody"):
+        read_environment((str(home / "environment"),), "nobody")

@@ -39,6 +39,11 @@ def test_the_fields_name_the_cards_the_versions_and_the_flags(node):
     assert not any("rich" in name for name in fields)
 
 
+def test_the_fields_are_shown_and_so_have_no_secret(node):
+    fields = node(environment={"WANDB_API_KEY": "planted", "A": "1"})
+    assert "variable WANDB_API_KEY" in fields and "planted" not in str(fields)
+
+
 @pytest.mark.parametrize(
     "changes",
     [

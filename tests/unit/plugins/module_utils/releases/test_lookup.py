@@ -129,3 +129,9 @@ def test_kernels_are_compared_by_number(kernel, accepted, fits):
 def test_versions_sort_by_number_and_not_by_letter():
     assert version_key("1.9.0") < version_key("1.24.0") < version_key("1.24.0.1")
     assert version_key("6.8.0-45-generic") == (6, 8, 0)
+
+
+@pytest.mark.parametrize("row", [[["build"]], "482", 7, None, [{}]])
+def test_an_override_that_is_no_mapping_is_refused_by_its_release(row):
+    with pytest.raises(GaudiError, match=r"^gaudi_release_overrides\[1.24.1\] must be a mapping of fields"):
+        find_release("1.24.1", {"1.24.1": row})

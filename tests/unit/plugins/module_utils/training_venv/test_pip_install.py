@@ -104,7 +104,7 @@ def test_pip_runs_inside_the_environment_with_the_constraints() -> None:
     ((argv, more),) = seen
     assert argv[:4] == ["/opt/venv/bin/python", "-m", "pip", "install"]
     assert argv[-4:] == ["-c", "/etc/c.txt", "/x/torch.whl", "lightning"]
-    assert more == {"timeout": 3600, "env": {"TMPDIR": "/scratch"}}
+    assert more == {"timeout": 3600, "env": {"TMPDIR": "/scratch", "PIP_REQUIRE_VIRTUALENV": "1"}}
 
 
 def test_nothing_to_install_starts_nothing() -> None:

@@ -19,8 +19,13 @@ from pathlib import Path
 from typing import Any, Iterator
 
 import pytest
+from ansible_collections.gaudi3.scale.plugins.module_utils.bundle.layout import KEY, MANIFEST, SIGNATURE
+from ansible_collections.gaudi3.scale.plugins.module_utils.bundle.manifest import Entry, Manifest, render
 from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils.node.commands import CommandResult, run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils.node.digests import file_digest
+from ansible_collections.gaudi3.scale.plugins.module_utils.packages import gnupg
+from ansible_collections.gaudi3.scale.plugins.module_utils.packages.openpgp import binary, fingerprints
 from ansible_collections.gaudi3.scale.plugins.module_utils.training_venv.node_library import bundled
 from ansible_collections.gaudi3.scale.plugins.module_utils.training_venv.pin_table import PINS
 from ansible_collections.gaudi3.scale.plugins.module_utils.training_venv.plan import STAMP, VenvOptions
@@ -89,6 +94,7 @@ class Site:
             "os_directory": "debian12",
             "requirements": ["lightning>=2.6,<2.7"],
             "index_url": f"{self.url}/simple",
+            "plain_http_hosts": ["127.0.0.1"],
             "constraints": str(self.constraints),
         }
         return VenvOptions(**{**given, **more})
@@ -141,6 +147,38 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     yield site
     server.shutdown()
     server.server_close()
+
+
+def modes_of_files_with(word: str, place: Path) -> dict[str, int]:
+    """Every file below that has the word, by its name."""
+    found = (path for path in place.rglob("*") if path.is_file() and word.encode() in path.read_bytes())
+    return {path.name: path.stat().st_mode & 0o777 for path in found}
+
+
+def test_who_logs_in_at_an_index_is_told_to_nobody(site: Site) -> None:
+    """Not in the words of a program, a result or a diff; a file has it for its owner alone."""
+    index = f"{site.url.replace('http://', 'http://robot:Planted1@')}/simple"
+    wanted: dict[str, Any] = {"index_url": index}
+    wanted["requirements"] = [f"lightning @ {index}/lightning/lightning-2.6.6-py3-none-any.whl"]
+    results = [site.converge(check_mode=True, **wanted), site.converge(**wanted)]
+    assert site.version_of("lightning") == "2.6.6"
+    assert site.commands
+    told = str([results, site.commands])
+    results.append(site.converge(**{**wanted, "index_url": index.replace("simple", "other")}))
+    results.append(site.converge(**{**wanted, "requirements": ["lightning==2.6.5"]}))
+    assert "Planted1" not in told + str([results, site.commands])
+    files = modes_of_files_with("Planted1", site.base)
+    assert files["pip.conf"] == 0o600
+    # pip's own record of where a package came from has no password.
+    assert set(files.values()) == {0o600}
+
+
+def test_a_failure_does_not_tell_who_logs_in(site: Site) -> None:
+    index = site.url.replace("http://", "http://robot:Planted1@")
+    with pytest.raises(GaudiError) as refused:
+        site.converge(index_url=f"{index}/simple", requirements=[f"lost @ {index}/lost-1-py3-none-any.whl"])
+    assert "Planted1" not in str(refused.value)
+    assert "lost" in str(refused.value)
 
 
 def test_the_bundles_build_stays_through_installs_upgrades_and_repairs(site: Site) -> None:
@@ -388,16 +426,119 @@ def test_a_checksum_that_is_right_and_a_bundle_from_a_medium(site: Site) -> None
     assert (site.venv / "bin/python").stat().st_mode & 0o005 == 0o005
 
 
-def test_a_site_s_bundle_brings_its_own_index_and_checksum(site: Site, tmp_path: Path) -> None:
-    """One variable, the vault's URL, is enough where the vault is a bundle."""
-    digest = hashlib.sha256(b"another file").hexdigest()
-    path = "gaudi-pt-modules/1.24.1/482/pytorch/debian12/pytorch_modules-v2.11.0_1.24.1_482.tgz"
-    document = {"format": 1, "index": "api/pypi/gaudi-python/simple", "pytorch": {path: digest}}
-    record = tmp_path / "vault.json"
-    record.write_text(json.dumps({"vault_url": site.url, "bundle": document}))
-    options = site.options(index_url="", os_directory="debian12")
-    shown = converge(options, run_process, True, str(record))["diff"]
-    assert f"index-url = {site.url}/api/pypi/gaudi-python/simple" in str(shown)
-    with pytest.raises(GaudiError, match=f"not {digest}"):
-        converge(options, run_process, False, str(record))
-    assert not Path(options.path, STAMP).exists()
+class SignedSite:
+    """The vault of :class:`Site` as a bundle, whose manifest a key of its own signs."""
+
+    def __init__(self, site: Site, record: Path) -> None:
+        self.site, self.record = site, record
+        self.packages = site.www / "api/pypi/gaudi-python/packages"
+        for version in ("2.6.5", "2.6.6"):
+            wheel(self.packages, "lightning", version, requires="torch>=2.1")
+        self.archive = next(site.www.rglob("*_1.24.1_482.tgz"))
+        (site.www / "gaudi3_scale").mkdir()
+        self.home = gnupg.home(run_process)
+        self.directory = self.home.__enter__()
+        gnupg.make_key(self.directory, "a site <s@localhost>", run_process)
+        key = gnupg.public_key(self.directory, run_process)
+        (site.www / KEY).write_text(key)
+        self.fingerprint = fingerprints(binary(key))[0]
+        self.publish("2026-01-01T00:00:00Z")
+        text = (site.www / MANIFEST).read_text()
+        record.write_text(json.dumps({"vault_url": site.url, "manifest": text}))
+
+    def publish(self, created: str) -> None:
+        """Sign a manifest of what is there now."""
+        paths = [self.archive, *sorted(self.packages.iterdir())]
+        names = [path.relative_to(self.site.www).as_posix() for path in paths]
+        files = [
+            Entry(name, path.stat().st_size, file_digest(path, "sha256"), "built here", "nobody", "wheels")
+            for name, path in zip(names, paths)
+        ]
+        manifest = Manifest(
+            created,
+            "2098-01-01T00:00:00Z",
+            ["1.24.1-482"],
+            self.fingerprint,
+            "https://vault.example.com",
+            {},
+            {},
+            files,
+        )
+        (self.site.www / MANIFEST).write_text(render(manifest))
+        target = str(self.site.www / MANIFEST)
+        gnupg.sign_detached(self.directory, target, str(self.site.www / SIGNATURE), run_process)
+
+    def converge(self, check_mode: bool = False, **more: Any) -> dict[str, Any]:
+        return converge(self.site.options(index_url="", **more), self.site.run, check_mode, str(self.record))
+
+
+@pytest.fixture
+def signed(site: Site, tmp_path: Path) -> Iterator[SignedSite]:
+    made = SignedSite(site, tmp_path / "vault.json")
+    yield made
+    made.home.__exit__(None, None, None)
+
+
+def _flip(path: Path) -> None:
+    content = path.read_bytes()
+    path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+
+
+def test_a_site_s_bundle_is_all_that_pip_takes_from(signed: SignedSite, site: Site) -> None:
+    """No page of an index is read, and every file has the checksum that was signed."""
+    shown = signed.converge(check_mode=True)["diff"]
+    assert "no-index = true" in str(shown) and "index-url" not in str(shown)
+    # What an index of the mirror's own would offer; the environment of the task names it, too.
+    site.index("lightning", "2.6.9")
+    signed.converge()
+    assert site.version_of("lightning") == "2.6.6" and site.version_of("torch") == BUILD
+    assert signed.converge()["reasons"] == []
+    done = site.pip("--isolated", "greedy")
+    assert done.returncode != 0 and "No matching distribution found for greedy" in done.stderr
+
+
+@pytest.mark.parametrize("what", ["wheel", "PyTorch", "manifest", "signature"])
+def test_a_file_that_was_changed_since_is_refused(signed: SignedSite, site: Site, what: str) -> None:
+    files = {
+        "wheel": (signed.packages / "lightning-2.6.6-py3-none-any.whl", "does not have the hash that it should have"),
+        "PyTorch": (signed.archive, "has the sha256 .*, not "),
+        "manifest": (site.www / MANIFEST, r"bundle\.json does not fit its signature"),
+        "signature": (site.www / SIGNATURE, r"bundle\.json does not fit its signature"),
+    }
+    path, sentence = files[what]
+    if what == "signature":
+        path.write_text("-----BEGIN PGP SIGNATURE-----\n\n-----END PGP SIGNATURE-----\n")
+    else:
+        _flip(path)
+    with pytest.raises(GaudiError, match=sentence):
+        signed.converge()
+    assert not list(site.venv.glob("lib/python3*/site-packages/lightning*"))
+
+
+def test_wheels_of_a_bundle_that_was_built_anew_are_known(signed: SignedSite, site: Site) -> None:
+    wheel(signed.packages, "thing", "1.0")
+    signed.publish("2026-02-01T00:00:00Z")
+    assert signed.converge(requirements=["thing==1.0"])["requirements"] == {"thing": "1.0"}
+    signed.publish("2026-01-15T00:00:00Z")
+    with pytest.raises(GaudiError, match="this node has seen the one of 2026-02-01T00:00:00Z"):
+        signed.converge(requirements=["thing==1.0", "lightning"])
+
+
+def test_a_bundle_without_the_archive_is_one_sentence(signed: SignedSite) -> None:
+    with pytest.raises(GaudiError, match=r"has no gaudi-pt-modules/.*/debian13/.*\.tgz; build its part pytorch"):
+        signed.converge(os_directory="debian13")
+
+
+def test_plain_http_is_for_hosts_that_were_named(site: Site) -> None:
+    for option in ("vault_url", "index_url", "bundle_url"):
+        with pytest.raises(GaudiError, match=rf"^{option} has plain http to a\.example, .* in plain_http_hosts"):
+            site.converge(**{option: "http://a.example/x"})
+    with pytest.raises(GaudiError, match=r"^requirements has plain http to a\.example"):
+        site.converge(requirements=["thing @ http://a.example/thing-1.0-py3-none-any.whl"])
+    assert not site.venv.exists() and site.commands == []
+
+
+def test_a_checksum_of_the_release_table_is_compared(site: Site) -> None:
+    overrides = {"1.24.1": {"pytorch_sha256": {"debian12": "0" * 64}}}
+    with pytest.raises(GaudiError, match=f"has the sha256 .*, not {'0' * 64}"):
+        site.converge(release_overrides=overrides)

@@ -88,7 +88,7 @@ def test_the_best_of_ones_own_command_leaves_the_steps_to_the_launch():
             "--depth",
             "4",
             "--steps",
-            "{{ training_max_steps | default(200) }}",
+            "{max_steps}",
         ]
     }
 

@@ -1,0 +1,124 @@
+#!/usr/bin/python
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: job_account
+short_description: Make the account of jobs, and let it open the cards
+version_added: "0.1.0"
+description:
+  - Makes a system account without a password, and a group of its name, where the node knows no account of that name.
+  - An account that exists, also one of a directory service, keeps its number, home and shell, and joins the groups.
+  - One with another number than the one asked for is refused, not changed.
+options:
+  user:
+    description: Name of the account.
+    type: str
+    required: true
+  uid:
+    description:
+      - Number of the account and of its group, the same on all nodes. V(0) leaves it to each node.
+    type: int
+    default: 0
+  groups:
+    description: Groups that own the cards' devices, which the account joins as far as the node has them.
+    type: list
+    elements: str
+    default: [render, video]
+  home:
+    description:
+      - Home of a new account, made with the directories above it. A directory of its name in C(/var/lib) if left out.
+    type: path
+  shell:
+    description: Login shell of a new account. If left out it can log in nowhere.
+    type: path
+attributes:
+  check_mode:
+    support: full
+    description: Nothing is made or joined. RV(uid) is null where the node would choose it.
+  diff_mode:
+    support: full
+    description: Shows the account before and after.
+author: The gaudi3.scale authors (@gaudi3-scale)
+"""
+
+EXAMPLES = r"""
+- name: The account that jobs run as unless told otherwise
+  gaudi3.scale.job_account:
+    user: gaudi
+
+- name: The same number on all nodes, and a shell for engine mpirun
+  gaudi3.scale.job_account:
+    user: gaudi
+    uid: 900
+    shell: /bin/bash
+
+- name: An account of the directory service, which only has to open the cards
+  gaudi3.scale.job_account:
+    user: svc-train
+    groups: [habana]
+"""
+
+RETURN = r"""
+user:
+  description: Name of the account.
+  type: str
+  returned: success
+uid:
+  description: Its number. Null in check mode, where the node would choose it.
+  type: int
+  returned: success
+home:
+  description: Its home.
+  type: str
+  returned: success
+  sample: /var/lib/gaudi
+shell:
+  description: Its login shell.
+  type: str
+  returned: success
+  sample: /usr/sbin/nologin
+groups:
+  description: Those of O(groups) that it is in.
+  type: list
+  elements: str
+  returned: success
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils.job.account import AccountOptions, converge
+from ..module_utils.node.commands import run_process
+from ..module_utils.node.masked_options import MaskedOptions
+from ..module_utils.node.module_failure import module_failure
+from ..module_utils.node.module_options import checked
+
+
+class Module(MaskedOptions, AnsibleModule):
+    """Tells in a sentence also what Ansible itself cannot read."""
+
+
+def main() -> None:
+    """Read the options, call the core, report."""
+    module = Module(
+        argument_spec={
+            "user": {"type": "str", "required": True},
+            "uid": {"type": "int", "default": 0},
+            "groups": {"type": "list", "elements": "str", "default": ["render", "video"]},
+            "home": {"type": "path"},
+            "shell": {"type": "path"},
+        },
+        supports_check_mode=True,
+    )
+    try:
+        wishes = checked(module.params, module.argument_spec)
+        options = AccountOptions(**{name: value for name, value in wishes.items() if value is not None})
+        module.exit_json(**converge(options, run_process, module.check_mode))
+    except Exception as error:
+        module.fail_json(**module_failure(error))
+
+
+if __name__ == "__main__":
+    main()

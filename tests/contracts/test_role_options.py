@@ -1,0 +1,93 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""Every role begins by refusing options that it does not know, and refuses nothing that this collection itself sets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.gaudi3.scale.plugins.plugin_utils.role_options import SpecifiedRole, refusal, specified
+
+from .checkout import ROLES, ROOT, name_of, read_yaml, task_files, tasks_in
+
+CHECK = "gaudi3.scale.role_options"
+SETS = ("ansible.builtin.set_fact", "vars")
+LOOP_NAMES = ("loop_var", "index_var", "extended_var")
+WRITTEN = sorted(
+    path
+    for folder in ("roles", "playbooks", "inventories", "docs", "molecule", "sandbox")
+    for pattern in ("*.yml", "*.md")
+    for path in (ROOT / folder).rglob(pattern)
+)
+
+# A name, and no pattern or beginning of one.
+NAME = re.compile(r"(?<![A-Za-z0-9_./])gaudi_[a-z0-9_]*[a-z0-9](?![a-z0-9_/*{])")
+
+each_role = pytest.mark.parametrize("role", ROLES, ids=lambda role: role.name)
+
+
+@cache
+def of(role: Path) -> SpecifiedRole:
+    return specified(role.name, role.name, read_yaml(role / "meta" / "argument_specs.yml"))
+
+
+def longer_than(role: Path) -> list[SpecifiedRole]:
+    return [of(other) for other in ROLES if other.name.startswith(f"{role.name}_")]
+
+
+def tasks_of(role: Path) -> Iterator[Mapping[str, Any]]:
+    """Its tasks and handlers."""
+    return (task for path in task_files(role) for task in tasks_in(read_yaml(path)))
+
+
+def names_set_by(role: Path) -> Iterator[str]:
+    """What the role's own tasks and handlers register and set."""
+    for task in tasks_of(role):
+        if "register" in task:
+            yield task["register"]
+        for key in SETS:
+            yield from task.get(key) or {}
+        yield from (name for key, name in (task.get("loop_control") or {}).items() if key in LOOP_NAMES)
+
+
+def registered_by(role: Path) -> set[str]:
+    return {task["register"] for task in tasks_of(role) if task.get("register", "").startswith(f"{role.name}_")}
+
+
+@each_role
+def test_every_entry_point_begins_with_it(role: Path) -> None:
+    for entry in read_yaml(role / "meta" / "argument_specs.yml")["argument_specs"]:
+        first, *_others = read_yaml(role / "tasks" / f"{entry}.yml")
+        # No condition, and so no way around it.
+        assert set(first) == {"name", CHECK}
+        assert first[CHECK] is None
+
+
+@each_role
+def test_the_role_s_own_names_pass(role: Path) -> None:
+    names = {*names_set_by(role), *read_yaml(role / "defaults" / "main.yml")}
+    assert f"{role.name}_result" in names
+    assert refusal(of(role), "node1", names, longer_than(role)) == ""
+
+
+@each_role
+def test_nothing_passes_that_is_neither_option_nor_registered(role: Path) -> None:
+    """A name that the role does not register any more would be a misspelling that slips through."""
+    assert of(role).known - of(role).options == registered_by(role)
+
+
+@each_role
+def test_no_option_is_also_a_result(role: Path) -> None:
+    assert not of(role).options & registered_by(role)
+
+
+@pytest.mark.parametrize("path", WRITTEN, ids=name_of)
+def test_no_file_of_ours_has_a_name_that_would_be_refused(path: Path) -> None:
+    names = set(NAME.findall(path.read_text(encoding="utf-8")))
+    said = [refusal(of(role), path.name, names, longer_than(role)) for role in ROLES]
+    assert [sentence for sentence in said if sentence] == []

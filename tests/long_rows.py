@@ -1,0 +1,28 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""A part of many rows for ``make test``, all of them for ``make test-long``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import TypeVar
+
+import pytest
+
+Row = TypeVar("Row")
+
+
+def each(nth: int) -> pytest.MarkDecorator:
+    """Gives a test the argument ``nth`` for :func:`rows_of`: this one, and 1 in the long run.
+
+    A number that divides no inner loop's length has all of its rows in turn.
+    """
+    return pytest.mark.parametrize(
+        "nth", [pytest.param(nth, id=f"each {nth}th"), pytest.param(1, id="all", marks=pytest.mark.long)]
+    )
+
+
+def rows_of(rows: Iterable[Row], nth: int) -> Iterator[Row]:
+    """Each ``nth`` of ``rows``, from the first on."""
+    return islice(rows, 0, None, nth)

@@ -1,0 +1,109 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+COLLECTIONS = Path(__file__).resolve().parents[4] / ".collections"
+CHECK = [{"name": "Refuse", "gaudi3.scale.role_options": None}]
+GOES_ON = [{"name": "Go on", "ansible.builtin.debug": {"msg": "It went on."}}]
+SECRET = "hunter2"
+
+
+@pytest.fixture
+def site(tmp_path, monkeypatch):
+    """Two roles of somebody's own, one of whose names begins with the other's, beside a playbook."""
+    # Ansible's own way of printing, whoever runs the tests.
+    monkeypatch.delenv("ANSIBLE_CONFIG", raising=False)
+    write_role(tmp_path, "disk", {"main": ["disk_size"], "wipe": ["disk_wipe_passes"]})
+    write_role(tmp_path, "disk_cache", {"main": ["disk_cache_size"]})
+    return tmp_path
+
+
+def write_role(site: Path, name: str, entries: dict[str, list[str]]) -> None:
+    specification = {
+        entry: {"options": {option: {"type": "raw"} for option in options}} for entry, options in entries.items()
+    }
+    files = {"meta/argument_specs.yml": {"argument_specs": specification}}
+    files.update({f"tasks/{entry}.yml": CHECK + GOES_ON for entry in entries})
+    for path, content in files.items():
+        file = site / "roles" / name / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(yaml.safe_dump(content))
+
+
+def play(site: Path, tasks: list[dict[str, object]], variables: dict[str, object], *arguments: str) -> str:
+    (site / "play.yml").write_text(yaml.safe_dump([{"hosts": "node1", "gather_facts": False, "tasks": tasks}]))
+    (site / "hosts.json").write_text(json.dumps({"all": {"hosts": {"node1": variables}}}))
+    # Nothing answers there, so whatever asked the node would fail otherwise.
+    host = ("-e", "ansible_host=192.0.2.1", "-e", "ansible_connection=ssh")
+    ansible = Path(sys.executable).with_name("ansible-playbook")
+    return subprocess.run(
+        [ansible, "-i", "hosts.json", "play.yml", *host, *arguments],
+        cwd=site,
+        env={**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS), "ANSIBLE_NOCOLOR": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout
+
+
+def role(verb: str, name: str, **options: object) -> dict[str, object]:
+    return {f"ansible.builtin.{verb}_role": {"name": name, **options}}
+
+
+@pytest.mark.parametrize("mode", [(), ("--check",)])
+def test_misspelt_options_end_the_role_before_it_begins_and_no_value_is_shown(site, mode):
+    screen = play(site, [role("include", "disk")], {"disk_sice": SECRET, "disk_wipe_pases": 2}, *mode)
+    assert (
+        '"msg": "disk_sice is no option of disk on node1; did you mean disk_size? '
+        'disk_wipe_pases is no option of disk on node1; did you mean disk_wipe_passes?"'
+    ) in screen
+    assert SECRET not in screen
+    assert "It went on." not in screen
+
+
+@pytest.mark.parametrize("options", [{}, {"tasks_from": "wipe"}])
+def test_options_of_every_entry_point_and_of_the_longer_name_pass(site, options):
+    variables = {"disk_size": 1, "disk_wipe_passes": 2, "disk_cache_size": 3, "disk_cache_result": {}, "disk": 4}
+    assert "It went on." in play(site, [role("import", "disk", **options)], variables)
+
+
+def test_a_misspelt_option_of_another_entry_point_is_refused(site):
+    screen = play(site, [role("import", "disk", tasks_from="wipe")], {"disk_sizes": 1})
+    assert "disk_sizes is no option of disk on node1; did you mean disk_size?" in screen
+
+
+def test_what_another_role_refuses_is_not_this_role_s(site):
+    screen = play(site, [role("include", "disk_cache")], {"disk_sice": 1})
+    assert "It went on." in screen
+
+
+def test_a_role_of_the_collection_refuses_what_its_task_was_given(site):
+    task = {**role("import", "gaudi3.scale.gaudi_tuning"), "vars": {"gaudi_tuning_overide": {}}}
+    screen = play(site, [task], {})
+    assert (
+        "gaudi_tuning_overide is no option of gaudi_tuning on node1; did you mean gaudi_tuning_overrides?"
+    ) in screen
+    assert "UNREACHABLE" not in screen
+
+
+def test_outside_of_a_role_all_of_the_collection_are_looked_at_at_once(site):
+    known = {"gaudi_driver_result": {}, "gaudi_verify_all_reduce_result": {}, "gaudi_site_s_own": 1}
+    assert "ok=1" in play(site, CHECK, known)
+    screen = play(site, CHECK, {"gaudi_driver_releas": 1, "gaudi_verify_kard": 1})
+    assert "gaudi_driver_releas is no option of gaudi_driver on node1; did you mean gaudi_driver_release?" in screen
+    assert "gaudi_verify_kard is no option of gaudi_verify on node1; did you mean gaudi_verify_cards?" in screen
+
+
+def test_it_takes_no_option_of_its_own(site):
+    screen = play(site, [{"gaudi3.scale.role_options": {"role": "gaudi_driver"}}], {})
+    assert "Unsupported parameters" in screen
+    assert "role" in screen

@@ -1,0 +1,163 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""A report of the node that keeps a study, which may be anybody's by then, as the controller takes it."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from ansible.errors import AnsibleFilterError
+from ansible_collections.gaudi3.scale.plugins.filter.tune_found import found
+from ansible_collections.gaudi3.scale.plugins.plugin_utils.variables_file import variables_file
+from ansible_collections.gaudi3.scale.tests.variables_of import variables_of
+
+LOOKUP = "{{ lookup('pipe', 'touch PWNED') }}"
+OPTIONS = {
+    "name": "s",
+    "objective": "throughput",
+    "trials": 4,
+    "steps": 20,
+    "tokens": None,
+    "pruner": "none",
+    "space": {
+        "batch_size": {"low": 8, "step": 8},
+        "accumulation": [1, 2],
+        "checkpointing": [False, True],
+        "compile": None,
+        "workers": None,
+    },
+    "flags": {"PT_HPU_X": ["1", None]},
+    "command": ["-m", "gaudi3_scale.train"],
+    "built_in": True,
+    "processes": 1,
+    "device": "cpu",
+    "timeout": 60,
+    "sequence_length": 16,
+    "environment": {"WANDB_API_KEY": "planted-key"},
+    "probe": {"maximum": 64},
+}
+BEST = {
+    "trial": 3,
+    "value": 1000.5,
+    "params": {"batch_size": 64, "accumulation": 2, "checkpointing": True},
+    "flags": {"PT_HPU_X": "1"},
+}
+REPORT = {
+    "title": "Study s: 4 of 4 trials",
+    "columns": ["trial", "outcome", "batch_size"],
+    "rows": [{"trial": 3, "outcome": "ok", "tokens/s": 1000, "loss": None, "batch_size": 64, "why": ""}],
+    "notes": ["Trial 3 is the best"],
+    "charts": [],
+    "sections": [
+        {
+            "title": "Nodes",
+            "columns": ["node", "state"],
+            "rows": [{"node": "n2", "state": "failed", "trials": 1, "broken": 1, "why": "3 trials broke"}],
+            "notes": [],
+        }
+    ],
+    "data": {"objective": "throughput", "best": BEST, "done": 4},
+}
+
+
+def take(report):
+    text = report if isinstance(report, str) else json.dumps(report)
+    return found(text, OPTIONS, {"training_precision": "bf16", "training_arguments": ["--clip", "1"]}, "n1")
+
+
+def changed(**best):
+    report = copy.deepcopy(REPORT)
+    report["data"]["best"] = {**BEST, **best}
+    return report
+
+
+def test_the_best_becomes_variables_here():
+    told = take(REPORT)
+    assert told["variables"] == {
+        "training_precision": "bf16",
+        "training_environment": {"WANDB_API_KEY": "planted-key", "PT_HPU_X": "1"},
+        "training_batch_size": 64,
+        "training_arguments": ["--clip", "1", "--accumulate", "2", "--checkpointing"],
+    }
+    assert (told["title"], told["sick"], told["data"]["best"]) == ("Study s: 4 of 4 trials", ["n2"], BEST)
+    # What is kept with the page and the JSON has none of the operator's environment.
+    assert "planted-key" not in json.dumps({name: told[name] for name in ("rows", "notes", "sections", "data")})
+
+
+def test_variables_that_the_node_has_written_itself_are_dropped():
+    hostile = changed(variables={"training_command": [LOOKUP], "ansible_connection": "local"})
+    hostile["variables"] = {"training_command": [LOOKUP]}
+    assert take(hostile)["variables"] == take(REPORT)["variables"]
+
+
+@pytest.mark.parametrize(
+    "best, said",
+    [
+        ({"params": {**BEST["params"], "batch_size": LOOKUP}}, "batch_size is .*, which is no whole number"),
+        ({"params": {**BEST["params"], "batch_size": 128}}, "batch_size is 128, which is not from 8 to 64"),
+        ({"params": {**BEST["params"], "batch_size": 8.0}}, "batch_size is 8.0, which is no whole number"),
+        ({"params": {**BEST["params"], "batch_size": True}}, "batch_size is True, which is no whole number"),
+        ({"params": {**BEST["params"], "checkpointing": 1}}, "checkpointing is 1, which is none of its choices"),
+        ({"params": {**BEST["params"], "optimiser": "x"}}, "'optimiser' is no parameter of the study"),
+        ({"params": {"batch_size": 8}}, "accumulation is missing"),
+        ({"flags": {"PT_HPU_X": "2"}}, "PT_HPU_X is '2', which is none of its choices"),
+        ({"flags": {"LD_PRELOAD": "/tmp/x.so"}}, "'LD_PRELOAD' is no parameter of the study"),
+    ],
+)
+def test_a_best_outside_of_the_space_is_refused_by_node_and_name(best, said):
+    with pytest.raises(AnsibleFilterError, match=f"n1 answered gaudi3_scale.tune report .*: data.best is .*{said}"):
+        take(changed(**best))
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "",
+        "{",
+        "[" * 200_000,
+        "null",
+        "[]",
+        json.dumps({**REPORT, "rows": {}}),
+        json.dumps({**REPORT, "rows": [{"batch_size": math.nan}]}),
+        json.dumps({**REPORT, "data": {**REPORT["data"], "done": 10**400}}),
+        json.dumps(changed(value=math.inf)),
+        json.dumps({**REPORT, "sections": [1]}),
+        '{"data": ' + "9" * 5000 + "}",
+    ],
+    ids=lambda text: text[:12],
+)
+def test_what_is_no_report_is_one_sentence(report):
+    with pytest.raises(AnsibleFilterError, match=r"n1 answered gaudi3_scale.tune report with what it never .*: .* is "):
+        take(report)
+
+
+def test_text_that_a_screen_or_a_template_would_obey_is_only_text():
+    hostile = copy.deepcopy(REPORT)
+    hostile["notes"] = [f"\x1b[2J{LOOKUP}\nPLAY RECAP"]
+    hostile["rows"][0]["why"] = LOOKUP
+    told = take(hostile)
+    assert told["notes"] == [" [2J{ { lookup('pipe', 'touch PWNED') }} PLAY RECAP"]
+    assert "{{" not in json.dumps(told)
+
+
+def test_the_file_of_a_best_launches_nothing_but_it(tmp_path, monkeypatch):
+    """From a hostile report to ``-e @FILE``: nothing runs on the controller."""
+    monkeypatch.delenv("ANSIBLE_CONFIG", raising=False)
+    hostile = copy.deepcopy(REPORT)
+    hostile["notes"], hostile["title"] = [LOOKUP], LOOKUP
+    text = variables_file(f"Trial 3\n{LOOKUP}", take(hostile)["variables"])
+    assert variables_of(text)["training_batch_size"] == 64
+    (tmp_path / "best.yml").write_text(text)
+    play = "- {hosts: localhost, gather_facts: false, tasks: [{debug: {msg: '{{ training_arguments | join }}'}}]}\n"
+    (tmp_path / "play.yml").write_text(play)
+    program = Path(sys.executable).with_name("ansible-playbook")
+    command = [program, "-i", "localhost,", "-c", "local", "play.yml", "-e", "@best.yml"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "--clip1--accumulate2--checkpointing" in done.stdout
+    assert not (tmp_path / "PWNED").exists()
