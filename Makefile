@@ -21,9 +21,12 @@ setup: setup-test ## Install all that the targets below need (they do it themsel
 setup-run setup-test: setup-%:
 	@scripts/setup $*
 
-.PHONY: test lint unit sanity molecule integration
+.PHONY: test test-long lint unit sanity molecule integration
 test: setup-test ## Every gate, fast ones first
 	@$(GATES)
+
+test-long: setup-test ## Every gate with every row of its matrices, and 50,000 schedules of faults: hours
+	@$(GATES) --long
 
 lint: setup-test ## Linters and types
 	@$(GATES) ruff mypy oldest-python shellcheck ansible-lint galaxy changelog
@@ -54,8 +57,8 @@ pins: setup-test ## Exact versions and hashes of what pip takes for the node lib
 	@.venv/bin/python -m pip install -qq --disable-pip-version-check --requirement requirements/pins.txt
 	@.venv/bin/python scripts/pin_requirements.py
 
-build: setup-test ## The collection's tarball, in dist/
-	@ansible-galaxy collection build --force --output-path dist
+build: setup-test ## The collection's tarball with what it is checked by, in dist/; SIGN_KEY= names gpg's key
+	@.venv/bin/python -m scripts.build_release --sign-key "$(SIGN_KEY)"
 
 clean: ## Remove what was built and installed here (demo-clean removes the sandbox)
 	rm -rf .venv .collections .ansible .mypy_cache .pytest_cache .ruff_cache build dist

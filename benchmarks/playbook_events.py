@@ -30,7 +30,7 @@ CONTROLLER_ACTIONS = frozenset(
         "set_stats",
         "validate_argument_spec",
     )
-) | {"gaudi3.scale.report", "gaudi3.scale.report_target"}
+) | {"gaudi3.scale.report", "gaudi3.scale.report_target", "gaudi3.scale.role_options"}
 
 _FINISHED = ("runner_on_ok", "runner_on_failed", "runner_on_unreachable")
 _ITEM_FINISHED = ("runner_item_on_ok", "runner_item_on_failed")

@@ -54,11 +54,12 @@ def up(wanted: Wanted) -> ClusterPlan:
     state = cluster_state(wanted.name)
     with locked(state):
         network.refuse_foreign(wanted.name)
-        cluster = _plan(wanted)
-        existing = containers(cluster.name)
-        _require_disk(cluster, existing)
-        # Before what takes minutes: another sandbox that is made meanwhile would choose the same subnet.
-        network.ensure_network(cluster)
+        # Another sandbox that is made at the same time would choose the same subnet.
+        with locked(STATE):
+            cluster = _plan(wanted)
+            existing = containers(cluster.name)
+            _require_disk(cluster, existing)
+            network.ensure_network(cluster)
         image = _artifacts(wanted, host_distribution())
         ssh_keys.ensure_key(state)
         disk = _disk(wanted.golden, image)

@@ -21,7 +21,7 @@ def play(name: str) -> int:
     """Run the demo's playbook on the sandbox ``name``, on this terminal; returns ansible-playbook's status."""
     started = time.monotonic()
     environment = {**os.environ, "GAUDI_SANDBOX": name, "ANSIBLE_CONFIG": str(CHECKOUT / "ansible.cfg")}
-    ansible_playbook = Path(sys.executable).with_name("ansible-playbook")
+    ansible_playbook = str(Path(sys.executable).with_name("ansible-playbook"))
     command = [ansible_playbook, "-i", "inventories/sandbox", PLAYBOOK, "-e", f"gaudi_report_target={REPORTS}"]
     status = subprocess.run(command, cwd=CHECKOUT, env=environment, check=False).returncode
     print(f"The playbooks {'took' if status == 0 else 'failed after'} {(time.monotonic() - started) / 60:.1f} minutes.")

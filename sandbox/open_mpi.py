@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""Open MPI on a sandbox's nodes, from the distribution's packages, and root's way from each node to each other one.
+"""Open MPI on a sandbox's nodes, from the distribution's packages, and the jobs' way from each node to each other one.
 
 That is what an operator provides for ``mpirun``: the collection makes no keys.
 """
@@ -15,7 +15,10 @@ from .packages_in_nodes import install, write_files
 from .plan import ClusterPlan, NodePlan
 from .ssh_keys import known_hosts
 
-# Of the whole node, as its host key is: only root can read it, and no home is needed.
+# The account of jobs in inventories/sandbox, which the training stack makes; its group is there before.
+ACCOUNT, NUMBER = "gaudi", 900
+MAKE_GROUP = f"getent group {ACCOUNT} || groupadd --system --gid {NUMBER} {ACCOUNT}"
+# Of the whole node, as its host key is: root and the account of jobs can read it, and no home is needed.
 PRIVATE_KEY = "/etc/ssh/open_mpi_key"
 # One key for all nodes, made on the first one.
 MAKE_KEY = f'test -e {PRIVATE_KEY} || ssh-keygen -q -t ed25519 -N "" -f {PRIVATE_KEY}'
@@ -38,7 +41,8 @@ def _files(cluster: ClusterPlan, private: str, public: str) -> dict[str, str]:
     names = {name: key for node, key in keys.items() for name in (node.name, node.address)}
     return {
         PRIVATE_KEY: private,
-        # Where the nodes' sshd looks for the keys that open an account.
+        # Where the nodes' sshd looks for the keys that open an account; a job may be root's, too.
+        f"/etc/ssh/authorized_keys.d/{ACCOUNT}": public,
         "/etc/ssh/authorized_keys.d/root": public,
         "/etc/ssh/ssh_config.d/open_mpi.conf": f"IdentityFile {PRIVATE_KEY}\n",
         "/etc/ssh/ssh_known_hosts": known_hosts(names),
@@ -47,4 +51,7 @@ def _files(cluster: ClusterPlan, private: str, public: str) -> dict[str, str]:
 
 def _write(node: NodePlan, wanted: dict[str, str]) -> None:
     write_files(node, wanted)
-    in_node(node, "chmod", "600", PRIVATE_KEY)
+    in_node(node, "sh", "-c", MAKE_GROUP)
+    # ssh(1) wants nobody else to read a key of its user's; this one is root's.
+    in_node(node, "chgrp", ACCOUNT, PRIVATE_KEY)
+    in_node(node, "chmod", "640", PRIVATE_KEY)

@@ -54,6 +54,10 @@ def write_state(path: Path, content: str, mode: int = 0o644) -> None:
 def locked(directory: Path) -> Iterator[None]:
     """One command at a time works on ``directory``; a second one waits."""
     make_directory(directory)
-    with (directory / ".lock").open("w", encoding="utf-8") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    # The directory itself: nothing of it is to be left in one that would be empty.
+    opened = os.open(directory, os.O_RDONLY)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX)
         yield
+    finally:
+        os.close(opened)

@@ -22,7 +22,8 @@ NODE_PACKAGES = ("munge", "slurmd", "slurm-client")
 MUNGE_KEY = "/etc/munge/munge.key"
 REGISTER_SECONDS = 60
 LOST_SECONDS = 30
-AGAIN_SECONDS = 20
+AGAIN_SECONDS = 40
+START_SECONDS = 120
 MEBIBYTES = {"k": 1 / 1024, "m": 1.0, "g": 1024.0}
 
 # A container may not raise its limits, and a unit that asks for more than it has does not start.
@@ -72,6 +73,8 @@ def files(cluster: ClusterPlan) -> dict[str, str]:
         # Slurm's own are minutes: until a silent node counts as lost, and until a job that is queued again may start.
         f"SlurmdTimeout={LOST_SECONDS}",
         f"AuthInfo=cred_expire={AGAIN_SECONDS}",
+        # And 10 s for a node to start a batch script, or it queues the job again: little where nodes share one machine.
+        f"BatchStartTimeout={START_SECONDS}",
         # A partition of a lower tier than that of `gaudi`, 1, loses its jobs to it, into the queue; tests make theirs.
         "PreemptType=preempt/partition_prio",
         "PreemptMode=REQUEUE",

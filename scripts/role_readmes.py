@@ -102,7 +102,7 @@ def _variables(options: Mapping[str, Any], file: Path) -> list[str]:
             rows.append([code(path), _type(nested), _nested_default(nested), _description(nested)])
     table = _table(("Variable", "Type", "Default", "Description"), rows)
     source = file.read_text(encoding="utf-8")
-    longer = "".join(re.search(rf"^{name}:.*\n(?:[ -].*\n)*", source, re.MULTILINE)[0] for name in below)
+    longer = "".join(re.findall(rf"^{name}:.*\n(?:[ -].*\n)*", source, re.MULTILINE)[0] for name in below)
     return [table, *(["Defaults that are longer:", f"```yaml\n{longer}```"] if below else [])]
 
 

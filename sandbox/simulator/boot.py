@@ -17,6 +17,7 @@ from pathlib import Path
 
 from .boot_loader import next_boot
 from .containers import PID_NAMESPACE, pid_namespace
+from .device_group import group_number
 from .kernel_modules.modprobe import load
 from .kernel_tree import BOOT_ID, BOOT_TIME, COMMAND_LINE, HUGEPAGES, KERNEL, refresh
 from .losses import prepare
@@ -42,6 +43,7 @@ def main(arguments: list[str]) -> int:
         _put(ROOT / PID_NAMESPACE, pid_namespace())
         _put(ROOT / KERNEL / HUGEPAGES, str(hugepages))
         write(node)
+        group_number()
         refresh(node)
         prepare(node.faults)
     for module in wanted_modules(_lines(*MODULE_LISTS)):

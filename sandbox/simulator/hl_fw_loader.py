@@ -15,6 +15,7 @@ import re
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from .faults import hits
 from .kernel_tree import refresh
@@ -86,8 +87,8 @@ def written(node: Node, card: Card, version: str) -> Node:
     old = hits(node.faults, "wrong_firmware", card.module_id)
     after = replace(card, firmware=OLD_FIRMWARE if old else card.firmware, written=version)
     cards = tuple(after if one.pci_address == card.pci_address else one for one in node.cards)
-    faults = dict(node.faults)
+    faults: dict[str, Any] = dict(node.faults)
     if old:
-        others = [number for number in faults.pop("wrong_firmware") if number != card.module_id]  # type: ignore[union-attr]
+        others = [number for number in faults.pop("wrong_firmware") if number != card.module_id]
         faults = {**faults, **({"wrong_firmware": others} if others else {})}
     return replace(node, cards=cards, faults=faults)

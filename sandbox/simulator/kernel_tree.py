@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .boards import CLASS, VENDOR
+from .device_group import group_number
 from .node_state import ROOT, Node, locked, read
 from .numa import NUMA_NODES, processor_list, processors
 from .open_devices import count_open
@@ -31,6 +32,8 @@ DEVICES = "dev/"
 # Number of the node's own /dev/null: a character device that every container may open, and that holds nothing.
 DEVICE_NUMBER = os.makedev(1, 3)
 DEVICE_MODE = 0o666
+# The cards are for a group; the verbs of their ports, as of any, are for all (rdma-core, its rules of udev).
+CARDS, CARD_MODE = "dev/accel/", 0o660
 HUGEPAGE_KB = 2048
 # Where the source of the driver looks whether it shall fail to compile; with "-RELEASE-BUILD" only that release's does.
 BUILD_ERROR_FLAG = "faults/dkms_build_error"
@@ -245,7 +248,7 @@ def refresh(node: Node, root: Path = ROOT) -> None:
     files = render(node, this_machine(root))
     for path, content in files.items():
         if path.startswith(DEVICES):
-            _make_device(kernel / path)
+            _make_device(kernel / path, path.startswith(CARDS))
         else:
             _write(kernel / path, content, keep=path in WRITABLE)
     _remove_others(kernel, files)
@@ -293,12 +296,15 @@ def _write(path: Path, content: str, *, keep: bool = False) -> None:
     temporary.replace(path)
 
 
-def _make_device(path: Path) -> None:
+def _make_device(path: Path, is_card: bool) -> None:
     if path.is_char_device():
         return
+    mode = CARD_MODE if is_card else DEVICE_MODE
     path.parent.mkdir(parents=True, exist_ok=True)
-    os.mknod(path, stat.S_IFCHR | DEVICE_MODE, DEVICE_NUMBER)
-    path.chmod(DEVICE_MODE)  # what the umask had left out
+    os.mknod(path, stat.S_IFCHR | mode, DEVICE_NUMBER)
+    path.chmod(mode)  # what the umask had left out
+    if is_card:
+        os.chown(path, 0, group_number())
 
 
 def _remove_others(kernel: Path, files: Mapping[str, str]) -> None:

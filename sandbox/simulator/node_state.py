@@ -104,6 +104,8 @@ def write(node: Node, root: Path = ROOT) -> None:
     """Replace node.json in one step."""
     temporary = root / f".{STATE_FILE}.new"
     temporary.write_text(to_json(node), encoding="utf-8")
+    # Accounts that may open the cards see them, whatever the umask of the unit that changed them.
+    temporary.chmod(0o644)
     temporary.replace(root / STATE_FILE)
 
 

@@ -123,6 +123,7 @@ def profiles_of(name: str, release: Release) -> dict[str, str]:
 
     Which package writes which file is unverified. The last lines are such as a reader has to leave out.
     """
+    lines: tuple[str, ...]
     if name == "rdma-core":
         lines = (
             "export RDMA_CORE_ROOT=/opt/habanalabs/rdma-core/src",

@@ -1,8 +1,9 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""``python -m tests.gates [NAME...]``: all gates, or the named ones, in the table's order.
+"""``python -m tests.gates [--long] [NAME...]``: all gates, or the named ones, in the table's order.
 
-``molecule`` names all gates that begin with ``molecule-``.
+``molecule`` names all gates that begin with ``molecule-``. ``--long``: with every row of the long matrices, and the
+gates that are too long for each change.
 """
 
 from __future__ import annotations
@@ -10,17 +11,24 @@ from __future__ import annotations
 import sys
 
 from .runner import run
-from .table import GATES
+from .table import GATES, LONG_GATES
+
+LONG = "--long"
+# pytest takes the last -m, and pyproject.toml's comes first.
+EVERY_ROW = {"PYTEST_ADDOPTS": "-m 'long or not long'"}
 
 
-def main(names: list[str]) -> int:
-    unknown = [name for name in names if not any(is_named(gate.name, name) for gate in GATES)]
+def main(arguments: list[str]) -> int:
+    long = LONG in arguments
+    names = [name for name in arguments if name != LONG]
+    gates = [*GATES, *LONG_GATES] if long else GATES
+    unknown = [name for name in names if not any(is_named(gate.name, name) for gate in gates)]
     if unknown:
-        known = ", ".join(gate.name for gate in GATES)
+        known = ", ".join(gate.name for gate in gates)
         print(f"There is no gate named {', '.join(unknown)}; the gates are {known}.", file=sys.stderr)
         return 2
-    chosen = [gate for gate in GATES if not names or any(is_named(gate.name, name) for name in names)]
-    return 0 if run(chosen) else 1
+    chosen = [gate for gate in gates if not names or any(is_named(gate.name, name) for name in names)]
+    return 0 if run(chosen, EVERY_ROW if long else {}) else 1
 
 
 def is_named(gate: str, name: str) -> bool:

@@ -13,7 +13,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -21,6 +21,7 @@ from pathlib import Path
 
 from .counting import Counts, count, reasons
 from .processes import MARK, Surroundings, end_marked, run_command
+from .processors import jiffies, spent_since
 
 ROOT = Path(__file__).resolve().parents[2]
 LOGS = ROOT / "build" / "test-logs"
@@ -59,14 +60,17 @@ class Outcome:
     seconds: float = 0.0
 
 
-def run(gates: Sequence[Gate]) -> bool:
-    """Run ``gates``, each lane in order, keep going after a failure, and return whether all of them held."""
+def run(gates: Sequence[Gate], variables: Mapping[str, str] | None = None) -> bool:
+    """Run ``gates``, each lane in order, keep going after a failure, and return whether all of them held.
+
+    ``variables`` are added to their environment.
+    """
     LOGS.mkdir(parents=True, exist_ok=True)
-    started = time.monotonic()
+    started, before = time.monotonic(), jiffies()
     mark = secrets.token_hex(8)
     running: dict[str, Future[Outcome]] = {}
     with _interruption() as stop, ExitStack() as stack:
-        around = Surroundings(ROOT, {**_environment(), MARK: mark}, stop)
+        around = Surroundings(ROOT, {**_environment(), **(variables or {}), MARK: mark}, stop)
         names = dict.fromkeys(gate.lane for gate in gates)
         lanes = {name: stack.enter_context(ThreadPoolExecutor(max_workers=1)) for name in names}
         for gate in gates:
@@ -80,7 +84,7 @@ def run(gates: Sequence[Gate]) -> bool:
     for outcome in outcomes:
         if outcome.verdict == "FAILED":
             _show_tail(outcome.gate)
-    _write_summary(_summary(outcomes, time.monotonic() - started))
+    _write_summary(_summary(outcomes, time.monotonic() - started, spent_since(before)))
     return all(outcome.verdict == "ok" for outcome in outcomes)
 
 
@@ -160,7 +164,7 @@ def _show_tail(gate: Gate) -> None:
     _say("\n".join(lines[-TAIL_LINES:]))
 
 
-def _summary(outcomes: Sequence[Outcome], seconds: float) -> str:
+def _summary(outcomes: Sequence[Outcome], seconds: float, spent: str) -> str:
     rows = [
         f"{outcome.gate.name:<16} {outcome.verdict:<11} {outcome.seconds:>6.0f} s  {outcome.counts}"
         for outcome in outcomes
@@ -168,7 +172,7 @@ def _summary(outcomes: Sequence[Outcome], seconds: float) -> str:
     total = sum((outcome.counts for outcome in outcomes), Counts())
     failed = [outcome.gate for outcome in outcomes if outcome.verdict == "FAILED"]
     why = [f"{gate.name}: {line}" for gate in failed for line in reasons(log_of(gate).read_text(errors="replace"))]
-    return "\n".join(["", *rows, f"{len(outcomes)} gates in {seconds / 60:.1f} min", "", *why, str(total)])
+    return "\n".join(["", *rows, f"{len(outcomes)} gates in {seconds / 60:.1f} min; {spent}", "", *why, str(total)])
 
 
 def _write_summary(summary: str) -> None:

@@ -63,7 +63,7 @@ def on_own_nodes(scenario: str, checks: str, limit: float, lane: str = OWN_NODES
 
 GATES = (
     Gate("ruff", "lint and format of the Python files", (("ruff", "check", "."), ("ruff", "format", "--check", "."))),
-    Gate("mypy", "strict types of the core", (("mypy",),)),
+    Gate("mypy", "strict types of all but tests and benchmarks", (("mypy",),)),
     Gate(
         "oldest-python", "what runs on a node runs on Python 3.9", (("vermin", "-t=3.9-", "--violations", "plugins"),)
     ),
@@ -153,7 +153,9 @@ GATES = (
         1800,
         "checkout",
     ),
+    on_own_nodes("attacks", "an account that may run jobs attacks root's files past and through its job", 2400),
     on_own_nodes("surviving", "jobs lose ranks, nodes, the network and their controller, and go on", 3600),
+    on_own_nodes("peers", "a hostile machine floods, replays, forges and answers with code beside a running job", 1800),
     Gate(
         "rhel",
         "real dnf, rpm and DKMS on a node that stands in for RHEL 9",
@@ -162,5 +164,15 @@ GATES = (
         limit=1200,
         lane=OWN_NODES,
         undo=removed(f"{TEST_SANDBOX}-rhel"),
+    ),
+)
+
+# Beside those, in `make test-long`.
+LONG_GATES = (
+    Gate(
+        "schedules",
+        "50,000 random schedules of faults for supervisors",
+        (("python", "-m", "tests.simulate_supervisors", "--seeds", "50000"),),
+        limit=10800,
     ),
 )

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -75,5 +76,6 @@ def test_what_needs_a_failed_gate_does_not_run_and_the_others_do(logs: Path, tmp
         ["other", "ok"],
         ["absent", "ok"],
     ]
+    assert re.fullmatch(r"4 gates in 0\.\d min; processors \d+ % busy, .*", summary[5])
     assert "broken: FAILED because of this" in summary
     assert summary[-1] == "2 passed, 2 failed"

@@ -8,9 +8,11 @@ import json
 from pathlib import Path
 
 import pytest
+import yaml
 
-from sandbox import distribution, prerequisites, ssh_keys
+from sandbox import distribution, open_mpi, prerequisites, ssh_keys
 from sandbox.errors import SandboxError
+from sandbox.paths import CHECKOUT
 from sandbox.plan import Cards, choose_subnet, plan
 
 CARDS = Cards("gaudi3", 8)
@@ -113,3 +115,12 @@ def _inventory():  # type: ignore[no-untyped-def]
     names: dict[str, object] = {"__file__": str(path), "__name__": "nodes"}
     exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), names)
     return names
+
+
+def test_open_mpi_s_keys_are_for_the_account_that_the_training_stack_makes() -> None:
+    variables = yaml.safe_load((CHECKOUT / "inventories/sandbox/group_vars/all.yml").read_text(encoding="utf-8"))
+    defaults = yaml.safe_load((CHECKOUT / "roles/gaudi_training_stack/defaults/main.yml").read_text(encoding="utf-8"))
+    account = variables.get("gaudi_training_stack_user", defaults["gaudi_training_stack_user"])
+    assert (account, variables["gaudi_training_stack_user_uid"]) == (open_mpi.ACCOUNT, open_mpi.NUMBER)
+    # The others' daemons are started by its login shell.
+    assert "nologin" not in variables["gaudi_training_stack_user_shell"]
