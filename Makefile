@@ -23,7 +23,7 @@ setup-run setup-test: setup-%:
 
 .PHONY: test test-long lint unit sanity molecule integration
 test: setup-test ## Every gate, fast ones first
-	@$(GATES)
+	@$(GATES) $(GATE_OPTIONS)
 
 test-long: setup-test ## Every gate with every row of its matrices, and 50,000 schedules of faults: hours
 	@$(GATES) --long

@@ -31,6 +31,8 @@ INTRUDERS = ("PYTHONPATH", "PYTHONHOME")
 INTERRUPTIONS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 # Removing some containers and their network.
 UNDO_LIMIT = 300
+# More is no matter of a busy machine.
+MOST_UNSTEADY = 3
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,8 @@ class Gate:
     """A command that must exit 0. ``needs`` names earlier gates without whose success it cannot say anything.
 
     Gates of one ``lane`` run one after the other, those of different lanes beside each other. ``undo`` removes what the
-    gate leaves on this machine, or would leave if it were interrupted.
+    gate leaves on this machine, or would leave if it were interrupted. ``failed_again`` runs what failed, and nothing
+    else; where there is none, all of the gate is run a second time.
     """
 
     name: str
@@ -48,22 +51,29 @@ class Gate:
     limit: float = 900
     lane: str = "checkout"
     undo: tuple[str, ...] = ()
+    failed_again: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one gate ended; ``verdict`` is ``ok``, ``FAILED``, ``not run`` or ``interrupted``."""
+    """How one gate ended; ``verdict`` is ``ok``, ``unsteady``, ``FAILED``, ``not run`` or ``interrupted``."""
 
     gate: Gate
     verdict: str
     counts: Counts
     seconds: float = 0.0
 
+    @property
+    def held(self) -> bool:
+        """Maybe at its second run only."""
+        return self.verdict in ("ok", "unsteady")
 
-def run(gates: Sequence[Gate], variables: Mapping[str, str] | None = None) -> bool:
+
+def run(gates: Sequence[Gate], variables: Mapping[str, str] | None = None, again_within: float = 0.0) -> bool:
     """Run ``gates``, each lane in order, keep going after a failure, and return whether all of them held.
 
-    ``variables`` are added to their environment.
+    ``variables`` are added to their environment. A gate of which a few tests failed is run again where that would be
+    done ``again_within`` seconds from now.
     """
     LOGS.mkdir(parents=True, exist_ok=True)
     started, before = time.monotonic(), jiffies()
@@ -76,7 +86,7 @@ def run(gates: Sequence[Gate], variables: Mapping[str, str] | None = None) -> bo
         for gate in gates:
             # Only earlier gates are waited for, so that no two lanes wait for each other.
             needed = [running[name] for name in gate.needs if name in running]
-            running[gate.name] = lanes[gate.lane].submit(_run_after, gate, needed, around)
+            running[gate.name] = lanes[gate.lane].submit(_run_after, gate, needed, around, started + again_within)
         outcomes = [future.result() for future in running.values()]
         if stop.is_set():
             _undo(outcomes)
@@ -85,7 +95,7 @@ def run(gates: Sequence[Gate], variables: Mapping[str, str] | None = None) -> bo
         if outcome.verdict == "FAILED":
             _show_tail(outcome.gate)
     _write_summary(_summary(outcomes, time.monotonic() - started, spent_since(before)))
-    return all(outcome.verdict == "ok" for outcome in outcomes)
+    return all(outcome.held for outcome in outcomes)
 
 
 @contextmanager
@@ -111,28 +121,42 @@ def _undo(outcomes: Sequence[Outcome]) -> None:
                 _say(f"interrupted: {why}")
 
 
-def log_of(gate: Gate) -> Path:
-    """Where everything that the gate printed is kept."""
-    return LOGS / f"{gate.name}.log"
+def log_of(gate: Gate, run: str = "") -> Path:
+    """Where everything that the gate printed is kept; ``run`` is ``again`` for its second one."""
+    return LOGS / ".".join(filter(None, (gate.name, run, "log")))
 
 
-def _run_after(gate: Gate, needed: Sequence[Future[Outcome]], around: Surroundings) -> Outcome:
-    broken = [outcome.gate.name for outcome in (future.result() for future in needed) if outcome.verdict != "ok"]
+def _run_after(gate: Gate, needed: Sequence[Future[Outcome]], around: Surroundings, again_until: float) -> Outcome:
+    broken = [outcome.gate.name for outcome in (future.result() for future in needed) if not outcome.held]
     if broken:
         _say(f"{gate.name:<16} not run: {', '.join(broken)} did not pass")
         return Outcome(gate, "not run", Counts(failed=1))
     if around.stop.is_set():
         return Outcome(gate, "not run", Counts(failed=1))
-    return _run(gate, around)
+    outcome = _run(gate, gate.commands, log_of(gate), around)
+    expected = 0.0 if gate.failed_again else outcome.seconds
+    few = outcome.verdict == "FAILED" and outcome.counts.failed <= MOST_UNSTEADY
+    return _run_again(outcome, around) if few and time.monotonic() + expected < again_until else outcome
 
 
-def _run(gate: Gate, around: Surroundings) -> Outcome:
+def _run_again(first: Outcome, around: Surroundings) -> Outcome:
+    """What failed on a busy machine and holds now is shown as such; what fails twice has failed."""
+    gate = first.gate
+    second = _run(gate, gate.failed_again or gate.commands, log_of(gate, "again"), around)
+    seconds = first.seconds + second.seconds
+    if not second.held:
+        return Outcome(gate, first.verdict, first.counts, seconds)
+    counts = Counts(first.counts.passed, skipped=first.counts.skipped) if gate.failed_again else Counts()
+    return Outcome(gate, "unsteady", counts + second.counts, seconds)
+
+
+def _run(gate: Gate, commands: Sequence[Sequence[str]], path: Path, around: Surroundings) -> Outcome:
     _say(f"{gate.name:<16} {gate.checks} ...")
     started = time.monotonic()
-    with log_of(gate).open("wb") as log:
-        succeeded = all(_succeeds(command, around, log.fileno(), gate.limit) for command in gate.commands)
+    with path.open("wb") as log:
+        succeeded = all(_succeeds(command, around, log.fileno(), gate.limit) for command in commands)
     seconds = time.monotonic() - started
-    counts = count(log_of(gate).read_text(errors="replace"), succeeded)
+    counts = count(path.read_text(errors="replace"), succeeded)
     verdict = "ok" if succeeded else "interrupted" if around.stop.is_set() else "FAILED"
     _say(f"{gate.name:<16} {verdict}, {counts} in {seconds:.0f} s")
     return Outcome(gate, verdict, counts, seconds)
@@ -170,8 +194,12 @@ def _summary(outcomes: Sequence[Outcome], seconds: float, spent: str) -> str:
         for outcome in outcomes
     ]
     total = sum((outcome.counts for outcome in outcomes), Counts())
-    failed = [outcome.gate for outcome in outcomes if outcome.verdict == "FAILED"]
-    why = [f"{gate.name}: {line}" for gate in failed for line in reasons(log_of(gate).read_text(errors="replace"))]
+    why = [
+        f"{outcome.gate.name}: {'passed when run again: ' if outcome.held else ''}{line}"
+        for outcome in outcomes
+        if outcome.verdict in ("FAILED", "unsteady")
+        for line in reasons(log_of(outcome.gate).read_text(errors="replace"))
+    ]
     return "\n".join(["", *rows, f"{len(outcomes)} gates in {seconds / 60:.1f} min; {spent}", "", *why, str(total)])
 
 

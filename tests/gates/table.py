@@ -15,6 +15,8 @@ from .runner import ROOT, Gate
 NODES = "shared nodes"
 OWN_NODES = "nodes of their own"
 PYTEST = ("python", "-m", "pytest", "-q", "-p", "no:cacheprovider")
+UNIT_CACHE = str(ROOT / "build" / "pytest-cache")
+UNIT = ("python", "-m", "pytest", "-q", "-o", f"cache_dir={UNIT_CACHE}", "tests/unit")
 # One scenario a role, in the order of the layers: each finds the nodes as the one before left them.
 LAYERS = (
     "gaudi_preflight",
@@ -71,7 +73,11 @@ GATES = (
     # Early, since the other lane waits for it.
     Gate("artifact", "the tarball holds what it must, and installs", ((*PYTEST, "tests/artifact"),)),
     Gate(
-        "unit", "the core, the modules and the node library", ((*PYTEST, "--durations=15", "tests/unit"),), limit=2700
+        "unit",
+        "the core, the modules and the node library",
+        (("rm", "-rf", UNIT_CACHE), (*UNIT, "--durations=15")),
+        limit=2700,
+        failed_again=((*UNIT, "--last-failed", "--last-failed-no-failures", "none"),),
     ),
     Gate("changelog", "fragments and releases", (("antsibull-changelog", "lint"),)),
     Gate("shellcheck", "the shell scripts", (("shellcheck", "scripts/setup", ".ci/run"),)),
