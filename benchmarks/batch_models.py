@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / ".collections"))
 
-from ansible_collections.gaudi3.scale.plugins.module_utils.batch_size.quiet import MOST_STEPS, is_quiet  # noqa: E402
+from gaudi3_scale.batch.quiet import MOST_STEPS, is_quiet  # noqa: E402
 
 CARD = 128e9
 LIMITS = (1, 2, 7, 37, 96, 200, 513, 1000, 1024, 5000)

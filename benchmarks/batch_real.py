@@ -29,10 +29,10 @@ import torch
 
 from benchmarks.batch_real_models import KINDS
 from benchmarks.batch_real_peers import FINDERS, STEPS
-from gaudi3_scale.core.batch_size.question import Question
-from gaudi3_scale.core.batch_size.search import OK, largest_batch
-from gaudi3_scale.core.batch_size.trial import Workload
-from gaudi3_scale.core.batch_size.trial_forks import Trials
+from gaudi3_scale.batch.trial_forks import Trials
+from gaudi3_scale.core._batch_size.question import Question
+from gaudi3_scale.core._batch_size.search import OK, largest_batch
+from gaudi3_scale.core._batch_size.trial import Workload
 
 ROOT = Path(__file__).resolve().parents[1]
 TRUTH = ROOT / "build" / "batch_real_truth.json"

@@ -20,11 +20,11 @@ from pathlib import Path
 
 _STARTED = time.perf_counter()
 
-from plugins.module_utils.flag_catalogue.catalogue import FLAGS  # noqa: E402
-from plugins.module_utils.flags.bridge import InstalledBridge, read_bridge  # noqa: E402
-from plugins.module_utils.flags.checks import check  # noqa: E402
-from plugins.module_utils.flags.harms import Target  # noqa: E402
-from plugins.module_utils.flags.judgement import judge_flags  # noqa: E402
+from plugins.module_utils._flags.bridge import InstalledBridge, read_bridge  # noqa: E402
+from plugins.module_utils._flags.catalogue.catalogue import FLAGS  # noqa: E402
+from plugins.module_utils._flags.checks import check  # noqa: E402
+from plugins.module_utils._flags.harms import Target  # noqa: E402
+from plugins.module_utils._flags.judgement import judge_flags  # noqa: E402
 
 _IMPORT_S = time.perf_counter() - _STARTED
 

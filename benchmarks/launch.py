@@ -26,7 +26,7 @@ from typing import Any
 
 from benchmarks.playbook_events import count_plays, task_seconds
 from benchmarks.playbook_run import ROOT, SANDBOX, run, run_events, sandbox, total
-from plugins.module_utils.node.process_tree import started_with
+from plugins.module_utils._node.process_tree import started_with
 
 SCRIPT = ROOT / "molecule" / "surviving" / "tests" / "trainee.py"
 BY_HAND = "by-hand"

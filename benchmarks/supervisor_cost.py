@@ -22,7 +22,7 @@ import threading
 import time
 from pathlib import Path
 
-from gaudi3_scale.core.job.supervision import launch_of
+from gaudi3_scale.core._job.supervision import launch_of
 from gaudi3_scale.supervisor.datagram import Decoder, encode
 from gaudi3_scale.supervisor.decision import advance, begin
 from gaudi3_scale.supervisor.loop import clock

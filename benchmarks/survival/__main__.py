@@ -28,7 +28,7 @@ from benchmarks.survival.network import Namespace, check_possible
 from benchmarks.survival.steps import Outcome
 from benchmarks.survival.table import table
 from benchmarks.survival.trial import SETTLE_S, run_trial
-from plugins.module_utils.errors import GaudiError
+from plugins.module_utils._errors import GaudiError
 
 NOT_STARTED = "did not start"
 NO_NODE = Namespace("", "", "", "")

@@ -24,7 +24,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from plugins.module_utils.node.process_tree import descendants, ended_children, keep_descendants
+from plugins.module_utils._node.process_tree import descendants, ended_children, keep_descendants
 
 RESTART_S = 0.1
 STARTS, STARTS_S = 5, 10.0

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from plugins.module_utils.errors import GaudiError
+from plugins.module_utils._errors import GaudiError
 
 # Of the bridge's own namespace: nothing outside sees them.
 SUBNET = "10.77.0"

@@ -16,7 +16,7 @@ from benchmarks.survival.engines import Setting, Started, start
 from benchmarks.survival.faults import LASTS_S, Fault
 from benchmarks.survival.network import namespaces, runs
 from benchmarks.survival.steps import Outcome, Step, first_of_new, judge, read_steps
-from plugins.module_utils.errors import GaudiError
+from plugins.module_utils._errors import GaudiError
 
 STEPS_BEFORE = 20
 START_S = 120.0

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.module_utils.probe.sentences import trial_line
-from ansible_collections.gaudi3.scale.plugins.plugin_utils.module_answer import probe_answer
-from ansible_collections.gaudi3.scale.plugins.plugin_utils.node_answer import Kind
-from ansible_collections.gaudi3.scale.plugins.plugin_utils.step_by_step import StepByStep
+from ansible_collections.gaudi3.scale.plugins.module_utils._batch_size.probe.sentences import trial_line
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._module_answer import probe_answer
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import Kind
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._step_by_step import StepByStep
 
 
 class ActionModule(StepByStep):

@@ -16,12 +16,12 @@ from ansible import constants as C  # noqa: N812 - as all of Ansible has it
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
-from ansible_collections.gaudi3.scale.plugins.module_utils.report.page import report_page
-from ansible_collections.gaudi3.scale.plugins.module_utils.report.screen_text import lines_of, one_line
-from ansible_collections.gaudi3.scale.plugins.module_utils.report.text_table import text_table
-from ansible_collections.gaudi3.scale.plugins.plugin_utils.play_outcome import play_outcome
-from ansible_collections.gaudi3.scale.plugins.plugin_utils.report_place import Document, Kept, file_place, keep
-from ansible_collections.gaudi3.scale.plugins.plugin_utils.variables_file import variables_file
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.screen_text import lines_of, one_line
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._play_outcome import play_outcome
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.page import report_page
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.text_table import text_table
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._report_place import Document, Kept, file_place, keep
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._variables_file import variables_file
 
 ARGUMENTS = {
     "title": {"type": "str", "required": True},

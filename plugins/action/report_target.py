@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from ansible.plugins.action import ActionBase
-from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.plugin_utils.report_place import file_place, place
+from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._report_place import file_place, place
 
 FILE = {"path": {"type": "str", "required": True}, "option": {"type": "str", "required": True}}
 ARGUMENTS = {

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible.plugins.action import ActionBase
-from ansible_collections.gaudi3.scale.plugins.plugin_utils.role_options import SpecifiedRole, refusal, specified
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_options import SpecifiedRole, refusal, specified
 
 COLLECTION = "gaudi3.scale"
 ROLES = Path(__file__).parents[2] / "roles"

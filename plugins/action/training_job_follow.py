@@ -10,15 +10,15 @@ from typing import Any
 from ansible.errors import AnsibleError
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
-from ansible_collections.gaudi3.scale.plugins.module_utils.job.paths import JOB_ARGUMENTS, JobPaths, paths_from
-from ansible_collections.gaudi3.scale.plugins.module_utils.monitoring.share import RUNNING
-from ansible_collections.gaudi3.scale.plugins.module_utils.monitoring.watch import host_of_node
-from ansible_collections.gaudi3.scale.plugins.module_utils.node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils.node.module_options import checked
-from ansible_collections.gaudi3.scale.plugins.module_utils.report.screen_text import lines_of
-from ansible_collections.gaudi3.scale.plugins.plugin_utils.node_action import NodeAction, UnreachableError
-from ansible_collections.gaudi3.scale.plugins.plugin_utils.share_watch import ShareWatch, followed_result
-from ansible_collections.gaudi3.scale.plugins.plugin_utils.supervised_watch import SupervisedWatch
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JOB_ARGUMENTS, JobPaths, paths_from
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.share import RUNNING
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.watch import host_of_node
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.screen_text import lines_of
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_action import NodeAction, UnreachableError
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._share_watch import ShareWatch, followed_result
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._supervised_watch import SupervisedWatch
 
 # Bytes before the end of the metrics at which the first look begins: a job that has run for days shows its last lines.
 RECENT = -8192

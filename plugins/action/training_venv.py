@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from ansible.plugins.action import ActionBase
-from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils.training_venv.node_library import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils._training_venv.node_library import (
     BUNDLED,
     bundled,
     refuse_extras,
 )
-from ansible_collections.gaudi3.scale.plugins.plugin_utils.node_library import BuiltWheel, build
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_library import BuiltWheel, build
 
 MODULE = "gaudi3.scale.training_venv"
 ARGUMENT = "node_library"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.plugin_utils.core_filter import core_filter
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._core_filter import core_filter
 
 DOCUMENTATION = r"""
 name: clocks_apart
@@ -49,4 +49,4 @@ class FilterModule:
     """What Ansible finds here."""
 
     def filters(self) -> dict[str, Callable[..., Any]]:
-        return {"clocks_apart": core_filter("job.clocks", "clocks_apart")}
+        return {"clocks_apart": core_filter("module_utils._job.clocks", "clocks_apart")}

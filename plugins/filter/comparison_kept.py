@@ -67,7 +67,7 @@ def kept(
 ) -> dict[str, Any]:
     """What is kept of the comparisons of these hosts."""
     # Here, since Ansible loads every filter of the collection to find one, in each of its forks anew.
-    from ansible_collections.gaudi3.scale.plugins.module_utils.comparison.kept import (
+    from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.comparison_kept import (
         kept_changes,
         launch_variables,
         plain_variables,

@@ -52,7 +52,7 @@ def report(
 ) -> dict[str, Any]:
     """The report; a host without a result has a note."""
     # Here, since Ansible loads every filter of the collection to find one, in each of its forks anew.
-    from ansible_collections.gaudi3.scale.plugins.module_utils.comparison.report import comparison_report
+    from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.comparison_report import comparison_report
 
     given = list(hosts)
     results = {host["inventory_hostname"]: host[variable] for host in given if variable in host}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.plugin_utils.core_filter import core_filter
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._core_filter import core_filter
 
 DOCUMENTATION = r"""
 name: firmware_rows
@@ -44,4 +44,4 @@ class FilterModule:
     """What Ansible finds here."""
 
     def filters(self) -> dict[str, Callable[..., Any]]:
-        return {"firmware_rows": core_filter("firmware.rows", "firmware_rows")}
+        return {"firmware_rows": core_filter("plugin_utils._results.firmware_rows", "firmware_rows")}

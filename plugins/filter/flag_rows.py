@@ -44,7 +44,7 @@ RESULT = "gaudi_flags_info_result"
 def rows(hosts: Iterable[Mapping[str, Any]]) -> dict[str, object]:
     """The report; a host without a result has a note."""
     # Here, since Ansible loads every filter of the collection to find one, in each of its forks anew.
-    from ansible_collections.gaudi3.scale.plugins.module_utils.flags.rows import flag_rows
+    from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.flag_rows import flag_rows
 
     names, results = [], {}
     for host in hosts:

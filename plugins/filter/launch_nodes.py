@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.plugin_utils.core_filter import core_filter
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._core_filter import core_filter
 
 DOCUMENTATION = r"""
 name: launch_nodes
@@ -74,9 +74,9 @@ _value:
 def launch_nodes(*values: Any, **options: Any) -> Any:
     """It becomes a fact, and has the reasons that nodes gave."""
     # Here, since Ansible loads every filter of the collection to find one, in each of its forks anew.
-    from ansible_collections.gaudi3.scale.plugins.plugin_utils.node_answer import literals
+    from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import literals
 
-    return literals(core_filter("launch.nodes", "launch_nodes")(*values, **options))
+    return literals(core_filter("plugin_utils._results.launch_nodes", "launch_nodes")(*values, **options))
 
 
 class FilterModule:

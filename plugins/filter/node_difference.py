@@ -52,8 +52,8 @@ RESULT = "gaudi_upgrade_plan_result"
 def explain(hosts: Iterable[Mapping[str, Any]], node: str, same_generation: bool = True) -> dict[str, object]:
     """The report of ``node``; what cannot be said is Ansible's own error."""
     # Here, since Ansible loads every filter of the collection to find one, in each of its forks anew.
-    from ansible_collections.gaudi3.scale.plugins.module_utils.checks.difference import node_difference
-    from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
+    from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+    from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.difference import node_difference
 
     results = {host["inventory_hostname"]: host[RESULT] for host in hosts if RESULT in host}
     try:

@@ -58,9 +58,9 @@ def report(
 ) -> dict[str, Any]:
     """The report; what cannot be made is Ansible's own error."""
     # Here, since Ansible loads every filter of the collection to find one, in each of its forks anew.
-    from ansible_collections.gaudi3.scale.plugins.module_utils.batch_size.choice import sharing
-    from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
-    from ansible_collections.gaudi3.scale.plugins.module_utils.probe.report import probe_report
+    from ansible_collections.gaudi3.scale.plugins.module_utils._batch_size.choice import sharing
+    from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+    from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.probe_report import probe_report
 
     results = {host["inventory_hostname"]: host[RESULT] for host in hosts if RESULT in host}
     wish = {"global_batch": None, **(global_batch or {})}

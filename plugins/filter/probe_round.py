@@ -44,7 +44,7 @@ RESULT = "training_probe"
 def probe_round(hosts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """The next round; a host without a result has no part in it."""
     # Here, since Ansible loads every filter of the collection to find one, in each of its forks anew.
-    from ansible_collections.gaudi3.scale.plugins.module_utils.probe.inventory import next_round
+    from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.probe_inventory import next_round
 
     results = {host["inventory_hostname"]: host[RESULT] for host in hosts if RESULT in host}
     plan = asdict(next_round(results))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.plugin_utils.core_filter import core_filter
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._core_filter import core_filter
 
 DOCUMENTATION = r"""
 name: training_report
@@ -53,4 +53,4 @@ class FilterModule:
     """What Ansible finds here."""
 
     def filters(self) -> dict[str, Callable[..., Any]]:
-        return {"training_report": core_filter("monitoring.page", "training_report")}
+        return {"training_report": core_filter("plugin_utils._results.training_page", "training_report")}

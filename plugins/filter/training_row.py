@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.plugin_utils.core_filter import core_filter
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._core_filter import core_filter
 
 DOCUMENTATION = r"""
 name: training_row
@@ -46,4 +46,4 @@ class FilterModule:
     """What Ansible finds here."""
 
     def filters(self) -> dict[str, Callable[..., Any]]:
-        return {"training_row": core_filter("monitoring.row", "training_row")}
+        return {"training_row": core_filter("plugin_utils._results.training_row", "training_row")}

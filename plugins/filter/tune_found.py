@@ -57,10 +57,10 @@ _value:
 def found(text: str, options: Mapping[str, Any], fixed: Mapping[str, Any], node: str) -> dict[str, Any]:
     """The report as it may be used; what cannot be is Ansible's own error."""
     # Here, since Ansible loads every filter of the collection to find one, in each of its forks anew.
-    from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
-    from ansible_collections.gaudi3.scale.plugins.module_utils.tuning.study import study_from
-    from ansible_collections.gaudi3.scale.plugins.plugin_utils.node_answer import taken
-    from ansible_collections.gaudi3.scale.plugins.plugin_utils.study_answer import study_report
+    from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+    from ansible_collections.gaudi3.scale.plugins.module_utils._tuning.study import study_from
+    from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import taken
+    from ansible_collections.gaudi3.scale.plugins.plugin_utils._study_answer import study_report
 
     try:
         kept: dict[str, Any] = taken(node, "gaudi3_scale.tune report", study_report(study_from(options), fixed), text)

@@ -47,7 +47,7 @@ _value:
 def nodes(hosts: Iterable[Mapping[str, Any]], alive: Iterable[str]) -> dict[str, object]:
     """See :func:`tune_nodes`."""
     # Here, since Ansible loads every filter of the collection to find one, in each of its forks anew.
-    from ansible_collections.gaudi3.scale.plugins.module_utils.tuning.nodes import tune_nodes
+    from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.tune_nodes import tune_nodes
 
     return tune_nodes(list(hosts), list(alive))
 

@@ -42,8 +42,8 @@ _value:
 def planned(options: Mapping[str, Any]) -> dict[str, object]:
     """The study; what cannot be meant is Ansible's own error."""
     # Here, since Ansible loads every filter of the collection to find one, in each of its forks anew.
-    from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
-    from ansible_collections.gaudi3.scale.plugins.module_utils.tuning.study import plan
+    from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+    from ansible_collections.gaudi3.scale.plugins.module_utils._tuning.study import plan
 
     try:
         return plan(options)

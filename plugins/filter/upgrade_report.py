@@ -49,7 +49,7 @@ def results_of(hosts: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any
 def report(hosts: Iterable[Mapping[str, Any]]) -> dict[str, object]:
     """The report of these hosts."""
     # Here, since Ansible loads every filter of the collection to find one, in each of its forks anew.
-    from ansible_collections.gaudi3.scale.plugins.module_utils.upgrade.report import upgrade_report
+    from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.upgrade_report import upgrade_report
 
     return upgrade_report(results_of(hosts))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.plugin_utils.core_filter import core_filter
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._core_filter import core_filter
 
 DOCUMENTATION = r"""
 name: verdict_row
@@ -42,4 +42,4 @@ class FilterModule:
     """What Ansible finds here."""
 
     def filters(self) -> dict[str, Callable[..., Any]]:
-        return {"verdict_row": core_filter("checks.verdict_row", "verdict_row")}
+        return {"verdict_row": core_filter("plugin_utils._results.verdict_row", "verdict_row")}

@@ -93,14 +93,14 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.containers.container_start import StartOptions
-from ..module_utils.containers.engines import ENGINES
-from ..module_utils.containers.runtime import Place
-from ..module_utils.containers.start_check import check
-from ..module_utils.node.commands import run_process
-from ..module_utils.node.masked_options import MaskedOptions
-from ..module_utils.node.module_failure import module_failure
-from ..module_utils.node.module_options import checked
+from ..module_utils._containers.container_start import StartOptions
+from ..module_utils._containers.engines import ENGINES
+from ..module_utils._containers.runtime import Place
+from ..module_utils._containers.start_check import check
+from ..module_utils._node.commands import run_process
+from ..module_utils._node.masked_options import MaskedOptions
+from ..module_utils._node.module_failure import module_failure
+from ..module_utils._node.module_options import checked
 
 
 class Module(MaskedOptions, AnsibleModule):

@@ -131,12 +131,12 @@ services:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.containers.engines import ENGINES
-from ..module_utils.containers.runtime import AUTO, Place, RuntimeOptions, converge
-from ..module_utils.node.commands import run_process
-from ..module_utils.node.masked_options import MaskedOptions
-from ..module_utils.node.module_failure import module_failure
-from ..module_utils.node.module_options import checked
+from ..module_utils._containers.engines import ENGINES
+from ..module_utils._containers.runtime import AUTO, Place, RuntimeOptions, converge
+from ..module_utils._node.commands import run_process
+from ..module_utils._node.masked_options import MaskedOptions
+from ..module_utils._node.module_failure import module_failure
+from ..module_utils._node.module_options import checked
 
 
 class Module(MaskedOptions, AnsibleModule):

@@ -325,12 +325,12 @@ systemd_changed:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.gaudi3.scale.plugins.module_utils.flags import environment as flag_environment
-from ansible_collections.gaudi3.scale.plugins.module_utils.flags.profiles import NETWORKS, PROFILES, EnvironmentOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils.flags.vendor import VENDOR_PROFILES
-from ansible_collections.gaudi3.scale.plugins.module_utils.node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils.node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils.node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._flags import environment as flag_environment
+from ansible_collections.gaudi3.scale.plugins.module_utils._flags.profiles import NETWORKS, PROFILES, EnvironmentOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._flags.vendor import VENDOR_PROFILES
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
 
 
 class Module(MaskedOptions, AnsibleModule):

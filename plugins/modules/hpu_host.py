@@ -153,16 +153,12 @@ settings:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.host.node import Node
-from ..module_utils.host.settings import (
-    SHORTAGE_CHOICES,
-    HostOptions,
-    converge,
-)
-from ..module_utils.node.commands import run_process
-from ..module_utils.node.masked_options import MaskedOptions
-from ..module_utils.node.module_failure import module_failure
-from ..module_utils.node.module_options import checked
+from ..module_utils._host.node import Node
+from ..module_utils._host.settings import SHORTAGE_CHOICES, HostOptions, converge
+from ..module_utils._node.commands import run_process
+from ..module_utils._node.masked_options import MaskedOptions
+from ..module_utils._node.module_failure import module_failure
+from ..module_utils._node.module_options import checked
 
 
 class Module(MaskedOptions, AnsibleModule):

@@ -256,11 +256,11 @@ hpu:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.gaudi3.scale.plugins.module_utils.cards import hpu_facts
-from ansible_collections.gaudi3.scale.plugins.module_utils.node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils.node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils.node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils.node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._cards import hpu_facts
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
 
 
 class Module(MaskedOptions, AnsibleModule):

@@ -153,15 +153,15 @@ import platform
 from dataclasses import fields
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.gaudi3.scale.plugins.module_utils.cards import hpu_facts
-from ansible_collections.gaudi3.scale.plugins.module_utils.cards.node_system import read_disks
-from ansible_collections.gaudi3.scale.plugins.module_utils.checks.check import advice, as_results, failed, refusal
-from ansible_collections.gaudi3.scale.plugins.module_utils.checks.preflight import Wanted, preflight_checks
-from ansible_collections.gaudi3.scale.plugins.module_utils.kernel import secure_boot
-from ansible_collections.gaudi3.scale.plugins.module_utils.node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils.node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils.node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils.node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._cards import hpu_facts
+from ansible_collections.gaudi3.scale.plugins.module_utils._cards.node_system import read_disks
+from ansible_collections.gaudi3.scale.plugins.module_utils._checks.check import advice, as_results, failed, refusal
+from ansible_collections.gaudi3.scale.plugins.module_utils._checks.preflight import Wanted, preflight_checks
+from ansible_collections.gaudi3.scale.plugins.module_utils._host.kernel import secure_boot
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
 
 DISK_PATH = {
     "path": {"type": "path", "required": True},

@@ -205,13 +205,13 @@ fingerprint:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.node.commands import run_process
-from ..module_utils.node.masked_options import MaskedOptions
-from ..module_utils.node.module_failure import module_failure
-from ..module_utils.node.module_options import checked
-from ..module_utils.releases.lookup import find_release
-from ..module_utils.upgrade import inventory as node_inventory
-from ..module_utils.upgrade.plan import PlanOptions, upgrade_plan
+from ..module_utils._node.commands import run_process
+from ..module_utils._node.masked_options import MaskedOptions
+from ..module_utils._node.module_failure import module_failure
+from ..module_utils._node.module_options import checked
+from ..module_utils._releases.lookup import find_release
+from ..module_utils._upgrade import inventory as node_inventory
+from ..module_utils._upgrade.plan import PlanOptions, upgrade_plan
 
 
 class Module(MaskedOptions, AnsibleModule):

@@ -200,14 +200,14 @@ hpu:
 import platform
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.gaudi3.scale.plugins.module_utils.checks.check import advice, as_results, failed, refusal
-from ansible_collections.gaudi3.scale.plugins.module_utils.checks.measurement import TrainingEnvironment, measure
-from ansible_collections.gaudi3.scale.plugins.module_utils.checks.verdict import Limits, outlook, summary, verdict
-from ansible_collections.gaudi3.scale.plugins.module_utils.node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils.node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils.node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils.node.module_options import checked
-from ansible_collections.gaudi3.scale.plugins.module_utils.releases.lookup import find_release
+from ansible_collections.gaudi3.scale.plugins.module_utils._checks.check import advice, as_results, failed, refusal
+from ansible_collections.gaudi3.scale.plugins.module_utils._checks.measurement import TrainingEnvironment, measure
+from ansible_collections.gaudi3.scale.plugins.module_utils._checks.verdict import Limits, outlook, summary, verdict
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._releases.lookup import find_release
 
 
 class Module(MaskedOptions, AnsibleModule):

@@ -522,17 +522,17 @@ differences:
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.gaudi3.scale.plugins.module_utils.cards.accel_sysfs import pci_cards
-from ansible_collections.gaudi3.scale.plugins.module_utils.job.clocks import clock_ahead
-from ansible_collections.gaudi3.scale.plugins.module_utils.job.description import SLURM, engine_argument_spec
-from ansible_collections.gaudi3.scale.plugins.module_utils.job.paths import JOB_ARGUMENTS, paths_from
-from ansible_collections.gaudi3.scale.plugins.module_utils.job.plan import check, job_from
-from ansible_collections.gaudi3.scale.plugins.module_utils.launch.control import StartOptions, prepare, start
-from ansible_collections.gaudi3.scale.plugins.module_utils.launch.stop import remove, stop
-from ansible_collections.gaudi3.scale.plugins.module_utils.node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils.node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils.node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils.node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._cards.accel_sysfs import pci_cards
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.clocks import clock_ahead
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.description import SLURM, engine_argument_spec
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JOB_ARGUMENTS, paths_from
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.plan import check, job_from
+from ansible_collections.gaudi3.scale.plugins.module_utils._launch.control import StartOptions, prepare, start
+from ansible_collections.gaudi3.scale.plugins.module_utils._launch.stop import remove, stop
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
 
 # A word of a command may be anything; a node without an address of its own is reached by its name.
 EMPTY = ("command", "supervision.addresses")

@@ -322,12 +322,12 @@ job_directory:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.gaudi3.scale.plugins.module_utils.job.paths import JOB_ARGUMENTS, paths_from
-from ansible_collections.gaudi3.scale.plugins.module_utils.monitoring.report import report, wait_until_ended
-from ansible_collections.gaudi3.scale.plugins.module_utils.node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils.node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils.node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils.node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JOB_ARGUMENTS, paths_from
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.report import report, wait_until_ended
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
 
 
 class Module(MaskedOptions, AnsibleModule):

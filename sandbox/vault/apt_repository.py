@@ -8,8 +8,8 @@ import hashlib
 import shutil
 from pathlib import Path
 
-from plugins.module_utils.node.commands import run_process
-from plugins.module_utils.packages import apt_index
+from plugins.module_utils._node.commands import run_process
+from plugins.module_utils._packages import apt_index
 
 from ..commands import step
 from ..simulator import releases

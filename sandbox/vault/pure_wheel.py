@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from plugins.plugin_utils import pure_wheel as writer
+from plugins.plugin_utils import _pure_wheel as writer
 
 
 def pure_wheel(project: str, version: str, summary: str, files: Mapping[str, bytes]) -> tuple[str, bytes]:

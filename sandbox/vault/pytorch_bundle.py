@@ -9,8 +9,8 @@ import io
 import tarfile
 from pathlib import Path
 
-from plugins.module_utils.flag_catalogue.catalogue import FLAGS
-from plugins.module_utils.releases.lookup import version_key
+from plugins.module_utils._flags.catalogue.catalogue import FLAGS
+from plugins.module_utils._releases.lookup import version_key
 
 from ..commands import step
 from ..simulator.releases import RELEASES

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from plugins.module_utils.node.commands import run_process
-from plugins.module_utils.packages import gnupg
+from plugins.module_utils._node.commands import run_process
+from plugins.module_utils._packages import gnupg
 
 from ..commands import run
 from ..paths import make_directory

@@ -11,9 +11,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from plugins.module_utils.bundle import pip_index
-from plugins.module_utils.training_venv.pin_table import PINS
-from plugins.module_utils.training_venv.pins import render
+from plugins.module_utils._bundle import pip_index
+from plugins.module_utils._training_venv.pin_table import PINS
+from plugins.module_utils._training_venv.pins import render
 
 from ..commands import run, step
 from ..paths import CACHE, CHECKOUT, make_directory

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import sys
 
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.data.commands import parse_command
 
 

@@ -24,7 +24,7 @@ from typing import Sequence
 import torch
 import torch.distributed
 
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.devices import choose_device, local_device, synchronize
 from gaudi3_scale.json_lines import line_writer, no_line
 from gaudi3_scale.options import ArgumentParser, positive

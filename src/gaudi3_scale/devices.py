@@ -13,7 +13,7 @@ from types import ModuleType
 
 import torch
 
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._errors import GaudiError
 
 KINDS = ("hpu", "cuda", "cpu")
 BACKENDS = {"hpu": "hccl", "cuda": "nccl", "cpu": "gloo"}

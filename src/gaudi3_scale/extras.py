@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from importlib import metadata
 
-from gaudi3_scale.core.errors import GaudiError
-from gaudi3_scale.core.training_venv.node_library import NAME
+from gaudi3_scale.core._errors import GaudiError
+from gaudi3_scale.core._training_venv.node_library import NAME
 
 _NEED = re.compile(r"""^(?P<requirement>[^;]+?)\s*;.*\bextra\s*==\s*['"](?P<extra>[^'"]+)['"]""")
 

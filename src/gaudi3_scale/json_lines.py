@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import Callable, Mapping, TextIO
 
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._errors import GaudiError
 
 WriteLine = Callable[..., None]
 # What a line has instead of a number that is none: JSON knows no such numbers.

@@ -8,7 +8,7 @@ import argparse
 import math
 from typing import Any, NoReturn, TypeVar
 
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._errors import GaudiError
 
 Number = TypeVar("Number", int, float)
 

@@ -14,7 +14,7 @@ import torch
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.devices import compile_backend
 from gaudi3_scale.gaudi.optimizer import fused_adamw
 from gaudi3_scale.models.language_model import BYTE_VOCABULARY, LanguageModel, ModelShape, next_token_loss

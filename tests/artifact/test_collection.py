@@ -114,7 +114,7 @@ def test_a_project_checkout_installs_itself(tmp_path: Path) -> None:
 
 BUILD = """
 import json
-from ansible_collections.gaudi3.scale.plugins.plugin_utils.node_library import build
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_library import build
 wheel = build()
 print(json.dumps([wheel.file, wheel.sha256, wheel.version]))
 """

@@ -11,6 +11,8 @@ import pytest
 from .checkout import CORE_ROOT, ROOT
 
 LIBRARY_ROOT = ROOT / "src" / "gaudi3_scale"
+CONTROLLER_ROOT = ROOT / "plugins" / "plugin_utils"
+PRIVATE = "# Private to gaudi3.scale: it may change in any release."
 ROOTS = {"gaudi3_scale.core": CORE_ROOT, "gaudi3_scale": LIBRARY_ROOT}
 
 
@@ -23,13 +25,21 @@ def packages(root: Path) -> list[str]:
     return sorted(name for name in found if (root / name.partition("/")[0]).resolve() != CORE_ROOT.resolve())
 
 
-@pytest.mark.parametrize("root", ROOTS.values(), ids=ROOTS)
-def test_packages_are_of_one_level(root: Path) -> None:
-    assert [name for name in packages(root) if "/" in name] == []
+@pytest.mark.parametrize(("root", "levels"), [(CORE_ROOT, 2), (LIBRARY_ROOT, 1)], ids=ROOTS)
+def test_packages_are_not_deep(root: Path, levels: int) -> None:
+    assert [name for name in packages(root) if name.count("/") >= levels] == []
 
 
 def test_only_the_error_of_all_lies_beside_the_packages_of_the_core() -> None:
-    assert sorted(path.stem for path in CORE_ROOT.glob("*.py")) == ["__init__", "errors"]
+    assert sorted(path.stem for path in CORE_ROOT.glob("*.py")) == ["__init__", "_errors"]
+
+
+@pytest.mark.parametrize("root", [CORE_ROOT, CONTROLLER_ROOT], ids=lambda root: root.name)
+def test_all_of_it_is_private_by_name_and_says_so_first(root: Path) -> None:
+    files = [path for path in root.rglob("*.py") if path.name != "__init__.py"]
+    assert [path.name for path in root.iterdir() if not path.name.startswith("_")] == []
+    assert files
+    assert [str(path) for path in files if PRIVATE not in path.read_text(encoding="utf-8").splitlines()[:4]] == []
 
 
 @pytest.mark.parametrize("name", packages(CORE_ROOT))
@@ -43,7 +53,7 @@ def test_a_package_of_the_core_has_an_empty_init_file(name: str) -> None:
 )
 def test_setuptools_and_a_newcomer_are_told_of_a_package(prefix: str, name: str) -> None:
     assert (ROOTS[prefix] / name / "__init__.py").is_file()
-    assert f'"{prefix}.{name}"' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert f'"{prefix}.{name.replace("/", ".")}"' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     assert f"| `{name}` |" in (ROOT / "docs" / "developing.md").read_text(encoding="utf-8")
 
 

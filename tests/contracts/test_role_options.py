@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.plugin_utils.role_options import SpecifiedRole, refusal, specified
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_options import SpecifiedRole, refusal, specified
 
 from .checkout import ROLES, ROOT, name_of, read_yaml, task_files, tasks_in
 

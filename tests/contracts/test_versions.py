@@ -8,8 +8,8 @@ import re
 from typing import Any
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.module_utils.releases.lookup import NEWEST
-from ansible_collections.gaudi3.scale.plugins.plugin_utils.node_library import build
+from ansible_collections.gaudi3.scale.plugins.module_utils._releases.lookup import NEWEST
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_library import build
 
 from .checkout import MODULES, ROLES, ROOT, is_templated, read_yaml
 

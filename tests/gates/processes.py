@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from plugins.module_utils.node.process_tree import descendants, started_with
+from plugins.module_utils._node.process_tree import descendants, started_with
 
 # In the environment of all that a run of the gates starts: what leaves its parent is found by it.
 MARK = "GAUDI3_SCALE_GATES"

@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.module_utils.batch_size.trial import Workload
-from ansible_collections.gaudi3.scale.plugins.module_utils.comparison.plan import Run, next_run
-from ansible_collections.gaudi3.scale.plugins.module_utils.comparison.question import BASE, Comparison, Setting
+from ansible_collections.gaudi3.scale.plugins.module_utils._batch_size.trial import Workload
+from ansible_collections.gaudi3.scale.plugins.module_utils._comparison.plan import Run, next_run
+from ansible_collections.gaudi3.scale.plugins.module_utils._comparison.question import BASE, Comparison, Setting
 
 
 def question(*names: str, **changes: Any) -> Comparison:

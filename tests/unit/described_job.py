@@ -9,8 +9,8 @@ import socket
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.module_utils.job.paths import JobPaths
-from ansible_collections.gaudi3.scale.plugins.module_utils.job.plan import Job
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.plan import Job
 
 PATHS = JobPaths("llama")
 

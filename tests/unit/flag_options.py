@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.module_utils.flags.profiles import EnvironmentOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._flags.profiles import EnvironmentOptions
 
 
 def options(root: Path, **more: Any) -> EnvironmentOptions:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ansible_collections.gaudi3.scale.plugins.module_utils.node.commands import CommandResult
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
 
 # In the order of module ids; the accel index runs the other way, as it may on a real server.
 ADDRESSES = tuple(f"0000:{bus}:00.0" for bus in ("19", "3b", "4c", "5d", "9b", "bb", "cb", "dc"))

@@ -7,9 +7,9 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.module_utils.releases.lookup import find_release
-from ansible_collections.gaudi3.scale.plugins.module_utils.upgrade.inventory import NodeInventory
-from ansible_collections.gaudi3.scale.plugins.module_utils.upgrade.plan import PlanOptions, upgrade_plan
+from ansible_collections.gaudi3.scale.plugins.module_utils._releases.lookup import find_release
+from ansible_collections.gaudi3.scale.plugins.module_utils._upgrade.inventory import NodeInventory
+from ansible_collections.gaudi3.scale.plugins.module_utils._upgrade.plan import PlanOptions, upgrade_plan
 
 SPI = "1.22.0-fw-61.3.2-sec-3"
 KERNEL = "6.8.0-45-generic"

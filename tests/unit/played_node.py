@@ -19,9 +19,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.module_utils.driver.plan import DriverOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils.driver.state import converge
-from ansible_collections.gaudi3.scale.plugins.module_utils.node.commands import CommandResult
+from ansible_collections.gaudi3.scale.plugins.module_utils._driver.plan import DriverOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._driver.state import converge
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
 
 from .healthy_node import ADDRESSES, HlSmi, write_kernel
 

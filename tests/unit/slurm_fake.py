@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ansible_collections.gaudi3.scale.plugins.module_utils.node.commands import CommandResult
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
 
 OK = CommandResult(0, "", "")
 ENDED = ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL")

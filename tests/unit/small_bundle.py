@@ -14,12 +14,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.module_utils.bundle import build as vault_bundle
-from ansible_collections.gaudi3.scale.plugins.module_utils.bundle import vault as bundle_vault
-from ansible_collections.gaudi3.scale.plugins.module_utils.bundle.bundle_site import Trust
-from ansible_collections.gaudi3.scale.plugins.module_utils.bundle.layout import MANIFEST, SIGNATURE
-from ansible_collections.gaudi3.scale.plugins.module_utils.node.commands import CommandResult, run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils.packages.vault_plan import VaultOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._bundle import build as vault_bundle
+from ansible_collections.gaudi3.scale.plugins.module_utils._bundle import vault as bundle_vault
+from ansible_collections.gaudi3.scale.plugins.module_utils._bundle.bundle_site import Trust
+from ansible_collections.gaudi3.scale.plugins.module_utils._bundle.layout import MANIFEST, SIGNATURE
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult, run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils._packages.vault_plan import VaultOptions
 from ansible_collections.gaudi3.scale.tests.unit.small_vault import SmallVault
 
 PYTORCH = "gaudi-pt-modules/1.24.1/482/pytorch/ubuntu2204/pytorch_modules-v2.11.0_1.24.1_482.tgz"

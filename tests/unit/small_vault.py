@@ -8,9 +8,9 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from ansible_collections.gaudi3.scale.plugins.module_utils.bundle.plan import APT_KEY, BundleOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils.node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils.packages import apt_index, gnupg
+from ansible_collections.gaudi3.scale.plugins.module_utils._bundle.plan import APT_KEY, BundleOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils._packages import apt_index, gnupg
 
 TOOLS = ("apt-get", "gpg", "gpgv", "dpkg-deb")
 

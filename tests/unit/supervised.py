@@ -15,9 +15,9 @@ import sys
 import time
 from pathlib import Path
 
-from gaudi3_scale.core.job.rank_logs import attempt_directory
-from gaudi3_scale.core.job.supervision import launch_of
-from gaudi3_scale.core.node.process_tree import descendants, environment_of, parents
+from gaudi3_scale.core._job.rank_logs import attempt_directory
+from gaudi3_scale.core._job.supervision import launch_of
+from gaudi3_scale.core._node.process_tree import descendants, environment_of, parents
 
 HERE = Path(__file__).parent
 SUPERVISOR = (sys.executable, "-I", "-m", "gaudi3_scale.supervisor")

@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ansible_collections.gaudi3.scale.plugins.module_utils.node.commands import CommandResult
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
 
 OK = CommandResult(0, "", "")
 

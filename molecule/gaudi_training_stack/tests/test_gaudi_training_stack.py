@@ -8,7 +8,7 @@ import json
 
 from testinfra.host import Host
 
-from plugins.plugin_utils.node_library import build
+from plugins.plugin_utils._node_library import build
 
 PYTHON = "/opt/gaudi3_scale/venv/bin/python"
 
@@ -22,7 +22,7 @@ def test_torch_computes(host: Host) -> None:
 
 
 def test_the_trainer_and_the_core_can_be_imported(host: Host) -> None:
-    code = "import gaudi3_scale.train, gaudi3_scale.core.releases.lookup as releases; print(releases.NEWEST)"
+    code = "import gaudi3_scale.train, gaudi3_scale.core._releases.lookup as releases; print(releases.NEWEST)"
     assert in_venv(host, code) == "1.24.1"
 
 

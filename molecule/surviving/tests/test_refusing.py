@@ -3,7 +3,7 @@
 """Launches that cannot go well: each node says in one sentence what it lacks, and nothing is started anywhere.
 
 What is wrong with a description alone is in tests/unit/plugins/modules/test_training_job.py and
-plugins/module_utils/job/test_supervision.py.
+plugins/module_utils/_job/test_supervision.py.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import lightning.pytorch as lightning
 import torch
 
 from gaudi3_scale.batch.finder import AdaptiveBatchFinder, first_batch
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._errors import GaudiError
 
 
 class AdaptiveBatchCallback(lightning.Callback):

@@ -22,14 +22,14 @@ import torch
 from torch import nn
 
 from gaudi3_scale.batch.in_place import InPlaceTrials
+from gaudi3_scale.batch.trial_forks import Trials
 from gaudi3_scale.batch.workload import TrainedModel
-from gaudi3_scale.core.batch_size.choice import LARGEST, THROUGHPUT, next_for
-from gaudi3_scale.core.batch_size.memory_model import Prior
-from gaudi3_scale.core.batch_size.question import Question
-from gaudi3_scale.core.batch_size.search import OK, OUT_OF_MEMORY, Search, Trial, largest_batch
-from gaudi3_scale.core.batch_size.trial import Workload
-from gaudi3_scale.core.batch_size.trial_forks import Trials
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._batch_size.choice import LARGEST, THROUGHPUT, next_for
+from gaudi3_scale.core._batch_size.memory_model import Prior
+from gaudi3_scale.core._batch_size.question import Question
+from gaudi3_scale.core._batch_size.search import OK, OUT_OF_MEMORY, Search, Trial, largest_batch
+from gaudi3_scale.core._batch_size.trial import Workload
+from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.devices import choose_device
 
 

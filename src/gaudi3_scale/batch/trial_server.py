@@ -3,7 +3,7 @@
 """Probe trials as forks of one process: ``python -m gaudi3_scale.batch.trial_server MODULE...``, driven by its input.
 
 It imports PyTorch and the workload's MODULEs once, touches no device and starts no thread, so that a fork of it is as
-good as a fresh process and starts in milliseconds. ``gaudi3_scale.core.batch_size.trial_forks`` starts it. It first
+good as a fresh process and starts in milliseconds. ``gaudi3_scale.batch.trial_forks`` starts it. It first
 says whether it can fork, then answers each line with one line; it ends with its input. All lines are JSON::
 
     -> {"ready": true}
@@ -28,7 +28,7 @@ from typing import Any, Callable, Mapping, Sequence
 from gaudi3_scale.batch.estimate import answer
 from gaudi3_scale.batch.process_memory import import_optimizers
 from gaudi3_scale.batch.trial import run_trial, write_result
-from gaudi3_scale.core.batch_size.trial_processes import end_group, end_without_owner, wait_together
+from gaudi3_scale.core._batch_size.trial_processes import end_group, end_without_owner, wait_together
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ from typing import Callable
 
 import torch
 
-from gaudi3_scale.core.batch_size.quiet import MOST_STEPS, is_quiet
+from gaudi3_scale.batch.quiet import MOST_STEPS, is_quiet
 from gaudi3_scale.devices import synchronize
 from gaudi3_scale.memory import DeviceMemory
 

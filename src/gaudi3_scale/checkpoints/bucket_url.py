@@ -7,7 +7,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 
-from gaudi3_scale.core.report.bucket_url import bucket_and_prefix
+from gaudi3_scale.core._node.bucket_url import bucket_and_prefix
 from gaudi3_scale.extras import remedy
 
 

@@ -13,7 +13,7 @@ from gaudi3_scale.checkpoints.resume import Resume
 from gaudi3_scale.checkpoints.saver import BackgroundSaver, Saved
 from gaudi3_scale.checkpoints.state import is_sharded, restore, state_of
 from gaudi3_scale.checkpoints.upload import Upload
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.json_lines import WriteLine
 from gaudi3_scale.stop_together import Agreement, StopSignal
 

@@ -19,9 +19,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from gaudi3_scale.core.errors import GaudiError
-from gaudi3_scale.core.node.json_file import parse_object
-from gaudi3_scale.core.node.regular_file import read_bounded
+from gaudi3_scale.core._errors import GaudiError
+from gaudi3_scale.core._node.json_file import parse_object
+from gaudi3_scale.core._node.regular_file import read_bounded
 
 VARIABLE = "GAUDI3_SCALE_GENERATION"
 FILE_NAME = "fence.json"

@@ -19,7 +19,7 @@ from gaudi3_scale.checkpoints.resume import resume_from
 from gaudi3_scale.checkpoints.saver import BackgroundSaver
 from gaudi3_scale.checkpoints.upload import Upload
 from gaudi3_scale.checkpoints.writer import WholeCheckpointWriter
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.json_lines import WriteLine
 from gaudi3_scale.ranks import Ranks
 

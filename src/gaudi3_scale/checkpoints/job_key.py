@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gaudi3_scale.checkpoints.place import Place
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._errors import GaudiError
 
 VARIABLE = "GAUDI3_SCALE_CHECKPOINT_KEY"
 FILE_NAME = "checkpoint.key"

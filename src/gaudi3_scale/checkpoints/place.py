@@ -16,7 +16,7 @@ import torch.distributed
 
 from gaudi3_scale.checkpoints.fence import Fence, generation_from
 from gaudi3_scale.checkpoints.files import MARK
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.ranks import Ranks
 
 Value = TypeVar("Value")

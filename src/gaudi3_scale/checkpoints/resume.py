@@ -13,20 +13,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gaudi3_scale.checkpoints.bucket import Bucket
-from gaudi3_scale.checkpoints.files import (
-    checkpoint_path,
-    damage,
-    found_in,
-    manifest_of,
-    remove_unfinished,
-    set_aside,
-)
+from gaudi3_scale.checkpoints.files import checkpoint_path, damage, found_in, manifest_of, remove_unfinished, set_aside
 from gaudi3_scale.checkpoints.job_key import VARIABLE
 from gaudi3_scale.checkpoints.manifest import Manifest, manifest_text, read_manifest
 from gaudi3_scale.checkpoints.place import Place
 from gaudi3_scale.checkpoints.signature import ForeignError
 from gaudi3_scale.checkpoints.transfer import spread
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._errors import GaudiError
 
 LOG = logging.getLogger(__name__)
 RUNS = 1 << 31

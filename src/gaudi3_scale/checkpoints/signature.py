@@ -11,7 +11,7 @@ import hmac
 import json
 
 from gaudi3_scale.checkpoints.manifest import Manifest, manifest_text, read_manifest
-from gaudi3_scale.core.node.json_file import parse_object
+from gaudi3_scale.core._node.json_file import parse_object
 
 # The key signs nothing else by accident, whatever else a site gives it to.
 _PURPOSE = b"gaudi3.scale checkpoint manifest 1\n"

@@ -22,7 +22,7 @@ from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_di
 from torch.distributed.tensor import DTensor
 
 from gaudi3_scale.checkpoints.loading import DataPlanner, DataReader
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._errors import GaudiError
 
 
 def state_of(trainer: lightning.Trainer) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from gaudi3_scale.checkpoints.files import (
     write_manifest,
 )
 from gaudi3_scale.checkpoints.manifest import FileRecord, Manifest
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._errors import GaudiError
 
 CHUNK_BYTES = 32 << 20
 Chunk = Union[bytes, memoryview]

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Sequence
 
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.data.prepare import prepare
 from gaudi3_scale.data.token_files import damaged, whole_manifest
 from gaudi3_scale.data.tokenizers import BYTES

@@ -15,7 +15,7 @@ from typing import Any, Callable, Iterator, Sequence
 
 import numpy as np
 
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.data.text_files import nothing_in, text_files, unreadable
 from gaudi3_scale.data.token_files import (
     NAME,

@@ -9,7 +9,7 @@ from typing import Sequence
 
 import numpy as np
 
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._errors import GaudiError
 
 
 def text_files(paths: Sequence[Path]) -> list[Path]:

@@ -17,9 +17,9 @@ from typing import Any, Callable
 
 import numpy as np
 
-from gaudi3_scale.core.errors import GaudiError
-from gaudi3_scale.core.node.json_file import LARGEST, parse_object
-from gaudi3_scale.core.node.regular_file import read_bounded
+from gaudi3_scale.core._errors import GaudiError
+from gaudi3_scale.core._node.json_file import LARGEST, parse_object
+from gaudi3_scale.core._node.regular_file import read_bounded
 
 NAME = "manifest.json"
 FORMAT = 1

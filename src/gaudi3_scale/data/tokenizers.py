@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.extras import remedy
 
 BYTES = "bytes"

@@ -11,7 +11,7 @@ from typing import Sequence
 
 import torch
 
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.data.text_files import read_text
 from gaudi3_scale.data.token_files import whole_manifest
 from gaudi3_scale.data.token_windows import VALIDATION_EVERY, MappedTokens, Tokens, TokenWindows

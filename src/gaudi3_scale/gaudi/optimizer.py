@@ -8,7 +8,7 @@ from typing import Any, Iterable
 
 import torch
 
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.devices import habana
 
 

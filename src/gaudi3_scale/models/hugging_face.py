@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.data.tokenizers import FILE as TOKENIZER_FILE
 from gaudi3_scale.data.tokenizers import tokenizer_file
 from gaudi3_scale.data.training_data import TrainingData

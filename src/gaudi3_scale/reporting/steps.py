@@ -14,7 +14,7 @@ import sys
 import time
 from typing import Any, Callable, Mapping
 
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.json_lines import line_writer, no_line
 from gaudi3_scale.metrics.rates import Rates
 from gaudi3_scale.progress import DIRECTORY, ProgressFile

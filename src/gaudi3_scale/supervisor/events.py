@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from gaudi3_scale.core.job.failure import failure_sentence
+from gaudi3_scale.core._job.failure import failure_sentence
 from gaudi3_scale.supervisor.generation import END, FAILED, RUN, STOPPED, Generation
 from gaudi3_scale.supervisor.messages import HANG, RANK_FAILED, Halt
 from gaudi3_scale.supervisor.pace import stragglers

@@ -17,11 +17,11 @@ import sys
 import time
 from typing import Collection, Sequence
 
-from gaudi3_scale.core.errors import GaudiError
-from gaudi3_scale.core.job.paths import JobPaths
-from gaudi3_scale.core.job.supervision import launch_of
-from gaudi3_scale.core.node.commands import run_process
-from gaudi3_scale.core.node.process_tree import own_control_group
+from gaudi3_scale.core._errors import GaudiError
+from gaudi3_scale.core._job.paths import JobPaths
+from gaudi3_scale.core._job.supervision import launch_of
+from gaudi3_scale.core._node.commands import run_process
+from gaudi3_scale.core._node.process_tree import own_control_group
 from gaudi3_scale.supervisor.datagram import Decoder, encode
 from gaudi3_scale.supervisor.decision import advance, begin
 from gaudi3_scale.supervisor.files import (

@@ -13,8 +13,8 @@ import time
 from collections import deque
 from typing import Any, Collection, Mapping, Sequence
 
-from gaudi3_scale.core.errors import GaudiError
-from gaudi3_scale.core.job.network import address_towards
+from gaudi3_scale.core._errors import GaudiError
+from gaudi3_scale.core._job.network import address_towards
 from gaudi3_scale.supervisor.pieces import MOST_BYTES, MOST_PIECES
 from gaudi3_scale.supervisor.refusals import ask_for_refusals, refused_targets
 

@@ -11,14 +11,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Callable, Mapping
 
-from gaudi3_scale.core.cards.health import unfit_reason
-from gaudi3_scale.core.job.failure import ENDED_BY_AGENT, NO_MEMORY, RankFailure, agent_failure
-from gaudi3_scale.core.job.network import port_is_free
-from gaudi3_scale.core.job.paths import JobPaths
-from gaudi3_scale.core.job.rank_logs import attempt_directory, ranks_that_end, torchrun_failures
-from gaudi3_scale.core.job.supervision import launch_of
-from gaudi3_scale.core.node.commands import Run
-from gaudi3_scale.core.node.process_tree import keep_descendants, oom_kills, own_control_group
+from gaudi3_scale.core._cards.health import unfit_reason
+from gaudi3_scale.core._job.failure import ENDED_BY_AGENT, NO_MEMORY, RankFailure, agent_failure
+from gaudi3_scale.core._job.network import port_is_free
+from gaudi3_scale.core._job.paths import JobPaths
+from gaudi3_scale.core._job.rank_logs import attempt_directory, ranks_that_end, torchrun_failures
+from gaudi3_scale.core._job.supervision import launch_of
+from gaudi3_scale.core._node.commands import Run
+from gaudi3_scale.core._node.process_tree import keep_descendants, oom_kills, own_control_group
 from gaudi3_scale.supervisor.files import MASTER_ADDRESS, NNODES, NODE_RANK, RENDEZVOUS_ID, Supervision
 from gaudi3_scale.supervisor.generation import Generation
 from gaudi3_scale.supervisor.health import HealthCheck

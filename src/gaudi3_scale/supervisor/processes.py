@@ -13,9 +13,9 @@ import sys
 import time
 from typing import IO, Callable, Mapping, Sequence, cast
 
-from gaudi3_scale.core.errors import GaudiError
-from gaudi3_scale.core.job.failure import NOTICE
-from gaudi3_scale.core.node.process_tree import descendants, ended_children, environment_of, processes_in, started_with
+from gaudi3_scale.core._errors import GaudiError
+from gaudi3_scale.core._job.failure import NOTICE
+from gaudi3_scale.core._node.process_tree import descendants, ended_children, environment_of, processes_in, started_with
 
 # The agent ends its other ranks at once when one has failed, and says so; which one it was it says only when they are
 # gone, up to 30 s later (elastic/multiprocessing/api.py of torch 2.13).

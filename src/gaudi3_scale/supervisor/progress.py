@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Mapping
 
-from gaudi3_scale.core.node.json_file import read_json
+from gaudi3_scale.core._node.json_file import read_json
 
 # What is beyond these was not counted: a job's program may write anything.
 MOST_STEPS = 2**53

@@ -13,9 +13,9 @@ import time
 from pathlib import Path
 from typing import Mapping
 
-from gaudi3_scale.core.node.commands import Run
-from gaudi3_scale.core.node.process_tree import catches
-from gaudi3_scale.core.node.regular_file import read_end
+from gaudi3_scale.core._node.commands import Run
+from gaudi3_scale.core._node.process_tree import catches
+from gaudi3_scale.core._node.regular_file import read_end
 
 PY_SPY_S = 10.0
 # faulthandler writes at once; a rank that is stopped in the kernel does not write at all.

@@ -14,12 +14,12 @@ import threading
 import time
 from typing import Mapping
 
-from gaudi3_scale.core.cards.card_usage import ask_cards
-from gaudi3_scale.core.node.commands import Run
-from gaudi3_scale.core.node.process_tree import descendants
-from gaudi3_scale.core.node.process_usage import ProcessUsage, group_usage, tree_usage
-from gaudi3_scale.core.node.regular_file import read_end
+from gaudi3_scale.core._node.commands import Run
+from gaudi3_scale.core._node.process_tree import descendants
+from gaudi3_scale.core._node.regular_file import read_end
+from gaudi3_scale.supervisor.card_usage import ask_cards
 from gaudi3_scale.supervisor.files import append_line, replace_file
+from gaudi3_scale.supervisor.process_usage import ProcessUsage, group_usage, tree_usage
 
 SAMPLE_S = 10.0
 # Asking all cards takes the driver 2 to 3 s (the vendor's exporter, which asks each 30 s).

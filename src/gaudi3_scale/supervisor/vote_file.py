@@ -8,7 +8,7 @@ import json
 import os
 from pathlib import Path
 
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.supervisor.generation import as_plain
 from gaudi3_scale.supervisor.received import ballot_of, count_of, generation_of
 from gaudi3_scale.supervisor.state import Rules

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._errors import GaudiError
 
 
 def passes_of_step(global_batch: int | None, batch_size: int, world_size: int, passes: int | None) -> int:

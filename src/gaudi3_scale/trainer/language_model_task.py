@@ -12,7 +12,7 @@ import torch
 from torch import nn
 from torch.utils.data import BatchSampler, DataLoader
 
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.data.token_windows import HeldOutWindows, StreamSampler, TokenWindows, TrainingWindows
 from gaudi3_scale.gaudi.optimizer import fused_adamw
 from gaudi3_scale.models.language_model import next_token_loss

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Sequence
 
 from gaudi3_scale.checkpoints.bucket_url import s3_url
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.options import ArgumentParser, not_negative, not_negative_real, positive, positive_real
 
 AUTO = "auto"

@@ -10,12 +10,12 @@ import tempfile
 from pathlib import Path
 from typing import Any, Callable, Mapping
 
-from gaudi3_scale.core.batch_size.trial import Workload
-from gaudi3_scale.core.errors import GaudiError
-from gaudi3_scale.core.node.environment_file import assignment
-from gaudi3_scale.core.probe.batch_probe import STATE_DIRECTORY, Probe, parse_size, probe
-from gaudi3_scale.core.tuning.space import BATCH_SIZE, Range
-from gaudi3_scale.core.tuning.study import Study
+from gaudi3_scale.core._batch_size.probe.batch_probe import STATE_DIRECTORY, Probe, parse_size, probe
+from gaudi3_scale.core._batch_size.trial import Workload
+from gaudi3_scale.core._errors import GaudiError
+from gaudi3_scale.core._node.environment_file import assignment
+from gaudi3_scale.core._tuning.space import BATCH_SIZE, Range
+from gaudi3_scale.core._tuning.study import Study
 from gaudi3_scale.tune.sample import MEMORY, CannotFitError, setup_of
 
 

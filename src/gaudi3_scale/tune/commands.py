@@ -19,11 +19,11 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Mapping, Sequence
 
-from gaudi3_scale.core.errors import GaudiError
-from gaudi3_scale.core.job.difference import description_differences
-from gaudi3_scale.core.node.rendered_files import WantedFile, pending, write
-from gaudi3_scale.core.node.umask import readable_by_owner
-from gaudi3_scale.core.tuning.study import Study, definition, study_from
+from gaudi3_scale.core._errors import GaudiError
+from gaudi3_scale.core._job.difference import description_differences
+from gaudi3_scale.core._node.rendered_files import WantedFile, pending, write
+from gaudi3_scale.core._node.umask import readable_by_owner
+from gaudi3_scale.core._tuning.study import Study, definition, study_from
 from gaudi3_scale.options import ArgumentParser, positive_real
 from gaudi3_scale.tune.credentials import make_credentials
 from gaudi3_scale.tune.packages import install, missing_packages, require_packages

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Sequence
 
-from gaudi3_scale.core.errors import GaudiError
-from gaudi3_scale.core.node.commands import CommandResult, last_line, run_process
+from gaudi3_scale.core._errors import GaudiError
+from gaudi3_scale.core._node.commands import CommandResult, last_line, run_process
 
 AUTHORITY = "authority.pem"
 SERVER, SERVER_KEY = "server.pem", "server.key"

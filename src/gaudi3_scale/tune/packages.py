@@ -9,8 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from gaudi3_scale.core.errors import GaudiError
-from gaudi3_scale.core.training_venv.plan import PINS_FILE
+from gaudi3_scale.core._errors import GaudiError
+from gaudi3_scale.core._training_venv.plan import PINS_FILE
 from gaudi3_scale.extras import remedy, requirements_of
 
 PACKAGES = ("optuna", "plotly", "grpc", "google.protobuf")

@@ -16,7 +16,7 @@ from typing import Any, Callable, Mapping
 
 import optuna
 
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.tune.storage import LOST
 
 BEAT_S = 5.0

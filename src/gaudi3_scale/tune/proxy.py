@@ -17,8 +17,8 @@ from optuna.storages._grpc.auto_generated import api_pb2_grpc
 from optuna.storages._grpc.client import GrpcClientCache
 from optuna.storages._grpc.servicer import OptunaStorageProxyService
 
-from gaudi3_scale.core.errors import GaudiError
-from gaudi3_scale.core.job.network import port_is_free
+from gaudi3_scale.core._errors import GaudiError
+from gaudi3_scale.core._job.network import port_is_free
 from gaudi3_scale.tune.credentials import Credentials
 
 # As Optuna's own client: a study with many trials is one answer.

@@ -18,8 +18,8 @@ from optuna.exceptions import ExperimentalWarning, StorageInternalError
 from optuna.storages import BaseStorage, JournalStorage, get_storage
 from optuna.storages.journal import JournalFileBackend
 
-from gaudi3_scale.core.errors import GaudiError
-from gaudi3_scale.core.node.secret_words import HIDDEN
+from gaudi3_scale.core._errors import GaudiError
+from gaudi3_scale.core._node.secret_words import HIDDEN
 from gaudi3_scale.tune.credentials import SERVER, SERVER_KEY, WORKER, WORKER_KEY, read_credentials
 from gaudi3_scale.tune.proxy import StudyProxy, start_server
 

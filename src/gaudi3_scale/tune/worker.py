@@ -17,12 +17,12 @@ from typing import Iterator, Mapping
 import optuna
 from optuna.trial import Trial, TrialState
 
-from gaudi3_scale.core.batch_size.search import CRASH, HANG, OK
-from gaudi3_scale.core.errors import GaudiError
-from gaudi3_scale.core.job import recipe_cache
-from gaudi3_scale.core.job.recipe_cache import RECIPE_CACHE
-from gaudi3_scale.core.tuning.study import Study, trial_command
-from gaudi3_scale.core.tuning.values import values_of
+from gaudi3_scale.core._batch_size.search import CRASH, HANG, OK
+from gaudi3_scale.core._errors import GaudiError
+from gaudi3_scale.core._job import recipe_cache
+from gaudi3_scale.core._job.recipe_cache import RECIPE_CACHE
+from gaudi3_scale.core._tuning.study import Study, trial_command
+from gaudi3_scale.core._tuning.values import values_of
 from gaudi3_scale.json_lines import WriteLine
 from gaudi3_scale.tune.bound import ProbedBound
 from gaudi3_scale.tune.child import PRUNED, Ended, Progress, run_child

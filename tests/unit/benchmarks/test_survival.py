@@ -10,7 +10,7 @@ from benchmarks.survival.__main__ import check, options
 from benchmarks.survival.steps import DEAD, GOES_ON, STANDS_STILL, UNNOTICED, Outcome, Step, judge, read_steps
 from benchmarks.survival.table import cell, table
 from benchmarks.survival.trial import StepFiles
-from plugins.module_utils.errors import GaudiError
+from plugins.module_utils._errors import GaudiError
 
 OLD = {1, 2}
 

@@ -18,10 +18,10 @@ Expected requirements file not present at: /tmp/t/ansible_collections/gaudi3/sca
 ERROR: The import failed for the following reason: No role readme found.
 """
 FORMATTED = [
-    "WARNING: plugins/module_utils/node/commands.py:28:5: E704 multiple statements on one line (def)",
-    "WARNING: plugins/module_utils/cards/hl_smi.py:112:34: E203 whitespace before ':'",
-    "WARNING: plugins/module_utils/kernel/modules.py:129:37: E203 whitespace before ':'",
-    "WARNING: plugins/module_utils/upgrade/report.py:36:9: W503 line break before binary operator",
+    "WARNING: plugins/module_utils/_node/commands.py:28:5: E704 multiple statements on one line (def)",
+    "WARNING: plugins/module_utils/_cards/hl_smi.py:112:34: E203 whitespace before ':'",
+    "WARNING: plugins/module_utils/_host/kernel/modules.py:129:37: E203 whitespace before ':'",
+    "WARNING: plugins/plugin_utils/_results/upgrade_report.py:36:9: W503 line break before binary operator",
 ]
 
 
@@ -40,7 +40,7 @@ def test_what_the_formatter_writes_is_counted_and_does_not_fail() -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "WARNING: plugins/plugin_utils/node_action.py:66:19: F841 local variable '_interval' is never used",
+        "WARNING: plugins/plugin_utils/_node_action.py:66:19: F841 local variable '_interval' is never used",
         "WARNING: plugins/a.py:1:1: E702 multiple statements on one line (semicolon)",
         # No excuse for an error, whatever it quotes.
         "ERROR: plugins/a.py:1:1: E203 whitespace before ':'",

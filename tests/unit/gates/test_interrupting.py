@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from plugins.module_utils.node.process_tree import started_with
+from plugins.module_utils._node.process_tree import started_with
 from tests.gates import runner
 from tests.gates.runner import Gate, run
 

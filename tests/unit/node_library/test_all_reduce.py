@@ -32,7 +32,7 @@ def test_a_wrong_sum_fails_the_rank(monkeypatch):
     import torch.distributed
 
     from gaudi3_scale.all_reduce import check_all_reduce
-    from gaudi3_scale.core.errors import GaudiError
+    from gaudi3_scale.core._errors import GaudiError
 
     monkeypatch.delenv("RANK", raising=False)
     monkeypatch.setattr(torch.distributed, "all_reduce", lambda vector: vector[7].fill_(5.0))

@@ -7,7 +7,7 @@ import importlib.util
 import pytest
 import torch
 
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.devices import choose_device, compile_backend, load_collectives, local_device
 
 

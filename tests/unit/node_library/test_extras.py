@@ -8,7 +8,7 @@ from importlib import metadata
 
 import pytest
 
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.extras import requirements_of
 
 NEEDS = [

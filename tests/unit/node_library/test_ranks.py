@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.ranks import Ranks, ranks_from
 from job_runs import end_of, torchrun
 

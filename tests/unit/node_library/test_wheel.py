@@ -14,8 +14,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.plugin_utils.node_library import build
+from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_library import build
 from packaging.requirements import Requirement
 
 pytest.importorskip("setuptools")
@@ -156,7 +156,7 @@ def test_a_checkouts_wheel_says_which_one_it_is(collection):
 
 def test_two_commits_of_one_version_have_two_digests(collection):
     first = build(collection)
-    with (collection / "plugins/module_utils/errors.py").open("a") as file:
+    with (collection / "plugins/module_utils/_errors.py").open("a") as file:
         file.write("# changed\n")
     second = build(collection)
     assert (second.file, second.version) == (first.file, first.version)

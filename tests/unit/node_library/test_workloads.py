@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.models.language_model import LanguageModel, ModelShape
 from gaudi3_scale.workloads import causal_language_model
 

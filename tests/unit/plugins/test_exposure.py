@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from ansible_collections.gaudi3.scale.plugins.module_utils.fabric import ports
-from ansible_collections.gaudi3.scale.plugins.module_utils.host import cpu_governor, firewall
+from ansible_collections.gaudi3.scale.plugins.module_utils._fabric import ports
+from ansible_collections.gaudi3.scale.plugins.module_utils._host import cpu_governor, firewall
 from jinja2 import Environment
 
 ROOT = Path(__file__).parents[3]

@@ -12,8 +12,8 @@ from types import ModuleType
 
 import pytest
 
-from plugins.module_utils.bundle import pip_index
-from plugins.module_utils.node import shell_profile
+from plugins.module_utils._bundle import pip_index
+from plugins.module_utils._node import shell_profile
 from sandbox.simulator.releases import RELEASES
 from sandbox.vault import packages, wheels
 from sandbox.vault.pytorch_bundle import PLUGIN, plugin_wheel

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from plugins.module_utils.packages.rpm_database import RPM_NAMES, plain_version
+from plugins.module_utils._packages.rpm_database import RPM_NAMES, plain_version
 from sandbox.simulator.releases import RELEASES
 from sandbox.vault import packages, rpm
 

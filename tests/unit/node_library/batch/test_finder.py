@@ -14,7 +14,7 @@ import torch
 from gaudi3_scale.batch import AdaptiveBatchCallback, AdaptiveBatchFinder
 from gaudi3_scale.batch.in_place import unchanged
 from gaudi3_scale.batch.workload import TrainedModel, resized, training
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._errors import GaudiError
 from own_models import FEATURES, Perceptron, PerceptronTask
 
 MIB = 1 << 20

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from gaudi3_scale.batch.quiet import MOST_STEPS
 from gaudi3_scale.batch.trial import run_trial
-from gaudi3_scale.core.batch_size.quiet import MOST_STEPS
 
 MIB = 1 << 20
 MODEL = {"layers": 2, "width": 128, "heads": 4, "sequence_length": 128, "precision": "fp32"}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
+from gaudi3_scale.batch.quiet import MOST_STEPS
 from gaudi3_scale.batch.trial_steps import run_steps
-from gaudi3_scale.core.batch_size.quiet import MOST_STEPS
 
 CPU = torch.device("cpu")
 

@@ -17,7 +17,7 @@ from gaudi3_scale.checkpoints.files import Retention
 from gaudi3_scale.checkpoints.job_key import VARIABLE as KEY_VARIABLE
 from gaudi3_scale.checkpoints.signature import opened_fence, signed_fence
 from gaudi3_scale.checkpoints.upload import Upload
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._errors import GaudiError
 from made_checkpoints import make
 from tests.s3_server import S3Server
 

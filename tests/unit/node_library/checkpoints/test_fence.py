@@ -27,7 +27,7 @@ from gaudi3_scale.checkpoints.fence import (
     read_fence,
     successor,
 )
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._errors import GaudiError
 
 FIRST, SECOND, THIRD = (Generation("0123456789abcdef", number) for number in (1, 2, 3))
 OTHER = Generation("fedcba9876543210", 1)
@@ -163,7 +163,7 @@ STOPPED_WHILE_TAKING = """
 import os, signal, sys
 from pathlib import Path
 from gaudi3_scale.checkpoints import fence
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._errors import GaudiError
 
 taking, stopping = sys.argv[2], getattr(fence, sys.argv[3])
 

@@ -18,7 +18,7 @@ import pytest
 import torch
 
 from forked_ranks import ends_of, said_in, start_ranks
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._errors import GaudiError
 from job_runs import SMALL_MODEL, losses, read_lines
 from tests.s3_server import S3Server
 

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from gaudi3_scale.checkpoints.job_key import find_key
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._errors import GaudiError
 
 ONE = "0f" * 32
 

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from gaudi3_scale.checkpoints.state import share_of
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.models.training_model import build_model
 from gaudi3_scale.trainer.seeded_batches import SeededBatches
 

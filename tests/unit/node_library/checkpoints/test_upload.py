@@ -19,7 +19,7 @@ from gaudi3_scale.checkpoints.bucket import Bucket
 from gaudi3_scale.checkpoints.bucket_url import s3_url, split
 from gaudi3_scale.checkpoints.files import Retention, checkpoint_path, damage, found_in, manifest_of, set_aside
 from gaudi3_scale.checkpoints.upload import Upload, next_step
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._errors import GaudiError
 from job_runs import free_port, losses
 from made_checkpoints import make
 

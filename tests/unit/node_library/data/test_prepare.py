@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from gaudi3_scale.__main__ import main
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.data.prepare import plan_parts, prepare
 from gaudi3_scale.data.token_files import read_manifest
 from gaudi3_scale.data.training_data import open_data, require_same_data

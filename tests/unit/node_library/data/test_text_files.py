@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.data.text_files import read_text, text_files
 
 

@@ -58,7 +58,7 @@ def test_lightning_finds_everything_by_name():
 )
 def test_each_import_that_a_user_begins_with_registers_the_names(statement):
     program = (
-        "import sys, gaudi3_scale, gaudi3_scale.core.errors\n"
+        "import sys, gaudi3_scale, gaudi3_scale.core._errors\n"
         "assert not {'torch', 'lightning'} & set(sys.modules), 'the core needs neither'\n"
         f"{statement}\n"
         "from lightning.pytorch.accelerators import AcceleratorRegistry\n"

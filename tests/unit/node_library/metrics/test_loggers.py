@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.metrics import loggers
 from gaudi3_scale.metrics.loggers import LoggerThread, Sink, choose_loggers, numbers_of
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.data.prepare import prepare
 from gaudi3_scale.data.token_files import read_manifest
 from gaudi3_scale.data.token_windows import StreamSampler, TrainingWindows

@@ -14,9 +14,9 @@ import sys
 import numpy
 import pytest
 import torch
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.training_page import training_report
 
-from gaudi3_scale.core.monitoring.history import read_history
-from gaudi3_scale.core.monitoring.page import training_report
+from gaudi3_scale.core._monitoring.history import read_history
 from gaudi3_scale.reporting import steps
 from gaudi3_scale.reporting.steps import LINE_EVERY_S, StepReports
 from gaudi3_scale.reporting.told_numbers import real_of, step_of
@@ -157,7 +157,7 @@ def test_a_diverged_loss_is_said_on_the_page(job, tmp_path, monkeypatch):
         (),
         {"earlier": str(tmp_path / "earlier"), "metrics": environment["GAUDI3_SCALE_METRICS"], "logs": str(tmp_path)},
     )
-    monkeypatch.setattr("gaudi3_scale.core.monitoring.history.read_usage", lambda _paths: [])
+    monkeypatch.setattr("gaudi3_scale.core._monitoring.history.read_usage", lambda _paths: [])
     paths.events = str(tmp_path / "events.jsonl")
     host = {"inventory_hostname": "node1", "training_info": {}, "training_history": read_history(paths)}
     page = training_report([host])

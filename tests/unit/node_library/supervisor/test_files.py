@@ -12,19 +12,13 @@ from dataclasses import replace
 
 import pytest
 
-from gaudi3_scale.core.cards.health import unfit_reason
-from gaudi3_scale.core.errors import GaudiError
-from gaudi3_scale.core.job.rank_logs import torchrun_failures
-from gaudi3_scale.core.job.supervision import launch_of
-from gaudi3_scale.core.node.commands import CommandResult, run_process
-from gaudi3_scale.core.node.process_tree import catches
-from gaudi3_scale.supervisor.files import (
-    Status,
-    append_event,
-    incarnation_after,
-    read_supervision,
-    write_status,
-)
+from gaudi3_scale.core._cards.health import unfit_reason
+from gaudi3_scale.core._errors import GaudiError
+from gaudi3_scale.core._job.rank_logs import torchrun_failures
+from gaudi3_scale.core._job.supervision import launch_of
+from gaudi3_scale.core._node.commands import CommandResult, run_process
+from gaudi3_scale.core._node.process_tree import catches
+from gaudi3_scale.supervisor.files import Status, append_event, incarnation_after, read_supervision, write_status
 from gaudi3_scale.supervisor.generation import RUN, Generation
 from gaudi3_scale.supervisor.health import HealthCheck
 from gaudi3_scale.supervisor.node import argv_of

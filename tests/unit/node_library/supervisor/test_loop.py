@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from gaudi3_scale.core.node.process_tree import environment_of
+from gaudi3_scale.core._node.process_tree import environment_of
 from tests.unit.supervised import Cluster
 
 # What a busy machine adds to what is measured.

@@ -9,23 +9,10 @@ from dataclasses import replace
 
 import pytest
 
-from gaudi3_scale.core.job.supervision import launch_of
+from gaudi3_scale.core._job.supervision import launch_of
 from gaudi3_scale.supervisor.datagram import Decoder, encode
-from gaudi3_scale.supervisor.generation import (
-    ANY,
-    END,
-    RUN,
-    WAIT,
-    Generation,
-    first_generation,
-)
-from gaudi3_scale.supervisor.messages import (
-    Halt,
-    Message,
-    Ping,
-    Report,
-    short_failure,
-)
+from gaudi3_scale.supervisor.generation import ANY, END, RUN, WAIT, Generation, first_generation
+from gaudi3_scale.supervisor.messages import Halt, Message, Ping, Report, short_failure
 from gaudi3_scale.supervisor.pieces import DIGEST_BYTES, MOST_BYTES, MOST_PIECES, PIECE_BYTES, PROTOCOL
 
 KEY = bytes(range(32))

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.supervisor import network as of_supervisor
 from gaudi3_scale.supervisor.network import Network
 from gaudi3_scale.supervisor.refusals import ask_for_refusals, refused_targets

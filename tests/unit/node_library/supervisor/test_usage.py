@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gaudi3_scale.core.node.commands import CommandResult
+from gaudi3_scale.core._node.commands import CommandResult
 from gaudi3_scale.supervisor import usage as module
 from gaudi3_scale.supervisor.usage import MOST_LINES, Usage
 

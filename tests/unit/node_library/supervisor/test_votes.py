@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.supervisor.decision import begin
 from gaudi3_scale.supervisor.generation import RUN, Generation
 from gaudi3_scale.supervisor.state import Rules

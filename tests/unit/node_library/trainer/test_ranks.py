@@ -11,7 +11,7 @@ import torch
 from torch.distributed.fsdp._fully_shard import _fsdp_param_group
 
 from forked_ranks import ends_of, said_in, start_ranks
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.data.token_windows import StreamSampler, TrainingWindows
 from gaudi3_scale.data.training_data import open_data
 from gaudi3_scale.models.language_model import LanguageModel, ModelShape, next_token_loss

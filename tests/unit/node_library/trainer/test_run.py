@@ -11,7 +11,7 @@ import torch
 from torch.distributed.checkpoint.format_utils import dcp_to_torch_save
 
 from gaudi3_scale.checkpoints.files import steps_in
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._errors import GaudiError
 from job_runs import losses
 
 PLAN = ["--max-steps", 12, "--checkpoint-every", 4, "--learning-rate", 0.01, "--warmup-steps", 2, "--accumulate", 2]

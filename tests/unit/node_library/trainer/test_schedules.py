@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.optim.lr_scheduler import CosineAnnealingLR, OneCycleLR
 
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.trainer.schedules import Schedule
 
 PLAN = ["--max-steps", 12, "--checkpoint-every", 4, "--learning-rate", 0.01]

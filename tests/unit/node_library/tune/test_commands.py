@@ -18,7 +18,7 @@ from pathlib import Path
 import optuna
 import pytest
 
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.tune import commands as tune
 from gaudi3_scale.tune import packages
 from gaudi3_scale.tune.credentials import make_credentials

@@ -17,7 +17,7 @@ import optuna
 import pytest
 from optuna.storages import GrpcStorageProxy
 
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.tune.commands import tune
 from gaudi3_scale.tune.credentials import FILES, WORKER, WORKER_KEY, Credentials, make_credentials, read_credentials
 from gaudi3_scale.tune.proxy import StudyProxy, start_server

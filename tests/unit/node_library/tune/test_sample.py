@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gaudi3_scale.core.errors import GaudiError
+from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.tune import bound as tune_bound
 from gaudi3_scale.tune.bound import ProbedBound, wanted_probe
 from gaudi3_scale.tune.sample import CannotFitError, refused_flags, sample, setup_of

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.action.hpu_compare_settings import ActionModule
-from ansible_collections.gaudi3.scale.plugins.plugin_utils import step_by_step
+from ansible_collections.gaudi3.scale.plugins.plugin_utils import _step_by_step as step_by_step
 from ansible_collections.gaudi3.scale.tests.unit.module_answers import comparison_answer as answer
 
 ASKED = {"base": {"batch_size": 8}, "settings": [{"name": "a", "flags": {"A": "1"}}]}

@@ -17,8 +17,8 @@ from ansible_collections.gaudi3.scale.plugins.filter.comparison_kept import kept
 from ansible_collections.gaudi3.scale.plugins.filter.comparison_report import report as comparison_report
 from ansible_collections.gaudi3.scale.plugins.filter.probe_report import report as probe_report
 from ansible_collections.gaudi3.scale.plugins.filter.probe_round import probe_round
-from ansible_collections.gaudi3.scale.plugins.plugin_utils import step_by_step
-from ansible_collections.gaudi3.scale.plugins.plugin_utils.variables_file import variables_file
+from ansible_collections.gaudi3.scale.plugins.plugin_utils import _step_by_step as step_by_step
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._variables_file import variables_file
 from ansible_collections.gaudi3.scale.tests.unit.json_places import places, with_value
 from ansible_collections.gaudi3.scale.tests.unit.module_answers import (
     comparison_answer,

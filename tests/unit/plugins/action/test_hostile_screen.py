@@ -9,7 +9,7 @@ import json
 import pytest
 from ansible_collections.gaudi3.scale.plugins.action import report as report_action
 from ansible_collections.gaudi3.scale.plugins.action import training_job_follow
-from ansible_collections.gaudi3.scale.plugins.module_utils.monitoring.metrics import metric_line
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.metrics import metric_line
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202egnp.exe\nPLAY RECAP ****\nn1 : ok=9"
 

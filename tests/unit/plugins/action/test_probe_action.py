@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.action import hpu_batch_probe
-from ansible_collections.gaudi3.scale.plugins.plugin_utils import step_by_step
+from ansible_collections.gaudi3.scale.plugins.plugin_utils import _step_by_step as step_by_step
 from ansible_collections.gaudi3.scale.tests.unit.module_answers import probe_answer as answer
 from ansible_collections.gaudi3.scale.tests.unit.module_call import call
 

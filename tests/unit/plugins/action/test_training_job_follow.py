@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.module_utils.job.paths import JobPaths
-from ansible_collections.gaudi3.scale.plugins.plugin_utils.node_action import UnreachableError
-from ansible_collections.gaudi3.scale.plugins.plugin_utils.share_watch import ShareWatch
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_action import UnreachableError
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._share_watch import ShareWatch
 
 RECENT = -8192
 PEER = {"rank": 0, "echo": 1, "time": 1.0, "exception": "", "message": "lost a peer", "lines": [], "path": "/log/0"}

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.action.training_venv import ActionModule
-from ansible_collections.gaudi3.scale.plugins.plugin_utils.node_library import build
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_library import build
 
 PLAY = """
 - hosts: localhost

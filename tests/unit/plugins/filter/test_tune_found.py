@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from ansible.errors import AnsibleFilterError
 from ansible_collections.gaudi3.scale.plugins.filter.tune_found import found
-from ansible_collections.gaudi3.scale.plugins.plugin_utils.variables_file import variables_file
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._variables_file import variables_file
 from ansible_collections.gaudi3.scale.tests.variables_of import variables_of
 
 LOOKUP = "{{ lookup('pipe', 'touch PWNED') }}"

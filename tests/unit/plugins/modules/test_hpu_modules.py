@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.module_utils.cards.node_system import read_kernel, read_system
+from ansible_collections.gaudi3.scale.plugins.module_utils._cards.node_system import read_kernel, read_system
 from ansible_collections.gaudi3.scale.tests.unit.healthy_node import ADDRESSES, write_kernel
 from ansible_collections.gaudi3.scale.tests.unit.module_call import call
 

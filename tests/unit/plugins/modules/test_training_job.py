@@ -7,8 +7,8 @@ from __future__ import annotations
 import pytest
 import yaml
 from ansible_collections.gaudi3.scale.plugins.doc_fragments import job
-from ansible_collections.gaudi3.scale.plugins.module_utils.job.description import RANK_ARGUMENTS, engine_argument_spec
-from ansible_collections.gaudi3.scale.plugins.module_utils.job.paths import JOB_ARGUMENTS
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.description import RANK_ARGUMENTS, engine_argument_spec
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JOB_ARGUMENTS
 from ansible_collections.gaudi3.scale.plugins.modules import training_job
 from ansible_collections.gaudi3.scale.tests.unit.module_call import call
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.plugin_utils.play_outcome import play_outcome
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._play_outcome import play_outcome
 
 TEMPLATE = "{{ lookup('pipe', 'id') }}"
 

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.plugin_utils import report_place
-from ansible_collections.gaudi3.scale.plugins.plugin_utils.report_place import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.plugin_utils import _report_place as report_place
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._report_place import (
     BucketPrefix,
     Directory,
     Document,

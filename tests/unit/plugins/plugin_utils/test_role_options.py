@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.plugin_utils.role_options import refusal, specified
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_options import refusal, specified
 
 HOST = specified(
     "gaudi_host",

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.module_utils.monitoring.status import status_from
-from ansible_collections.gaudi3.scale.plugins.module_utils.monitoring.watch import MOST_TOLD, job_story, share_words
-from ansible_collections.gaudi3.scale.plugins.plugin_utils import supervised_watch
-from ansible_collections.gaudi3.scale.plugins.plugin_utils.node_action import UnreachableError
-from ansible_collections.gaudi3.scale.plugins.plugin_utils.supervised_watch import SupervisedWatch
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.status import status_from
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.watch import MOST_TOLD, job_story, share_words
+from ansible_collections.gaudi3.scale.plugins.plugin_utils import _supervised_watch as supervised_watch
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_action import UnreachableError
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._supervised_watch import SupervisedWatch
 
 FAILURE = {
     "host": "n2",

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.module_utils.errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.plugin_utils.variables_file import variables_file
+from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._variables_file import variables_file
 from ansible_collections.gaudi3.scale.tests.variables_of import variables_of
 
 HOSTILE = "{{ lookup('pipe', 'touch PWNED') }}"

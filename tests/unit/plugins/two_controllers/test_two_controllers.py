@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import Any, Callable
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.module_utils.bundle.build import converge as build_part
-from ansible_collections.gaudi3.scale.plugins.module_utils.bundle.collection_archive import archive
-from ansible_collections.gaudi3.scale.plugins.module_utils.bundle.plan import BundleOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils.drain import service
-from ansible_collections.gaudi3.scale.plugins.module_utils.firmware.plan import FirmwareOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils.firmware.state import converge as card_firmware
-from ansible_collections.gaudi3.scale.plugins.module_utils.flags import environment
-from ansible_collections.gaudi3.scale.plugins.module_utils.job.paths import JobPaths
-from ansible_collections.gaudi3.scale.plugins.module_utils.launch.control import start
-from ansible_collections.gaudi3.scale.plugins.module_utils.launch.stop import remove
-from ansible_collections.gaudi3.scale.plugins.module_utils.node.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils._bundle.build import converge as build_part
+from ansible_collections.gaudi3.scale.plugins.module_utils._bundle.collection_archive import archive
+from ansible_collections.gaudi3.scale.plugins.module_utils._bundle.plan import BundleOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._firmware.plan import FirmwareOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._firmware.state import converge as card_firmware
+from ansible_collections.gaudi3.scale.plugins.module_utils._flags import environment
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
+from ansible_collections.gaudi3.scale.plugins.module_utils._launch.control import start
+from ansible_collections.gaudi3.scale.plugins.module_utils._launch.stop import remove
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils._upgrade.drain import service
 from ansible_collections.gaudi3.scale.tests.unit.described_job import job_on
 from ansible_collections.gaudi3.scale.tests.unit.flag_options import options as flag_options
 from ansible_collections.gaudi3.scale.tests.unit.healthy_node import write_kernel
@@ -28,11 +28,7 @@ from ansible_collections.gaudi3.scale.tests.unit.plugins.module_utils.fabric.tes
 from ansible_collections.gaudi3.scale.tests.unit.plugins.module_utils.firmware.test_state import NEW
 from ansible_collections.gaudi3.scale.tests.unit.plugins.module_utils.firmware.test_state import Node as Cards
 from ansible_collections.gaudi3.scale.tests.unit.plugins.module_utils.host.test_settings import Machine
-from ansible_collections.gaudi3.scale.tests.unit.plugins.two_controllers.two_runs import (
-    state_of,
-    stepping,
-    two_at_once,
-)
+from ansible_collections.gaudi3.scale.tests.unit.plugins.two_controllers.two_runs import state_of, stepping, two_at_once
 from ansible_collections.gaudi3.scale.tests.unit.systemd_fake import JobUnit
 
 Act = Callable[[Callable[[], None]], dict[str, Any]]
@@ -202,7 +198,7 @@ _WHO = (("first", "2"), ("second", "3"))
 
 
 def test_who_waits_too_long_is_told_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from ansible_collections.gaudi3.scale.plugins.module_utils.node import lock
+    from ansible_collections.gaudi3.scale.plugins.module_utils._node import lock
 
     monkeypatch.setattr(lock, "SHORT_S", 0.0)
     both = two_at_once(flags(tmp_path / "two"), tmp_path / "two")

@@ -1,0 +1,29 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""The options of the module ``hpu_batch_probe`` as the values that the core works with; pure."""
+
+from __future__ import annotations
+
+from typing import Any, Mapping
+
+from ..choice import sharing
+from ..trial import Workload
+from .question import Probe, parse_size
+
+# Options that the core calls the same.
+_QUESTION = ("maximum", "minimum", "multiple_of", "margin", "utilisation", "objective", "verify")
+_PLACE = ("timeout", "lock_timeout", "venv", "state_directory", "kernel_root", "user")
+_SHARE = ("global_batch", "world_size", "multiple_of", "learning_rate", "learning_rate_batch", "scaling")
+
+
+def probe_from(options: Mapping[str, Any]) -> Probe:
+    """The question; raises GaudiError for a size that cannot be read."""
+    limit = None if options["memory_limit"] is None else parse_size(options["memory_limit"])
+    trial = {name: options[name] for name in ("steps", "device", "processes")}
+    return Probe(
+        workload=Workload(options["workload"], options["workload_options"], memory_limit=limit, **trial),
+        environment_files=tuple(options["environment_files"]),
+        share=sharing(**{name: options[name] for name in _SHARE}),
+        **{name: options[name] for name in _QUESTION + _PLACE},
+    )

@@ -1,0 +1,266 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""The cards of a node: sysfs and PCI ids where there is no driver yet, ``hl-smi`` where there is.
+
+Everything is keyed by PCI address, so that a card which one source does not see is a gap and never a shift.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+
+from .._node.commands import Run
+from .._releases.lookup import release_part
+from .accel_sysfs import AccelDevice, PciCard, accel_devices, loaded_modules, pci_cards
+from .hardware import board_of, external_ports, generation_of, internal_ports
+from .hl_smi import QUERY_FIELDS, Listing, firmware_version, number, parse_links, parse_listing, parse_query
+from .node_system import Kernel, System, read_kernel, read_system
+
+# A card in reset can hold hl-smi for as long as the driver's own time-out of 30 s, twice for a listing of several.
+_HL_SMI_TIMEOUT_S = 90
+
+
+@dataclass(frozen=True)
+class Links:
+    """Links of one kind. ``up`` is None where nothing is known; ``down`` lists ``<PCI address> port <n>``."""
+
+    up: int | None = None
+    total: int = 0
+    down: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class CardFirmware:
+    """Firmware of one card; ``spi`` and ``fit`` in the short form ``1.22.0-fw-61.3.2-sec-3``."""
+
+    spi: str | None = None
+    fit: str | None = None
+    cpld: str | None = None
+
+
+@dataclass(frozen=True)
+class Card:
+    """One card. Memory in MiB, power in W, temperature in degrees Celsius; None is unknown, never zero."""
+
+    pci_address: str
+    pci_id: str
+    generation: str | None
+    board: str | None
+    numa_node: int | None
+    accel_index: int | None = None
+    module_id: int | None = None
+    status: str | None = None
+    name: str | None = None
+    serial: str | None = None
+    uuid: str | None = None
+    temperature_c: int | None = None
+    memory_total_mib: int | None = None
+    memory_used_mib: int | None = None
+    utilization_percent: int | None = None
+    power_w: int | None = None
+    ecc_uncorrected: int | None = None
+    ecc_uncorrected_lifetime: int | None = None
+    row_replacement_pending: bool | None = None
+    firmware: CardFirmware = field(default_factory=CardFirmware)
+    internal_links: Links = field(default_factory=Links)
+    external_links: Links = field(default_factory=Links)
+
+
+@dataclass(frozen=True)
+class Driver:
+    """``version`` as the machine reports it (``1.24.1-b336d5e``), ``release`` its part before the dash."""
+
+    version: str | None
+    release: str | None
+    nic_version: str | None
+    hl_smi_version: str | None
+    modules: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Firmware:
+    """SPI firmware over all cards: each version once, and whether all cards have the same (None: not known)."""
+
+    spi: tuple[str, ...]
+    equal: bool | None
+
+
+@dataclass(frozen=True)
+class AllLinks:
+    """Links of all cards together."""
+
+    internal: Links
+    external: Links
+
+
+@dataclass(frozen=True)
+class HpuFacts:
+    """A node with its cards in the order of module id, then PCI address.
+
+    ``generation`` is None without cards and where generations are mixed; ``generations`` lists what is there.
+    """
+
+    generation: str | None
+    generations: tuple[str, ...]
+    count: int
+    cards: tuple[Card, ...]
+    driver: Driver
+    firmware: Firmware
+    links: AllLinks
+    kernel: Kernel
+    system: System
+
+    def as_dict(self) -> dict[str, object]:
+        """The same as plain dictionaries, for a module's result."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class SmiOutput:
+    """What ``hl-smi`` said: its listing, a query row per PCI address, and port states per PCI address."""
+
+    listing: Listing = field(default_factory=Listing)
+    rows: Mapping[str, Mapping[str, str | None]] = field(default_factory=dict)
+    ports: Mapping[str, Mapping[int, bool]] = field(default_factory=dict)
+
+
+def gather(run: Run, kernel_root: str = "/", hl_smi: bool = True) -> HpuFacts:
+    """Read this node. ``hl_smi`` False leaves the tool alone; it is also left alone where no driver holds a card."""
+    cards = pci_cards(kernel_root)
+    devices = accel_devices(kernel_root)
+    smi = ask_hl_smi(run, cards) if hl_smi and devices else SmiOutput()
+    return combine(cards, devices, smi, loaded_modules(kernel_root), read_kernel(kernel_root), read_system())
+
+
+def ask_hl_smi(run: Run, cards: Iterable[PciCard]) -> SmiOutput:
+    """Everything that is wanted of ``hl-smi``: a listing, a query, and the links card by card."""
+    listing = parse_listing(_hl_smi(run, "-L"))
+    rows = parse_query(_hl_smi(run, "-Q", ",".join(QUERY_FIELDS), "-f", "csv"))
+    return SmiOutput(
+        listing,
+        {str(row["bus_id"]).lower(): row for row in rows if row.get("bus_id")},
+        {card.pci_address: _ports(run, card) for card in cards},
+    )
+
+
+def _ports(run: Run, card: PciCard) -> dict[int, bool]:
+    board = board_of(card.pci_id)
+    if board is None:
+        return {}
+    # Without -P only internal ports are listed. The vendor's health screen gives it the ports; its manual does not.
+    numbers = ",".join(str(port) for port in range(board.ports) if port not in board.unconnected_ports)
+    command = ("-n", "link", "-i", card.pci_address, "-P")
+    return parse_links(_hl_smi(run, *command, numbers)) or parse_links(_hl_smi(run, *command))
+
+
+def _hl_smi(run: Run, *arguments: str) -> str:
+    return run(("hl-smi", *arguments), timeout=_HL_SMI_TIMEOUT_S).stdout
+
+
+def combine(
+    pci: Iterable[PciCard],
+    devices: Iterable[AccelDevice],
+    smi: SmiOutput,
+    modules: tuple[str, ...],
+    kernel: Kernel,
+    system: System,
+) -> HpuFacts:
+    """The facts out of what each source said (pure)."""
+    by_address = {device.pci_address: device for device in devices}
+    cards = sorted((_card(card, by_address.get(card.pci_address), smi) for card in pci), key=_by_module)
+    generations = tuple(dict.fromkeys(card.generation for card in cards if card.generation is not None))
+    spi = [card.firmware.spi for card in cards]
+    return HpuFacts(
+        generation=generations[0] if len(generations) == 1 else None,
+        generations=generations,
+        count=len(cards),
+        cards=tuple(cards),
+        driver=_driver(by_address.values(), smi, modules),
+        firmware=Firmware(
+            tuple(dict.fromkeys(version for version in spi if version is not None)),
+            len(set(spi)) == 1 if spi and None not in spi else None,
+        ),
+        links=AllLinks(_sum(card.internal_links for card in cards), _sum(card.external_links for card in cards)),
+        kernel=kernel,
+        system=system,
+    )
+
+
+def _by_module(card: Card) -> tuple[bool, int, str]:
+    return card.module_id is None, card.module_id or 0, card.pci_address
+
+
+def _card(pci: PciCard, device: AccelDevice | None, smi: SmiOutput) -> Card:
+    listed = smi.listing.cards.get(pci.pci_address, {})
+    row = smi.rows.get(pci.pci_address, {})
+    generation = generation_of(pci.pci_id)
+    board = board_of(pci.pci_id)
+    module_id = device.module_id if device else None
+    if module_id is None:
+        module_id = number(row.get("module_id") or listed.get("Module ID"))
+    pending = listed.get("Replaced Rows/Pending")
+    return Card(
+        pci_address=pci.pci_address,
+        pci_id=pci.pci_id,
+        generation=generation.name if generation else None,
+        board=board.label if board else None,
+        numa_node=pci.numa_node,
+        accel_index=device.index if device else None,
+        module_id=module_id,
+        status=(device.status if device else None) or listed.get("Module status"),
+        name=row.get("name") or listed.get("Product Name"),
+        serial=row.get("serial") or listed.get("Serial Number"),
+        uuid=row.get("uuid") or listed.get("AIP UUID"),
+        temperature_c=number(row.get("temperature.aip")),
+        memory_total_mib=number(row.get("memory.total")),
+        memory_used_mib=number(row.get("memory.used")),
+        utilization_percent=number(row.get("utilization.aip")),
+        power_w=number(row.get("power.draw")),
+        ecc_uncorrected=number(row.get("ecc.errors.uncorrected.volatile.total")),
+        ecc_uncorrected_lifetime=number(row.get("ecc.errors.uncorrected.aggregate.total")),
+        row_replacement_pending=None if pending is None else pending.lower() != "no",
+        firmware=CardFirmware(
+            spi=firmware_version(listed.get("Firmware [SPI] Version") or (device.preboot_version if device else None)),
+            fit=firmware_version(listed.get("Firmware [FIT] Version")),
+            cpld=listed.get("CPLD Version"),
+        ),
+        internal_links=_links(pci, module_id, smi, internal=True),
+        external_links=_links(pci, module_id, smi, internal=False),
+    )
+
+
+def _links(pci: PciCard, module_id: int | None, smi: SmiOutput, *, internal: bool) -> Links:
+    if module_id is None:
+        return Links()
+    ports = internal_ports(pci.pci_id, module_id) if internal else external_ports(pci.pci_id, module_id)
+    states = smi.ports.get(pci.pci_address)
+    if not states:
+        return Links(None, len(ports))
+    down = tuple(f"{pci.pci_address} port {port}" for port in ports if not states.get(port))
+    return Links(len(ports) - len(down), len(ports), down)
+
+
+def _sum(links: Iterable[Links]) -> Links:
+    every = list(links)
+    known = [one.up for one in every if one.up is not None]
+    down = tuple(port for one in every for port in one.down)
+    return Links(sum(known) if known else None, sum(one.total for one in every), down)
+
+
+def _driver(devices: Iterable[AccelDevice], smi: SmiOutput, modules: tuple[str, ...]) -> Driver:
+    rows = list(smi.rows.values())
+    version = (
+        next((device.driver_version for device in devices if device.driver_version), None)
+        or smi.listing.versions.driver
+        or next((row["driver_version"] for row in rows if row.get("driver_version")), None)
+    )
+    return Driver(
+        version=version,
+        release=release_part(version) if version else None,
+        nic_version=smi.listing.versions.nic_driver
+        or next((row["nic_driver_version"] for row in rows if row.get("nic_driver_version")), None),
+        hl_smi_version=smi.listing.versions.hl_smi,
+        modules=modules,
+    )

@@ -1,0 +1,73 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""The measuring half of the verdict: cards, huge pages, and what the training venv's torch sees."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from .._cards import hpu_facts
+from .._cards.accel_sysfs import attribute
+from .._errors import GaudiError
+from .._host.hugepages import DROP_IN, SETTING
+from .._node import environment_file
+from .._node.commands import Run
+from .._node.json_file import parse_json
+from .._node.rendered_files import read_text
+from .verdict import Measurement, TorchReport
+
+# The first import of torch on a node with a cold disk cache takes minutes, not seconds.
+_TORCH_TIMEOUT_S = 300
+
+_IMPORTS = {
+    "cpu": "count = None",
+    "cuda": "count = torch.cuda.device_count()",
+    "hpu": "import habana_frameworks.torch.hpu as hpu; count = hpu.device_count()",
+}
+_PROGRAM = "import json, torch; {count}; print('\\n' + json.dumps({{'version': torch.__version__, 'devices': count}}))"
+
+
+@dataclass(frozen=True)
+class TrainingEnvironment:
+    """Where jobs run: the venv, the kind of device (hpu, cuda, cpu), and the file with their flags, if it exists."""
+
+    venv: str
+    device: str
+    flags: str
+
+
+def measure(run: Run, kernel_root: str, training: TrainingEnvironment | None, etc: str = "/etc") -> Measurement:
+    """Read the node; without ``training`` torch is left out."""
+    return Measurement(
+        hpu_facts.gather(run, kernel_root),
+        ask_torch(run, training) if training else None,
+        configured_hugepages(etc),
+    )
+
+
+def ask_torch(run: Run, training: TrainingEnvironment) -> TorchReport:
+    """Import torch as a job would, and count the devices it sees."""
+    python = str(Path(training.venv, "bin", "python"))
+    try:
+        flags = environment_file.parse(read_text(training.flags) or "", training.flags)
+    except GaudiError as error:
+        return TorchReport(problem=str(error).rstrip("."))
+    done = run((python, "-c", _PROGRAM.format(count=_IMPORTS[training.device])), timeout=_TORCH_TIMEOUT_S, env=flags)
+    # The bridge prints its configuration to standard output; the answer is the last line.
+    last = (done.stdout.strip().splitlines() or [""])[-1]
+    try:
+        answer = parse_json(last)
+        return TorchReport(str(answer["version"]), answer["devices"])
+    except (ValueError, KeyError, TypeError):
+        said = (done.stderr.strip() or done.stdout.strip()).splitlines() or [f"no output (exit code {done.rc})"]
+        return TorchReport(problem=said[-1].rstrip("."))
+
+
+def configured_hugepages(etc: str = "/etc") -> int | None:
+    """Pages that the host layer's sysctl drop-in reserves; None where it manages none."""
+    text = attribute(Path(etc), DROP_IN) or ""
+    values = re.findall(rf"^{re.escape(SETTING)}\s*=\s*(\d+)$", text, re.MULTILINE)
+    return int(values[-1]) if values else None

@@ -1,0 +1,313 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""Is an installed node fit for training? Pure: measured facts and limits in, checks and a summary out.
+
+The list follows the vendor's checks after an installation (SW_Verification on docs.habana.ai) and its health screen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from .._cards.hardware import generation_named
+from .._cards.health import HEALTHY_STATUS
+from .._cards.hpu_facts import Card, HpuFacts, Links
+from .._releases.lookup import Release
+from .check import Check, failed, refusal
+
+
+@dataclass(frozen=True)
+class TorchReport:
+    """What the training venv's torch says; ``problem`` is why it says nothing. ``devices`` is None for ``cpu``."""
+
+    version: str | None = None
+    devices: int | None = None
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A node as measured. ``hugepages_configured`` is what the host layer asked the kernel for; None: nothing."""
+
+    facts: HpuFacts
+    torch: TorchReport | None
+    hugepages_configured: int | None = None
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What is judged. ``temperature_c`` None takes the generation's limit, ``firmware`` None wants only equal cards."""
+
+    cards: int
+    device: str
+    temperature_c: int | None
+    idle_memory_mib: int
+    firmware: str | None
+    external_links: bool
+
+
+def is_virgin(facts: HpuFacts) -> bool:
+    """Whether no driver is there at all: no module loaded, no card taken."""
+    return not facts.driver.modules and facts.driver.version is None
+
+
+def outlook(facts: HpuFacts, problems: Sequence[Check]) -> str:
+    """What check mode says instead of failing: earlier layers have changed nothing yet that could be judged."""
+    if is_virgin(facts):
+        return "nothing is installed here yet, so there is nothing to measure before a real run of the earlier layers."
+    return refusal("as it is now, this node is not fit for training", problems)
+
+
+def verdict(measured: Measurement, release: Release, limits: Limits) -> list[Check]:
+    """Every check of the node, in the order in which a person would look."""
+    facts = measured.facts
+    checks = [_count(facts, limits), _modules(facts, release), _driver(facts, release)]
+    # Without a driver nothing else about the cards can be known, and one reason says it better than nine.
+    if not is_virgin(facts):
+        checks += _card_checks(facts, limits)
+    if measured.hugepages_configured is not None:
+        checks.append(_hugepages(facts, measured.hugepages_configured))
+    if measured.torch is not None:
+        checks.append(_torch(measured.torch, limits))
+    return [*checks, _iommu(facts)]
+
+
+def _card_checks(facts: HpuFacts, limits: Limits) -> Iterable[Check]:
+    yield _status(facts)
+    yield _firmware(facts, limits)
+    yield _temperature(facts, limits)
+    yield _idle_memory(facts, limits)
+    yield _ecc(facts)
+    yield _rows(facts)
+    yield _links(
+        "internal links", facts.links.internal, facts, "reload the driver, then have the card or the board looked at"
+    )
+    if limits.external_links:
+        remedy = "look at the cable and the switch port, then bring the port up with manage_network_ifs.sh --up"
+        yield _links("external links", facts.links.external, facts, remedy)
+
+
+def summary(measured: Measurement, checks: Sequence[Check], release: Release, limits: Limits) -> dict[str, object]:
+    """One flat row for a table of nodes. Unknown values are None."""
+    facts, torch = measured.facts, measured.torch or TorchReport()
+    return {
+        "ok": not failed(checks),
+        "problems": len(failed(checks)),
+        "release": release.version,
+        "driver": facts.driver.version,
+        "hl_smi": facts.driver.hl_smi_version,
+        "generation": facts.generation,
+        "cards": facts.count,
+        "cards_wanted": limits.cards,
+        "cards_operational": sum(card.status == HEALTHY_STATUS for card in facts.cards),
+        "firmware": ", ".join(facts.firmware.spi) or None,
+        "temperature_max_c": _largest(facts, lambda card: card.temperature_c),
+        "memory_used_max_mib": _largest(facts, lambda card: card.memory_used_mib),
+        "ecc_uncorrected": _total(facts, lambda card: card.ecc_uncorrected),
+        "internal_links_up": facts.links.internal.up,
+        "internal_links_total": facts.links.internal.total,
+        "external_links_up": facts.links.external.up,
+        "external_links_total": facts.links.external.total,
+        "hugepages": facts.kernel.hugepages,
+        "iommu_passthrough": facts.kernel.iommu_passthrough,
+        "torch": torch.version,
+        "torch_devices": torch.devices,
+    }
+
+
+def _count(facts: HpuFacts, limits: Limits) -> Check:
+    found = f"{facts.count} ({', '.join(card.pci_address for card in facts.cards)})" if facts.cards else "none"
+    remedy = "look for the missing card in the server's event log and with `lspci -d 1da3:`"
+    return Check("cards", facts.count >= limits.cards, f"at least {limits.cards}", found, remedy)
+
+
+def _modules(facts: HpuFacts, release: Release) -> Check:
+    missing = [module for module in release.modules if module not in facts.driver.modules]
+    return Check(
+        "kernel modules",
+        not missing,
+        f"{', '.join(release.modules)} loaded",
+        _not_loaded(missing, release),
+        "run the driver layer (playbook driver.yml) and see `dkms status` and `dmesg`",
+    )
+
+
+def _not_loaded(missing: Sequence[str], release: Release) -> str:
+    if len(missing) == len(release.modules):
+        return "none loaded"
+    return f"{', '.join(missing)} not loaded" if missing else "all loaded"
+
+
+def _driver(facts: HpuFacts, release: Release) -> Check:
+    return Check(
+        "driver release",
+        facts.driver.release == release.version,
+        release.version,
+        facts.driver.version or ("a driver that holds no card" if facts.driver.modules else "no driver"),
+        "run the driver layer (playbook driver.yml); a module of another release stays loaded until it is reloaded",
+    )
+
+
+def _status(facts: HpuFacts) -> Check:
+    remedy = "reset such a card with `hl-smi -r -i <address>`; one that stays so needs service"
+    return _every_card(
+        "card status", facts, HEALTHY_STATUS, lambda card: card.status, lambda status: status == HEALTHY_STATUS, remedy
+    )
+
+
+def _firmware(facts: HpuFacts, limits: Limits) -> Check:
+    versions = facts.firmware.spi
+    wanted = (limits.firmware or "").strip()
+    return Check(
+        "SPI firmware",
+        facts.firmware.equal is True and (not wanted or versions == (wanted,)),
+        wanted or "the same version on all cards",
+        _spi(facts),
+        "flash the cards that differ with hl-fw-loader while the driver is unloaded",
+    )
+
+
+def _spi(facts: HpuFacts) -> str:
+    words = {card.pci_address: card.firmware.spi or "not known" for card in facts.cards}
+    return _by_value(words, len(words)) if words else "no cards"
+
+
+def _temperature(facts: HpuFacts, limits: Limits) -> Check:
+    limit = limits.temperature_c
+    if limit is None:
+        generation = generation_named(facts.generation or "")
+        limit = generation.temperature_limit_c if generation else 0
+    # 0 degrees is what hl-smi shows for a card that did not initialise.
+    return _every_card(
+        "temperature",
+        facts,
+        f"above 0 and below {limit} C",
+        lambda card: card.temperature_c,
+        lambda celsius: 0 < celsius < limit,
+        "0 C means that the card did not initialise: reboot; a hot card needs its air flow checked",
+        unit=" C",
+    )
+
+
+def _idle_memory(facts: HpuFacts, limits: Limits) -> Check:
+    return _every_card(
+        "idle memory",
+        facts,
+        f"at most {limits.idle_memory_mib} MiB used while no job runs",
+        lambda card: card.memory_used_mib,
+        lambda used: used <= limits.idle_memory_mib,
+        "end the process that holds the card (`hl-smi` lists it), or verify after the job",
+        unit=" MiB",
+    )
+
+
+def _ecc(facts: HpuFacts) -> Check:
+    remedy = "reset the card; if errors come back, it needs service"
+    return _every_card(
+        "uncorrected ECC errors",
+        facts,
+        "0 since the driver was loaded",
+        lambda card: card.ecc_uncorrected,
+        lambda errors: errors == 0,
+        remedy,
+    )
+
+
+def _rows(facts: HpuFacts) -> Check:
+    pending = [card.pci_address for card in facts.cards if card.row_replacement_pending]
+    found = f"pending at {', '.join(pending)}" if pending else "none pending"
+    remedy = "reset the card so that it swaps the bad memory row for a spare one"
+    return Check("row replacement", not pending, "none pending", found, remedy)
+
+
+def _links(name: str, links: Links, facts: HpuFacts, remedy: str) -> Check:
+    unknown = any(card.internal_links.up is None for card in facts.cards)
+    up = "unknown" if links.up is None else str(links.up)
+    found = f"{up} of {links.total}" + (f" ({', '.join(links.down)} down)" if links.down else "")
+    ok = links.up == links.total and not unknown and bool(facts.cards)
+    return Check(name, ok, f"all {links.total} up", found, remedy)
+
+
+def _hugepages(facts: HpuFacts, configured: int) -> Check:
+    return Check(
+        "huge pages",
+        (facts.kernel.hugepages or 0) >= configured,
+        f"at least {configured}",
+        str(facts.kernel.hugepages),
+        "reboot the node: memory in use is too scattered to be reserved now",
+    )
+
+
+def _torch(torch: TorchReport, limits: Limits) -> Check:
+    enough = limits.device == "cpu" or (torch.devices or 0) >= limits.cards
+    counted = "" if torch.devices is None else f" with {torch.devices} devices"
+    return Check(
+        "torch",
+        torch.problem is None and enough,
+        "torch on the CPU" if limits.device == "cpu" else f"torch with {limits.cards} {limits.device} devices",
+        torch.problem or f"torch {torch.version}{counted}",
+        "run the training layer (playbook training_stack.yml)",
+    )
+
+
+def _iommu(facts: HpuFacts) -> Check:
+    return Check(
+        "iommu=pt",
+        facts.kernel.iommu_passthrough,
+        "iommu=pt on the running kernel's command line",
+        "none",
+        "reboot the node after the host layer has set it: without it results can be silently wrong",
+        advice=True,
+    )
+
+
+def _every_card(
+    name: str,
+    facts: HpuFacts,
+    expected: str,
+    value: Callable[[Card], int | str | None],
+    good: Callable[..., bool],
+    remedy: str,
+    unit: str = "",
+) -> Check:
+    """A check that every card has to pass; a card whose value is unknown fails it."""
+    read = {card.pci_address: value(card) for card in facts.cards}
+    bad = {address: found for address, found in read.items() if found is None or not good(found)}
+    if not read:
+        found = "no cards"
+    elif bad:
+        words = {address: "unknown" if one is None else f"{one}{unit}" for address, one in bad.items()}
+        found = _by_value(words, len(read))
+    else:
+        found = _span(list(read.values()), unit)
+    return Check(name, bool(read) and not bad, expected, found, remedy)
+
+
+def _by_value(words: Mapping[str, str], cards: int) -> str:
+    """``0 C at <address>, <address>; 90 C at <address>``, or one word for all ``cards``."""
+    addresses: dict[str, list[str]] = {}
+    for address, word in words.items():
+        addresses.setdefault(word, []).append(address)
+    if len(addresses) == 1 and len(words) == cards:
+        return f"{next(iter(addresses))} on all cards"
+    return "; ".join(f"{word} at {', '.join(those)}" for word, those in addresses.items())
+
+
+def _span(values: Sequence[int | str | None], unit: str) -> str:
+    ordered = sorted(set(map(str, values)), key=lambda text: (len(text), text))
+    return f"{ordered[0]}{unit}" if len(ordered) == 1 else f"{ordered[0]} to {ordered[-1]}{unit}"
+
+
+def _largest(facts: HpuFacts, value: Callable[[Card], int | None]) -> int | None:
+    return max(_known(facts, value), default=None)
+
+
+def _total(facts: HpuFacts, value: Callable[[Card], int | None]) -> int | None:
+    known = list(_known(facts, value))
+    return sum(known) if known else None
+
+
+def _known(facts: HpuFacts, value: Callable[[Card], int | None]) -> Iterable[int]:
+    return (found for found in map(value, facts.cards) if found is not None)

@@ -1,0 +1,244 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""The driver of a node brought to one release: read, refuse or plan, change step by step, go back when a step fails.
+
+Before each step the marker is on disk, so that a run after a power cut knows what the node was like before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Sequence
+
+from .._cards import holders as card_holders
+from .._cards.accel_sysfs import pci_cards
+from .._cards.hpu_facts import gather
+from .._checks.compatibility import firmware_obstacle
+from .._errors import GaudiError
+from .._fabric.ports import UNIT as PORTS_UNIT
+from .._firmware.record import unfinished
+from .._host.kernel import modules as kernel_modules
+from .._host.kernel.boot_kernels import boot_kernels
+from .._host.kernel.hold import kernel_globs, kernel_packages
+from .._node import systemd_units
+from .._node.commands import Run
+from .._node.lock import exclusive
+from .._node.os_release import APT
+from .._node.rendered_files import read_text
+from .._packages import node_packages
+from .._packages.package_system import Package, PackageSystem
+from .._releases.lookup import RELEASES, Release, find_release
+from . import dkms
+from . import marker as driver_marker
+from . import signing as driver_signing
+from .dkms_repair import find_wedged
+from .marker import Marker
+from .module_override import module_override
+from .module_signing import check_options
+from .outlook import difference, foresee, warnings
+from .plan import (
+    PREPARING,
+    TOUCHING,
+    VENDOR,
+    DriverNode,
+    DriverOptions,
+    Step,
+    is_change,
+    is_other,
+    outcome,
+    packages_before,
+    plan,
+    previous_release,
+    refusals,
+    reload_required,
+    wanted_cards,
+)
+from .steps import BOOT_LIST, Workshop, take
+
+_EVERY_MODULE = tuple(dict.fromkeys(name for row in RELEASES.values() for name in row.modules))
+
+
+def read(
+    options: DriverOptions, release: Release, run: Run, root: str = "/", system: PackageSystem | None = None
+) -> DriverNode:
+    """See the node; changes nothing."""
+    system = system or node_packages.of_node(run, root)
+    running = kernel_modules.running_kernel(options.kernel_root)
+    kernels = list(options.kernels) or boot_kernels(run, options.kernel_root, root)
+    version = kernel_modules.loaded_version(options.kernel_root)
+    named = [name.replace("{kernel}", kernel) for name in options.os_packages for kernel in kernels]
+    kernel_names = _kernel_packages(system) if options.hold_kernel else {}
+    files = {kernel: kernel_modules.module_files(release.modules, kernel, run) for kernel in {running, *kernels}}
+    return DriverNode(
+        running=running,
+        kernels=kernels,
+        packages={**system.query([*options.packages, *dict.fromkeys(named), f"{VENDOR}*"]), **kernel_names},
+        broken=system.broken(),
+        interrupted=system.interrupted(),
+        wedges=find_wedged(run, root),
+        dkms=dkms.read_status(run),
+        headers=[kernel for kernel in kernels if dkms.has_headers(kernel, root)],
+        shadowed=[kernel for kernel in kernels if module_override(files[kernel], kernel, root)],
+        kernel_packages=sorted(kernel_names),
+        signing=driver_signing.look(options.signing, kernels, run, root, options.kernel_root),
+        loaded=kernel_modules.loaded_modules(_EVERY_MODULE, options.kernel_root),
+        loaded_version=version,
+        # Walking every process's open files is only worth it where somebody has to be asked to let go.
+        holders=kernel_modules.find_holders(options.kernel_root) if is_other(version, release) else [],
+        files=files[running],
+        boot_list=read_text(str(Path(root, BOOT_LIST))),
+        ports_unit=PORTS_UNIT if systemd_units.is_enabled(run, PORTS_UNIT) else "",
+        cards=len(pci_cards(options.kernel_root)),
+        obstacle=unfinished(root) or _obstacle(version, release, run, options.kernel_root),
+        marker=driver_marker.read(root),
+    )
+
+
+def _kernel_packages(system: PackageSystem) -> dict[str, Package]:
+    family = "debian" if system.name == APT else "rhel"
+    found = system.query(kernel_globs(family))
+    names = kernel_packages((name for name, package in found.items() if package.installed), family)
+    return {name: found[name] for name in names}
+
+
+def _obstacle(loaded_version: str | None, release: Release, run: Run, kernel_root: str) -> str | None:
+    """What the cards' firmware has against the release; only asked where another release is loaded."""
+    if not is_other(loaded_version, release):
+        return None
+    facts = gather(run, kernel_root)
+    return firmware_obstacle(facts.generation, facts.firmware.spi, (), release)
+
+
+def converge(options: DriverOptions, run: Run, check_mode: bool, root: str = "/") -> dict[str, Any]:
+    """Bring the node to what is wanted; the result's keys are always the same."""
+    release = find_release(options.release, options.release_overrides)
+    check_options(options.signing, root)
+    if check_mode:
+        return _converge(options, release, run, check_mode, root)
+    with exclusive("driver", options.lock_timeout, root):
+        return _converge(options, release, run, check_mode, root)
+
+
+def _converge(options: DriverOptions, release: Release, run: Run, check_mode: bool, root: str) -> dict[str, object]:
+    system = node_packages.of_node(run, root)
+    before = node = read(options, release, run, root, system)
+    _require_possible(options, release, node, check_mode)
+    steps = plan(options, release, node)
+    if check_mode or not steps:
+        return _result(options, release, before, foresee(release, node, steps), steps, [])
+    shop = Workshop(options, release, system, run, root, packages_before(options, release, node))
+    preparing = [step for step in steps if step.action in PREPARING]
+    if preparing:
+        for step in preparing:
+            take(step, shop)
+        node = read(options, release, run, root, system)
+        _require_possible(options, release, node, check_mode)
+        steps = [step for step in plan(options, release, node) if step.action not in PREPARING]
+        shop = replace(shop, before=packages_before(options, release, node))
+    _change(node, steps, shop)
+    after = read(options, release, run, root, system)
+    return _result(options, release, before, after, [*preparing, *steps], shop.told)
+
+
+def _require_possible(options: DriverOptions, release: Release, node: DriverNode, check_mode: bool) -> None:
+    reasons = refusals(options, release, node, check_mode)
+    if reasons:
+        message = f"The driver cannot be brought to release {release.version}: {'; '.join(reasons)}."
+        raise GaudiError(message, state="refused", reasons=reasons)
+
+
+def _result(
+    options: DriverOptions,
+    release: Release,
+    before: DriverNode,
+    after: DriverNode,
+    steps: Sequence[Step],
+    not_started: Sequence[str],
+) -> dict[str, object]:
+    previous = previous_release(options, before)
+    return {
+        "changed": bool(steps),
+        "diff": difference(before, after),
+        "state": outcome(previous, release, bool(steps)),
+        "release": release.version,
+        "package_version": release.package_version,
+        "previous_release": previous.package_version if previous else None,
+        "kernels": list(before.kernels),
+        "steps": [str(step) for step in steps],
+        "loaded": list(after.loaded),
+        "loaded_version": after.loaded_version,
+        "reload_required": reload_required(options, release, after),
+        "holders": [{**vars(holder), "devices": list(holder.devices)} for holder in before.holders],
+        "held": sorted(name for name, package in after.packages.items() if package.held),
+        "not_started": list(not_started),
+        "warnings": [*warnings(after), *not_started],
+    }
+
+
+def _change(before: DriverNode, steps: Sequence[Step], shop: Workshop) -> None:
+    """Take the steps with the marker ahead of each; on a failure go back to the release that the node had."""
+    previous = previous_release(shop.options, before)
+    marker = Marker(
+        driver_marker.CHANGING,
+        previous=previous.package_version if previous and is_change(shop.options, shop.release, before) else "",
+        wanted=shop.release.package_version,
+        packages=dict(shop.before or {}),
+        stopped=_to_start_again(before, steps),
+        cards=wanted_cards(shop.options, before),
+    )
+    touched = before.marker is not None and before.marker.interrupted
+    try:
+        for step in steps:
+            touched = touched or step.action in TOUCHING
+            if touched:
+                driver_marker.begun(marker, step.action, shop.root)
+            take(step, shop)
+    except GaudiError as error:
+        if not touched or not marker.previous or previous is None or not shop.options.way_back:
+            raise
+        raise _go_back(marker, previous, error, shop) from error
+    if touched:
+        driver_marker.keep(replace(marker, state=driver_marker.DONE), shop.root)
+
+
+def _to_start_again(before: DriverNode, steps: Sequence[Step]) -> tuple[str, ...]:
+    starting = [name for step in steps if step.action == "start" for name in step.names]
+    return tuple(starting) or card_holders.names(before.holders)
+
+
+def _go_back(marker: Marker, previous: Release, error: GaudiError, shop: Workshop) -> GaudiError:
+    """Bring the node back; the error that tells how that went."""
+    marker = replace(marker, state=driver_marker.GOING_BACK, reason=str(error).partition("\n")[0])
+    options = replace(
+        shop.options,
+        release=previous.package_version,
+        packages=tuple(marker.packages),
+        others=False,
+        stop_holders=True,
+        way_back=False,
+        # DKMS keeps its settings; that it could not sign may be why the node goes back.
+        signing_key="",
+        signing_certificate="",
+        enrolment_hash_file="",
+    )
+    back = replace(shop, options=options, release=previous)
+    driver_marker.keep(marker, shop.root)
+    try:
+        for step in plan(options, previous, read(options, previous, shop.run, shop.root, shop.system)):
+            driver_marker.begun(marker, f"back: {step.action}", shop.root)
+            take(step, back)
+    except GaudiError as second:
+        driver_marker.keep(replace(marker, state=driver_marker.FAILED), shop.root)
+        reason = str(second).partition("\n")[0].rstrip(".")
+        message = f"{_failed(shop)}, and going back to {previous.version} failed too ({reason}); look at it. {error}"
+        return GaudiError(message, **{**error.facts, "state": driver_marker.FAILED, "reason": marker.reason})
+    driver_marker.keep(replace(marker, state=driver_marker.ROLLED_BACK), shop.root)
+    message = " ".join([f"{_failed(shop)}; the node is back on {previous.version}, verified.", *shop.told, str(error)])
+    facts = {**error.facts, "state": driver_marker.ROLLED_BACK, "reason": marker.reason}
+    return GaudiError(message, previous_release=previous.package_version, **facts)
+
+
+def _failed(shop: Workshop) -> str:
+    return f"The change to release {shop.release.version} failed"

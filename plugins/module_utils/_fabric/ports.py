@@ -1,0 +1,72 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""The unit that brings the cards' external ports up at every boot and after every reload of the driver. Pure text.
+
+The vendor has a tool for it and no unit, and the ports are down after each load of the driver.
+"""
+
+from __future__ import annotations
+
+from .._cards.hardware import HABANA_VENDOR
+from .._node import unit_hardening
+from .._node.rendered_files import WantedFile
+
+UNIT = "gaudi3-scale-ports.service"
+UNIT_FILE = f"systemd/system/{UNIT}"
+RULE_FILE = "udev/rules.d/90-gaudi3-scale-ports.rules"
+# The vendor's script is not ours: root's capabilities, the system's files, /sys, the cards' devices and the network are
+# its trade, and a new release may want more of them. What no such script does is kept from it.
+_HARDENING = (
+    *unit_hardening.NO_NEW_PRIVILEGES,
+    *unit_hardening.OWN_PROCESS,
+    *unit_hardening.KERNEL,
+    "ProtectHome=yes",
+    "PrivateTmp=yes",
+    "SystemCallArchitectures=native",
+    "RestrictAddressFamilies=AF_UNIX AF_NETLINK AF_INET AF_INET6 AF_PACKET",
+)
+
+
+def tool(generation: str) -> str:
+    """The vendor's tool, of the package habanalabs-qual."""
+    return f"/opt/habanalabs/qual/{generation}/bin/manage_network_ifs.sh"
+
+
+def unit_text(program: str) -> str:
+    """A oneshot unit without RemainAfterExit: each new port may start it again, as often as ports appear."""
+    hardening = "\n".join(_HARDENING)
+    return f"""\
+# Written by gaudi3.scale.
+[Unit]
+Description=External ports of the Gaudi cards
+After=systemd-modules-load.service
+ConditionPathExists={program}
+StartLimitIntervalSec=0
+
+[Service]
+Type=oneshot
+# The ports appear one by one; those still on their way would be missed.
+ExecStartPre=-/usr/bin/udevadm settle --timeout=60
+ExecStart={program} --up --no-progbar
+TimeoutStartSec=300
+{hardening}
+
+[Install]
+WantedBy=multi-user.target
+"""
+
+
+def rule_text() -> str:
+    """The udev rule that starts the unit when the driver is loaded again."""
+    return f"""\
+# Written by gaudi3.scale.
+ACTION=="add", SUBSYSTEM=="net", ATTRS{{vendor}}=="{HABANA_VENDOR}", TAG+="systemd", ENV{{SYSTEMD_WANTS}}+="{UNIT}"
+"""
+
+
+def wanted_files(etc: str, program: str | None) -> list[WantedFile]:
+    """Unit and rule for ``program``; None: neither."""
+    unit = None if program is None else unit_text(program)
+    rule = None if program is None else rule_text()
+    return [WantedFile(f"{etc}/{UNIT_FILE}", unit), WantedFile(f"{etc}/{RULE_FILE}", rule)]

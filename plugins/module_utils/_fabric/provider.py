@@ -1,0 +1,92 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""Which network carries the traffic between nodes. A pure choice over what ``sysfs.py`` read."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from .sysfs import EFA as EFA_NIC
+from .sysfs import HostNic, Network
+
+AUTO = "auto"
+GAUDI_ETHERNET = "gaudi_ethernet"
+INFINIBAND = "infiniband"
+EFA = "efa"
+ETHERNET = "ethernet"
+PROVIDERS = (GAUDI_ETHERNET, INFINIBAND, EFA, ETHERNET)
+
+
+_EFA_REMARK = (
+    "efa: install Amazon's driver and libfabric with Amazon's own installer; there is no evidence that the libraries "
+    "of Gaudi 2 and 3 use EFA."
+)
+
+
+class Choice(NamedTuple):
+    """A provider and the sentence that says why."""
+
+    provider: str
+    reason: str
+
+
+def choose(network: Network, requested: str, interface: str | None) -> Choice:
+    """The provider for this node; ``interface`` is the one that management traffic takes.
+
+    The order is that of the vendor's library (HCL looks for the cards' own ports, then for a host network card).
+    A RoCE card that carries the management traffic is taken for what it is used for.
+    """
+    if requested != AUTO:
+        return Choice(requested, "it was asked for")
+    with_link = [port for port in network.ports if port.link]
+    if with_link:
+        return Choice(
+            GAUDI_ETHERNET, f"{len(with_link)} of {len(network.ports)} external ports of the cards have a link"
+        )
+    if network.expected_ports and not network.ports:
+        return Choice(GAUDI_ETHERNET, "the cards have external ports; their state shows once the driver is loaded")
+    verbs = next((nic for nic in network.nics if _carries_verbs(nic, interface)), None)
+    if verbs:
+        return Choice(
+            INFINIBAND, f"{verbs.device} ({verbs.kind}) has a link, and no external port of the cards has one"
+        )
+    efa = next((nic for nic in network.nics if nic.kind == EFA_NIC), None)
+    if efa:
+        return Choice(EFA, f"{efa.device} is an Elastic Fabric Adapter, and no external port of the cards has a link")
+    if network.ports:
+        return Choice(
+            GAUDI_ETHERNET, "the cards have external ports, though none has a link, and the host has no RDMA card"
+        )
+    return Choice(ETHERNET, "the cards have no external ports and the host has no RDMA card")
+
+
+def _carries_verbs(nic: HostNic, interface: str | None) -> bool:
+    return nic.kind != EFA_NIC and nic.link and interface not in nic.interfaces
+
+
+def shortcomings(network: Network, provider: str) -> list[str]:
+    """What stands in the way of ``provider`` on this node, one sentence each."""
+    if provider == GAUDI_ETHERNET:
+        return _port_shortcomings(network)
+    if provider == EFA:
+        return [_EFA_REMARK]
+    if provider == INFINIBAND and not any(nic.kind != EFA_NIC and nic.link for nic in network.nics):
+        return ["infiniband: no RDMA card of this host has a link; check its driver, cable and subnet manager."]
+    return []
+
+
+def _port_shortcomings(network: Network) -> list[str]:
+    if not network.ports:
+        return []
+    found = []
+    if len(network.ports) < network.expected_ports:
+        count = f"{len(network.ports)} of {network.expected_ports}"
+        found.append(
+            f"gaudi_ethernet: {count} external ports are there; look for missing cards with hl-smi and in dmesg."
+        )
+    without = [port for port in network.ports if not port.link]
+    if without:
+        names = ", ".join(f"{port.interface} (card {port.pci_address} port {port.number})" for port in without)
+        found.append(f"gaudi_ethernet: no link on {names}; check cables and switch.")
+    return found

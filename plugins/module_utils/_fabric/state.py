@@ -1,0 +1,150 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""Bring a node's scale-out network up, and say which one it is."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .._errors import GaudiError
+from .._host.kernel.values import value_difference
+from .._node import systemd_units
+from .._node.commands import Run
+from .._node.json_file import parse_json
+from .._node.lock import alone, state_beside
+from .._node.rendered_files import FileChange, differences, pending, write
+from . import ports as fabric_ports
+from .interface_names import check_interfaces
+from .provider import AUTO, GAUDI_ETHERNET, PROVIDERS, choose, shortcomings
+from .sysfs import CardPort, Network, card_ports, read_network
+
+
+@dataclass(frozen=True)
+class FabricOptions:
+    """The operator's wishes; see the options of the module ``hpu_fabric``. ``link_timeout`` is in seconds."""
+
+    provider: str = AUTO
+    interface: str = ""
+    link_timeout: float = 30.0
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the node's files are, and its clock."""
+
+    kernel_root: str = "/"
+    etc: str = "/etc"
+    tool: Callable[[str], str] = fabric_ports.tool
+    sleep: Callable[[float], None] = time.sleep
+
+
+def converge(options: FabricOptions, place: Place, *, run: Run, check_mode: bool) -> dict[str, Any]:
+    """Bring the ports up where the node has any and is to use them; returns what an Ansible module returns."""
+    if options.provider not in (AUTO, *PROVIDERS):
+        raise GaudiError(f"provider={options.provider!r} is not known; use {AUTO}, {', '.join(PROVIDERS)}.")
+    check_interfaces("interface", options.interface)
+    with alone("fabric", state_beside(place.etc), check_mode=check_mode):
+        return _converge(options, place, run, check_mode)
+
+
+def _converge(options: FabricOptions, place: Place, run: Run, check_mode: bool) -> dict[str, object]:
+    before = read_network(place.kernel_root)
+    program = _program(options, before, place)
+    changes = pending(fabric_ports.wanted_files(place.etc, program))
+    enabled = program is None or systemd_units.is_enabled(run, fabric_ports.UNIT)
+    if program and not check_mode and not Path(program).exists():
+        raise GaudiError(f"{program} is not on this node; install the package habanalabs-qual first.")
+    if not check_mode:
+        _write(changes, run)
+        if not enabled:
+            systemd_units.enable(run, fabric_ports.UNIT)
+        if program:
+            _bring_up(before, options, place, run)
+    after = read_network(place.kernel_root)
+    interface = options.interface or management_interface(run)
+    choice = choose(after, options.provider, interface)
+    values = _differences(before.ports, after.ports, bool(program), check_mode)
+    if not enabled:
+        values.append(value_difference(fabric_ports.UNIT, "disabled", "enabled"))
+    fact = {
+        "provider": choice.provider,
+        "reason": choice.reason,
+        "interface": interface,
+        "ports_expected": after.expected_ports,
+        "ports_with_link": sum(port.link for port in after.ports),
+    }
+    return {
+        "changed": bool(changes or values),
+        "diff": [*differences(changes), *values],
+        "warnings": [f"{platform.node()}: {warning}" for warning in _warnings(after, choice.provider, check_mode)],
+        "fabric": fact,
+        "ports": [vars(port) for port in after.ports],
+        "host_nics": [{**vars(nic), "interfaces": list(nic.interfaces)} for nic in after.nics],
+        "ansible_facts": {"gaudi_fabric": fact},
+    }
+
+
+def management_interface(run: Run) -> str | None:
+    """The interface of the default route, which the ranks find each other over; None where there is no route."""
+    for family in ("-4", "-6"):
+        done = run(["ip", "-json", family, "route", "show", "default"])
+        routes = parse_json(done.stdout) if done.rc == 0 and done.stdout.strip() else []
+        if routes:
+            return str(min(routes, key=lambda route: route.get("metric", 0))["dev"])
+    return None
+
+
+def _program(options: FabricOptions, network: Network, place: Place) -> str | None:
+    """The tool that brings the ports up; None where the cards have no such ports or they are not to be used."""
+    if options.provider not in (AUTO, GAUDI_ETHERNET) or network.generation is None or not network.expected_ports:
+        return None
+    return place.tool(network.generation)
+
+
+def _write(changes: Sequence[FileChange], run: Run) -> None:
+    for change in changes:
+        if change.wanted.content is None and change.wanted.path.endswith(fabric_ports.UNIT_FILE):
+            systemd_units.disable(run, fabric_ports.UNIT)
+        write(change)
+    if any(change.wanted.path.endswith(fabric_ports.UNIT_FILE) for change in changes):
+        systemd_units.reload_units(run)
+
+
+def _bring_up(network: Network, options: FabricOptions, place: Place, run: Run) -> None:
+    """Start the unit where a port is switched off, and wait for links. A port without a cable is not switched off."""
+    if all(port.enabled for port in network.ports):
+        return
+    systemd_units.restart(run, fabric_ports.UNIT)
+    ports = card_ports(place.kernel_root)
+    waited = 0.0
+    while waited < options.link_timeout and not all(port.link for port in ports):
+        place.sleep(1.0)
+        waited += 1.0
+        ports = card_ports(place.kernel_root)
+    off = [port.interface for port in ports if not port.enabled]
+    if off:
+        raise GaudiError(
+            f"{fabric_ports.UNIT} ran and left {', '.join(off)} off; `systemctl status {fabric_ports.UNIT}` says why.",
+            ports=off,
+        )
+
+
+def _differences(
+    before: Sequence[CardPort], after: Sequence[CardPort], managed: bool, check_mode: bool
+) -> list[dict[str, str]]:
+    """The ports that were (in check mode: would be) switched on."""
+    still_off = {port.interface for port in after if not port.enabled and not check_mode}
+    switched = [port.interface for port in before if managed and not port.enabled and port.interface not in still_off]
+    lines = ("\n".join(f"{interface} {state}" for interface in switched) for state in ("down", "up"))
+    return [value_difference("external ports of the cards", *lines)] if switched else []
+
+
+def _warnings(network: Network, provider: str, check_mode: bool) -> list[str]:
+    """In check mode the ports have not been brought up yet, so what they lack is no news."""
+    return [] if check_mode and provider == GAUDI_ETHERNET else shortcomings(network, provider)

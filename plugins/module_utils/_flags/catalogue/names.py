@@ -1,0 +1,796 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""Flags known by name and type only: they tell a real name from an invented one, and find the nearest real name.
+
+Sources: bridge names from the generated bindings of 1.17.0.495 and the flag tables of 1.18-dev, 1.19.0, a 1.21-era copy
+and the 1.22 line (``frameworks-1.17``, ``bridge-*``); HCL names from its tags 1.16.1 to 1.21.0 (``hcl-1.21``); compiler
+names from its one public drop (``compiler-1.16``), so that list says nothing of later releases.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .flag_types import Flag, Kind
+
+_SOURCE = {
+    "bridge": "bridge-1.19:scripts/env_flags.yaml",
+    "hcl": "hcl-1.21:hcl/src/hcl_global_conf.cpp",
+    "graph_compiler": "compiler-1.16:synapse/src/graph_compiler/habana_global_conf.cpp",
+}
+
+
+@dataclass(frozen=True)
+class _Names:
+    component: str
+    kind: Kind
+    private: bool
+    since: str
+    removed: str
+    verified_through: str
+    names: str
+
+    def flags(self) -> tuple[Flag, ...]:
+        return tuple(
+            Flag(
+                name,
+                self.component,
+                self.kind,
+                since=self.since,
+                removed=self.removed,
+                verified_through=self.verified_through,
+                private=self.private,
+                sources=(_SOURCE[self.component],),
+            )
+            for name in self.names.split()
+        )
+
+
+_GROUPS = (
+    _Names(
+        "bridge",
+        Kind.BRIDGE_BOOL,
+        private=False,
+        since="<=1.17",
+        removed="1.21",
+        verified_through="1.19",
+        names="""
+            PT_HPU_INFERENCE_STORAGE_OVERRIDE
+        """,
+    ),
+    _Names(
+        "bridge",
+        Kind.BRIDGE_BOOL,
+        private=False,
+        since="<=1.17",
+        removed="1.22",
+        verified_through="1.21",
+        names="""
+            PT_HPU_ENABLE_RECORD_STREAM_NOHOLDER
+        """,
+    ),
+    _Names(
+        "bridge",
+        Kind.BRIDGE_BOOL,
+        private=False,
+        since="<=1.17",
+        removed="",
+        verified_through="1.22",
+        names="""
+            HABANA_USE_PERSISTENT_TENSOR PT_DISABLE_DTYPE_PROMOTION PT_ENABLE_COMM_GROUP_CACHE
+            PT_ENABLE_DEFRAGMENTATION_INFO PT_ENABLE_HABANA_CACHING PT_ENABLE_HABANA_STREAMASYNC
+            PT_ENABLE_HCL_SAME_ADDRESS_RESOLUTION PT_ENABLE_HCL_STREAM PT_ENABLE_HOST_MEMORY_CACHE
+            PT_ENABLE_LIGHTWEIGHT_MEMORY_USAGE_LOGGING PT_ENABLE_REALTIME_MEMORY_LOGGING
+            PT_ENABLE_SYNLAUNCH_TIME_CAPTURE PT_ENABLE_WORKSPACE_MEMORY_SHRINK PT_HPU_AVOID_RE_EXECUTE_GRAPHS
+            PT_HPU_CLEAR_SCALAR_MAP_ON_MARKSTEP PT_HPU_DEV_ENABLE_ARANGE_HOST_TENSOR
+            PT_HPU_DEV_ENABLE_TOPK_USING_CGUID PT_HPU_DISABLE_INSTANCE_NORM PT_HPU_DUMP_IR_DOT_GRAPH
+            PT_HPU_EAGER_INDEX_PUT_BOOL_OPTIMIZED PT_HPU_EAGER_SHAPE_AGNOSTIC_GRAPH PT_HPU_EAGER_VIEW_HANDLING
+            PT_HPU_ENABLE_BROADCAST_BUCKET_HANDLING PT_HPU_ENABLE_COMPILE_THREAD PT_HPU_ENABLE_D2H_ASYNC_THREAD
+            PT_HPU_ENABLE_DEBUG_NAMES PT_HPU_ENABLE_DISK_CACHE_FOR_DSD PT_HPU_ENABLE_DIV_PRECISE
+            PT_HPU_ENABLE_DYNAMIC_OUTPUT_PREALLOCATE PT_HPU_ENABLE_DYNAMIC_PASS_FALLBACK
+            PT_HPU_ENABLE_EAGER_COMPILER PT_HPU_ENABLE_EAGER_JIT_CACHE PT_HPU_ENABLE_EAGER_TENSOR_TIMESTAMP
+            PT_HPU_ENABLE_EXECUTION_THREAD PT_HPU_ENABLE_EXECUTION_THREAD_NO_WAIT PT_HPU_ENABLE_FAST_SHAPE_INFERENCE
+            PT_HPU_ENABLE_GENERIC_STREAM PT_HPU_ENABLE_GRAPH_RUNNING_HASH PT_HPU_ENABLE_H2D_COPY_ASYNC_THREAD
+            PT_HPU_ENABLE_H2D_DYNAMIC_AS_STRIDED PT_HPU_ENABLE_H2D_DYNAMIC_SLICE PT_HPU_ENABLE_HPUGRAPH_THREAD
+            PT_HPU_ENABLE_JIT_GRAPH_NAME_HASH PT_HPU_ENABLE_LAZY_EAGER_EXECUTION_THREAD
+            PT_HPU_ENABLE_MIN_MAX_AS_CURRENT PT_HPU_ENABLE_NEGATIVE_INDEXING PT_HPU_ENABLE_NMS_USING_BNMS_CGUID
+            PT_HPU_ENABLE_PERMUTE_WITH_STRIDED_VIEW PT_HPU_ENABLE_RECORD_STREAM PT_HPU_ENABLE_SLICE_INSERT
+            PT_HPU_ENABLE_UNIQUE_GRAPH PT_HPU_ENABLE_VALIDATE_GRAPH_RUNNING_HASH
+            PT_HPU_ENABLE_VALID_DATA_RANGE_CHECK PT_HPU_ENABLE_WEIGHT_HPU_PERMUTE PT_HPU_ENABLE_ZERO_MIN
+            PT_HPU_ERROR_HANDLER PT_HPU_FORCE_INDEX_PUT_FRONTEND_FALLBACK PT_HPU_FORCE_TANH_FOR_GELU
+            PT_HPU_INFERENCE_SYNAPSE_DATA_TYPE_SELECTION PT_HPU_INTERNAL_OLD_SYNAPI PT_HPU_LAZY_EAGER_OPTIM_CACHE
+            PT_HPU_LAZY_EAGER_VIEW_HANDLING PT_HPU_MATMUL3D_2D_RESHAPE PT_HPU_MEM_STATS_DUMP
+            PT_HPU_OPTIM_DYNAMIC_OUTPUT_SIF PT_HPU_POOL_MEM_ENABLE_TENSOR_INFO PT_HPU_POOL_MEM_FRAGMENT_JSON
+            PT_HPU_PRINT_BACKTRACE_ON_SIGNAL PT_HPU_PRINT_STATS PT_HPU_PRINT_STATS_TABLE PT_HPU_QUEUE_SYNLAUNCHES
+            PT_HPU_RUN_HYBRID_SIF PT_HPU_SCALAR_H2D_COPY_MULTIPLE PT_HPU_SORT_INDEX_IN_SCATTER_ADD
+            PT_HPU_SYNCHRONOUS_ACC_QUEUE_FLUSHING PT_HPU_USE_BN_FWD_IN_GN_BWD PT_HPU_USE_LAUNCH_RECORD_STREAM
+            PT_HPU_USE_NW_STREAM_SYNC PT_HPU_USE_SYN_TENSOR_IDS PT_HPU_USE_UNSORTED_SCATTER_ADD
+            PT_HPU_VALIDATE_COMPUTE_SHAPE PT_HPU_VISUALIZE_GRAPH_INDEX PT_RECIPE_CACHE_DUMP_DEBUG
+            PT_TB_ENABLE_FLOW_EVENTS PT_TOWL_LOG_ENABLE PT_TOWL_LOG_SEPARATED_FILE PT_USE_MARKSTEP
+            PT_WAIT_FOR_ALL_FUTURES_IN_CLEANUP
+        """,
+    ),
+    _Names(
+        "bridge",
+        Kind.BRIDGE_BOOL,
+        private=False,
+        since="1.18",
+        removed="1.21",
+        verified_through="1.19",
+        names="""
+            PT_HPU_SDPA_SFMX_BWD_V2
+        """,
+    ),
+    _Names(
+        "bridge",
+        Kind.BRIDGE_BOOL,
+        private=False,
+        since="1.19",
+        removed="",
+        verified_through="1.22",
+        names="""
+            PT_HPU_CLEAR_PERM_INFO PT_HPU_DISABLE_HPUGRAPH_REPLAY_HASHCHECK PT_HPU_ENABLE_LOP_METRICS_COLLECTION
+            PT_HPU_ENABLE_LOP_TRACES_COLLECTION
+        """,
+    ),
+    _Names(
+        "bridge",
+        Kind.BRIDGE_BOOL,
+        private=False,
+        since="1.22",
+        removed="",
+        verified_through="1.22",
+        names="""
+            PT_HPU_COMPILE_DEBUG_NAN_ASSERTS PT_HPU_PT2EQ_FSDPA_QUANT PT_HPU_PT2EQ_USE_WEIGHT_PCQ
+            PT_TOWL_LOG_PHYSICAL
+        """,
+    ),
+    _Names(
+        "bridge",
+        Kind.BRIDGE_INT,
+        private=False,
+        since="<=1.17",
+        removed="1.21",
+        verified_through="1.19",
+        names="""
+            PT_SBS
+        """,
+    ),
+    _Names(
+        "bridge",
+        Kind.BRIDGE_INT,
+        private=False,
+        since="<=1.17",
+        removed="",
+        verified_through="1.22",
+        names="""
+            PT_FORCED_TRACING_MASK PT_HABANA_DMA_COPY_RETRY_DELAY PT_HABANA_MAX_DMA_COPY_RETRY_COUNT
+            PT_HABANA_MAX_RECIPE_HIT_COUNT PT_HPU_ACC_THREAD_VERSION PT_HPU_CHECK_NUM_CONSTS
+            PT_HPU_DS_TIME_IMPROVE_THRESHOLD_PERCENT PT_HPU_EAGER_TENSOR_POOL_SIZE PT_HPU_GRAPH_DUMP
+            PT_HPU_H2D_COPY_MIN_TENSOR_SIZE PT_HPU_LAZY_ACC_VIEW_OPS_MODE PT_HPU_MAX_ACCUM_SIZE
+            PT_HPU_MAX_PERMUTE_THRESHOLD PT_HPU_PRINT_STATS_DUMP_FREQ PT_HPU_SCALAR_MAP_MAXSIZE
+            PT_HPU_STAGE_SUBMISSION_MODE PT_HPU_THREAD_POOL_QUEUE_CAPACITY PT_TOWL_LOG_FILE_AMOUNT
+        """,
+    ),
+    _Names(
+        "bridge",
+        Kind.BRIDGE_INT,
+        private=False,
+        since="1.19",
+        removed="",
+        verified_through="1.22",
+        names="""
+            PT_HPU_EVENT_TABLE_SIZE PT_HPU_LOP_JIT_WARM_UP_STEPS
+        """,
+    ),
+    _Names(
+        "bridge",
+        Kind.BRIDGE_INT,
+        private=False,
+        since="1.22",
+        removed="",
+        verified_through="1.22",
+        names="""
+            PT_LOG_FILE_SIZE_MB
+        """,
+    ),
+    _Names(
+        "bridge",
+        Kind.TEXT,
+        private=False,
+        since="<=1.17",
+        removed="1.18",
+        verified_through="1.17",
+        names="""
+            PT_HPU_WAITSTREAM_AND_COLLECTIVE_USE_SAME_THREAD
+        """,
+    ),
+    _Names(
+        "bridge",
+        Kind.TEXT,
+        private=False,
+        since="<=1.17",
+        removed="1.19",
+        verified_through="1.18",
+        names="""
+            PT_DO_NOT_LOWER_LINEAR_OP PT_HPU_CLUSTERED_PROGRAM_ENFORCE PT_HPU_CLUSTERED_PROGRAM_SCHED_STR
+            PT_HPU_CLUSTERED_PROGRAM_SPLIT_STR PT_HPU_DEV_ENABLE_PAD_HOST_TENSOR
+            PT_HPU_DEV_ENABLE_RANDPERM_HOST_TENSOR PT_HPU_DEV_ENABLE_REPEAT_HOST_TENSOR
+            PT_HPU_ENABLE_COMPOUND_LOWERING_OPS PT_HPU_ENABLE_LAZY_EAGER_LAUNCH_EXEC_THREAD
+            PT_HPU_POOL_MEM_ALLOC_ENABLE_RETRY PT_HPU_POOL_MEM_ALLOC_RETRY_WAIT_MS PT_USE_FP8_143
+        """,
+    ),
+    _Names(
+        "bridge",
+        Kind.TEXT,
+        private=False,
+        since="<=1.17",
+        removed="",
+        verified_through="1.22",
+        names="""
+            PT_RECIPE_TRACE_PATH PT_TOWL_LOG_CONFIG
+        """,
+    ),
+    _Names(
+        "bridge",
+        Kind.TEXT,
+        private=False,
+        since="1.21",
+        removed="",
+        verified_through="1.22",
+        names="""
+            PT_HPU_ENABLE_COLLECTIVE_VIEW_FUSE PT_HPU_ENABLE_SYNAPSE_INPUT_REUSE
+            PT_HPU_LAZY_COLLECTIVES_HOLD_TENSORS PT_HPU_PT2EQ_FX_GRAPH_FREEZING
+            PT_HPU_PT2EQ_FX_GRAPH_PATTERN_MATCHING PT_HPU_PT2EQ_KVCQ PT_HPU_PT2EQ_SCALE_DUMP_PATH
+            PT_HPU_PT2EQ_SCALE_LOAD_PATH PT_HPU_PT2EQ_USE_EXPORT_PROGRAM PT_HPU_USE_JIT_FORK
+        """,
+    ),
+    _Names(
+        "graph_compiler",
+        Kind.GCFG_BOOL,
+        private=False,
+        since="<=1.16",
+        removed="",
+        verified_through="1.16",
+        names="""
+            ADD_ALIGNMENT_PENALTY_MME_BRAIN DISABLE_TENSORS_PINNING ELIMINATE_FIRST_TRANSPOSE
+            ELIMINATE_LAST_TRANSPOSE ENABLE_BN_FCD_PACKING ENABLE_PROFILER ENABLE_RAGGED_SOFTMAX_OPT
+            ENABLE_SPARSITY_WEIGHTS ENABLE_SYNAPSE_QUANTIZATION HABANA_DISABLE_DOUBLE_SYN_DESTROY
+            HABANA_DISABLE_DOUBLE_SYN_INITIALIZE MEDIA_RECIPES TIE_BRAEKER_PREFERRED_REUSE_OPERAND_MME_BRAIN
+        """,
+    ),
+    _Names(
+        "graph_compiler",
+        Kind.GCFG_INT,
+        private=False,
+        since="<=1.16",
+        removed="",
+        verified_through="1.16",
+        names="""
+            INT16_LIMITED_BITS NUM_OF_LAYERS_TO_RAISE
+        """,
+    ),
+    _Names(
+        "graph_compiler",
+        Kind.TEXT,
+        private=False,
+        since="<=1.16",
+        removed="",
+        verified_through="1.16",
+        names="""
+            PROFILE_PRECISION RAGGED_SOFTMAX_OPT_AMP_VAL SCAL_CONFIG_FILE_PATH
+        """,
+    ),
+    _Names(
+        "graph_compiler",
+        Kind.GCFG_BOOL,
+        private=True,
+        since="<=1.16",
+        removed="",
+        verified_through="1.16",
+        names="""
+            ADD_EXPLICIT_BROADCAST_FOR_BGEMM ALIGN_ALL_MME_INPUTS ALIGN_BATCH_GEMM_DIMS ALLOCATE_ALL_IN_DRAM
+            ALLOW_DEFAULT_QUANT_PARAMS ALLOW_DISABLED_CG ALLOW_DUPLICATE_KERNELS ALLOW_PERMUTATION_ON_USER_TRANSPOSE
+            ARC_ARCHITECTURE CHECK_SECTION_OVERLAP_CHECK CODE_GEN_ARM_MON_BEFORE_DESC COMPATIBILITY_MODE
+            COMPLEX_GUID_CLUSTERING COMPLEX_GUID_SKIP_PERF_PASS COMPLEX_GUID_VALIDATE_EXTRACTED_GRAPH COMPRESS_BLOBS
+            DBG_ENFORCE_NEW_SCRATCHPAD_SECTION_ADDRESS DEDW_UNROLL DFA_COLLECT_CCB DFA_ON_SIGNAL DFA_SAVE_RECIPE
+            DISABLE_ADJUST_RESTRICTIONS DISABLE_ALL_CME_COMMANDS DISABLE_BASE_REGISTERS_CACHE
+            DISABLE_DS_DMA_ROI_PATCHING DISABLE_DS_MME_ROI_PATCHING DISABLE_DS_TPC_INDEX_SPACE_PATCHING
+            DISABLE_DS_TPC_ROI_PATCHING DISABLE_KERNEL_V2_PRIORITY DISABLE_LOAD_DIFF_DESC
+            DISABLE_MME_CD_CONCURRENCY_FOR_DSD DISABLE_NON_SIGNALING_ROI_BREAKPOINT DISABLE_PARALLELISM
+            DISABLE_SYNAPSE_HUGE_PAGES DISABLE_TENSOR_SIZE_VALIDATION DISABLE_ZST_SUPPORT DUMP_QUANT_INFO
+            DUMP_TPC_COST_MODEL_DATA DUMP_TPC_NODES_DATA_TO_JSON EAGER_GENERATE_TEMPLATES EMBED_BY_WEIGHTS
+            ENABLE_AGGREGATE_FCD_WITH_RESHAPE_OPTIMIZATION ENABLE_ARBITRARY_SCALE ENABLE_ATOMIC_NODES_VALIDATION
+            ENABLE_BATCH_NORM_MEMCPY_FUSION ENABLE_BATCH_NORM_SPLIT_IN_EAGER
+            ENABLE_BGEMM_FLATTEN_TO_GEMM_FOR_SLICING ENABLE_BIG_TENSOR_PP_PRUNE ENABLE_BREAKPOINT_MODE
+            ENABLE_BROADCAST_TPC_FUSION ENABLE_BUNDLES_WITH_CONSUMERS_AND_PRODUCERS ENABLE_BUNDLE_EVICTION_FUSING
+            ENABLE_BUNDLE_TRANSPOSE ENABLE_CALC_DYNAMIC_RANGE ENABLE_CAST_OPTIMIZATION_IN_EAGER ENABLE_CD_PARALLEL
+            ENABLE_CHECK_EVENT_REUSE ENABLE_COMPLEX_GUID_BUNDLES ENABLE_CONSTANT_FOLDING
+            ENABLE_CONSTANT_FOLDING_OF_GROUP_CONV_FWD_IN_TRAINING ENABLE_CONSTANT_OPTIMIZATION_IN_EAGER
+            ENABLE_CONTIGUOUS_CAST_REMOVAL ENABLE_CONTIGUOUS_TRANSPOSE_REMOVAL
+            ENABLE_CONV_FLATTEN_TO_GEMM_FOR_SLICING ENABLE_CONV_PACKING_EAGER ENABLE_CONV_PACKING_TRAINING
+            ENABLE_CSE_OPTIMIZATION ENABLE_CYCLIC_RANGES ENABLE_DCORE_LOCALITY_SPLIT ENABLE_DIRECT_CYCLIC_RANGE_CALC
+            ENABLE_DMA_TRANSPOSE_SOLVER ENABLE_DOUBLE_TRANSPOSE ENABLE_DRAM_MULTI_BUFFERING ENABLE_DSD_WITH_LB
+            ENABLE_DYNAMIC_SHAPE_IN_HIGH_DIMENSION ENABLE_EAGER_ARCH_OPTIMIZATIONS ENABLE_EAGER_BATCH_CONCURRENCY
+            ENABLE_EAGER_MME_CONCURRENCY ENABLE_EAGER_NODE_DISPLACEMENT_OPTIMIZATIONS ENABLE_EAGER_NOP_IN_RECIPE
+            ENABLE_ELIMINATE_DYNAMIC_RANGE_OP ENABLE_FLASH_ATTENTION_MEMORY_ORIENTED_SCHEDULE ENABLE_FUSE_BATCH_NORM
+            ENABLE_FUSE_BROADCAST_BGEMM ENABLE_FUSE_IDENTITY_TRANSPOSE_INTO_MME ENABLE_FUSE_TRANSPOSE_TO_GEMM_OUTPUT
+            ENABLE_FUSING_CONTIGUOUS_TRANSPOSE_NODES ENABLE_GCONV_PACKING ENABLE_GCONV_SPLIT_NODES_REUSE
+            ENABLE_GC_NODES_VALIDATION_BY_OPS_DB ENABLE_GRAD_A_RESHAPED_GRAD_B_PAIRING ENABLE_GVD
+            ENABLE_HBM_SLICES_ALLOCATION_OPTIMIZATION ENABLE_HUGE_TENSOR_SLICING
+            ENABLE_INPLACE_REUSE_FOR_SUGGESTIONS ENABLE_INPUT_REUSE_AS_LOGICAL_NODE
+            ENABLE_INTERMEDIATE_TENSOR_PERMUTATION ENABLE_INTERNAL_NODES ENABLE_IN_GRAPH_BROADCAST_FOR_BGEMM
+            ENABLE_LAYER_NORM_BWD_EXPERIMENTAL_SPLIT ENABLE_LFSR_KERNEL_SHAPE_MANIPULATION
+            ENABLE_LONG_UNSLICED_NON_SHARED_PROD_CHAIN ENABLE_LOWER_DEDX ENABLE_MAPPING_IN_STREAM_COPY
+            ENABLE_MAX_PATH_SCHEDULE ENABLE_MME_ALIGN_OPT ENABLE_MME_CD_CONCURRENCY
+            ENABLE_MME_CD_CONCURRENCY_REDUCTION_BF16_FP16 ENABLE_MME_CONV_LOWERING ENABLE_MME_INDEX_SPACE
+            ENABLE_MULTI_SIF ENABLE_NAN_INF_PROBE ENABLE_OPPOSITE_CONCAT_SPLIT_REMOVAL
+            ENABLE_OPTIMIZED_LOGICAL_ROI_SPLIT ENABLE_OPTIMIZE_MEMCPY_NODES ENABLE_OPTIMIZE_STRIDED_INSERT
+            ENABLE_PACKING_FACTOR_COST_FUNCTION ENABLE_PARALLEL_COMPILATION ENABLE_PARENT_ID_SCHEDULE
+            ENABLE_PARTIAL_GVD ENABLE_PERSISTENT_OUTPUT_REUSE ENABLE_PIPELINE_MANAGEMENT
+            ENABLE_PIPELINE_MANAGEMENT_SRAM_OVERRIDE ENABLE_POOL_MAPPING_WAIT_IN_STREAM_COPY
+            ENABLE_PREFER_GENERIC_DMA_OPT ENABLE_RELAXED_IGNORE_IN_SRAM_CAP_CALC ENABLE_REMOVE_REDUNDANT_MEMCPY
+            ENABLE_RESTRICTED_LAYOUTS_MODE ENABLE_ROUNDING_MODE_PLAYBACK ENABLE_RUN_ON_CPU_DUMMY_MODE
+            ENABLE_SAMPLING_HOST_CYCLIC_BUFFER_WATERMARK ENABLE_SEP_GC_LOG_PER_THREAD
+            ENABLE_SHARED_MULTIBUF_PER_SLICED_CHAIN ENABLE_SIF_FOR_STATIC_NODES
+            ENABLE_SINGLE_TRANSPOSE_DYNAMIC_PRIORITY ENABLE_SLICER_RESHAPE_ALIGNMENT ENABLE_SLICER_SILENT_FAILURE
+            ENABLE_SLICE_FCD_OPTIMIZATION ENABLE_SLICE_NORM_BUNDLING ENABLE_SLICING_BOTH_PRODUCER_CHAINS
+            ENABLE_SLICING_ON_MORE_THAN_ONE_DIM ENABLE_SPILL_FILL_FUSION ENABLE_SRAM_MULTI_BUFFERING
+            ENABLE_STAGED_SUBMISSION ENABLE_STATIC_TRANSPOSE_STRATEGY ENABLE_STATS ENABLE_STATS_TBL
+            ENABLE_STRIDED_DMA_WITH_TRANSPOSE_ENGINE ENABLE_STRIDED_OP_DECODING
+            ENABLE_SUGGESTED_MANIPULATION_IN_EAGER ENABLE_SYN_LAUNCH_PROFILER_ANNOTATIONS ENABLE_TPC_BUNDLES
+            ENABLE_TPC_DCACHE_PREFETCH ENABLE_TPC_ICACHE_PREFETCH ENABLE_TPC_LAST_DIM_OPT ENABLE_TPC_PREDICATED_CMD
+            ENABLE_TPC_SHUFFLE_INDEX ENABLE_TPC_STITCHING_TO_BGEMM ENABLE_TPC_STRIDED_TENSOR_SHAPE_MANIPULATION
+            ENABLE_TPC_TENSOR_SHAPE_MANIPULATION ENABLE_TRANSPOSE_FUSION_IN_EAGER
+            ENABLE_TRANSPOSE_LOGICAL_ROIS_SPLIT ENABLE_TRANSPOSE_VIA_GEMM ENABLE_TWO_DIM_TRANSPOSE_RESHAPER
+            ENABLE_UNEVEN_PERFORATION_IN_MME ENABLE_WEIGHT_PACKING_CONSTANT_FOLDING ENABLE_WIDE_BUCKET
+            ENFORCE_POST_SLICING_SHAPE_CHECK ETL_DISABLE FAST_COMPILATION FORCE_MME_CD_CONCURRENCY_NON_DETERMINISTIC
+            FUSE_CAST_TO_MME FUSE_CONVERT_TO_MME GAUDI2_FORCE_MME_FP32_IEEE GAUDI3_PLDM_FULL_CACHE_CHIP
+            GAUDI3_SINGLE_DIE_CHIP GAUDI_DEMO GAUDI_DYNAMIC_SHAPE_VALIDATION_PASS_ENABLED
+            GAUDI_ENABLE_GROUP_CONV_TO_FILTER_2D GAUDI_ENABLE_SERIALIZE_DESERIALIZE_PASS GAUDI_MEMSET_HW_WA
+            GCFG_ENABLE_MME_DESCRIPTOR_CACHE GCFG_SKIP_LAYER_NORM_BWD_SPLIT GRAPH_VISUALIZATION_COLLAPSE_BUNDLES
+            HANDLE_MEMORY_COHERENCE IGNORE_INDEX_SPACE_FOR_SLICING IGNORE_USER_DATA_TYPE INIT_HCCL_ON_ACQUIRE
+            INTERNAL_SIMULATION INTERNAL_TEST KEEP_NUMERICS LIN_DMA_OPTIMIZATION_ENABLED
+            LITE_PERFORATION_SKIP_BUNDLE_CHECK LOG_LAUNCH_INFO_UPON_FAILURE LOG_THREAD_CONTEXT
+            LOWER_DEDX_REVERSE_WEIGHTS MAKE_BROADCAST_PHYSICAL MAKE_CTRL_DEP_SOFT MAKE_LOGICAL_CRTL_DEP_PHYSICAL
+            MME_ADVANCED_PROFILE MME_ENABLE_COMPARE_NEW_VS_OLD_DESCRIPTORS MME_ENABLE_STOCHASTIC_ROUNDING
+            MME_ENABLE_USE_OLD_DESCRIPTORS MME_PARTIALS_TO_MEMORY MME_PARTIAL_STRATEGY_SETTING_ENABLED
+            MME_PROFILE_PER_DESC MME_STRATEGY_ALIGNED_ADDRESSES_ENABLED NORM_MOMENTS_CLUSTERING
+            OLD_TENSOR_CREATION_API OPTIMIZE_SPLIT_CONCAT_ON_FCD PACKING_ENABLED PARSE_EACH_COMPUTE_CS
+            PER_CHANNEL_SCALING PIPELINE_BUNDLE_EDGES_ENABLED PREFER_SLICING_UNALIGNED_MME_INPUT
+            PRESERVE_TESTS_RECIPE PRINT_DATE PRINT_FILE_AND_LINE PRINT_MME_DESCRIPTORS PRINT_TIME PROPAGATE_CASTS
+            PROTECT_DMA_TRANSPOSE RECOVER_INCOMPATIBLE_DATA_TYPE RUNNING_ON_PLDM RUNTIME_DUMP_RECIPE
+            RUNTIME_SKIP_RECIPE_VALIDATION SB_REUSE SKIP_BN_SPLIT SKIP_BN_SPLIT_FOR_IN_REDUCED_TO_BN
+            SPILL_PERSISTENT_TENSORS SRAM_BGEMM_SLICER_MULTIPLE_TINY_GEMMS_PER_SLICE
+            SRAM_SLICER_4D_CONV_SPATIAL_SLICE_ENABLED SRAM_SLICER_4D_DEDW_SPATIAL_SLICE_ENABLED
+            SRAM_SLICER_4D_DEDX_SPATIAL_SLICE_ENABLED SRAM_SLICER_BUNDLE_EXPANSION_ENABLED
+            SRAM_SLICER_CONV_MULTI_SPATIAL_DIMS_SLICE_ENABLED SRAM_SLICER_COST_MODEL_ENABLED
+            SRAM_SLICER_DYNAMIC_4D_CONV_SPATIAL_SLICE_ENABLED SRAM_SLICER_FORCE_BATCHGEMM_MAX_BATCH_SIZE
+            SRAM_SLICER_GEMM_COMMON_DIM_SLICE_ENABLED SRAM_SLICER_GRAPH_SIZE_OPTIMIZATION_ENABLED
+            SRAM_SLICER_GRAPH_VISUALIZATION SRAM_SLICER_MME_TPC_EXPANSION_ENABLED
+            SRAM_SLICER_MULTIPLE_SOLVERS_ENABLED SRAM_SLICER_SHARED_MME_INPUT_CONSUMER_EXPANSION_ENABLED
+            SRAM_SLICER_SHARED_MME_INPUT_EXPANSION_ENABLED SRAM_SLICER_SHARED_MME_INPUT_PRODUCER_EXPANSION_ENABLED
+            STAGED_SUBMISSION_NODE_EXE_VALIDATION STATS_PER_SYNLAUNCH SYN_ENABLE_SRAM_SLICER_ALIGN_TO_CACHE_LINE
+            SYN_SRAM_BGEMM_SLICER_MULTIPLE_TINY_GEMMS_PER_SLICE TRANSPOSE_DONT_CARE_USE_BFS UPDATE_GRAPH_OUTPUT_MME
+            UPDATE_MME_PRECISION USE_DMA_IN_PHYSICAL_RESHAPE VALIDATE_MEMORY_SECTION_TENSORS
+        """,
+    ),
+    _Names(
+        "graph_compiler",
+        Kind.GCFG_INT,
+        private=True,
+        since="<=1.16",
+        removed="",
+        verified_through="1.16",
+        names="""
+            ARC_SYNC_SCHEME_SIGNAL_LIMIT BGEMM_PRODUCER_CHAIN_MAX_SIZE_FOR_FUSING_WITH_BROADCAST
+            CACHE_MAINT_MCID_DISCARD_LIMIT_FOR_TESTING COMMON_DIM_MIN_SLICE_NUM_FOR_PIPELINING
+            COMPLEX_GUID_EXTRACTOR_MODE CYCLE_PRINTING_LEVEL DATACHUNK_LOOP_NUM_RETRIES
+            DBG_ENFORCE_NUM_OF_NEW_PTS_SECTIONS_GROUP_ADDRESSES DEBUG_MODE DEBUG_NUM_OF_DOUBLE_WBULK_REGS_TO_DUMP
+            DEFAULT_CACHE_DIRECTIVE DEFAULT_PIPELINE_DEPTH DFA_READ_REG_MODE DMA_CHUNK_SIZE DMA_SYNC_TRACE_EN_MASK
+            DMA_TRANSPOSE_SOLVER_MAX_SCD_SIZE DMA_TRANSPOSE_SOLVER_MIN_FCD_SIZE
+            DSD_STAGED_SUBMISSION_NODES_PER_STAGE EDMA_NUM_BINNED ENABLED_COMPRESSION_MODES
+            ENABLE_COMPLEX_GUID_LIB_IN_EAGER ENABLE_EAGER_SB_REUSE_G2 ENABLE_EAGER_SB_REUSE_G3
+            EVENT_FD_THREAD_DEBUG_INTERVAL EVENT_FD_THREAD_SLEEP_TIME FORCE_EAGER
+            GCFG_NUM_MAX_MULTI_CONSUMERS_IN_CLUSTER GCFG_NUM_OF_CSDC_TO_CHK GCFG_NUM_OF_USER_STREAM_EVENTS
+            GVD_PASS_FILTER HBM_GLOBAL_MEM_SIZE_MEGAS LITE_CME_MODE MAX_CONST_TENSOR_SIZE_BYTES
+            MAX_DYNAMIC_PIPELINE_DEPTH MAX_MME_ACTIVATIONS MAX_NUM_DMA_CHUNKS MAX_RMW_TENSOR_BYTES
+            MAX_WAIT_TIME_FOR_MAPPING_IN_STREAM_COPY MEMORY_ID_BITFIELD_WIDTH_CONF MEMSET_PARALLEL_LEVEL
+            MIN_CYCLES_FOR_MME_SLICING MIN_SCALAR_PIPE_INPUT_BYTES_FOR_SRAM_PLACEMENT MME_DESCRIPTORS_CACHE_SIZE
+            MME_SYNC_TRACE_EN_MASK NON_COMMON_DIM_MIN_SLICE_NUM_FOR_PIPELINING NUM_DIMS_TO_SLICE
+            NUM_OF_DCS_PER_CANARY_PROTECTION_HEADER NUM_OF_THREADS_CONF PINNING_BUFFER_SIZE
+            PIPELINE_MANAGEMENT_FORCE_BUNDLIZER POOL_MAPPING_SIZE_IN_STREAM_COPY PREFETCH_BUFFER_SIZE
+            RECIPE_CACHE_BLOCK_SIZE RECIPE_CACHE_SIZE ROTATOR_SYNC_TRACE_EN_MASK RT_SCAL_DEBUG_MODE
+            RUN_MEMSET_ON_DMA_THRESHOLD SCRATCHPAD_SRAM_MAX_SIZE SET_HOST_CYCLIC_BUFFER_CHUNKS_AMOUNT
+            SET_HOST_CYCLIC_BUFFER_SIZE SET_SRAM_SIZE SFG_MAX_NUM_OF_MONITORS SRAM_SLICER_BATCHGEMM_MAX_BATCH_SIZE
+            SRAM_SLICER_COST_MODEL_OVERHEAD_PER_SLICE SRAM_SLICER_MAX_CAPACITY_BYTES
+            STAGED_SUBMISSION_NODES_PER_STAGE STATS_FREQ STREAM_COMPUTE_ARC_DATACHUNK_CACHE_AMOUNT_LOWER_CP
+            STREAM_COMPUTE_ARC_DATACHUNK_SINGLE_CHUNK_SIZE_LOWER_CP STREAM_COMPUTE_DATACHUNK_CACHE_AMOUNT_LOWER_CP
+            STREAM_COMPUTE_DATACHUNK_CACHE_AMOUNT_UPPER_CP STREAM_COMPUTE_DATACHUNK_SINGLE_CHUNK_SIZE_LOWER_CP
+            STREAM_COMPUTE_DATACHUNK_SINGLE_CHUNK_SIZE_UPPER_CP STREAM_COMPUTE_REDUCE_FACTOR
+            STREAM_COPY_DOWN_DATACHUNK_CACHE_AMOUNT_POOL_LARGE STREAM_COPY_DOWN_DATACHUNK_CACHE_AMOUNT_POOL_MEDIUM
+            STREAM_COPY_DOWN_DATACHUNK_CACHE_AMOUNT_POOL_SMALL
+            STREAM_COPY_DOWN_SYNAPSE_DATACHUNK_CACHE_AMOUNT_POOL_MEDIUM
+            STREAM_COPY_DOWN_SYNAPSE_DATACHUNK_CACHE_AMOUNT_POOL_SMALL
+            STREAM_COPY_UP_DATACHUNK_CACHE_AMOUNT_POOL_LARGE STREAM_COPY_UP_DATACHUNK_CACHE_AMOUNT_POOL_MEDIUM
+            STREAM_COPY_UP_DATACHUNK_CACHE_AMOUNT_POOL_SMALL SYNAPSE_MLIR_MODE SYN_RMW_SECTION_MAX_SIZE_BYTES
+            TENSORS_KEEP_ALLOCATED TERMINATE_SYNAPSE_UPON_DFA TPC_ENGINES_ENABLED_MASK TPC_MCID_CONFIG_MASK
+            TPC_MCID_NUM_SRF TPC_PRINTF_MAX_BUFFER_SIZE TPC_PRINTF_TENSOR_SIZE TPC_SYNC_TRACE_EN_MASK
+            TRANSPOSE_DONT_CARE_AGGREGATION_NODE_LOSS_FACTOR VISUALIZATION_MODE WCM_QUERIER_REPORT_AMOUNT
+            WCM_REPORT_AMOUNT
+        """,
+    ),
+    _Names(
+        "graph_compiler",
+        Kind.GCFG_SIZE,
+        private=True,
+        since="<=1.16",
+        removed="",
+        verified_through="1.16",
+        names="""
+            ELF_BUFFER_INITIAL_SIZE MIN_SLICE_SIZE_FOR_SRAM_FILLING MIN_SRAM_SIZE_FOR_NON_BUNDLE_TENSORS
+            WORKSPACE_MIN_SIZE_LIMIT
+        """,
+    ),
+    _Names(
+        "graph_compiler",
+        Kind.TEXT,
+        private=True,
+        since="<=1.16",
+        removed="",
+        verified_through="1.16",
+        names="""
+            COMPLEX_GUID_LIB_NAME DSD_STAGED_SUBMISSION_NODES_PER_STAGE_INCREMENT_FACTOR DUMP_PASSES_FILTER
+            DUMP_PASSES_GRAPHS ENABLE_EAGER_PARALLEL_EXECUTION GRAPH_VISUALIZATION_END_TENSOR
+            GRAPH_VISUALIZATION_START_TENSOR MAX_TPC_VEC_UTIL_FOR_BROADCAST_TPC_FUSION
+            MAX_TPC_VEC_UTIL_FOR_STRIDED_RESHAPE_MANIPULATION MIN_TPC_PIPELINE_FACTOR
+            NON_BUNDLE_SRAM_ALLOCATION_FACTOR PATH_TO_EXPORT_STRATEGIES PATH_TO_IMPORT_STRATEGIES PRECISION_TO_RAISE
+            QUANTIZATION_PARAMS_PATH SRAM_SLICER_GRAPH_SIZE_OPTIMIZATION_FACTOR SRAM_SLICER_REUSE_LIMIT_FACTOR
+            STAGED_SUBMISSION_NODES_PER_STAGE_INCREMENT_FACTOR TPC_FUSER_LIB_NAME TPC_NODES_JSON_FILE
+            TRANSPOSE_DONT_CARE_MIN_FCD_UTILIZATION_THRESHOLD TRANSPOSE_SPLITTING_THRESHOLD
+            UPDATE_MME_OUTPUT_PRECISION_FILTER WORKSPACE_EPOCH_SIZE_PERCISION
+        """,
+    ),
+    _Names(
+        "hcl",
+        Kind.GCFG_BOOL,
+        private=False,
+        since="<=1.16",
+        removed="1.17",
+        verified_through="1.16",
+        names="""
+            HCL_HNIC_RDM HCL_USE_IBVERBS
+        """,
+    ),
+    _Names(
+        "hcl",
+        Kind.GCFG_BOOL,
+        private=False,
+        since="<=1.16",
+        removed="",
+        verified_through="1.21",
+        names="""
+            HCL_FAIL_ON_CHECK_SIGNALS HCL_LOG_CONTEXT
+        """,
+    ),
+    _Names(
+        "hcl",
+        Kind.GCFG_BOOL,
+        private=False,
+        since="1.18",
+        removed="1.19",
+        verified_through="1.18",
+        names="""
+            HCL_ENABLE_HLCP HCL_GEN_UNIQUE_SERVER_ID
+        """,
+    ),
+    _Names(
+        "hcl",
+        Kind.GCFG_BOOL,
+        private=False,
+        since="1.18",
+        removed="",
+        verified_through="1.21",
+        names="""
+            HCL_PROFILER_DEBUG_MODE
+        """,
+    ),
+    _Names(
+        "hcl",
+        Kind.GCFG_BOOL,
+        private=False,
+        since="1.19",
+        removed="",
+        verified_through="1.21",
+        names="""
+            HCL_DFA_DUMP_WQE
+        """,
+    ),
+    _Names(
+        "hcl",
+        Kind.GCFG_BOOL,
+        private=False,
+        since="1.21",
+        removed="",
+        verified_through="1.21",
+        names="""
+            HCL_DFA_DUMP_MEMORY
+        """,
+    ),
+    _Names(
+        "hcl",
+        Kind.GCFG_INT,
+        private=False,
+        since="<=1.16",
+        removed="",
+        verified_through="1.21",
+        names="""
+            HCL_DEBUG_STATS_LEVEL LOOPBACK_COMMUNICATOR_SIZE
+        """,
+    ),
+    _Names(
+        "hcl",
+        Kind.GCFG_INT,
+        private=False,
+        since="1.18",
+        removed="",
+        verified_through="1.21",
+        names="""
+            LOOPBACK_SCALEUP_GROUP_SIZE
+        """,
+    ),
+    _Names(
+        "hcl",
+        Kind.GCFG_INT,
+        private=False,
+        since="1.19",
+        removed="1.20",
+        verified_through="1.19",
+        names="""
+            HCL_DBG_DYNAMIC_LAG_DROPPED_PORT_NUM HCL_DBG_DYNAMIC_LAG_NUM_ITERATIONS
+        """,
+    ),
+    _Names(
+        "hcl",
+        Kind.GCFG_INT,
+        private=False,
+        since="1.19",
+        removed="",
+        verified_through="1.21",
+        names="""
+            HCCL_PRIM_COLLECTIVE_MASK
+        """,
+    ),
+    _Names(
+        "hcl",
+        Kind.GCFG_INT,
+        private=False,
+        since="1.20",
+        removed="",
+        verified_through="1.21",
+        names="""
+            HCL_FAULT_TOLERANCE_LOGICAL_PORTS_SHUTDOWN_MASK
+        """,
+    ),
+    _Names(
+        "hcl",
+        Kind.TEXT,
+        private=False,
+        since="<=1.16",
+        removed="1.17",
+        verified_through="1.16",
+        names="""
+            EMBEDDED_JSON
+        """,
+    ),
+    _Names(
+        "hcl",
+        Kind.TEXT,
+        private=False,
+        since="<=1.16",
+        removed="1.18",
+        verified_through="1.17",
+        names="""
+            GCFG_HCL_DEVICE_CONFIG
+        """,
+    ),
+    _Names(
+        "hcl",
+        Kind.TEXT,
+        private=False,
+        since="<=1.16",
+        removed="",
+        verified_through="1.21",
+        names="""
+            HCL_DEBUG_STATS_FILE LOOPBACK_DISABLED_NICS
+        """,
+    ),
+    _Names(
+        "hcl",
+        Kind.GCFG_BOOL,
+        private=True,
+        since="<=1.16",
+        removed="1.17",
+        verified_through="1.16",
+        names="""
+            HCL_USE_EDMA_COMMAND_V3
+        """,
+    ),
+    _Names(
+        "hcl",
+        Kind.GCFG_BOOL,
+        private=True,
+        since="<=1.16",
+        removed="",
+        verified_through="1.21",
+        names="""
+            ENABLE_DEPENDENCY_CHECKER ENABLE_HNIC_MICRO_STREAMS HCCL_ASYNC_EXCHANGE HCL_ALIVE_ON_FAILURE
+            HCL_ALLOW_GRAPH_CACHING HCL_ENABLE_G3_SR_AGG HCL_FABRIC_FLUSH HCL_IBV_GID_SYSFS HCL_NULL_SUBMIT
+            HCL_REDUCE_NON_PEER_QPS HCL_USE_SINGLE_PEER_BROADCAST NOTIFY_ON_CCB_HALF_FULL_FOR_DBM
+        """,
+    ),
+    _Names(
+        "hcl",
+        Kind.GCFG_BOOL,
+        private=True,
+        since="1.17",
+        removed="",
+        verified_through="1.21",
+        names="""
+            HCCL_GET_MACS_FROM_DRIVER
+        """,
+    ),
+    _Names(
+        "hcl",
+        Kind.GCFG_BOOL,
+        private=True,
+        since="1.18",
+        removed="",
+        verified_through="1.21",
+        names="""
+            HCL_HNIC_LTU HCL_IS_SINGLE_PEER_BROADCAST_ALLOWED HCL_SINGLE_QP_PER_SET HCL_USE_NIC_COMPRESSION
+        """,
+    ),
+    _Names(
+        "hcl",
+        Kind.GCFG_BOOL,
+        private=True,
+        since="1.20",
+        removed="",
+        verified_through="1.21",
+        names="""
+            HCL_FAULT_INJECT_LISTENER_ENABLE HCL_RS_SO_RECV_CONT_REDUCTION
+        """,
+    ),
+    _Names(
+        "hcl",
+        Kind.GCFG_BOOL,
+        private=True,
+        since="1.21",
+        removed="",
+        verified_through="1.21",
+        names="""
+            HCL_OPT_SLICE_SIZE
+        """,
+    ),
+    _Names(
+        "hcl",
+        Kind.GCFG_INT,
+        private=True,
+        since="<=1.16",
+        removed="1.17",
+        verified_through="1.16",
+        names="""
+            HCL_QP_SETS_COMM_SIZE_THRESHOLD HCL_SCALE_OUT_QP_SETS
+        """,
+    ),
+    _Names(
+        "hcl",
+        Kind.GCFG_INT,
+        private=True,
+        since="<=1.16",
+        removed="1.18",
+        verified_through="1.17",
+        names="""
+            SPOTLIGHT_PORT_SCHEME_GAUDI3
+        """,
+    ),
+    _Names(
+        "hcl",
+        Kind.GCFG_INT,
+        private=True,
+        since="<=1.16",
+        removed="",
+        verified_through="1.21",
+        names="""
+            BOX_TYPE_ID CONGESTION_CONTROL_ENABLE CONGESTION_WINDOW HCL_LONGTERM_GPSO_COUNT HCL_MAX_RANKS
+            HCL_MIN_IMB_SIZE_FACTOR HCL_SUBMIT_THRESHOLD HOST_SCHEDULER_OFI_DELAY_MSG_THRESHOLD
+            HOST_SCHEDULER_SLEEP_THRESHOLD HOST_SCHEDULER_SLEEP__DURATION HOST_SCHEDULER_STREAM_DEPTH_PROC
+            HOST_SCHEDULER_THREADS MAX_QP_PER_EXTERNAL_NIC OFI_CQ_BURST_PROC REQUESTER_PRIORITY RESPONDER_PRIORITY
+        """,
+    ),
+    _Names(
+        "hcl",
+        Kind.GCFG_INT,
+        private=True,
+        since="1.17",
+        removed="",
+        verified_through="1.21",
+        names="""
+            HCL_GNIC_QP_SETS_COMM_SIZE_THRESHOLD HCL_GNIC_SCALE_OUT_QP_SETS HCL_HNIC_QP_SETS_COMM_SIZE_THRESHOLD
+            HCL_HNIC_SCALE_OUT_QP_SETS
+        """,
+    ),
+    _Names(
+        "hcl",
+        Kind.GCFG_INT,
+        private=True,
+        since="1.18",
+        removed="",
+        verified_through="1.21",
+        names="""
+            HCL_HLCP_CLIENT_IO_THREADS HCL_HLCP_SERVER_IO_THREADS HCL_HLCP_SERVER_SEND_THREAD_RANKS
+            HCL_SCALEOUT_BUFFER_FACTOR HOST_SCHEDULER_OFI_DELAY_ACK_THRESHOLD
+            HOST_SCHEDULER_OFI_DELAY_ACK_THRESHOLD_LOG_INTERVAL
+        """,
+    ),
+    _Names(
+        "hcl",
+        Kind.GCFG_INT,
+        private=True,
+        since="1.19",
+        removed="",
+        verified_through="1.21",
+        names="""
+            HCL_FAULT_INJECT_LISTENER_PORT
+        """,
+    ),
+    _Names(
+        "hcl",
+        Kind.GCFG_INT,
+        private=True,
+        since="1.20",
+        removed="",
+        verified_through="1.21",
+        names="""
+            EDMA_SIGNALS FORCE_ORDER_SIGNALS HCL_FAULT_TOLERANCE_COMM_POLL_INTERVAL
+            HCL_FAULT_TOLERANCE_DELAY_BEFORE_START HCL_IBV_RETRY_TIMEOUT_SEC NIC_RECV_SIGNALS NIC_SEND_SIGNALS
+        """,
+    ),
+    _Names(
+        "hcl",
+        Kind.GCFG_SIZE,
+        private=True,
+        since="<=1.16",
+        removed="",
+        verified_through="1.21",
+        names="""
+            FW_IMB_SIZE HCL_COMPLEX_BCAST_MIN_SIZE HCL_GDR_SLICE_SIZE HCL_SRAM_SIZE
+        """,
+    ),
+    _Names(
+        "hcl",
+        Kind.GCFG_SIZE,
+        private=True,
+        since="1.18",
+        removed="",
+        verified_through="1.21",
+        names="""
+            HCL_HNIC_QP_SPRAY_THRESHOLD
+        """,
+    ),
+    _Names(
+        "hcl",
+        Kind.TEXT,
+        private=True,
+        since="<=1.16",
+        removed="",
+        verified_through="1.21",
+        names="""
+            HCL_RDMA_DEFAULT_PATH
+        """,
+    ),
+)
+
+NAMED_FLAGS: tuple[Flag, ...] = tuple(flag for group in _GROUPS for flag in group.flags())

@@ -1,0 +1,27 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""A job as it is shown, without values that sound like secrets: results and diffs go to logs that everybody reads."""
+
+from __future__ import annotations
+
+from typing import Iterable, Mapping
+
+from .._node.rendered_files import FileChange, differences
+from .._node.secret_words import without_secrets
+from .paths import JobPaths
+
+
+def masked(environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables, without the values of those that sound like secrets."""
+    return {name: without_secrets(value, name) for name, value in environment.items()}
+
+
+def masked_description(description: Mapping[str, object]) -> dict[str, object]:
+    """A job's description as it may be shown."""
+    return {name: without_secrets(value, name) for name, value in description.items()}
+
+
+def shown_differences(changes: Iterable[FileChange], paths: JobPaths) -> list[dict[str, str]]:
+    """Ansible's ``diff`` of a job's files. What its supervisor is told, with the secret of the run, is not in it."""
+    return differences(change for change in changes if change.wanted.path != paths.supervision)

@@ -1,0 +1,320 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""A training job as a value: what one node is to run as its share of it. Nothing here touches the node."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any, Mapping
+
+from .._errors import GaudiError
+from .._node.environment_file import assignment
+from .._node.networks import parse_networks
+from . import recipe_cache
+from .allowed_networks import check_allowed
+from .binding.plan import NONE, NUMA, check_bind
+from .description import (
+    MPIRUN,
+    SLURM,
+    TORCHRUN,
+    MpiOptions,
+    SlurmOptions,
+    SupervisionOptions,
+    check_engine,
+    check_global_batch,
+    check_mpi,
+    check_slurm,
+    options_from,
+)
+from .paths import JobPaths, check_name
+from .recipe_cache import RECIPE_CACHE
+from .supervision import check_supervision, nodes_of
+from .user import DEFAULT_USER, check_user
+
+# A name, or an address of IPv4 or IPv6 with its zone; no word that a program would take for an option.
+ADDRESS = re.compile(r"[A-Za-z0-9_:][A-Za-z0-9_.:%-]{0,254}", re.ASCII)
+# At least 128 bits.
+SECRET = re.compile(r"(?:[0-9a-f]{2}){16,}")
+OWN_VARIABLES = (
+    "GAUDI3_SCALE_JOB",
+    "GAUDI3_SCALE_JOB_DIR",
+    "GAUDI3_SCALE_METRICS",
+    "GAUDI3_SCALE_GLOBAL_BATCH_SIZE",
+    "GAUDI3_SCALE_PROGRESS_DIR",
+    "GAUDI3_SCALE_GENERATION",
+)
+REQUIRED_PATHS = ("venv", "working_directory")
+# Parts that descriptions did not have from the beginning.
+OPTIONAL = (
+    "engine",
+    "bind",
+    "global_batch_size",
+    "checkpoint_directory",
+    "allowed_networks",
+    "slurm",
+    "mpi",
+    "supervision",
+)
+# The secret of one run is no part of what is asked for, and is shown to nobody.
+UNDESCRIBED = ("key", "new_key")
+
+
+@dataclass(frozen=True)
+class Job:
+    """One node's share of a job. ``hosts`` is the order of the nodes, hence of the ranks; ``host`` is this node.
+
+    ``command`` is what each rank runs: a script or ``-m`` and a module, then its arguments. ``engine`` is what starts
+    the ranks. ``bind`` says to which cores each rank is bound (``binding.plan``). ``global_batch_size`` 0: not told.
+    ``checkpoint_directory`` "": the job's own directory. ``allowed_networks``: with whom its unit may speak, as
+    ``networks.parse_networks`` gives them; none: with everybody. ``supervision`` None: torchrun alone runs the ranks.
+    ``key`` is the secret of a run that another node has begun and that this one is to join; "": it begins one, with the
+    secret ``new_key`` or, without that, one of its own.
+    """
+
+    name: str
+    hosts: tuple[str, ...]
+    host: str
+    processes_per_node: int
+    rendezvous_address: str
+    rendezvous_port: int
+    command: tuple[str, ...]
+    venv: str
+    environment_files: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    working_directory: str = "/"
+    user: str = DEFAULT_USER
+    device: str = "hpu"
+    stop_timeout: int = 60
+    engine: str = TORCHRUN
+    bind: str = NUMA
+    global_batch_size: int = 0
+    checkpoint_directory: str = ""
+    allowed_networks: tuple[str, ...] = ()
+    slurm: SlurmOptions = field(default_factory=SlurmOptions)
+    mpi: MpiOptions = field(default_factory=MpiOptions)
+    supervision: SupervisionOptions | None = None
+    key: str = field(default="", repr=False)
+    new_key: str = field(default="", repr=False)
+
+    @property
+    def spares(self) -> tuple[str, ...]:
+        return self.supervision.spares if self.supervision else ()
+
+    @property
+    def witness(self) -> str:
+        return self.supervision.witness if self.supervision else ""
+
+    @property
+    def is_witness(self) -> bool:
+        """Whether this node only votes."""
+        return bool(self.witness) and self.host == self.witness
+
+    @property
+    def starting_hosts(self) -> tuple[str, ...]:
+        """Where something is started: on all nodes, or on the first one by an engine that reaches the others itself."""
+        if self.engine != TORCHRUN:
+            return self.hosts[:1]
+        return nodes_of(self.supervision, self.hosts) if self.supervision else self.hosts
+
+    @property
+    def node_rank(self) -> int | None:
+        """This node's place among the hosts when the job begins; None for a spare and the witness."""
+        return self.hosts.index(self.host) if self.host in self.hosts else None
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether its ranks are bound here; mpirun that was told to bind them does it by itself."""
+        return self.bind != NONE and not (self.engine == MPIRUN and self.mpi.cores_per_rank)
+
+    @property
+    def world_size(self) -> int:
+        return len(self.hosts) * self.processes_per_node
+
+
+def job_from(options: Mapping[str, Any]) -> Job:
+    """The job that the options of ``training_job`` describe."""
+    values = {field.name: options[field.name] for field in fields(Job) if options.get(field.name) is not None}
+    values["slurm"] = options_from(SlurmOptions, options.get("slurm"))
+    values["mpi"] = options_from(MpiOptions, options.get("mpi"))
+    supervised = options.get("supervision")
+    values["supervision"] = None if supervised is None else options_from(SupervisionOptions, supervised)
+    environment = {str(name): str(value) for name, value in options["environment"].items()}
+    words = {name: tuple(options[name]) for name in ("hosts", "command", "environment_files")}
+    words["allowed_networks"] = parse_networks("allowed_networks", options.get("allowed_networks") or ())
+    return Job(**{**values, **words, "environment": environment})
+
+
+def check(job: Job, cards: int | None) -> Job:
+    """``job`` as this node is to run it, or GaudiError for the first thing that cannot work. ``cards`` of this node;
+    None: not known.
+    """
+    job = _as_witness(job) if job.is_witness else job
+    check_name(job.name)
+    check_engine(job.engine)
+    check_bind(job.bind)
+    _check_hosts(job)
+    _check_processes(job, cards)
+    check_global_batch(job.global_batch_size, job.world_size)
+    _check_command(job)
+    _check_environment(job)
+    if not 1 <= job.rendezvous_port <= 65535:
+        raise GaudiError(f"rendezvous_port is {job.rendezvous_port}; give a port from 1 to 65535.")
+    _check_addresses(job)
+    check_user(job.user)
+    if job.stop_timeout < 1:
+        raise GaudiError(f"stop_timeout is {job.stop_timeout}; give at least 1.")
+    for option in ("venv", "working_directory", "checkpoint_directory"):
+        value = getattr(job, option)
+        if (value or option in REQUIRED_PATHS) and (not value.startswith("/") or "\n" in value):
+            raise GaudiError(f"{option} is {value!r}; give an absolute path.")
+    if job.engine == SLURM:
+        check_slurm(job.slurm, job.rendezvous_port, job.hosts)
+    if job.engine == MPIRUN:
+        check_mpi(job.mpi, job.processes_per_node, job.hosts)
+    if job.supervision:
+        _check_supervision(job, job.supervision)
+    of_nodes = (*job.mpi.addresses, *(job.supervision.addresses if job.supervision else ()))
+    check_allowed(job.allowed_networks, job.engine, (job.rendezvous_address, *of_nodes))
+    _check_secrets(job)
+    return job
+
+
+def _as_witness(job: Job) -> Job:
+    """The share of a node that runs no ranks: it needs neither what they need, nor the secrets in their variables."""
+    return replace(
+        job,
+        environment={},
+        environment_files=(),
+        working_directory="/",
+        checkpoint_directory="",
+        bind=NONE,
+        device="cpu",
+    )
+
+
+def _check_supervision(job: Job, options: SupervisionOptions) -> None:
+    if job.engine != TORCHRUN:
+        raise GaudiError(
+            f"supervision is for engine {TORCHRUN}, and {job.engine} starts and ends ranks by itself; leave it out."
+        )
+    check_supervision(options, job.hosts, job.processes_per_node, job.rendezvous_port, job.global_batch_size)
+
+
+def _check_secrets(job: Job) -> None:
+    for option in ("key", "new_key"):
+        if getattr(job, option) and not SECRET.fullmatch(getattr(job, option)):
+            raise GaudiError(f"{option} is no secret of a run; give at least 32 hexadecimal digits, or leave it out.")
+
+
+def _check_hosts(job: Job) -> None:
+    if not job.hosts:
+        raise GaudiError("hosts is empty; name the nodes of the job in the order of their ranks.")
+    twice = sorted({host for host in job.hosts if job.hosts.count(host) > 1})
+    if twice:
+        raise GaudiError(f"hosts names {', '.join(twice)} more than once; name each node once.")
+    named = nodes_of(job.supervision, job.hosts) if job.supervision else job.hosts
+    if job.host not in named:
+        raise GaudiError(
+            f"host {job.host} is not among hosts ({', '.join(named)}); add it, or do not start the job there."
+        )
+
+
+def _check_addresses(job: Job) -> None:
+    if not job.rendezvous_address.strip():
+        raise GaudiError("rendezvous_address is empty; give the address by which all nodes reach the first host.")
+    supervised = job.supervision.addresses if job.supervision else ()
+    named = {
+        # Slurm's own names are checked with what else is Slurm's.
+        "hosts": job.hosts if job.engine != SLURM else (),
+        "supervision.spares": job.spares,
+        "supervision.witness": tuple(filter(None, [job.witness])),
+        "supervision.addresses": tuple(filter(None, supervised)),
+        "rendezvous_address": (job.rendezvous_address,),
+    }
+    for option, values in named.items():
+        for value in values:
+            if not ADDRESS.fullmatch(value):
+                raise GaudiError(f"{option} has {value!r:.80}, which is no host's name or address; correct it.")
+
+
+def _check_processes(job: Job, cards: int | None) -> None:
+    if job.processes_per_node < 1:
+        raise GaudiError(f"processes_per_node is {job.processes_per_node}; give at least 1.")
+    if job.device != "cpu" and cards is not None and job.processes_per_node > cards:
+        raise GaudiError(
+            f"processes_per_node is {job.processes_per_node} but {job.host} has {cards} card(s); "
+            "a card serves one process, so ask for no more than that."
+        )
+
+
+def _check_command(job: Job) -> None:
+    if not job.command or not job.command[0]:
+        raise GaudiError("command is empty; give a script's path, or -m and a module, and then the arguments.")
+    first = job.command[0]
+    if first == "-m" and (len(job.command) < 2 or job.command[1].startswith("-")):
+        raise GaudiError("command has -m without a module; give the module's name next.")
+    if first.startswith("-") and first != "-m":
+        raise GaudiError(
+            f"command begins with {first}; begin with a script's path or with -m, since the options of torchrun are "
+            "made from the other options of this module."
+        )
+    if any("\0" in word for word in job.command):
+        raise GaudiError("command has a NUL character, which no program can be given; remove it.")
+
+
+def _check_environment(job: Job) -> None:
+    for variable, value in job.environment.items():
+        assignment(variable, value)
+        if variable in OWN_VARIABLES:
+            raise GaudiError(f"environment sets {variable}, which the job sets itself; remove it.")
+    for path in job.environment_files:
+        if not path.startswith(("/", "-/")) or "\n" in path:
+            raise GaudiError(
+                f"environment_files has {path!r}; give absolute paths, with a leading - where the file may be missing."
+            )
+
+
+def job_environment(job: Job, paths: JobPaths, interface: str | None, recipes: str | None = None) -> dict[str, str]:
+    """What the job's processes get besides ``environment_files``; the caller's own values win over ``interface``.
+
+    ``recipes`` is the node's PT_HPU_RECIPE_CACHE_CONFIG, of which each job gets a directory of its own.
+    """
+    # Without these, gloo takes the interface of the host name's address, which Debian and Ubuntu put at 127.0.1.1,
+    # and HCCL the first one it finds.
+    named = {} if interface is None else {"GLOO_SOCKET_IFNAME": interface, "HCCL_SOCKET_IFNAME": interface}
+    cache = {} if not recipes else {RECIPE_CACHE: recipe_cache.of_job(recipes, job.name)}
+    batch = {"GAUDI3_SCALE_GLOBAL_BATCH_SIZE": str(job.global_batch_size)} if job.global_batch_size else {}
+    progress = {"GAUDI3_SCALE_PROGRESS_DIR": paths.progress} if job.supervision else {}
+    return {
+        **named,
+        **cache,
+        **job.environment,
+        **batch,
+        **progress,
+        "GAUDI3_SCALE_JOB": job.name,
+        "GAUDI3_SCALE_JOB_DIR": job.checkpoint_directory or paths.directory,
+        "GAUDI3_SCALE_METRICS": paths.metrics,
+    }
+
+
+def describe(job: Job) -> dict[str, object]:
+    """The job as plain JSON values: what is stored, and what a later call is compared with.
+
+    Of the parts that only some jobs have, those that are as in :func:`describe_defaults` are left out.
+    """
+    plain = {key: _plain(value) for key, value in asdict(job).items() if key not in UNDESCRIBED}
+    return {key: value for key, value in plain.items() if key not in OPTIONAL or value != describe_defaults()[key]}
+
+
+def describe_defaults() -> dict[str, object]:
+    """The optional parts of a description, as one has them that leaves them out."""
+    bare = asdict(Job("", (), "", 0, "", 0, (), ""))
+    return {key: _plain(bare[key]) for key in OPTIONAL}
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return {key: _plain(item) for key, item in value.items()} if isinstance(value, Mapping) else value

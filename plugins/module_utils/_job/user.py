@@ -1,0 +1,91 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""The account that jobs and trials run as: nobody's own, and not root unless an operator says so."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import re
+from typing import Sequence
+
+from .._errors import GaudiError
+
+# What the role gaudi_training_stack makes.
+DEFAULT_USER = "gaudi"
+
+# What useradd(8) takes, and the @ of a directory service's names; digits alone are a number to systemd and not a name.
+_NAME = re.compile(r"(?![0-9]+$)[A-Za-z0-9_][A-Za-z0-9_.@-]{0,254}\$?")
+
+
+def check_user(user: str, option: str = "user") -> None:
+    """Refuse what cannot name an account; ``option`` is where it stands."""
+    if not _NAME.fullmatch(user):
+        raise GaudiError(
+            f"{option} is {user!r}, which cannot name an account; give a name of letters, digits, dots, dashes and "
+            f"underscores, as {DEFAULT_USER}."
+        )
+
+
+def account(user: str) -> pwd.struct_passwd:
+    """The account; raises GaudiError where this node has none of that name."""
+    check_user(user)
+    try:
+        return pwd.getpwnam(user)
+    except KeyError:
+        raise GaudiError(
+            f"user {user} does not exist on this node; run playbooks/training_stack.yml, which makes the account in "
+            f"gaudi_training_stack_user ({DEFAULT_USER}), or name one that every node has."
+        ) from None
+
+
+def other_account(user: str) -> pwd.struct_passwd | None:
+    """The account, None where this process has it already; raises GaudiError where it cannot be changed to."""
+    entry = account(user)
+    if entry.pw_uid == os.geteuid():
+        return None
+    if os.geteuid() != 0:
+        own = pwd.getpwuid(os.geteuid()).pw_name
+        raise GaudiError(f"user is {user}, and only root can run as another account than {own}; run this with become.")
+    return entry
+
+
+def check_left_to(user: str, directory: str) -> None:
+    """Refuse to go on from what another account has written, as root before jobs had an account of their own."""
+    try:
+        owner = os.lstat(directory).st_uid
+    except OSError:
+        return
+    uid = account(user).pw_uid
+    if uid in (0, owner):
+        return
+    try:
+        other = pwd.getpwuid(owner).pw_name
+    except KeyError:
+        other = str(owner)
+    raise GaudiError(
+        f"{directory} belongs to {other}, as whom this job ran before, and {user} cannot go on from it; set user "
+        f"(training_user) to {other}, or give it away on every node (chown -R {user}: {directory})."
+    )
+
+
+def home_variables(entry: pwd.struct_passwd) -> dict[str, str]:
+    """What a login would tell the account of itself; root's home is of no use to anybody else."""
+    return {"HOME": entry.pw_dir, "USER": entry.pw_name, "LOGNAME": entry.pw_name}
+
+
+def environment_as(user: str | None) -> dict[str, str]:
+    """The environment that a process of ``user`` begins with: this process's, with the account's own home."""
+    entry = None if user is None else other_account(user)
+    return {**os.environ, **(home_variables(entry) if entry else {})}
+
+
+def as_user(user: str, argv: Sequence[str]) -> tuple[str, ...]:
+    """``argv`` run as ``user``, which is a word more only where that is somebody else (runuser(1): root may)."""
+    entry = account(user)
+    if entry.pw_uid == os.geteuid():
+        return tuple(argv)
+    # runuser leaves the environment as it is.
+    home = ("env", *(f"{name}={value}" for name, value in home_variables(entry).items()))
+    return ("runuser", "-u", user, "--", *home, *argv)

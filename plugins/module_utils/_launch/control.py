@@ -1,0 +1,247 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""Starting one node's share of a job, or seeing that the node could."""
+
+from __future__ import annotations
+
+import functools
+import json
+import secrets
+import time
+from dataclasses import dataclass
+from dataclasses import replace as changed_to
+from pathlib import Path
+from typing import Mapping
+
+from .._errors import GaudiError
+from .._job.description import MPIRUN, SLURM
+from .._job.difference import description_differences, refuse_difference
+from .._job.job_secrets import shown_differences
+from .._job.network import address_towards, interface_with
+from .._job.paths import JobPaths
+from .._job.plan import Job, describe
+from .._job.recipe_cache import RECIPE_CACHE
+from .._job.supervision import launch_of
+from .._job.user import account
+from .._monitoring.share import ABSENT, RUNNING, SUCCEEDED, Share
+from .._node.commands import Run
+from .._node.lock import exclusive
+from .._node.rendered_files import WantedFile, pending, write
+from .._node.systemd_units import enable, reload_units
+from .._releases.table import NEWEST
+from .binding import binding_of
+from .control_slurm import find_share, remember_found, start_slurm
+from .directories import check_places, let_read, make_control, make_directories, put_away_logs, recipe_directory
+from .engines.mpirun import version_of_release
+from .environment_files import copies_of, setting_of_files
+from .library import Library, library_of
+from .node_check import check_node, open_mpi_version
+from .node_programs import RANK, install
+from .plan import Site, plan_launch, shown
+from .stop import not_at_boot, share_result, stop
+from .votes import begin_votes
+
+KEEP = "keep"
+START = "start"
+RESTART = "restart"
+# State of a share on a node that has what it needs, while nothing runs there.
+PREPARED = "prepared"
+# Longer than a start takes, which may have to stop a job first.
+LOCK_SECONDS = 300.0
+KEY_BYTES = 32
+
+
+@dataclass(frozen=True)
+class StartOptions:
+    """How a share is started, whatever the job is. ``restart``: also one that runs or has ended well. ``replace``: end
+    a job of this name with another description. Below ``kernel_root`` the node's cards are looked at.
+    """
+
+    restart: bool = False
+    replace: bool = False
+    check_mode: bool = False
+    kernel_root: str = "/"
+
+
+AS_DESCRIBED = StartOptions()
+
+
+def decide(job: Job, share: Share, options: StartOptions) -> str:
+    """What to do with a share that stands as it does; raises GaudiError when a different job of this name runs."""
+    changed = description_differences(share.description or {}, describe(job))
+    if share.state == RUNNING and changed and not options.replace:
+        raise refuse_difference(job.name, job.host, changed)
+    if job.key:
+        return _joining(share, launch_of(bytes.fromhex(job.key)))
+    if share.state == RUNNING:
+        return RESTART if options.restart or changed else KEEP
+    if share.state == SUCCEEDED and not changed and not options.restart:
+        return KEEP
+    return START
+
+
+def _joining(share: Share, launch: str) -> str:
+    """What to do where another node has begun: its run is joined, also by a node that was in it and went down."""
+    if share.launch == launch and share.state in (RUNNING, SUCCEEDED):
+        return KEEP
+    return RESTART if share.state == RUNNING else START
+
+
+def start(job: Job, paths: JobPaths, run: Run, options: StartOptions = AS_DESCRIBED) -> dict[str, object]:
+    """Bring the share to running, or leave one that ended well; see :func:`decide`.
+
+    On a node that the engine reaches by itself from the first one it is only prepared.
+    """
+    if job.host not in job.starting_hosts:
+        return prepare(job, paths, run, options)
+    share = _found(job, paths, run, options.check_mode)
+    action = decide(job, share, options)
+    library = library_of(job, run) if job.supervision else None
+    if action == KEEP or options.check_mode:
+        if job.engine == SLURM and share.state == RUNNING and not options.check_mode:
+            remember_found(job, paths, run)
+        return _told(job, paths, _site(job, paths, run, options.kernel_root, library), share, action)
+    check_node(job, paths, run, running=share.state == RUNNING, kernel_root=options.kernel_root, library=library)
+    check_places(job, paths)
+    lock = f"job-{job.name}"
+    with exclusive(lock, LOCK_SECONDS, directory=paths.state_directory, remedy="wait for its end"):
+        now = find_share(job, paths, run)
+        # Who was faster has started it, and that is what we were asked for as well.
+        restart = options.restart and not _begun_meanwhile(share, now)
+        action = decide(job, now, changed_to(options, restart=restart))
+        site = _site(job, paths, run, options.kernel_root, library)
+        result = _told(job, paths, site, now, action)
+        if action != KEEP:
+            result["run"] = _begin(job, paths, site, now, run)
+    return result
+
+
+def _begun_meanwhile(before: Share, now: Share) -> bool:
+    return now.state == RUNNING and (before.state != RUNNING or before.started != now.started)
+
+
+def _told(job: Job, paths: JobPaths, site: Site, share: Share, action: str) -> dict[str, object]:
+    """The result, with the share as it will stand after ``action``."""
+    told = shown(job, paths, site)
+    if action == KEEP:
+        return share_result(paths, share.state, changed=False, launch=told, run=share.launch, library=share.library)
+    changes = shown_differences(pending(plan_launch(job, paths, site).files), paths)
+    return share_result(paths, RUNNING, changed=True, launch=told, library=_version(site.library), diff=changes)
+
+
+def _begin(job: Job, paths: JobPaths, site: Site, share: Share, run: Run) -> str:
+    """Returns the name of the run, which other nodes may join; empty where nodes do not know of each other."""
+    if job.supervision:
+        job = changed_to(job, key=job.key or job.new_key or secrets.token_hex(KEY_BYTES))
+    _install_rank(job, paths)
+    launch = plan_launch(job, paths, site)
+    if share.state == RUNNING:
+        in_slurm = (share.description or {}).get("engine") == SLURM
+        stop(paths, run, check_mode=False, slurm_user=job.user if in_slurm else "")
+    put_away_logs(paths)
+    if not job.supervision and "supervision" in (share.description or {}):
+        # The unit of a supervisor is for the boot, too.
+        not_at_boot(paths, run)
+    group = account(job.user).pw_gid
+    make_control(paths, group)
+    make_directories(job, paths, recipe_directory(job, site.recipes))
+    if job.engine == SLURM:
+        start_slurm(job, paths, launch, run)
+        return ""
+    for change in pending(launch.files):
+        write(change)
+    let_read(paths, group)
+    name = launch_of(bytes.fromhex(job.key)) if job.key else ""
+    if name:
+        begin_votes(job, paths, name, share)
+    told = {"launch": name, "library": _version(site.library)} if name else {}
+    shares = [share.as_dict() for share in site.binding.shares]
+    _start_unit(paths, {**told, "binding": shares}, run, at_boot=job.supervision is not None)
+    return name
+
+
+def prepare(job: Job, paths: JobPaths, run: Run, options: StartOptions = AS_DESCRIBED) -> dict[str, object]:
+    """See that this node has what the share needs, and make its directories; starts nothing.
+
+    What refuses a start refuses this, so that a job begins on no node before it can on all.
+    """
+    share = _found(job, paths, run, options.check_mode)
+    library = library_of(job, run) if job.supervision else None
+    told = shown(job, paths, _site(job, paths, run, options.kernel_root, library))
+    if decide(job, share, options) == KEEP:
+        return share_result(paths, share.state, changed=False, launch=told, run=share.launch, library=share.library)
+    missing = [path for path in (paths.directory, paths.logs, paths.ranks) if not Path(path).is_dir()]
+    if not options.check_mode:
+        check_node(job, paths, run, running=share.state == RUNNING, kernel_root=options.kernel_root, library=library)
+        check_places(job, paths)
+        make_directories(job, paths, recipe_directory(job, setting_of_files(job, RECIPE_CACHE)))
+        _install_rank(job, paths)
+    state = PREPARED if share.state == ABSENT else share.state
+    return share_result(paths, state, changed=bool(missing), launch=told, library=_version(library))
+
+
+def _version(library: Library | None) -> str:
+    return library.version if library else ""
+
+
+def _install_rank(job: Job, paths: JobPaths) -> None:
+    """On every node, also where the engine gets by itself: its ranks begin there as this program."""
+    if job.is_bound:
+        install(paths.rank_programs, RANK)
+
+
+def _found(job: Job, paths: JobPaths, run: Run, check_mode: bool) -> Share:
+    try:
+        return find_share(job, paths, run)
+    except GaudiError:
+        # A check of a node that is not set up yet shows what would be run there all the same.
+        if not check_mode:
+            raise
+        return Share(ABSENT)
+
+
+def _site(job: Job, paths: JobPaths, run: Run, kernel_root: str, library: Library | None) -> Site:
+    recipes = setting_of_files(job, RECIPE_CACHE)
+    binding = binding_of(job, paths, functools.partial(setting_of_files, job), kernel_root)
+    if job.engine == SLURM:
+        return Site(recipes=recipes, binding=binding)
+    copies = copies_of(job, paths)
+    if job.engine != MPIRUN:
+        return Site(_interface(job, run), recipes, "", library, kernel_root, binding, copies)
+    try:
+        version = open_mpi_version(job, run)
+    except GaudiError:
+        # Only to be shown: where something is started, check_node has refused a node without Open MPI before.
+        version = version_of_release(NEWEST) or ""
+    return Site(None, recipes, version, binding=binding, environment_copies=copies)
+
+
+def _interface(job: Job, run: Run) -> str | None:
+    """None where the address does not resolve yet, which only a check of a node that is not set up may meet."""
+    try:
+        return interface_with(address_towards(job.rendezvous_address, job.rendezvous_port), run)
+    except GaudiError:
+        return None
+
+
+def _start_unit(paths: JobPaths, begun: Mapping[str, object], run: Run, *, at_boot: bool) -> None:
+    """``begun`` is kept for who asks later how the job was started."""
+    note = WantedFile(paths.started, json.dumps({"time": time.time(), **begun}) + "\n", mode=0o600)
+    for change in pending([note]):
+        write(change)
+    if at_boot:
+        # systemd reads the unit anew for it, also where it was enabled before.
+        enable(run, paths.unit)
+    else:
+        reload_units(run)
+    # A unit that failed before keeps its state, and its limit on starts, until it is told to forget them.
+    run(["systemctl", "reset-failed", paths.unit])
+    done = run(["systemctl", "start", paths.unit])
+    if done.rc != 0:
+        log = run(["journalctl", "--unit", paths.unit, "--lines", "10", "--no-pager", "--output", "cat"]).stdout
+        raise GaudiError(
+            f"job {paths.name} did not start: {(log or done.stderr).strip()}\n"
+            f"`systemctl status {paths.unit}` on the node tells more.",
+            log=log.splitlines(),
+        )

@@ -1,0 +1,97 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""Starting and stopping a job through Slurm, and finding one that another host submitted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Mapping
+
+from .._errors import GaudiError
+from .._job.description import SLURM
+from .._job.difference import description_differences, refuse_difference
+from .._job.old_layout import is_old, read_control
+from .._job.paths import JobPaths
+from .._job.plan import Job, describe
+from .._job.user import account
+from .._monitoring.share import RUNNING, Share
+from .._monitoring.share_slurm import slurm_jobs_of, slurm_share
+from .._monitoring.state import read_share
+from .._node.account_directory import acting_as_owner
+from .._node.commands import Run
+from .._node.rendered_files import WantedFile, pending, write
+from .directories import let_read, make_control
+from .engines.slurm import comment, slurm_name
+from .engines.slurm_jobs import cancel, description_of, find, submit_once
+from .plan import Launch, description_file
+
+UNREADABLE = "its description cannot be read from Slurm by this user"
+
+
+def find_share(job: Job, paths: JobPaths, run: Run) -> Share:
+    """The share as it stands here, or, where nothing runs here, the job that Slurm has under this name."""
+    share = read_share(paths, run)
+    if share.state == RUNNING or job.engine != SLURM or job.host not in job.starting_hosts:
+        return share
+    alive = find(slurm_name(paths), job.user, run)
+    if not alive:
+        return share
+    return slurm_share(alive, _description(job, alive[0].array, alive[0].comment, run), False)
+
+
+def _description(job: Job, number: str, remark: str, run: Run) -> Mapping[str, object]:
+    if remark == comment(job):
+        return describe(job)
+    return description_of(number, run) or {**describe(job), "description": UNREADABLE}
+
+
+def start_slurm(job: Job, paths: JobPaths, launch: Launch, run: Run) -> None:
+    """Submit the job. What is kept here is written last: a job that was submitted is found by its name without it."""
+    script = launch.files[0]
+    for change in pending([script]):
+        write(change)
+    # sbatch reads it as the account.
+    let_read(paths, account(job.user).pw_gid)
+    with acting_as_owner(paths.directory):
+        for ended in Path(paths.directory).glob("point-*/ended.json"):
+            ended.unlink()
+    stays = submit_once(script.path, slurm_name(paths), comment(job), job.user, run)
+    if stays.comment != comment(job):
+        found = _description(job, stays.array, stays.comment, run)
+        raise refuse_difference(job.name, job.host, description_differences(found, describe(job)))
+    _remember(job, paths, stays.array)
+
+
+def remember_found(job: Job, paths: JobPaths, run: Run) -> None:
+    """A job that another host submitted is from now on known here, too, also after Slurm's queue has let it go."""
+    if read_control(paths.slurm_job, paths) is None:
+        for known in slurm_jobs_of(paths, job.user, run)[:1]:
+            _remember(job, paths, known.array)
+
+
+def _remember(job: Job, paths: JobPaths, number: str) -> None:
+    make_control(paths, account(job.user).pw_gid)
+    note = WantedFile(paths.slurm_job, json.dumps({"job": number}) + "\n", mode=0o600)
+    for change in pending([note, description_file(job, paths)]):
+        write(change)
+
+
+def request_stop(paths: JobPaths) -> None:
+    """Leave word that the job is to end; also where one that an older collection launched looks for it."""
+    Path(paths.control).mkdir(mode=0o750, parents=True, exist_ok=True)
+    Path(paths.stop_requested).touch()
+    if is_old(paths):
+        with acting_as_owner(paths.directory):
+            Path(paths.unit_stopped).touch()
+
+
+def stop_slurm(paths: JobPaths, user: str, grace: float, run: Run) -> None:
+    """End the job in Slurm, and make sure of it."""
+    alive = [job for job in slurm_jobs_of(paths, user, run) if job.alive]
+    request_stop(paths)
+    try:
+        cancel(sorted({job.array for job in alive}, key=int), grace, run)
+    except GaudiError as error:
+        raise GaudiError(f"job {paths.name} could not be stopped: {error}", **error.facts) from error

@@ -1,0 +1,111 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""A job's directories on a node: made for its account, and cleared for its next run."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Sequence
+
+from .._errors import GaudiError
+from .._job import recipe_cache
+from .._job.old_layout import old_files
+from .._job.paths import JobPaths
+from .._job.plan import Job
+from .._job.recipe_cache import RECIPE_CACHE
+from .._job.user import account
+from .._node.account_directory import acting_as, give, may_change, remove
+
+EARLIER_KEPT = 5
+
+
+def put_away_logs(paths: JobPaths) -> None:
+    """Give the new run empty logs, and keep those of a few runs before.
+
+    The account's directory is moved as a whole: nothing in it is looked at.
+    """
+    stamp = _sortable(time.time_ns())
+    _put_away(paths.logs, f"{paths.earlier}/{stamp}")
+    _put_away(paths.agent_log, f"{paths.agent_logs}/{stamp}.log")
+    logs = sorted(map(str, Path(paths.earlier).glob("*")))[:-EARLIER_KEPT]
+    agents = sorted(map(str, Path(paths.agent_logs).glob("*Z.log")))[:-EARLIER_KEPT]
+    # An older collection kept in the account's directory what is root's now.
+    remove([*logs, *agents, *old_files(paths)])
+    remove([paths.started, paths.ended, paths.stop_requested, paths.unit_stopped, paths.status])
+
+
+def _put_away(path: str, target: str) -> None:
+    if not os.path.lexists(path):
+        return
+    try:
+        Path(target).parent.mkdir(parents=True, exist_ok=True)
+        Path(path).rename(target)
+    except OSError as error:
+        raise GaudiError(
+            f"the logs of the last run, {path}, cannot be moved to {target}: {error.strerror}; move them by hand."
+        ) from error
+
+
+def _sortable(nanoseconds: int) -> str:
+    """A time in UTC whose names sort as the times do: 20261121T172311.042000000Z."""
+    seconds, rest = divmod(nanoseconds, 10**9)
+    return f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime(seconds))}.{rest:09}Z"
+
+
+def recipe_directory(job: Job, recipes: str | None) -> list[str]:
+    """The job's own directory for compiled recipes, in a list; empty if the job or nobody names one."""
+    if not recipes or RECIPE_CACHE in job.environment:
+        return []
+    mine = recipe_cache.of_job(recipes, job.name)
+    return [] if mine == recipes else [mine.partition(",")[0]]
+
+
+def make_control(paths: JobPaths, group: int) -> None:
+    """Root's directory for what the job is told, in which its account's group may look for what it is to read."""
+    for directory in (paths.control, paths.agent_logs):
+        Path(directory).mkdir(parents=True, exist_ok=True)
+        os.chown(directory, -1, group)
+        Path(directory).chmod(0o750)
+
+
+def let_read(paths: JobPaths, group: int) -> None:
+    """What the job's own programs read of it, as that group, while it stays root's."""
+    for path in filter(os.path.exists, (paths.supervision, paths.host_file, paths.batch_script)):
+        os.chown(path, -1, group)
+
+
+def make_directories(job: Job, paths: JobPaths, recipes: Sequence[str]) -> None:
+    """The account's directories: those in root's are given to it, and what is below them it makes itself."""
+    owner = account(job.user)
+    own = [directory for directory in recipes if may_change(directory, owner)]
+    for directory in (paths.directory, paths.logs, *(one for one in recipes if one not in own)):
+        give(directory, owner)
+    watched = (paths.progress,) if job.supervision else ()
+    with acting_as(owner):
+        for directory in (paths.ranks, *watched, *own):
+            _make(directory, job.user)
+
+
+def _make(directory: str, user: str) -> None:
+    try:
+        Path(directory).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise GaudiError(
+            f"{directory} cannot be made by {user}: {error.strerror}; let that account write there, or remove what is "
+            "in its place."
+        ) from error
+
+
+def check_places(job: Job, paths: JobPaths) -> None:
+    """Refuse a place for root's files that the job's account may change."""
+    owner = account(job.user)
+    for option in ("state_directory", "log_directory"):
+        place = getattr(paths, option)
+        if may_change(f"{place}/x", owner):
+            raise GaudiError(
+                f"{option} {place} can be changed by {job.user}, the job's own account; name a directory that only "
+                "root may write."
+            )

@@ -1,0 +1,122 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""What would be run for a job on one node, whatever the engine, as one value: to be shown, compared and written."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from typing import Mapping
+
+from .._job.binding.rank import THREADS
+from .._job.description import MPIRUN, SLURM
+from .._job.job_secrets import masked
+from .._job.paths import JobPaths
+from .._job.plan import Job, describe, job_environment
+from .._node.rendered_files import WantedFile
+from .._node.secret_words import HIDDEN, without_credentials, without_secrets
+from .binding import UNBOUND, Binding
+from .engines.mpirun import host_file_text, mpirun_argv, mpirun_environment
+from .engines.slurm import sbatch_argv, script_text
+from .engines.torchrun import supervision_text, supervisor_command, torchrun_argv
+from .environment_files import unit_files
+from .library import Library
+from .unit import environment_text, unit_text
+
+
+@dataclass(frozen=True)
+class Site:
+    """What is looked up on the node: interface towards the first one, recipe cache, version of Open MPI.
+
+    ``library`` has the supervisor that runs here; None where the job has none.
+    ``environment_copies`` has what systemd reads instead of some of the job's environment files
+    (``launch.environment_files``).
+    """
+
+    interface: str | None = None
+    recipes: str | None = None
+    open_mpi: str = ""
+    library: Library | None = None
+    kernel_root: str = "/"
+    binding: Binding = UNBOUND
+    environment_copies: Mapping[str, WantedFile | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One node's part. ``file`` is the unit or the batch script, ``text`` what is in it; both empty on a node on which
+    nothing is started, since the engine reaches it from the first one. ``argv`` is empty for a spare, which waits, and
+    for the witness.
+    """
+
+    engine: str
+    argv: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    file: str = ""
+    files: tuple[WantedFile, ...] = ()
+
+    @property
+    def text(self) -> str:
+        return next((file.content or "" for file in self.files if file.path == self.file), "")
+
+
+def plan_launch(job: Job, paths: JobPaths, site: Site) -> Launch:
+    """What this node starts. Files that may hold a user's secrets are for their owner alone."""
+    if job.host not in job.starting_hosts:
+        return Launch(job.engine)
+    return _batch_launch(job, paths, site) if job.engine == SLURM else _unit_launch(job, paths, site)
+
+
+def _batch_launch(job: Job, paths: JobPaths, site: Site) -> Launch:
+    environment = job_environment(job, paths, None, site.recipes)
+    script = WantedFile(paths.batch_script, script_text(job, paths, environment, site.binding.launcher), mode=0o640)
+    files = (script, description_file(job, paths))
+    return Launch(job.engine, sbatch_argv(paths.batch_script), environment, script.path, files)
+
+
+def _unit_launch(job: Job, paths: JobPaths, site: Site) -> Launch:
+    """``program`` is what the unit runs: ``argv``, or a supervisor that starts it."""
+    further: list[WantedFile] = []
+    launcher = site.binding.argv
+    if job.engine == MPIRUN:
+        # Each node's ranks look for their own interface; mpirun carries the rest to them.
+        environment = mpirun_environment(job, job_environment(job, paths, None, site.recipes))
+        program = argv = mpirun_argv(job, paths, site.open_mpi, environment, site.binding.launcher)
+        further = [WantedFile(paths.host_file, host_file_text(job), mode=0o640)]
+    else:
+        environment = {**_threads(site), **job_environment(job, paths, site.interface, site.recipes)}
+        program = argv = () if job.node_rank is None else torchrun_argv(job, paths, launcher=launcher)
+    if job.supervision and site.library:
+        program = (*supervisor_command(site.library.venv), paths.supervision)
+        further = [WantedFile(paths.supervision, supervision_text(job, paths, site.kernel_root, launcher), mode=0o640)]
+    copies = site.environment_copies
+    unit = WantedFile(paths.unit_file, unit_text(job, paths, program, unit_files(job, copies)))
+    variables = WantedFile(paths.environment, environment_text(environment), mode=0o600)
+    files = (unit, variables, *filter(None, copies.values()), *further, description_file(job, paths))
+    return Launch(job.engine, argv, environment, unit.path, files)
+
+
+def _threads(site: Site) -> dict[str, str]:
+    """For torchrun, which without it sets 1 and says so; each rank takes its own share's number all the same."""
+    least = min((share.cores for share in site.binding.shares), default=0)
+    return {THREADS: str(least)} if site.binding.sets_threads and least else {}
+
+
+def description_file(job: Job, paths: JobPaths) -> WantedFile:
+    """What a later launch is compared with."""
+    text = json.dumps(describe(job), indent=2, sort_keys=True) + "\n"
+    return WantedFile(paths.description, text, mode=0o600)
+
+
+def shown(job: Job, paths: JobPaths, site: Site) -> dict[str, object]:
+    """The launch as plain values for people, without the values of variables that sound like secrets."""
+    launch = plan_launch(replace(job, environment=masked(job.environment), key=HIDDEN, new_key=""), paths, site)
+    return {
+        "engine": launch.engine,
+        "argv": without_secrets(launch.argv),
+        "environment": dict(launch.environment),
+        "file": launch.file,
+        "text": without_credentials(launch.text),
+        "binding": [share.as_dict() for share in site.binding.shares],
+    }

@@ -1,0 +1,116 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""Stopping and removing one node's share of a job, and how a share is reported."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Mapping, Sequence
+
+from .._errors import GaudiError
+from .._job.description import SLURM
+from .._job.job_secrets import shown_differences
+from .._job.old_layout import old_files
+from .._job.paths import JobPaths
+from .._monitoring.share import ABSENT, RUNNING, STOPPED, Share
+from .._monitoring.share_slurm import slurm_jobs_of
+from .._monitoring.state import read_share
+from .._node.account_directory import remove as remove_entries
+from .._node.commands import Run
+from .._node.lock import SHORT_S, exclusive
+from .._node.process_tree import processes_in
+from .._node.rendered_files import WantedFile, pending, write
+from .._node.systemd_units import disable, has_processes, reload_units, unit_properties
+from .control_slurm import request_stop, stop_slurm
+
+STOP_SECONDS = 60.0
+
+
+def stop(paths: JobPaths, run: Run, *, check_mode: bool, slurm_user: str = "") -> dict[str, object]:
+    """End every process of the share, and make sure of it.
+
+    ``slurm_user``: also end a job of this name that this account has in Slurm and that is not known here.
+    """
+    share = read_share(paths, run)
+    engine = (share.description or {}).get("engine")
+    if engine == SLURM or (slurm_user and share.state != RUNNING):
+        return _stop_slurm(paths, share, slurm_user, run, check_mode)
+    active = has_processes(run, paths.unit)
+    if active and not check_mode:
+        group = unit_properties(run, paths.unit, "ControlGroup").get("ControlGroup", "")
+        # Before the signal: without it a supervisor takes its own node to be going down, and the others go on.
+        request_stop(paths)
+        done = run(["systemctl", "stop", paths.unit])
+        left = processes_in(group)
+        if done.rc != 0 or left or has_processes(run, paths.unit):
+            raise GaudiError(
+                f"job {paths.name} could not be stopped: {done.stderr.strip() or 'processes are left'} "
+                f"(process ids {', '.join(map(str, left)) or 'unknown'}); look at `systemctl status {paths.unit}`.",
+                processes=left,
+            )
+        share = read_share(paths, run)
+    return share_result(paths, share.state, changed=active)
+
+
+def _stop_slurm(paths: JobPaths, share: Share, user: str, run: Run, check_mode: bool) -> dict[str, object]:
+    described = share.description or {}
+    user, grace = user or str(described.get("user")), described.get("stop_timeout")
+    active = any(job.alive for job in slurm_jobs_of(paths, user, run))
+    if active and not check_mode:
+        stop_slurm(paths, user, float(grace) if isinstance(grace, int) else STOP_SECONDS, run)
+        share = read_share(paths, run)
+    return share_result(paths, STOPPED if active and not check_mode else share.state, changed=active)
+
+
+def remove(paths: JobPaths, run: Run, *, check_mode: bool, slurm_user: str = "") -> dict[str, object]:
+    """Stop the share and forget its description; checkpoints and logs stay."""
+    stopped = stop(paths, run, check_mode=check_mode, slurm_user=slurm_user)
+    units = (paths.unit_file, paths.environment, paths.host_file, paths.supervision)
+    copies = sorted(map(str, Path(paths.control).glob("environment-*")))
+    forgotten = (*units, *copies, paths.batch_script, paths.slurm_job, paths.description)
+    changes = pending([WantedFile(path, None) for path in forgotten])
+    told = (paths.control, paths.ended, paths.unit_stopped, paths.status, paths.votes)
+    left = [*old_files(paths), *filter(os.path.lexists, told)]
+    if not check_mode and (changes or left):
+        # The lock of a start: nothing is begun from what is half gone.
+        with exclusive(f"job-{paths.name}", SHORT_S, directory=paths.state_directory, remedy="wait for its end"):
+            not_at_boot(paths, run)
+            for change in pending([WantedFile(path, None) for path in forgotten]):
+                write(change)
+            remove_entries(left)
+            reload_units(run)
+    diff = shown_differences(changes, paths)
+    return share_result(paths, ABSENT, changed=bool(stopped["changed"] or changes or left), diff=diff)
+
+
+def not_at_boot(paths: JobPaths, run: Run) -> None:
+    """Take the share's unit out of the boot, while its file is there to say what there is to undo."""
+    if Path(paths.unit_file).exists():
+        disable(run, paths.unit)
+
+
+def share_result(
+    paths: JobPaths,
+    state: str,
+    *,
+    changed: bool,
+    launch: Mapping[str, object] | None = None,
+    run: str = "",
+    library: str = "",
+    diff: Sequence[object] = (),
+) -> dict[str, object]:
+    return {
+        "changed": changed,
+        "state": state,
+        "unit": paths.unit,
+        "argv": (launch or {}).get("argv", []),
+        "launch": dict(launch or {}),
+        "run": run,
+        "library": library,
+        "diff": list(diff),
+        "control_directory": paths.control,
+        "job_directory": paths.directory,
+        "log_directory": paths.logs,
+    }

@@ -1,0 +1,48 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""Lines of JSON that a job's programs append to a file: read as data of somebody who may write anything."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Iterator, Mapping
+
+from .._node.json_file import parse_json
+from .._node.regular_file import open_regular
+
+# The longest that a program of ours writes is that of 512 nodes: 300 kB.
+LONGEST_LINE = 1 << 20
+# Of a file, from its end: some million steps.
+MOST_BYTES = 1 << 28
+
+
+def object_of(line: bytes) -> Mapping[str, Any] | None:
+    """The JSON object in a line; None where it is none.
+
+    A number that is none, or is too large to be one, becomes its name: ``"nan"``, ``"inf"`` or ``"-inf"``.
+    """
+    try:
+        # A line that was half written when a node lost its power may have any bytes.
+        data = parse_json(line.decode("utf-8", "replace"), LONGEST_LINE, named=True)
+    except ValueError:
+        return None
+    return data if isinstance(data, dict) else None
+
+
+def mapping_of(value: object) -> Mapping[str, Any]:
+    """A part of a line that is meant to be an object; empty where it is none."""
+    return value if isinstance(value, dict) else {}
+
+
+def read_lines(path: str) -> Iterator[Mapping[str, Any]]:
+    """The objects in a file of lines, one after the other; what is none, as a line half written, is left out."""
+    try:
+        with open_regular(path) as stream:
+            stream.seek(max(0, os.fstat(stream.fileno()).st_size - MOST_BYTES))
+            while text := stream.readline(LONGEST_LINE):
+                line = object_of(text)
+                if line is not None:
+                    yield line
+    except OSError:
+        return

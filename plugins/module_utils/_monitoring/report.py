@@ -1,0 +1,131 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""Everything that one node tells about its share of a job, and about the whole job where a supervisor knows that."""
+
+from __future__ import annotations
+
+import time
+from typing import Callable, Mapping
+
+from .._job.job_secrets import masked_description
+from .._job.paths import JobPaths
+from .._job.rank_logs import TAIL_BYTES, tail
+from .._node.account_directory import acting_as_owner
+from .._node.commands import Run
+from .metrics import read_metrics, step_losses
+from .rank_log import rank_log
+from .share import ABSENT, RUNNING, SUCCEEDED, Share
+from .share_failure import failure_of, newest_agent_log, rank_failures
+from .state import read_share
+from .status import Status, read_status
+from .usage import last_usage
+from .watch import witness_of
+
+POLL_S = 0.5
+# Of a node; more cores than any has.
+MOST_RANKS = 4096
+
+
+def exit_codes(paths: JobPaths, share: Share, status: Status) -> dict[str, int]:
+    """Exit code by rank, negative for a signal: all ranks after success, those that torchrun named after failure."""
+    if share.state != SUCCEEDED or share.description is None:
+        return {str(failure.rank): failure.exit_code for failure in rank_failures(paths)}
+    processes, place = share.description.get("processes_per_node"), _node_rank(share.description, status)
+    if place is None or not isinstance(processes, int) or not 0 < processes <= MOST_RANKS:
+        return {}
+    return {str(rank): 0 for rank in range(place * processes, (place + 1) * processes)}
+
+
+def _node_rank(description: Mapping[str, object], status: Status) -> int | None:
+    """This node's place among those that ran last; None for one that only stood by."""
+    host = description.get("host")
+    hosts = list(status.members) if status.time else description.get("hosts")
+    return hosts.index(host) if isinstance(hosts, list) and isinstance(host, str) and host in hosts else None
+
+
+def _is_witness(description: Mapping[str, object]) -> bool:
+    """Whether this node only votes."""
+    witness = witness_of(description)
+    return bool(witness) and description.get("host") == witness
+
+
+def failure_to_tell(paths: JobPaths, share: Share, status: Status) -> dict[str, object] | None:
+    """The first failure: of the whole job where a supervisor knows it, else of this node."""
+    if status.outcome:
+        return dict(status.failure) or None
+    failure = failure_of(paths, share)
+    return None if failure is None else failure.as_dict()
+
+
+def report(
+    paths: JobPaths,
+    run: Run,
+    *,
+    metrics_after: int = 0,
+    events_after: int = 0,
+    log_lines: int = 20,
+    failure_in_logs: bool = False,
+) -> dict[str, object]:
+    """Everything about this node's share, always with the same keys.
+
+    ``failure_in_logs``: tell what the logs show of a failure also where no share is known.
+    """
+    share = read_share(paths, run)
+    present = share.state != ABSENT
+    status = read_status(paths) if present else Status()
+    agent_lines = (tail(newest_agent_log(paths)[0]) or "").splitlines()
+    with acting_as_owner(paths.logs):
+        events = read_metrics(paths.events, events_after) if present else read_metrics("")
+        metrics = read_metrics(paths.metrics, metrics_after) if present else read_metrics("")
+        first = step_losses(read_metrics(paths.metrics).lines) if present else []
+        latest = read_metrics(paths.metrics, -TAIL_BYTES).lines if present else ()
+        usage = last_usage(paths) if present else {}
+        said = rank_log(paths) if present else {}
+    failure = failure_to_tell(paths, share, status)
+    if failure is None and failure_in_logs and not present:
+        failure = next((found.as_dict() for found in rank_failures(paths)), None)
+    return {
+        "state": share.state,
+        "description": masked_description(share.description or {}),
+        "is_witness": _is_witness(share.description or {}),
+        "unit": paths.unit,
+        "started": share.started,
+        "ended": share.ended,
+        "result": share.result,
+        "nodes": list(share.nodes),
+        "binding": [dict(one) for one in share.binding],
+        "exit_codes": exit_codes(paths, share, status) if present and share.state != RUNNING else {},
+        "failure": failure,
+        "supervision": status.as_dict(),
+        "events": [dict(line) for line in events.lines],
+        "events_offset": events.offset,
+        "metrics": [dict(line) for line in metrics.lines],
+        "metrics_offset": metrics.offset,
+        "last_metrics": dict(latest[-1]) if latest else {},
+        "last_step": next((dict(line) for line in reversed(latest) if line.get("kind") == "step"), {}),
+        "first_loss": next(iter(first), None),
+        "last_loss": next(reversed(step_losses(latest)), None),
+        "usage": usage,
+        "rank_log": said,
+        "log": agent_lines[-log_lines:] if present and log_lines else [],
+        "log_directory": paths.logs,
+        "job_directory": paths.directory,
+    }
+
+
+def wait_until_ended(
+    paths: JobPaths,
+    run: Run,
+    timeout: float,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> bool:
+    """Wait until the share runs no more; False when it still does after ``timeout`` seconds."""
+    end = clock() + timeout
+    while read_share(paths, run).state == RUNNING:
+        left = end - clock()
+        if left <= 0:
+            return False
+        sleep(min(POLL_S, left))
+    return True

@@ -1,0 +1,82 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""Why one node's share of a job did not end well, from its logs."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Mapping
+
+from .._job.failure import NO_MEMORY, RankFailure, agent_failure, lost_node
+from .._job.old_layout import read_control
+from .._job.paths import JobPaths
+from .._job.rank_logs import attempt_directory, tail, torchrun_failures
+from .._launch.engines.mpirun_failure import mpirun_failure
+from .._node.account_directory import acting_as_owner
+from .share import FAILED, STOPPED, Share
+from .sweep import logged_points
+
+
+def rank_failures(paths: JobPaths) -> list[RankFailure]:
+    """The ranks of this node that did not end well, the cause first.
+
+    Of a sweep those of the point that failed last, since the logs of a sweep before it may be there, too.
+    """
+    description = read_control(paths.description, paths) or {}
+    with acting_as_owner(paths.logs):
+        found = [_rank_failures(place, description) for place in (paths, *logged_points(paths).values())]
+    return max(found, key=lambda failures: failures[0].time if failures else 0.0)
+
+
+def _rank_failures(paths: JobPaths, description: Mapping[str, object]) -> list[RankFailure]:
+    place, written = newest_agent_log(paths)
+    log = tail(place) or ""
+    failures = torchrun_failures(log, attempt_directory(paths.ranks) or paths.ranks)
+    if failures or not log:
+        return failures
+    # One log for the ranks of all nodes: mpirun has brought their output to the first one.
+    told = mpirun_failure(log, place, written, description)
+    return [] if told is None else [told]
+
+
+def newest_agent_log(paths: JobPaths) -> tuple[str, float]:
+    """Where the agent of the last run wrote and when: a unit's log is root's, that of a job in Slurm the account's."""
+    written = {}
+    for place in (paths.agent_log, paths.batch_agent_log) if paths.point is None else (paths.batch_agent_log,):
+        with contextlib.suppress(OSError):
+            written[place] = os.lstat(place).st_mtime
+    newest = max(written, key=written.__getitem__, default=paths.agent_log)
+    return newest, written.get(newest, 0.0)
+
+
+def failure_of(paths: JobPaths, share: Share) -> RankFailure | None:
+    """Why this node's share did not end well; None where it did, runs, or was only told to stop."""
+    failures = rank_failures(paths) if share.state in (FAILED, STOPPED) else []
+    if failures and (share.state == FAILED or failures[0].echo == 0):
+        return _with_cause(failures[0], share)
+    return _with_cause(_agent_failure(paths, share), share) if share.state == FAILED else None
+
+
+def _agent_failure(paths: JobPaths, share: Share) -> RankFailure:
+    if share.result is None:
+        return lost_node(share.started or 0.0, paths.agent_log)
+    with acting_as_owner(paths.logs):
+        log = last_log(paths)
+        return agent_failure(share.exit_code or 0, share.ended or 0.0, tail(log) or "", log)
+
+
+def last_log(paths: JobPaths) -> str:
+    """The agent's log; where Slurm came to none, what it says itself."""
+    agent, written = newest_agent_log(paths)
+    slurms = sorted((os.lstat(path).st_mtime, str(path)) for path in Path(paths.logs).glob("slurm-*.log"))
+    return slurms[-1][1] if slurms and not written else agent
+
+
+def _with_cause(failure: RankFailure, share: Share) -> RankFailure:
+    if share.result != "oom-kill":
+        return failure
+    return replace(failure, message=f"{failure.message}; {NO_MEMORY}")

@@ -1,0 +1,128 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""What the shares of a job on all its nodes mean together."""
+
+from __future__ import annotations
+
+from typing import Any, Mapping, Sequence
+
+from .._job.failure import failure_sentence, first_failure_of
+from .._job.paths import JobPaths
+from .share import ABSENT, FAILED, RUNNING, STOPPED, SUCCEEDED
+from .status import WAITING, Status
+
+# What a node is to a supervised job that has no ranks of it.
+SPARE, WITNESS, LOST = "spare", "witness", "lost"
+# Events that are worth a line at the end; that ranks began is seen from the rest.
+TOLD = ("rank_failed", "node_lost", "node_back", "hang", "straggler", "unfit", "spare", "shrunk", "grown")
+MOST_TOLD = 12
+
+
+def host_of_node(node: str, addresses: Mapping[str, str]) -> str | None:
+    """The host of the inventory, of those in ``addresses``, that Slurm calls ``node``: by its name, its address, or its
+    name up to the first dot. None where there is none, or where more than one could be meant.
+    """
+    for meant in (
+        [host for host in addresses if host == node],
+        [host for host, address in addresses.items() if address == node],
+        [host for host in addresses if host.partition(".")[0] == node.partition(".")[0]],
+    ):
+        if meant:
+            return meant[0] if len(meant) == 1 else None
+    return None
+
+
+def job_state(shares: Mapping[str, str]) -> str:
+    """The state of the whole job: it fails as soon as one share does, and has succeeded when all have."""
+    states = set(shares.values())
+    for state in (FAILED, ABSENT, STOPPED, RUNNING):
+        if state in states:
+            return FAILED if state == ABSENT else state
+    return SUCCEEDED
+
+
+def verdict_sentence(name: str, shares: Mapping[str, str], failures: Mapping[str, Mapping[str, object]]) -> str:
+    """Why a job that did not succeed did not; ``failures`` by host, as ``training_job_info`` returns them."""
+    first = first_failure_of(failures)
+    if first is not None:
+        return f"Job {name} failed: {failure_sentence(*first)}"
+    absent = sorted(host for host, state in shares.items() if state == ABSENT)
+    if absent:
+        return f"Job {name} is not on {', '.join(absent)}; start it there, on all its nodes at once."
+    stopped = sorted(host for host, state in shares.items() if state == STOPPED)
+    return f"Job {name} was stopped on {', '.join(stopped)} before it was done; start it again to go on."
+
+
+def speaks_for_the_job(host: str, status: Status, share: str) -> bool:
+    """Whether this node knows how the job stands: it leads it, or the job is over.
+
+    A node that was cut off goes on telling what it knew before.
+    """
+    if share != RUNNING:
+        return bool(status.outcome)
+    return status.leader == host and status.state != WAITING
+
+
+def share_words(nodes: Sequence[str], status: Status, witness: str = "") -> dict[str, str]:
+    """What each node is to the job now, or was at its end: a state for those with ranks, else a word above.
+
+    ``witness`` "": there is none.
+    """
+    return {node: _word(node, status, witness) for node in (nodes if status.time else ())}
+
+
+def _word(node: str, status: Status, witness: str) -> str:
+    if node in status.members:
+        return status.outcome or RUNNING
+    if node not in status.alive:
+        return LOST
+    return WITNESS if node == witness else SPARE
+
+
+def witness_of(description: Mapping[str, Any]) -> str:
+    """The node that only votes, in a description of whoever; "" for none."""
+    supervision = description.get("supervision")
+    witness = supervision.get("witness") if isinstance(supervision, Mapping) else None
+    return witness if isinstance(witness, str) else ""
+
+
+def outcome_sentence(name: str, status: Status) -> str:
+    """Why a supervised job that did not succeed did not."""
+    if status.outcome == STOPPED:
+        return f"Job {name} was stopped before it was done ({status.reason.rstrip('.')}); start it again to go on."
+    again = f" It had been started again {status.restarts} time(s)." if status.restarts else ""
+    if status.failure:
+        return f"Job {name} failed: {failure_sentence(str(status.failure.get('host')), status.failure)}{again}"
+    return f"Job {name} failed: {status.reason.rstrip('.')}.{again}"
+
+
+def unknown_end_sentence(name: str, host: str, absent: bool) -> str:
+    """For a job that no node runs any more, and of which none knows how it ended."""
+    if absent:
+        return f"Job {name} is on no node that answers; launch it."
+    return (
+        f"Job {name} runs on no node that answers, and its supervisors were ended before they could tell why: all "
+        f"nodes went down, or somebody stopped the units; see `journalctl -u {JobPaths(name).unit}` on {host}, and "
+        "launch it again to go on."
+    )
+
+
+def event_line(event: Mapping[str, Any], log_directory: str) -> str:
+    """What a supervisor says of an event, and for a hang also where the ranks' stacks are."""
+    text = str(event.get("text"))
+    if event.get("kind") != "hang":
+        return text
+    return f"{text} The stacks are in {log_directory}/stacks/generation-{event.get('generation')} on the ranks' nodes."
+
+
+def job_story(info: Mapping[str, Any], left_out: Mapping[str, str]) -> list[str]:
+    """What a user has to know besides the end: nodes left out at the launch, and what happened to the job after it.
+
+    ``info`` is what ``training_job_info`` returned; of many events the last ones are told.
+    """
+    told = [event for event in info.get("events") or () if event.get("kind") in TOLD]
+    texts = [event_line(event, str(info.get("log_directory"))).partition("\n")[0] for event in told]
+    earlier = [f"{len(texts) - MOST_TOLD} earlier events are in {info.get('log_directory')}/events.jsonl"]
+    out = [f"started without {node}: {reason}" for node, reason in left_out.items()]
+    return [*out, *(earlier if len(texts) > MOST_TOLD else ()), *texts[-MOST_TOLD:]]

@@ -1,0 +1,75 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""A module whose options may hold secrets that ``no_log`` cannot name: free dictionaries, and users in URLs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Mapping, NoReturn
+
+from .module_failure import module_failure
+from .module_options import unreadable
+from .secret_words import HIDDEN, without_secrets
+
+if TYPE_CHECKING:
+
+    class _Module:
+        """What is called here of AnsibleModule, which the core does not import."""
+
+        def _log_invocation(self) -> None: ...
+
+        def exit_json(self, **result: Any) -> NoReturn: ...
+
+        def fail_json(self, msg: str, **result: Any) -> NoReturn: ...
+
+else:
+    _Module = object
+
+
+class MaskedOptions(_Module):
+    """Stands before AnsibleModule among the bases of a module's class.
+
+    Ansible returns a task's options as ``invocation``, shows them with -vvv, and AWX keeps them; also those of a task
+    that it refuses itself, before the module's own code runs: for one misspelt suboption.
+    """
+
+    params: dict[str, Any]
+    argument_spec: Mapping[str, Mapping[str, Any]]
+
+    def __init__(self, *given: Any, **declared: Any) -> None:
+        try:
+            super().__init__(*given, **declared)
+        except Exception as error:
+            if not hasattr(self, "params"):
+                # No option was read yet: it is no word of the task.
+                raise
+            # As with half of a surrogate pair, 400 digits for a float, and a number in the place of suboptions.
+            self.fail_json(**module_failure(unreadable(self.params, self.argument_spec, error)))
+
+    def _log_invocation(self) -> None:
+        """AnsibleModule also writes a task's options to the node's journal, before the module's own code runs."""
+        given, self.params = self.params, shown_options(self.params, self.argument_spec)
+        super()._log_invocation()
+        self.params = given
+
+    def exit_json(self, **result: Any) -> NoReturn:
+        self.params = shown_options(self.params, self.argument_spec)
+        super().exit_json(**result)
+
+    def fail_json(self, msg: str, **result: Any) -> NoReturn:
+        self.params = shown_options(self.params, self.argument_spec)
+        super().fail_json(msg=msg, **result)
+
+
+def shown_options(given: Mapping[str, Any], argument_spec: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """A task's options as they may be shown. A declared one says itself whether it is no_log, a misspelt one cannot."""
+    return {name: _shown(name, value, argument_spec) for name, value in given.items()}
+
+
+def _shown(name: str, value: Any, argument_spec: Mapping[str, Mapping[str, Any]]) -> Any:
+    declared = argument_spec.get(name)
+    if declared is None:
+        return without_secrets(value, name)
+    is_free = declared.get("type") == "dict" and "options" not in declared
+    # A dictionary may be given as the text "a=1, b=2".
+    return HIDDEN if is_free and isinstance(value, str) else without_secrets(value)

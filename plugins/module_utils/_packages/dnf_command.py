@@ -1,0 +1,81 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""dnf as a command: waiting for its lock, and its errors as one sentence with a remedy."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import Callable, Sequence
+
+from .._node.commands import CommandResult, Run
+
+# dnf ends with 200 when another process holds the metadata or the database (dnf(8)).
+LOCKED_RC = 200
+_LOCK_POLL_S = 2.0
+_NO_COMMAND = re.compile(r"No such command: ")
+# Progress and tables stand between the lines that tell what is wrong.
+_TELLING = re.compile(r"^(Error|error| Problem|warning|Errors during|No match|No package|Public key|GPG|The GPG|\s+- )")
+
+
+def run_dnf(
+    run: Run, arguments: Sequence[str], lock_timeout_s: float, sleep: Callable[[float], None] = time.sleep
+) -> CommandResult:
+    """Run dnf; while another package manager holds its lock, try again for so many seconds."""
+    deadline = time.monotonic() + lock_timeout_s
+    while True:
+        # Without this dnf waits for the lock, for ever.
+        done = run(["dnf", "--setopt=exit_on_lock=1", *arguments])
+        if done.rc != LOCKED_RC or time.monotonic() >= deadline:
+            return done
+        sleep(_LOCK_POLL_S)
+
+
+def missing_command(done: CommandResult) -> bool:
+    """Whether the command is in a plugin that the node lacks."""
+    return done.rc != 0 and bool(_NO_COMMAND.search(done.stdout + done.stderr))
+
+
+def complaints(done: CommandResult) -> list[str]:
+    """The lines of dnf's answer that say what is wrong."""
+    lines = (done.stdout + "\n" + done.stderr).splitlines()
+    return list(dict.fromkeys(line.strip() for line in lines if _TELLING.match(line)))[:20]
+
+
+def explain(done: CommandResult) -> str:
+    """Why a transaction failed, as one sentence; dnf's own words where nothing better is known."""
+    if done.rc == LOCKED_RC:
+        return "another package manager holds dnf's lock; wait for it, or raise lock_timeout."
+    text = "\n".join(complaints(done))
+    for pattern, sentence in _CAUSES:
+        found = re.search(pattern, text, re.MULTILINE)
+        if found:
+            return sentence.format(*found.groups())
+    lines = text.splitlines() or [done.stderr.strip() or "no reason given"]
+    told = [line.partition("Error:")[2].strip() if line.startswith("Error:") else line for line in lines]
+    return next(filter(None, told), "no reason given").rstrip(".") + "."
+
+
+_NOWHERE = r"(?:Unable to find a match: |nothing provides |requires (?=.*none of the providers can be installed))"
+_CAUSES = (
+    (
+        r"cannot install both (\S+) and (\S+)",
+        "{0} and {1} exclude each other; the packages of a release are installed all at once.",
+    ),
+    (
+        rf"{_NOWHERE}(dkms\b[^,\n]*?)(?: needed by .*|,.*)?$",
+        "no repository of this node has {0}; on RHEL 9 dkms is in EPEL, which wants CRB: enable both or their mirrors.",
+    ),
+    (
+        rf"{_NOWHERE}(kernel-devel\S*)",
+        "no repository of this node has {0}; enable the repository of this minor release, or update the kernel first.",
+    ),
+    (rf"{_NOWHERE}([^,\n]*?)(?: needed by .*|,.*)?$", "no repository of this node has {0}."),
+    (r"No package (\S+) available", "no repository of this node has {0}."),
+    (
+        r"Public key for (\S+) is not installed|GPG check FAILED",
+        "{0} is not signed by a key that rpm knows; correct package_key_url, or have the mirror synchronised.",
+    ),
+    (r"(needs \S+ more space on the \S+ filesystem)", "{0}; free it and run again."),
+)

@@ -1,0 +1,166 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""What the operator says of the vault, and the repository of the node that this comes to: values only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Mapping, Protocol, Sequence
+
+from .._errors import GaudiError
+from .._node.commands import Run
+from .._node.os_release import APT, DNF, os_release, package_manager
+from .._node.urls import checked_url
+from .._releases.lookup import find_release
+from .apt_repository import AptRepository
+from .dnf_repository import DnfRepository
+from .fingerprints import checked_fingerprint, plain_fingerprint
+from .repository_keys import RepositoryKey
+from .repository_words import checked_words
+
+NAME = "gaudi3_scale-vault"
+# Where the vendor's vault has its keys; that of dnf's metadata lies in each repository.
+APT_KEY = "api/gpg/key/public"
+RPM_KEY = "gaudi-general/keyPairs/primary/public"
+METADATA_KEY = "repodata/repomd.xml.key"
+AUTO = "auto"
+PACKAGE_MANAGERS = (AUTO, APT, DNF)
+
+
+class Repository(Protocol):
+    """What apt's repository and dnf's have in common."""
+
+    @property
+    def key_url(self) -> str: ...
+    @property
+    def sources_path(self) -> str: ...
+    def render(self) -> str: ...
+    def signing_keys(self) -> list[RepositoryKey]: ...
+    def refresh(self, run: Run, lock_timeout_s: float) -> None: ...
+    def offered_versions(self, run: Run) -> dict[str, set[str]]: ...
+    def pinned(self, name: str, version: str) -> str: ...
+    def installed(self, pins: Mapping[str, str], run: Run) -> bool: ...
+
+
+@dataclass(frozen=True)
+class VaultOptions:
+    """What the operator asks for. Empty URLs are derived from ``vault_url``, empty ``kernels`` is the running kernel.
+
+    ``suite`` is apt's, or for dnf the directory of the distribution's minor release; empty: this node's own.
+    ``packages`` come from the vault, all at the release's version; ``os_packages`` from the distribution, and
+    ``{kernel}`` in such a name stands for each of ``kernels``.
+
+    Empty fingerprints are those that the release table has; with none any key is taken. ``signed_files`` is
+    what a signed manifest says of the vault's files, URL to SHA-256.
+    """
+
+    vault_url: str
+    release: str
+    suite: str = ""
+    release_overrides: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    package_manager: str = AUTO
+    key_url: str = ""
+    package_key_url: str = ""
+    key_fingerprint: str = ""
+    package_key_fingerprint: str = ""
+    plain_http_hosts: Sequence[str] = ()
+    repository_url: str = ""
+    components: Sequence[str] = ("main",)
+    architectures: Sequence[str] = ("amd64",)
+    packages: Sequence[str] = ()
+    os_packages: Sequence[str] = ()
+    kernels: Sequence[str] = ()
+    kernel_root: str = "/"
+    lock_timeout: float = 300.0
+    signed_files: Mapping[str, str] = field(default_factory=dict)
+
+
+def check(options: VaultOptions) -> None:
+    """Refuse what cannot stand in a package manager's file, before anything is touched."""
+    checked_words("suite", [options.suite.strip("/")] if options.suite else [])
+    for option in ("components", "architectures", "packages", "os_packages", "kernels"):
+        checked_words(option, getattr(options, option))
+    for option in ("components", "architectures"):
+        if not getattr(options, option):
+            raise GaudiError(f"{option} must not be empty; leave it out for its default.", option=option)
+    for option in ("vault_url", "repository_url", "key_url", "package_key_url"):
+        if option == "vault_url" or getattr(options, option):
+            checked_url(option, getattr(options, option), options.plain_http_hosts)
+    for option in ("key_fingerprint", "package_key_fingerprint"):
+        checked_fingerprint(option, getattr(options, option))
+
+
+def kind(options: VaultOptions, etc: str = "/etc") -> str:
+    """``apt`` or ``dnf``: as asked for, or the distribution's own."""
+    return package_manager(etc) if options.package_manager == AUTO else options.package_manager
+
+
+def repository_of(options: VaultOptions, etc: str = "/etc") -> Repository:
+    """The repository that the options describe, for the package manager of the node."""
+    return plan_dnf(options, etc) if kind(options, etc) == DNF else plan(options, etc)
+
+
+def plan(options: VaultOptions, etc: str = "/etc") -> AptRepository:
+    """The apt repository that the options describe; URL shapes as on vault.habana.ai."""
+    check(options)
+    vault = options.vault_url.rstrip("/")
+    suite = options.suite or os_release(etc).get("VERSION_CODENAME", "")
+    if not suite:
+        raise GaudiError(f"{etc}/os-release names no suite; set suite to the distribution's code name, such as jammy.")
+    return AptRepository(
+        uri=(options.repository_url or f"{vault}/debian").rstrip("/"),
+        suite=suite,
+        components=tuple(options.components),
+        architectures=tuple(options.architectures),
+        key_url=(options.key_url or f"{vault}/{APT_KEY}").rstrip("/"),
+        key_path=f"{etc}/apt/keyrings/{NAME}.asc",
+        sources_path=f"{etc}/apt/sources.list.d/{NAME}.sources",
+        key_fingerprint=_fingerprint(options, "key_fingerprint", "" if options.key_url else "apt"),
+        signed_files=options.signed_files,
+    )
+
+
+def plan_dnf(options: VaultOptions, etc: str = "/etc") -> DnfRepository:
+    """The dnf repository that the options describe; URL shapes as on vault.habana.ai."""
+    check(options)
+    vault = options.vault_url.rstrip("/")
+    base = (options.repository_url or f"{vault}/{directory(options, etc)}").rstrip("/")
+    return DnfRepository(
+        identifier=NAME,
+        uri=base,
+        key_url=(options.key_url or f"{base}/{METADATA_KEY}").rstrip("/"),
+        key_path=f"{etc}/pki/rpm-gpg/RPM-GPG-KEY-{NAME}-metadata",
+        package_key_url=(options.package_key_url or f"{vault}/{RPM_KEY}").rstrip("/"),
+        package_key_path=f"{etc}/pki/rpm-gpg/RPM-GPG-KEY-{NAME}-packages",
+        sources_path=f"{etc}/yum.repos.d/{NAME}.repo",
+        key_fingerprint=_fingerprint(options, "key_fingerprint", "" if options.key_url else "rpm_metadata"),
+        package_key_fingerprint=_fingerprint(
+            options, "package_key_fingerprint", "" if options.package_key_url else "rpm_packages"
+        ),
+        signed_files=options.signed_files,
+    )
+
+
+def _fingerprint(options: VaultOptions, option: str, vendors: str) -> str:
+    """The operator's fingerprint, else the one that the release table has of the vendor's key, where it is that key."""
+    own = plain_fingerprint(getattr(options, option))
+    known = find_release(options.release, options.release_overrides).keys.get(vendors, "") if vendors else ""
+    return own or checked_fingerprint(f"gaudi_release_overrides[{options.release}].keys.{vendors}", known)
+
+
+def directory(options: VaultOptions, etc: str) -> str:
+    """``rhel/9/9.6``: the vendor has a directory for each minor release that it supports.
+
+    The rebuilds of RHEL take RHEL's packages.
+    """
+    if options.suite or options.repository_url:
+        return options.suite.strip("/")
+    version = os_release(etc).get("VERSION_ID", "")
+    major, dot, _minor = version.partition(".")
+    if not dot:
+        raise GaudiError(
+            f"{etc}/os-release names no minor release of RHEL (VERSION_ID is '{version}'); set suite to the vault's "
+            "directory for this node, for example rhel/9/9.6."
+        )
+    return f"rhel/{major}/{version}"

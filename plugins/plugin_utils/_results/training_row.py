@@ -1,0 +1,68 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""One node's line in the table at the end of a training job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.description import TORCHRUN
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.history import rate_of
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.status import status_from
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.sweep import arguments_of
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.watch import share_words, witness_of
+
+
+def training_row(host: Mapping[str, Any], first: Mapping[str, Any]) -> dict[str, object]:
+    """The row of a node with the variables ``host``; ``first`` is what rank 0's node knows of the job."""
+    info = host.get("training_info") or {}
+    described = info.get("description") or {}
+    whole = first.get("description") or {}
+    # Slurm and mpirun reach the other nodes by themselves; such a node knows of no share, and stands as the job does.
+    if not described and whole.get("engine", TORCHRUN) != TORCHRUN and _is_of(host, whole):
+        info, described = {**info, "state": first.get("state")}, whole
+    kept = described.get("checkpoint_directory") or info.get("job_directory")
+    steps = [line for line in first.get("metrics") or [] if line.get("kind") == "step"]
+    return {
+        "node": host["inventory_hostname"],
+        "share": _share(host, info, first),
+        "ranks": None if witness_of(described) == host["inventory_hostname"] else described.get("processes_per_node"),
+        "loss": _loss(steps),
+        "tokens/s": _rate(steps),
+        "checkpoints": kept and f"{kept}/{'point-*/' if arguments_of(described) else ''}checkpoints",
+        "logs": info.get("log_directory"),
+    }
+
+
+def _is_of(host: Mapping[str, Any], description: Mapping[str, Any]) -> bool:
+    hosts = description.get("hosts")
+    return isinstance(hosts, list) and host["inventory_hostname"] in hosts
+
+
+def _share(host: Mapping[str, Any], info: Mapping[str, Any], first: Mapping[str, Any]) -> object:
+    """A supervised job is told by rank 0's node, since a node that was lost does not know how it ended."""
+    name = host["inventory_hostname"]
+    if name in (host.get("training_nodes") or {}).get("left_out", {}):
+        return "left out"
+    status = status_from(first.get("supervision") or {})
+    return share_words([name], status, witness_of(first.get("description") or {})).get(name, info.get("state"))
+
+
+def _loss(steps: list[Mapping[str, Any]]) -> str | None:
+    """First and last loss with their steps; a job that resumed begins where it went on."""
+    told = [line for line in steps if isinstance(line.get("loss"), (int, float))]
+    if not told:
+        return None
+    first, last = told[0], told[-1]
+    return f"{first['loss']:.3f} (step {first['step']}) to {last['loss']:.3f} (step {last['step']})"
+
+
+def _rate(steps: list[Mapping[str, Any]]) -> int | str | None:
+    """The median; what is counted in something else than tokens says so."""
+    counted = sorted((rate, unit) for rate, unit in map(rate_of, steps) if rate)
+    if not counted:
+        return None
+    rate, unit = counted[len(counted) // 2]
+    return round(rate) if unit == "tokens" else f"{rate:,.0f} {unit}/s"

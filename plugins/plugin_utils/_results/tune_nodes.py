@@ -1,0 +1,60 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""Which node keeps a tuning study, and which nodes did not work on it; from what the playbook registered; pure."""
+
+from __future__ import annotations
+
+from typing import Any, Mapping, Sequence
+from urllib.parse import urlsplit
+
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.share import FAILED, STOPPED
+
+STORAGE = "GAUDI3_SCALE_TUNE_STORAGE"
+
+
+def tune_nodes(hosts: Sequence[Mapping[str, Any]], alive: Sequence[str]) -> dict[str, object]:
+    """``keeper``: the node that has the study, else the first that is ``alive``, or empty where none is.
+
+    ``lost_keeper``: the node that has it, by what the others were told, but is not among those that are alive.
+    ``absent``: nodes that did not work to the end, each with the reason. ``hosts`` are the variables of the nodes.
+    """
+    there = [host for host in hosts if host["inventory_hostname"] in alive]
+    having = [host for host in there if _has_study(host)]
+    keeper = next((str(host["inventory_hostname"]) for host in [*having, *there]), "")
+    names = {_address(host): str(host["inventory_hostname"]) for host in hosts}
+    told = sorted({address for address in map(_told, hosts) if address} - set(map(_address, there)))
+    reasons = {str(host["inventory_hostname"]): _reason(host, alive) for host in hosts}
+    return {
+        "keeper": keeper,
+        "lost_keeper": names.get(told[0], told[0]) if told and not having else "",
+        "absent": {name: reason for name, reason in reasons.items() if reason},
+    }
+
+
+def _has_study(host: Mapping[str, Any]) -> bool:
+    return bool(host.get("tune_kept", {}).get("stat", {}).get("exists"))
+
+
+def _address(host: Mapping[str, Any]) -> str:
+    return str(host.get("ansible_host", host["inventory_hostname"]))
+
+
+def _told(host: Mapping[str, Any]) -> str:
+    """The address of the keeper that the node was given with its last share; empty for a storage of the site's own."""
+    description = host.get("tune_before", {}).get("description") or {}
+    url = urlsplit(str((description.get("environment") or {}).get(STORAGE, "")))
+    return (url.hostname or "") if url.scheme == "grpc" else ""
+
+
+def _reason(host: Mapping[str, Any], alive: Sequence[str]) -> str:
+    packages, info = host.get("tune_packages", {}), host.get("tune_info", {})
+    if packages.get("rc"):
+        return str(packages.get("stderr") or packages.get("msg"))
+    if info.get("unreachable") or (not info and host["inventory_hostname"] not in alive):
+        return "it did not answer, or failed before it could begin"
+    if info.get("state") == STOPPED:
+        return "it was stopped; run the playbook again to go on"
+    if info.get("state") == FAILED:
+        return str((info.get("failure") or {}).get("message") or "its share failed")
+    return ""

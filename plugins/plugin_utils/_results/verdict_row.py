@@ -1,0 +1,83 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""One node's line in the table at the end of ``site.yml``, from what the layers registered for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+# In the order of site.yml; each role leaves its result as gaudi_<layer>_result.
+LAYERS = (
+    "preflight",
+    "host",
+    "driver",
+    "container_runtime",
+    "fabric",
+    "training_stack",
+    "tuning",
+    "verify",
+    "verify_all_reduce",
+)
+
+
+def verdict_row(host: Mapping[str, Any]) -> dict[str, object]:
+    """The row of a node with the variables ``host``; ``reason`` is None, or a sentence about what went wrong."""
+    results = {layer: host[key] for layer in LAYERS if isinstance(host.get(key := f"gaudi_{layer}_result"), Mapping)}
+    summary: Mapping[str, Any] = results.get("verify", {}).get("summary") or {}
+    fabric = (host.get("ansible_facts") or {}).get("gaudi_fabric") or {}
+    node = host["inventory_hostname"]
+    verdict, reason = _verdict(results, summary)
+    return {
+        "node": node,
+        "verdict": verdict,
+        "reason": reason and f"{node}: {reason}",
+        "release": summary.get("release"),
+        "driver": summary.get("driver"),
+        "cards": _of(summary, "cards_operational", "cards_wanted"),
+        "firmware": summary.get("firmware"),
+        "°C": summary.get("temperature_max_c"),
+        "links": _links(summary),
+        "pytorch": summary.get("torch"),
+        "fabric": fabric.get("provider"),
+        "all-reduce": _all_reduce(results.get("verify_all_reduce", {})),
+    }
+
+
+def _verdict(results: Mapping[str, Mapping[str, Any]], summary: Mapping[str, Any]) -> tuple[str, str | None]:
+    for layer, result in results.items():
+        if result.get("failed"):
+            return f"FAILED in {layer}", str(result.get("msg", "see the task that failed above"))
+        if result.get("unreachable"):
+            return f"FAILED in {layer}", f"unreachable: {result.get('msg', '')}"
+    if not summary:
+        after = f"after {list(results)[-1]}" if results else "before preflight"
+        return f"FAILED {after}", "it got no further; see the task that failed above."
+    if not summary.get("ok"):
+        return f"not ok: {summary.get('problems')} checks", None
+    state = results.get("verify_all_reduce", {}).get("state", "succeeded")
+    if state != "succeeded":
+        return "FAILED in all-reduce", f"its ranks are {state}; see the task that failed above."
+    return "ok", None
+
+
+def _of(summary: Mapping[str, Any], some: str, all_of_them: str) -> str | None:
+    if summary.get(some) is None or summary.get(all_of_them) is None:
+        return None
+    return f"{summary[some]}/{summary[all_of_them]}"
+
+
+def _links(summary: Mapping[str, Any]) -> str | None:
+    both = (
+        _of(summary, "internal_links_up", "internal_links_total"),
+        _of(summary, "external_links_up", "external_links_total"),
+    )
+    return " + ".join(part for part in both if part) or None
+
+
+def _all_reduce(result: Mapping[str, Any]) -> str | None:
+    line = result.get("last_metrics") or {}
+    if line.get("kind") == "all_reduce":  # only the node of rank 0 has the figures
+        return f"{line['world_size']} ranks, {line['busbw_gb_per_s']:.3g} GB/s"
+    return result.get("state")

@@ -1,0 +1,84 @@
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to gaudi3.scale: it may change in any release.
+"""An action plugin that runs its module step by step, with a line on the screen for each step."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._module_answer import FAILURES
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import Kind, taken
+
+# Far more than a search or a comparison has: a node that never comes to its end is not asked for ever.
+MOST_CALLS = 10_000
+
+
+class StepByStep(ActionBase):
+    """A module says nothing before its end, so each step is a call of its own.
+
+    The node keeps the steps, and the next call goes on from them, as another run would do after an interruption. The
+    module returns all steps under the name ``STEPS``, ``cached`` where it made none, and ``remarks`` for the operator.
+    What a node answers comes in by one schema, ``answer``; a node that answers otherwise fails, and no other one.
+    """
+
+    TRANSFERS_FILES = False
+    MODULE: str
+    STEPS: str
+
+    @abstractmethod
+    def answer(self, arguments: Mapping[str, Any]) -> Kind:
+        """What the module answers to these arguments where it does not fail."""
+
+    @abstractmethod
+    def line(self, result: Mapping[str, Any]) -> str:
+        """What is shown of the last step."""
+
+    @abstractmethod
+    def has_ended(self, result: Mapping[str, Any]) -> bool:
+        """Whether no step is left."""
+
+    def run(self, tmp: Any = None, task_vars: Any = None) -> dict[str, Any]:
+        """The module's last result."""
+        super().run(tmp, task_vars)
+        host = task_vars["inventory_hostname"]
+        arguments = dict(self._task.args)
+        remarks: dict[str, None] = {}
+        goes_on = False
+        for _call in range(MOST_CALLS):
+            result = self._answer(host, arguments, task_vars)
+            for remark in result.get("remarks") or []:
+                if remark not in remarks:
+                    Display().warning(f"{host}: {remark}")
+                remarks[remark] = None
+            # No step was made where all was known, where the module failed, and in check mode.
+            if self._task.check_mode or result.get("cached", True) or not result[self.STEPS]:
+                break
+            known = len(result[self.STEPS]) - 1
+            if known and not goes_on:
+                Display().display(f"  {host}: going on after {known} {self.STEPS} that are known")
+            Display().display(f"  {host}: {self.line(result)}")
+            if self.has_ended(result):
+                break
+            # The next call forgets nothing of what this one has found.
+            arguments["refresh"] = False
+            goes_on = True
+        return {**result, "remarks": list(remarks)}
+
+    def _answer(self, host: str, arguments: dict[str, Any], variables: Any) -> dict[str, Any]:
+        told = self._execute_module(module_name=self.MODULE, module_args=arguments, task_vars=variables)
+        kind = FAILURES[self.STEPS] if told.get("failed") else self.answer(arguments)
+        try:
+            result: dict[str, Any] = taken(host, self.MODULE, kind, told)
+        except GaudiError as error:
+            return {"failed": True, "changed": False, "msg": str(error)}
+        if told.get("failed"):
+            # ansible-core 2.19 and newer give a module that broke no other word.
+            result.setdefault("msg", result.get("exception", "it said nothing"))
+        return result

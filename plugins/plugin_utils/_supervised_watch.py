@@ -1,0 +1,186 @@
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to gaudi3.scale: it may change in any release.
+"""Follows a job whose nodes supervise each other: one node is asked, and another one when that is lost.
+
+The supervisors end and restart the job by themselves. This only shows what they do, and may be interrupted.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.metrics import duration, metric_line
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.share import ABSENT, RUNNING, SUCCEEDED
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.status import Status, status_from
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.watch import (
+    event_line,
+    outcome_sentence,
+    share_words,
+    speaks_for_the_job,
+    unknown_end_sentence,
+    witness_of,
+)
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_action import NodeAction, UnreachableError
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.usage_report import outside_line
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._share_watch import followed_result
+
+# Seconds between two rounds in which all nodes are asked for one that knows more; a cluster can be large.
+ROUND_S = 15.0
+# Seconds between two lines that show what can be seen of a job from outside, while it tells no step.
+OUTSIDE_S = 30.0
+
+
+class SupervisedWatch:
+    """One job on ``nodes``: its hosts in their order, then its spares and its witness.
+
+    ``recent``: bytes of metrics shown at first.
+    """
+
+    def __init__(
+        self, name: str, options: dict[str, Any], nodes: dict[str, NodeAction], show: Callable[[str], None], recent: int
+    ) -> None:
+        self._name = name
+        self._options = options
+        self._nodes = nodes
+        self._show = show
+        self._recent = recent
+        self._metrics: dict[str, int] = {}
+        self._events: dict[str, int] = {}
+        self._outside = time.monotonic()
+        self._told: set[tuple[Any, ...]] = set()
+        self._leader = next(iter(nodes))
+        self._round = float("-inf")
+        self._silent: set[str] = set()
+        self.info: dict[str, Any] = {}
+
+    def follow(self) -> dict[str, Any]:
+        """Show the job until it is over, or until it may not be waited for any longer."""
+        patience = self._options["timeout"]
+        self._show(f"Following job {self._name} on {len(self._nodes)} node(s). It goes on if this play is interrupted.")
+        end = None if patience is None else time.monotonic() + patience
+        answered = time.monotonic()
+        while True:
+            found = self._look()
+            if found is not None:
+                answered = time.monotonic()
+                state = self._take(*found)
+                if state != RUNNING:
+                    return self._ended(state)
+            silence = time.monotonic() - answered
+            if silence > self._options["unreachable_timeout"]:
+                return self._failed(
+                    f"No node of job {self._name} answered for {duration(silence)}. The job may go on without this "
+                    "play: look at the network, then launch it again to follow it."
+                )
+            if end is not None and time.monotonic() >= end:
+                return self._failed(
+                    f"Job {self._name} still runs after {duration(patience)}. It goes on; launch it again to follow it."
+                )
+            time.sleep(self._options["interval"])
+
+    def _look(self) -> tuple[str, dict[str, Any]] | None:
+        """The node that knows best how the job stands, and what it says; None where no node answers."""
+        answers: dict[str, dict[str, Any]] = {}
+        asked: list[str] = []
+        while (host := self._next(asked, answers)) is not None:
+            asked.append(host)
+            info = self._ask(host)
+            if info is None:
+                continue
+            answers[host] = info
+            if speaks_for_the_job(host, _status(info), info["state"]):
+                return host, info
+        if len(asked) == len(self._nodes):
+            self._round = time.monotonic()
+        if not answers:
+            return None
+        # The others may be about to choose a leader: whoever took part last knows most.
+        best = max(answers, key=lambda name: (answers[name]["state"] == RUNNING, _status(answers[name]).generation))
+        return best, answers[best]
+
+    def _next(self, asked: list[str], answers: dict[str, dict[str, Any]]) -> str | None:
+        """Whom to ask now: the node that led last, the one that the others name, and from time to time all."""
+        named = [_status(info).leader for info in answers.values()]
+        known = [host for host in (self._leader, *named) if host in self._nodes and host not in asked]
+        if known:
+            return known[0]
+        if answers and time.monotonic() - self._round < ROUND_S:
+            return None
+        return next((host for host in self._nodes if host not in asked), None)
+
+    def _ask(self, host: str) -> dict[str, Any] | None:
+        arguments = {
+            "name": self._name,
+            "state_directory": self._options["state_directory"],
+            "log_directory": self._options["log_directory"],
+            "metrics_after": self._metrics.get(host, self._recent if not self._metrics else 0),
+            "events_after": self._events.get(host, 0),
+            "log_lines": 0,
+        }
+        try:
+            patience = self._options["answer_timeout"]
+            info = self._nodes[host].module("gaudi3.scale.training_job_info", arguments, patience)
+            if info.get("failed"):
+                raise UnreachableError(str(info.get("msg")))
+        except UnreachableError as reason:
+            if host not in self._silent:
+                self._show(f"{host} does not answer: {reason}")
+            self._silent.add(host)
+            return None
+        if host in self._silent:
+            self._show(f"{host} answers again.")
+            self._silent.discard(host)
+        return info
+
+    def _take(self, host: str, info: dict[str, Any]) -> str:
+        """Show what is new in an answer; returns the state of the job."""
+        for event in info["events"]:
+            told = (event.get("kind"), event.get("generation"), event.get("host"), event.get("text"))
+            # Every node tells the same of the whole job; what one has told before is new when it tells it again.
+            if host in self._events or told not in self._told:
+                self._show(event_line(event, str(info["log_directory"])))
+            self._told.add(told)
+        self._events[host] = info["events_offset"]
+        for metric in info["metrics"]:
+            self._show(metric_line(metric))
+        self._metrics[host] = info["metrics_offset"]
+        self.info = info
+        status = _status(info)
+        self._look_from_outside(host, info, status)
+        self._leader = status.leader if status.leader in self._nodes else host
+        return RUNNING if info["state"] == RUNNING else status.outcome or str(info["state"])
+
+    def _look_from_outside(self, host: str, info: dict[str, Any], status: Status) -> None:
+        """Show now and then that a job which tells no steps is alive."""
+        tells = info["metrics"] or info["last_step"] or status.step is not None
+        if tells or time.monotonic() - self._outside < OUTSIDE_S:
+            return
+        self._outside = time.monotonic()
+        line = outside_line(host, info) if info["state"] == RUNNING else None
+        if line:
+            self._show(line)
+
+    def _ended(self, state: str) -> dict[str, Any]:
+        status = _status(self.info)
+        if state == SUCCEEDED:
+            return self._result(state)
+        if not status.outcome:
+            return self._failed(unknown_end_sentence(self._name, self._leader, state == ABSENT))
+        return self._failed(outcome_sentence(self._name, status))
+
+    def _failed(self, message: str) -> dict[str, Any]:
+        return {**self._result(str(self.info.get("state", RUNNING))), "failed": True, "msg": message}
+
+    def _result(self, state: str) -> dict[str, Any]:
+        witness = witness_of(self.info.get("description") or {})
+        shares = share_words(tuple(self._nodes), _status(self.info), witness)
+        supervision = self.info.get("supervision", {})
+        return {**followed_result(state, shares, self.info), "followed": True, "supervision": supervision}
+
+
+def _status(info: dict[str, Any]) -> Status:
+    return status_from(info.get("supervision") or {})

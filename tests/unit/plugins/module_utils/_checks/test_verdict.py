@@ -1,0 +1,259 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from ansible_collections.gaudi3.scale.plugins.module_utils._cards.hpu_facts import gather
+from ansible_collections.gaudi3.scale.plugins.module_utils._checks.check import advice, failed
+from ansible_collections.gaudi3.scale.plugins.module_utils._checks.verdict import (
+    Limits,
+    Measurement,
+    TorchReport,
+    is_virgin,
+    outlook,
+    summary,
+    verdict,
+)
+from ansible_collections.gaudi3.scale.plugins.module_utils._releases.lookup import find_release
+from ansible_collections.gaudi3.scale.tests.unit.healthy_node import ADDRESSES, SPI, HlSmi, write_kernel
+
+RELEASE = find_release("1.24.1")
+LIMITS = Limits(cards=8, device="hpu", temperature_c=None, idle_memory_mib=1024, firmware=None, external_links=True)
+TORCH = TorchReport("2.11.0a0+git1", 8)
+
+
+@pytest.fixture
+def measured(tmp_path):
+    """A measured node; options of write_kernel, and an hl-smi with faults."""
+
+    def measurement(hl_smi=None, torch=TORCH, hugepages_configured=17601, **kernel):
+        write_kernel(tmp_path, **kernel)
+        return Measurement(gather(hl_smi or HlSmi(), str(tmp_path)), torch, hugepages_configured)
+
+    return measurement
+
+
+def problems(measurement, limits=LIMITS, release=RELEASE):
+    return {check.name: check for check in failed(verdict(measurement, release, limits))}
+
+
+def test_a_healthy_node_passes_every_check(measured):
+    checks = verdict(measured(), RELEASE, LIMITS)
+    assert [check.name for check in checks if not check.ok] == []
+    assert [check.name for check in checks] == [
+        "cards",
+        "kernel modules",
+        "driver release",
+        "card status",
+        "SPI firmware",
+        "temperature",
+        "idle memory",
+        "uncorrected ECC errors",
+        "row replacement",
+        "internal links",
+        "external links",
+        "huge pages",
+        "torch",
+        "iommu=pt",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("cells", "name", "found"),
+    [
+        ({"temperature.aip": "0 C"}, "temperature", "0 C at 0000:4c:00.0"),
+        ({"temperature.aip": "83 C"}, "temperature", "83 C at 0000:4c:00.0"),
+        ({"temperature.aip": "N/A"}, "temperature", "unknown at 0000:4c:00.0"),
+        ({"memory.used": "1025 MiB"}, "idle memory", "1025 MiB at 0000:4c:00.0"),
+        ({"ecc.errors.uncorrected.volatile.total": "2"}, "uncorrected ECC errors", "2 at 0000:4c:00.0"),
+    ],
+)
+def test_one_bad_card_fails_its_check_alone_and_is_named(measured, cells, name, found):
+    bad = problems(measured(HlSmi(cells={"0000:4c:00.0": cells})))
+    assert list(bad) == [name]
+    assert bad[name].found == found
+
+
+def test_a_fault_of_all_cards_is_told_once(measured):
+    assert problems(measured(HlSmi(addresses=())))["temperature"].found == "unknown on all cards"
+
+
+def test_faults_of_several_cards_are_told_by_value(measured):
+    cold, hot = {"temperature.aip": "0 C"}, {"temperature.aip": "90 C"}
+    node = measured(HlSmi(cells={ADDRESSES[0]: cold, ADDRESSES[1]: hot, ADDRESSES[2]: cold}))
+    assert problems(node)["temperature"].found == "0 C at 0000:19:00.0, 0000:4c:00.0; 90 C at 0000:3b:00.0"
+
+
+def test_check_mode_looks_ahead_without_failing(measured, tmp_path):
+    virgin = measured(driver=False)
+    assert "nothing is installed here yet" in outlook(virgin.facts, failed(verdict(virgin, RELEASE, LIMITS)))
+    (tmp_path / "proc/modules").write_text("habanalabs 1 0\n", encoding="utf-8")
+    half = Measurement(gather(HlSmi(), str(tmp_path)), TORCH)
+    assert "not fit for training" in outlook(half.facts, failed(verdict(half, RELEASE, LIMITS)))
+
+
+def test_old_corrected_damage_is_no_reason(measured):
+    assert problems(measured(HlSmi(cells={ADDRESSES[0]: {"ecc.errors.uncorrected.aggregate.total": "4"}}))) == {}
+
+
+def test_the_temperature_limit_is_the_generation_s_unless_one_is_given(measured):
+    node = measured(HlSmi(cells={ADDRESSES[0]: {"temperature.aip": "60 C"}}))
+    assert problems(node) == {}
+    assert problems(node, replace(LIMITS, temperature_c=60))["temperature"].expected == "above 0 and below 60 C"
+
+
+def test_seven_of_eight_cards(measured):
+    bad = problems(measured(HlSmi(ADDRESSES[:7]), addresses=ADDRESSES[:7], torch=TorchReport("2.11.0", 7)))
+    assert list(bad) == ["cards", "torch"]
+    assert bad["cards"].found.startswith("7 (0000:19:00.0, ")
+    assert bad["torch"].found == "torch 2.11.0 with 7 devices"
+
+
+def test_a_card_that_is_not_operational_is_named_with_its_state(measured, tmp_path):
+    measured()
+    (tmp_path / "sys/bus/pci/devices" / ADDRESSES[1] / "status").write_text("In reset\n", encoding="utf-8")
+    bad = problems(Measurement(gather(HlSmi(), str(tmp_path)), TORCH))
+    assert bad["card status"].found == "In reset at 0000:3b:00.0"
+
+
+def test_another_release_of_the_driver_is_told_with_its_full_version(measured):
+    bad = problems(measured(), release=find_release("1.23.0"))
+    assert list(bad) == ["driver release"]
+    assert (bad["driver release"].expected, bad["driver release"].found) == ("1.23.0", "1.24.1-b336d5e")
+
+
+def test_a_module_that_is_not_loaded_is_named(measured, tmp_path):
+    measured()
+    (tmp_path / "proc/modules").write_text("habanalabs 1 0\nhabanalabs_compat 1 0\n", encoding="utf-8")
+    bad = problems(Measurement(gather(HlSmi(), str(tmp_path)), TORCH))
+    assert bad["kernel modules"].found == "habanalabs_cn, habanalabs_en, habanalabs_ib not loaded"
+    (tmp_path / "proc/modules").write_text("", encoding="utf-8")
+    assert problems(Measurement(gather(HlSmi(), str(tmp_path)), TORCH))["kernel modules"].found == "none loaded"
+
+
+def test_unequal_firmware_is_told_by_card(measured):
+    old = SPI.replace("61.3.2", "61.0.2")
+    bad = problems(measured(HlSmi(spi={"0000:3b:00.0": old})))
+    assert list(bad) == ["SPI firmware"]
+    assert "1.22.0-fw-61.0.2-sec-3 at 0000:3b:00.0" in bad["SPI firmware"].found
+
+
+@pytest.mark.parametrize(
+    ("firmware", "ok"),
+    [("1.22.0-fw-61.3.2-sec-3", True), (" 1.22.0-fw-61.3.2-sec-3 ", True), ("1.24.0-fw-62.6.2-sec-3", False)],
+)
+def test_a_firmware_that_is_asked_for_has_to_be_there(measured, firmware, ok):
+    assert ("SPI firmware" not in problems(measured(), replace(LIMITS, firmware=firmware))) is ok
+
+
+def test_firmware_that_one_card_does_not_tell_is_not_equal(measured):
+    assert "SPI firmware" in problems(measured(HlSmi(spi={ADDRESSES[0]: "N/A"})))
+
+
+def test_links_that_are_down_are_named_and_external_ones_only_judged_where_they_are_used(measured):
+    node = measured(HlSmi(down={ADDRESSES[0]: [0, 17]}))
+    bad = problems(node)
+    assert bad["internal links"].found == "167 of 168 (0000:19:00.0 port 0 down)"
+    assert bad["external links"].found == "23 of 24 (0000:19:00.0 port 17 down)"
+    assert list(problems(node, replace(LIMITS, external_links=False))) == ["internal links"]
+
+
+def test_links_of_which_nothing_is_known_are_not_up(measured):
+    node = measured()
+    cards = tuple(replace(card, internal_links=replace(card.internal_links, up=None)) for card in node.facts.cards)
+    assert "internal links" in problems(replace(node, facts=replace(node.facts, cards=cards)))
+
+
+def test_a_pending_row_replacement_is_told(measured):
+    node = measured()
+    cards = (replace(node.facts.cards[0], row_replacement_pending=True), *node.facts.cards[1:])
+    bad = problems(replace(node, facts=replace(node.facts, cards=cards)))
+    assert bad["row replacement"].found == "pending at 0000:19:00.0"
+
+
+@pytest.mark.parametrize(("configured", "ok"), [(None, True), (17601, True), (17000, True), (17602, False)])
+def test_huge_pages_are_what_the_host_layer_asked_for(measured, configured, ok):
+    assert ("huge pages" not in problems(measured(hugepages_configured=configured))) is ok
+
+
+@pytest.mark.parametrize(
+    ("torch", "device", "ok"),
+    [
+        (None, "hpu", True),
+        (TorchReport("2.11.0", 8), "hpu", True),
+        (TorchReport("2.11.0", 4), "hpu", False),
+        (TorchReport("2.11.0", 0), "cuda", False),
+        (TorchReport("2.13.0+cpu", None), "cpu", True),
+        (TorchReport(problem="No module named 'torch'"), "cpu", False),
+        (TorchReport(problem="No module named 'habana_frameworks'"), "hpu", False),
+    ],
+)
+def test_torch_has_to_see_every_device(measured, torch, device, ok):
+    bad = problems(measured(torch=torch), replace(LIMITS, device=device))
+    assert ("torch" not in bad) is ok
+    if torch and torch.problem:
+        assert bad["torch"].found == torch.problem
+
+
+def test_missing_pass_through_is_advice_to_reboot(measured):
+    checks = verdict(measured(command_line="quiet"), RELEASE, LIMITS)
+    assert failed(checks) == []
+    assert advice(checks)[0].startswith("iommu=pt: found none")
+    assert "reboot" in advice(checks)[0]
+
+
+def test_a_driver_without_cards_fails_every_check_of_cards(measured):
+    bad = problems(measured(addresses=()))
+    assert {"cards", "driver release", "card status", "temperature", "internal links", "SPI firmware"} <= set(bad)
+    assert bad["card status"].found == "no cards"
+    assert bad["driver release"].found == "a driver that holds no card"
+
+
+def test_without_a_driver_only_that_is_told_of_the_cards(measured):
+    bad = problems(measured(driver=False))
+    assert list(bad) == ["kernel modules", "driver release"]
+    assert bad["driver release"].found == "no driver"
+
+
+def test_a_node_is_virgin_until_a_module_is_loaded(measured, tmp_path):
+    assert is_virgin(measured(driver=False).facts)
+    (tmp_path / "proc/modules").write_text("habanalabs 1 0\n", encoding="utf-8")
+    assert not is_virgin(gather(HlSmi(), str(tmp_path)))
+
+
+def test_the_summary_is_one_flat_row(measured):
+    node = measured(HlSmi(cells={ADDRESSES[3]: {"temperature.aip": "61 C", "memory.used": "700 MiB"}}))
+    row = summary(node, verdict(node, RELEASE, LIMITS), RELEASE, LIMITS)
+    assert row == {
+        "ok": True,
+        "problems": 0,
+        "release": "1.24.1",
+        "driver": "1.24.1-b336d5e",
+        "hl_smi": "hl-1.24.0-fw-62.6.2.0",
+        "generation": "gaudi3",
+        "cards": 8,
+        "cards_wanted": 8,
+        "cards_operational": 8,
+        "firmware": "1.22.0-fw-61.3.2-sec-3",
+        "temperature_max_c": 61,
+        "memory_used_max_mib": 700,
+        "ecc_uncorrected": 0,
+        "internal_links_up": 168,
+        "internal_links_total": 168,
+        "external_links_up": 24,
+        "external_links_total": 24,
+        "hugepages": 17601,
+        "iommu_passthrough": True,
+        "torch": "2.11.0a0+git1",
+        "torch_devices": 8,
+    }
+
+
+def test_the_summary_of_a_virgin_node_has_the_same_keys_and_no_invented_numbers(measured):
+    virgin = measured(driver=False, torch=TorchReport(problem="not installed"))
+    row = summary(virgin, verdict(virgin, RELEASE, LIMITS), RELEASE, LIMITS)
+    assert row["ok"] is False
+    assert row["problems"] > 0
+    assert [row[key] for key in ("driver", "temperature_max_c", "ecc_uncorrected", "internal_links_up")] == [None] * 4

@@ -1,0 +1,118 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.history import (
+    current,
+    means,
+    merge,
+    read_history,
+    split_runs,
+    thin,
+)
+
+
+def step(number, time, loss=3.0, rate=1000.0):
+    return {"kind": "step", "step": number, "time": time, "loss": loss, "tokens_per_second": rate}
+
+
+def start(number, time):
+    return {"kind": "start", "step": number, "time": time}
+
+
+def steps_of(run):
+    return [point["step"] for point in run["points"]]
+
+
+def write(path, lines):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+@pytest.fixture
+def paths(tmp_path):
+    return JobPaths("llama", str(tmp_path / "state"), str(tmp_path / "log"))
+
+
+def test_a_resumed_job_is_one_course_without_the_steps_that_were_made_twice(paths):
+    first = [start(0, 1), step(10, 2), step(20, 3), step(30, 4), {"kind": "checkpoint", "time": 3, "step": 20}]
+    again = [start(20, 6), step(30, 7), {"kind": "end", "time": 8, "step": 30}]
+    write(Path(paths.earlier, "20261121T172311.042000000Z", "metrics.jsonl"), first)
+    write(Path(paths.metrics), again)
+    before, after = read_history(paths)["runs"]
+    assert (steps_of(before), before["lost"], len(before["remarks"])) == ([10, 20], 10, 1)
+    assert (steps_of(after), after["lost"], after["end"]["step"]) == ([30], 0, 30)
+
+
+def test_runs_in_one_file_are_told_apart(paths):
+    write(Path(paths.metrics), [start(0, 1), step(10, 2), start(10, 5), step(20, 6)])
+    assert [steps_of(run) for run in read_history(paths)["runs"]] == [[10], [20]]
+
+
+def test_another_training_of_that_name_is_no_part_of_the_course():
+    runs = split_runs([start(0, 1), step(10, 2), start(10, 3), step(20, 4), start(0, 5), step(10, 6)])
+    assert [steps_of(run) for run in current(runs)] == [[10]]
+
+
+def test_a_script_without_start_lines_begins_anew_where_steps_go_back():
+    runs = split_runs([step(5, 1), step(10, 2), step(8, 3), step(12, 4)])
+    assert [steps_of(run) for run in current(runs)] == [[5], [8, 12]]
+
+
+def test_what_two_nodes_know_is_put_together_by_time():
+    """Rank 0's node was replaced by a spare, which wrote the second run."""
+    gone = {"runs": current(split_runs([start(0, 1), step(10, 2), step(20, 3)])), "events": [{"time": 4, "text": "b"}]}
+    spare = {"runs": current(split_runs([start(10, 5), step(20, 6)])), "events": [{"time": 3, "text": "a"}]}
+    history = merge([spare, gone, {"runs": [], "events": gone["events"]}])
+    assert [steps_of(run) for run in history["runs"]] == [[10], [20]]
+    assert [run["lost"] for run in history["runs"]] == [10, 0]
+    assert [event["text"] for event in history["events"]] == ["a", "b"]
+
+
+def test_nodes_that_share_their_logs_know_the_same_runs_once(paths):
+    write(Path(paths.metrics), [start(0, 1), step(10, 2), start(10, 5), step(20, 6)])
+    known = read_history(paths)
+    assert merge([known, read_history(paths)]) == merge([known])
+    assert [steps_of(run) for run in merge([known, known])["runs"]] == [[10], [20]]
+
+
+def test_a_long_run_keeps_its_extremes_and_its_ends():
+    points = [step(number, number, loss=5 - number / 50_000) for number in range(1, 100_001)]
+    points[77_000]["loss"], points[30_000]["tokens_per_second"] = 9.0, 3.0
+    kept = thin(points, 600)
+    assert 250 < len(kept) <= 600
+    assert {1, 77_001, 30_001, 100_000} <= {point["step"] for point in kept}
+    assert kept == sorted(kept, key=lambda point: point["step"])
+
+
+def test_speed_and_parts_are_averaged_over_stretches():
+    points = [
+        {"step": step, "tokens_per_second": float(step), "seconds": {"forward": 0.1 * step, "communication": None}}
+        for step in range(1, 101)
+    ]
+    assert means(points, 2) == [
+        {"step": 50, "tokens_per_second": 25.5, "seconds": {"forward": 2.55, "communication": None}},
+        {"step": 100, "tokens_per_second": 75.5, "seconds": {"forward": 7.55, "communication": None}},
+    ]
+    assert [mean["step"] for mean in means(points[:3], 120)] == [1, 2, 3]
+    assert means([], 120) == []
+
+
+def test_a_loss_that_is_none_does_not_stop_the_thinning():
+    points = [step(number, number, loss=float("nan"), rate=None) for number in range(100)]
+    assert [point["step"] for point in thin(points, 10)] == [0, 99]
+
+
+def test_lines_that_are_half_written_and_no_files_are_no_error(paths):
+    assert read_history(paths) == {"runs": [], "events": [], "usage": []}
+    write(Path(paths.metrics), [step(1, 1)])
+    with Path(paths.metrics).open("a") as stream:
+        stream.write('{"kind": "st')
+    write(Path(paths.events), [{"time": 1, "kind": "run", "text": "t"}])
+    history = read_history(paths)
+    assert ([steps_of(run) for run in history["runs"]], len(history["events"])) == ([[1]], 1)

@@ -1,0 +1,84 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.verdict_row import verdict_row
+
+SUMMARY = {
+    "ok": True,
+    "problems": 0,
+    "release": "1.24.1",
+    "driver": "1.24.1-b336d5e",
+    "cards_operational": 8,
+    "cards_wanted": 8,
+    "firmware": "1.22.0-fw-61.3.2-sec-3",
+    "temperature_max_c": 38,
+    "internal_links_up": 168,
+    "internal_links_total": 168,
+    "external_links_up": 0,
+    "external_links_total": 24,
+    "torch": "2.11.0",
+}
+LINE = {"kind": "all_reduce", "world_size": 16, "busbw_gb_per_s": 51.234}
+
+
+def node(**results):
+    return {"inventory_hostname": "n1", **{f"gaudi_{layer}_result": result for layer, result in results.items()}}
+
+
+def test_a_sound_node():
+    row = verdict_row(
+        node(verify={"summary": SUMMARY}, verify_all_reduce={"state": "succeeded", "last_metrics": LINE})
+        | {"ansible_facts": {"gaudi_fabric": {"provider": "gaudi_ethernet"}}}
+    )
+    assert row == {
+        "node": "n1",
+        "verdict": "ok",
+        "reason": None,
+        "release": "1.24.1",
+        "driver": "1.24.1-b336d5e",
+        "cards": "8/8",
+        "firmware": "1.22.0-fw-61.3.2-sec-3",
+        "°C": 38,
+        "links": "168/168 + 0/24",
+        "pytorch": "2.11.0",
+        "fabric": "gaudi_ethernet",
+        "all-reduce": "16 ranks, 51.2 GB/s",
+    }
+
+
+def test_only_the_node_of_rank_0_has_the_bandwidth():
+    row = verdict_row(node(verify={"summary": SUMMARY}, verify_all_reduce={"state": "succeeded", "last_metrics": None}))
+    assert row["all-reduce"] == "succeeded"
+
+
+def test_the_first_layer_that_failed_is_named_with_its_sentence():
+    row = verdict_row(node(preflight={}, driver={"failed": True, "msg": "DKMS could not build."}))
+    assert (row["verdict"], row["reason"]) == ("FAILED in driver", "n1: DKMS could not build.")
+
+
+def test_a_failed_verification_fails_although_it_has_a_summary():
+    row = verdict_row(
+        node(verify={"failed": True, "msg": "7 of 8.", "summary": {**SUMMARY, "ok": False, "problems": 1}})
+    )
+    assert row["verdict"] == "FAILED in verify"
+    assert row["cards"] == "8/8"
+
+
+def test_a_node_that_stopped_between_two_results_is_told_from_the_last_one():
+    assert verdict_row(node(preflight={}, host={}))["verdict"] == "FAILED after host"
+
+
+def test_a_node_that_nobody_reached_has_a_line():
+    row = verdict_row(node())
+    assert (row["verdict"], row["cards"], row["links"]) == ("FAILED before preflight", None, None)
+
+
+def test_check_mode_tells_what_is_missing_without_calling_it_a_failure():
+    row = verdict_row(node(verify={"summary": {**SUMMARY, "ok": False, "problems": 3}}))
+    assert row["verdict"] == "not ok: 3 checks"
+
+
+def test_an_all_reduce_that_did_not_succeed_is_a_failure():
+    row = verdict_row(node(verify={"summary": SUMMARY}, verify_all_reduce={"state": "failed"}))
+    assert (row["verdict"], row["all-reduce"]) == ("FAILED in all-reduce", "failed")
