@@ -32,7 +32,7 @@ lint: setup-test ## Linters and types
 	@$(GATES) ruff mypy oldest-python shellcheck ansible-lint galaxy changelog
 
 unit: setup-test ## Unit and contract tests
-	@$(GATES) contracts unit
+	@$(GATES) contracts unit node-library
 
 sanity: setup-test ## ansible-test sanity
 	@$(GATES) sanity

@@ -3,8 +3,8 @@
 """``python -m tests.gates [--long] [--again] [NAME...]``: all gates, or the named ones, in the table's order.
 
 ``molecule`` names all gates that begin with ``molecule-``. ``--long``: with every row of the long matrices, and the
-gates that are too long for each change. ``--again``: a gate of which a few tests failed is run a second time, and is
-``unsteady`` where it holds then.
+schedules that are too many for each change. ``--again``: a gate of which a few tests failed is run a second time, and
+is ``unsteady`` where it holds then.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ EVERY_ROW = {"PYTEST_ADDOPTS": "-m 'long or not long'"}
 def main(arguments: list[str]) -> int:
     long = LONG in arguments
     names = [name for name in arguments if name not in (LONG, AGAIN)]
-    gates = [*GATES, *LONG_GATES] if long else GATES
+    longer = {gate.name: gate for gate in LONG_GATES if long}
+    gates = [longer.get(gate.name, gate) for gate in GATES]
     unknown = [name for name in names if not any(is_named(gate.name, name) for gate in gates)]
     if unknown:
         known = ", ".join(gate.name for gate in gates)

@@ -15,8 +15,6 @@ from .runner import ROOT, Gate
 NODES = "shared nodes"
 OWN_NODES = "nodes of their own"
 PYTEST = ("python", "-m", "pytest", "-q", "-p", "no:cacheprovider")
-UNIT_CACHE = str(ROOT / "build" / "pytest-cache")
-UNIT = ("python", "-m", "pytest", "-q", "-o", f"cache_dir={UNIT_CACHE}", "tests/unit")
 # One scenario a role, in the order of the layers: each finds the nodes as the one before left them.
 LAYERS = (
     "gaudi_preflight",
@@ -63,6 +61,20 @@ def on_own_nodes(scenario: str, checks: str, limit: float, lane: str = OWN_NODES
     return Gate(scenario, checks, (removed(name), *commands), ("artifact", "sandbox"), limit, lane, removed(name))
 
 
+def of_many_tests(name: str, checks: str, folder: str, limit: float) -> Gate:
+    """The gate of a folder of tests, of which only what failed is worth a second run."""
+    cache = str(ROOT / "build" / "pytest-cache" / name)
+    tests = ("python", "-m", "pytest", "-q", "-o", f"cache_dir={cache}", folder)
+    again = (*tests, "--last-failed", "--last-failed-no-failures", "none")
+    return Gate(name, checks, (("rm", "-rf", cache), (*tests, "--durations=15")), limit=limit, failed_again=(again,))
+
+
+def schedules(seeds: int, limit: float) -> Gate:
+    """The gate of random schedules of faults."""
+    command = ("python", "-m", "tests.simulate_supervisors", "--seeds", str(seeds))
+    return Gate("schedules", f"{seeds:,} random schedules of faults for supervisors", (command,), limit=limit)
+
+
 GATES = (
     Gate("ruff", "lint and format of the Python files", (("ruff", "check", "."), ("ruff", "format", "--check", "."))),
     Gate("mypy", "strict types of all but tests and benchmarks", (("mypy",),)),
@@ -72,13 +84,11 @@ GATES = (
     Gate("contracts", "defaults, documents, versions and sources agree", ((*PYTEST, "tests/contracts"),)),
     # Early, since the other lane waits for it.
     Gate("artifact", "the tarball holds what it must, and installs", ((*PYTEST, "tests/artifact"),)),
-    Gate(
-        "unit",
-        "the core, the modules and the node library",
-        (("rm", "-rf", UNIT_CACHE), (*UNIT, "--durations=15")),
-        limit=2700,
-        failed_again=((*UNIT, "--last-failed", "--last-failed-no-failures", "none"),),
+    of_many_tests("unit", "the core, the modules, the controller's code and the simulator", "tests/unit", 1800),
+    of_many_tests(
+        "node-library", "trainings, checkpoints, supervisors, studies on the CPU", "tests/node_library", 2700
     ),
+    schedules(2_000, 1800),
     Gate("changelog", "fragments and releases", (("antsibull-changelog", "lint"),)),
     Gate("shellcheck", "the shell scripts", (("shellcheck", "scripts/setup", ".ci/run"),)),
     Gate("ansible-lint", "profile production, nothing skipped", (("python", "-m", "tests.gates.lint"),)),
@@ -173,12 +183,5 @@ GATES = (
     ),
 )
 
-# Beside those, in `make test-long`.
-LONG_GATES = (
-    Gate(
-        "schedules",
-        "50,000 random schedules of faults for supervisors",
-        (("python", "-m", "tests.simulate_supervisors", "--seeds", "50000"),),
-        limit=10800,
-    ),
-)
+# In `make test-long` in place of the gates of the same name.
+LONG_GATES = (schedules(50_000, 10800),)

@@ -3,7 +3,7 @@
 # Private to gaudi3.scale: it may change in any release.
 """What should be equal among equal nodes: as fields to compare, as one short hash, and how a node differs.
 
-Pure. The input are facts as ``upgrade/inventory.py`` has them, in plain dictionaries. Serial numbers, addresses, host
+Pure. The input are facts as ``_upgrade/inventory.py`` has them, in plain dictionaries. Serial numbers, addresses, host
 names and what runs at the moment are left out.
 """
 

@@ -38,7 +38,7 @@ class NodeInventory:
     ``packages`` maps the vendor's installed packages to their versions, ``half_way`` names those that an interrupted
     transaction left. ``built`` maps a kernel to the driver that DKMS installed for it, ``headers`` are the kernels of
     ``kernel`` and ``next_kernel`` that modules can be built for. ``spi``, ``fit`` and ``cpld`` go by PCI address.
-    ``programs`` are those of ``releases/program_versions.py``; ``holders`` tells who has a card open. ``fault`` is a
+    ``programs`` are those of ``_releases/program_versions.py``; ``holders`` tells who has a card open. ``fault`` is a
     sentence about what could not be looked at.
     """
 

@@ -3,7 +3,8 @@
 # Private to gaudi3.scale: it may change in any release.
 """Jobs of Slurm's: found by name, submitted, asked how they stand, ended. Through squeue, sbatch, scontrol and sacct.
 
-Their text output is read, not ``--json``, for the reasons in ``drain/slurm.py``; see ``slurm_job.py`` for its forms.
+Their text output is read, not ``--json``, for the reasons in ``_upgrade/drain/slurm.py``; its forms are in
+``slurm_job.py``.
 """
 
 from __future__ import annotations

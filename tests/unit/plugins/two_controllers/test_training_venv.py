@@ -13,7 +13,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiE
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._training_venv import pip_install
 from ansible_collections.gaudi3.scale.plugins.module_utils._training_venv.plan import STAMP, VenvOptions
-from ansible_collections.gaudi3.scale.tests.unit.plugins.module_utils.training_venv.test_state import (
+from ansible_collections.gaudi3.scale.tests.unit.plugins.module_utils._training_venv.test_state import (
     BUILD,
     Site,
     site,

@@ -22,12 +22,14 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._upgrade.drain import
 from ansible_collections.gaudi3.scale.tests.unit.described_job import job_on
 from ansible_collections.gaudi3.scale.tests.unit.flag_options import options as flag_options
 from ansible_collections.gaudi3.scale.tests.unit.healthy_node import write_kernel
-from ansible_collections.gaudi3.scale.tests.unit.plugins.module_utils.containers.test_runtime import Node as Engines
-from ansible_collections.gaudi3.scale.tests.unit.plugins.module_utils.drain.test_commands import Site as Scheduler
-from ansible_collections.gaudi3.scale.tests.unit.plugins.module_utils.fabric.test_state import Node as Fabric
-from ansible_collections.gaudi3.scale.tests.unit.plugins.module_utils.firmware.test_state import NEW
-from ansible_collections.gaudi3.scale.tests.unit.plugins.module_utils.firmware.test_state import Node as Cards
-from ansible_collections.gaudi3.scale.tests.unit.plugins.module_utils.host.test_settings import Machine
+from ansible_collections.gaudi3.scale.tests.unit.plugins.module_utils._containers.test_runtime import Node as Engines
+from ansible_collections.gaudi3.scale.tests.unit.plugins.module_utils._fabric.test_state import Node as Fabric
+from ansible_collections.gaudi3.scale.tests.unit.plugins.module_utils._firmware.test_state import NEW
+from ansible_collections.gaudi3.scale.tests.unit.plugins.module_utils._firmware.test_state import Node as Cards
+from ansible_collections.gaudi3.scale.tests.unit.plugins.module_utils._host.test_settings import Machine
+from ansible_collections.gaudi3.scale.tests.unit.plugins.module_utils._upgrade.drain.test_commands import (
+    Site as Scheduler,
+)
 from ansible_collections.gaudi3.scale.tests.unit.plugins.two_controllers.two_runs import state_of, stepping, two_at_once
 from ansible_collections.gaudi3.scale.tests.unit.systemd_fake import JobUnit
 

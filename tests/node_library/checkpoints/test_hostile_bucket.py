@@ -200,7 +200,7 @@ def test_what_is_larger_than_said_fills_no_disk(job, storage, train_here, tmp_pa
 
 def two_nodes(storage: S3Server, tmp_path: Path, *options: object) -> list[dict]:
     """One rank on each, which share no directory; the metric lines of the run."""
-    licence = Path(__file__).parents[4] / "LICENSE"
+    licence = Path(__file__).parents[3] / "LICENSE"
     metrics = tmp_path / "first" / "metrics.jsonl"
     before = len(read_lines(metrics))
     nodes = [tmp_path / name for name in ("first", "second")]

@@ -20,7 +20,7 @@ collect_ignore_glob = ["test_*.py"] if MISSING else []
 
 def pytest_terminal_summary(terminalreporter):
     if MISSING:
-        terminalreporter.write_line(f"SKIPPED tests/unit/node_library: {', '.join(MISSING)} is not installed")
+        terminalreporter.write_line(f"SKIPPED tests/node_library: {', '.join(MISSING)} is not installed")
 
 
 @pytest.fixture(autouse=True)
@@ -35,7 +35,7 @@ def own_environment():
 @pytest.fixture
 def text(tmp_path: Path) -> Path:
     """Real English: this repository's own licence, which every checkout has."""
-    licence = Path(__file__).parents[3] / "LICENSE"
+    licence = Path(__file__).parents[2] / "LICENSE"
     copy = tmp_path / "text" / "licence.txt"
     copy.parent.mkdir()
     copy.write_bytes(licence.read_bytes())

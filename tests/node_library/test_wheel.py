@@ -19,7 +19,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_library import 
 from packaging.requirements import Requirement
 
 pytest.importorskip("setuptools")
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 
 
 def files_of(folder: str) -> list[Path]:

@@ -24,7 +24,7 @@ from job_runs import SMALL_MODEL, end_of, losses, ranks_of, read_lines, torchrun
 
 TRAIN = ["--device", "cpu", *SMALL_MODEL, "--metrics-every", 1, "--max-steps", 60]
 TRAIN += ["--learning-rate", 0.01, "--warmup-steps", 5, "--checkpoint-every", 20]
-LICENCE = Path(__file__).parents[4] / "LICENSE"
+LICENCE = Path(__file__).parents[3] / "LICENSE"
 
 
 def train(directory: Path, *options: object, ranks: int = 2) -> list[dict]:

@@ -26,7 +26,7 @@ CLIP = 0.1
 @pytest.fixture(scope="module")
 def on_two_ranks(tmp_path_factory):
     """``on_two_ranks(*options)`` is the losses of the plan's steps."""
-    licence = Path(__file__).parents[4] / "LICENSE"
+    licence = Path(__file__).parents[3] / "LICENSE"
 
     def run(*options: object) -> dict[int, float]:
         folder = tmp_path_factory.mktemp("job")

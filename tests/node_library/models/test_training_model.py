@@ -46,7 +46,7 @@ def llama(tmp_path_factory) -> Path:
     made.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
     alphabet = tokenizers.pre_tokenizers.ByteLevel.alphabet()
     training = tokenizers.trainers.BpeTrainer(vocab_size=400, special_tokens=["<end>"], initial_alphabet=alphabet)
-    made.train([str(Path(__file__).parents[4] / "LICENSE")], training)
+    made.train([str(Path(__file__).parents[3] / "LICENSE")], training)
     transformers.PreTrainedTokenizerFast(tokenizer_object=made, eos_token="<end>").save_pretrained(folder)
     sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
     configuration = transformers.LlamaConfig(vocab_size=400, max_position_embeddings=64, eos_token_id=0, **sizes)
