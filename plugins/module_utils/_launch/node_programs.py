@@ -15,8 +15,9 @@ from .._errors import GaudiError
 from .._job.binding import rank as binding_rank
 from .program_archive import build
 
+CORE = __name__.rsplit(".", 2)[0]
 # Its path in the core.
-RANK = "/".join(binding_rank.__name__.rsplit(".", 2)[1:])
+RANK = binding_rank.__name__[len(CORE) + 1 :].replace(".", "/")
 
 
 def program_path(directory: str, entry: str) -> str:
@@ -45,8 +46,7 @@ def _program(entry: str) -> bytes:
 
 def _source(name: str) -> str:
     """The source of a module of the core by its path; it may lie in the archive that Ansible sends."""
-    package = binding_rank.__name__.rsplit(".", 2)[0]
-    data = pkgutil.get_data(package, f"{name}.py")
+    data = pkgutil.get_data(CORE, f"{name}.py")
     if data is None:
-        raise GaudiError(f"{package}/{name}.py has no source; install the collection anew.")
+        raise GaudiError(f"{CORE}/{name}.py has no source; install the collection anew.")
     return data.decode()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import re
 import zipfile
+from pathlib import PurePosixPath
 from typing import Callable, Iterable
 
 PACKAGE = "gaudi3_scale_program"
@@ -43,7 +44,7 @@ def build(read_source: Callable[[str], str], entry: str) -> bytes:
 
 
 def needed(read_source: Callable[[str], str], entry: str) -> dict[str, str]:
-    """The program's modules and all that these import of the core, by path (``job/paths``)."""
+    """The program's modules and all that these import of the core, by path (``_job/paths``)."""
     found: dict[str, str] = {}
     open_ends = [entry]
     while open_ends:
@@ -55,7 +56,8 @@ def needed(read_source: Callable[[str], str], entry: str) -> dict[str, str]:
 
 
 def packages_of(paths: Iterable[str]) -> set[str]:
-    return {path.rpartition("/")[0] for path in paths} - {""}
+    """Their packages, and those that these are in."""
+    return {str(package) for path in paths for package in PurePosixPath(path).parents} - {"."}
 
 
 def imports_of(name: str, source: str) -> list[str]:

@@ -13,7 +13,7 @@ ISOLATED = ("-I", "-S")
 
 @dataclass(frozen=True)
 class Launcher:
-    """``program`` is the file that ``launch.rank_program`` brings to each node; the venv's ``python`` runs it."""
+    """``program`` is the file that ``_launch.node_programs`` brings to each node; the venv's ``python`` runs it."""
 
     python: str
     program: str

@@ -21,8 +21,8 @@ def test_the_archive_is_the_same_each_time_and_has_all_that_it_imports():
     assert archive == build(read_source, RANK)
     names = zipfile.ZipFile(io.BytesIO(archive)).namelist()
     modules = {name.partition("/")[2].removesuffix(".py") for name in names}
-    assert {"binding/rank", "binding/__init__", "errors"} <= modules
-    assert "launch/control" not in modules
+    assert {"_job/binding/rank", "_job/binding/__init__", "_job/__init__", "_errors"} <= modules
+    assert "_launch/control" not in modules
 
 
 def test_imports_are_followed_wherever_they_are():
