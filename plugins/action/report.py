@@ -16,17 +16,22 @@ from ansible import constants as C  # noqa: N812 - as all of Ansible has it
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
+from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.screen_text import lines_of, one_line
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._play_outcome import play_outcome
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.page import report_page
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.text_table import text_table
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report_place import Document, Kept, file_place, keep
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.kinds import KINDS, Asked, Made
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._variables_file import variables_file
 
 ARGUMENTS = {
-    "title": {"type": "str", "required": True},
-    "rows": {"type": "list", "elements": "dict", "required": True},
-    "columns": {"type": "list", "elements": "str", "required": True},
+    "kind": {"type": "str", "choices": sorted(KINDS)},
+    "hosts": {"type": "list", "elements": "str", "default": []},
+    "given": {"type": "dict", "default": {}},
+    "title": {"type": "str"},
+    "rows": {"type": "list", "elements": "dict"},
+    "columns": {"type": "list", "elements": "str"},
     "notes": {"type": "list", "elements": "str", "default": []},
     "charts": {
         "type": "list",
@@ -145,7 +150,7 @@ class ActionModule(ActionBase):
     def run(self, tmp: Any = None, task_vars: Any = None) -> dict[str, Any]:
         """Print, write, and return the table."""
         super().run(tmp, task_vars)
-        options = self.validate_argument_spec(argument_spec=ARGUMENTS)[1]
+        options, made = self._options(task_vars)
         _require_names(options)
         told = (options, *(section for section in options["sections"] if section["on_screen"]))
         text = "\n".join(_lines(part) for part in told)
@@ -165,13 +170,51 @@ class ActionModule(ActionBase):
             "report": next((one.addresses[0] for one in kept if one.addresses), ""),
             "report_error": error,
             "way": ways[-1] if ways else "",
+            "reasons": made.reasons or {},
         }
+        if made.refusal:
+            result.update(failed=True, msg=" ".join(filter(None, [one_line(made.refusal), result["way"]])))
         if options["outcome"] is None:
             return result
         told_next = _outcome(options["outcome"], task_vars, result, self._task.check_mode)
         # What set_stats returns: AWX makes variables of it for the jobs that follow in a workflow.
         stats = {"data": {options["outcome"]["variable"]: told_next}, "per_host": False, "aggregate": False}
         return {**result, "outcome": told_next, "ansible_stats": stats}
+
+    def _options(self, task_vars: Mapping[str, Any]) -> tuple[dict[str, Any], Made]:
+        """Those of the task, which win, and those that its kind makes of what its hosts have registered."""
+        asked = self.validate_argument_spec(argument_spec=ARGUMENTS, required_one_of=[("kind", "title")])[1]
+        made = Made({}, {})
+        if asked["kind"]:
+            made = _made(asked, task_vars["hostvars"], self._task.check_mode)
+            written = self._task.args
+            outcome = {"outcome": {**made.outcome, **written["outcome"]}} if "outcome" in written else {}
+            self._task.args = {**_plain(made.options), **written, **_plain(outcome)}
+        needed = {name: {**ARGUMENTS[name], "required": True} for name in ("title", "rows", "columns")}
+        return self.validate_argument_spec(argument_spec={**ARGUMENTS, **needed})[1], made
+
+
+def _made(asked: Mapping[str, Any], hostvars: Mapping[str, Any], check_mode: bool) -> Made:
+    kind = KINDS[asked["kind"]]
+    unknown = [host for host in asked["hosts"] if host not in hostvars]
+    if unknown:
+        raise AnsibleActionFail(f"hosts names {unknown[0]}, not in the inventory; correct the name, or add it.")
+    names = ("inventory_hostname", *kind.variables)
+    hosts = {
+        host: {name: _plain(hostvars[host][name]) for name in names if name in hostvars[host]}
+        for host in asked["hosts"]
+    }
+    try:
+        return kind.made(Asked(hosts, asked["given"], check_mode))
+    except GaudiError as error:
+        raise AnsibleActionFail(str(error)) from error
+
+
+def _plain(value: Any) -> Any:
+    """With containers of Python's own: those of a variable may be templates until they are looked at."""
+    if isinstance(value, Mapping):
+        return {key: _plain(one) for key, one in value.items()}
+    return [_plain(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
 def _require_names(options: Mapping[str, Any]) -> None:

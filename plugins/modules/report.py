@@ -16,20 +16,37 @@ description:
     warning says why and where. M(gaudi3.scale.report_target) refuses such a place before a play begins.
   - Runs on the controller; nothing is sent to the node.
 options:
+  kind:
+    description:
+      - What to make the report of - what the playbook of this name has registered on O(hosts); V(verdict) is the end
+        of C(site.yml).
+      - Every other option may be given as well, and is then taken instead of what the kind makes of it.
+      - One of O(kind) and O(title) is required; without O(kind) O(rows) and O(columns) are, too.
+    type: str
+    choices: [explain_flags, explain_node, plan_upgrade, upgrade_driver, upgrade_firmware, verdict]
+  hosts:
+    description: With O(kind) the hosts of the report, in order; also those that were not reached.
+    type: list
+    elements: str
+    default: []
+  given:
+    description:
+      - What the kind needs to know beside that.
+      - V(node) and V(same_generation) for V(explain_node); V(release) for V(upgrade_driver); V(accepted) for
+        V(upgrade_firmware); for V(verdict) further columns and their values, alike for all hosts.
+    type: dict
+    default: {}
   title:
     description: The heading of the table and of the page.
     type: str
-    required: true
   rows:
     description: The lines of the table, each a dictionary from a column to its value.
     type: list
     elements: dict
-    required: true
   columns:
     description: The columns to show, in order.
     type: list
     elements: str
-    required: true
   notes:
     description: Sentences below the table.
     type: list
@@ -295,6 +312,13 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
+- name: Which nodes are well?
+  gaudi3.scale.report:
+    kind: verdict
+    hosts: "{{ groups.gaudi }}"
+  run_once: true
+  delegate_to: localhost
+
 - name: Show the driver of each node
   gaudi3.scale.report:
     title: Drivers
@@ -336,6 +360,10 @@ way:
   type: str
   returned: always
   sample: "Report: s3://reports/gaudi/drivers.html"
+reasons:
+  description: With O(kind) V(upgrade_firmware) a sentence for each host with which something is wrong.
+  type: dict
+  returned: always
 outcome:
   description:
     - What the next job has in O(outcome.variable).

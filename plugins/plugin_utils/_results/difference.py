@@ -19,7 +19,7 @@ _NO_MAJORITY = "where half of the nodes or fewer have a value there is no majori
 
 def node_difference(
     results: Mapping[str, Mapping[str, Any]], node: str, same_generation: bool = True
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """What ``gaudi3.scale.report`` shows: title, columns, rows, notes.
 
     ``results`` has what the module ``hpu_upgrade_plan`` returned for each host. Its group are the hosts with cards of

@@ -14,7 +14,7 @@ EDIT_COLUMNS = ("node", "line")
 _SHOWN_NODES = 4
 
 
-def flag_rows(results: Mapping[str, Mapping[str, Any]], given: Sequence[str] = ()) -> dict[str, object]:
+def flag_rows(results: Mapping[str, Mapping[str, Any]], given: Sequence[str] = ()) -> dict[str, Any]:
     """What ``gaudi3.scale.report`` shows: title, columns, rows, notes and sections; and the hosts that ``answered``.
 
     ``results`` has what the module ``hpu_flags_info`` returned for each host, or its failure. ``given`` are the hosts

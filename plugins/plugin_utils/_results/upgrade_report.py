@@ -22,7 +22,7 @@ _NAMED_NODES = 4
 _NOTHING = "none"
 
 
-def upgrade_report(results: Mapping[str, Mapping[str, Any]]) -> dict[str, object]:
+def upgrade_report(results: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """What ``gaudi3.scale.report`` shows of ``results``, which has what the module returned for each host.
 
     Keys: title, columns, rows, notes, sections, data; and states, a word for each host. Groups come by size, and nodes

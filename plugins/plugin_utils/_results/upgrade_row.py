@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from typing import Any, Mapping
 
+# What upgrade_driver.yml keeps on a host.
+RESULT = "upgrade_result"
+
 
 def upgrade_row(host: Mapping[str, Any]) -> dict[str, object]:
     """The row of a node with the variables ``host``; ``reason`` is None, or a sentence about what went wrong."""
-    result = host.get("upgrade_result")
+    result = host.get(RESULT)
     node = host["inventory_hostname"]
     if not isinstance(result, Mapping):
         return {"node": node, "state": "not reached", "before": None, "now": None, "reason": None}

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-# In the order of site.yml; each role leaves its result as gaudi_<layer>_result.
+FACTS = "ansible_facts"
+# In the order of site.yml.
 LAYERS = (
     "preflight",
     "host",
@@ -22,11 +23,16 @@ LAYERS = (
 )
 
 
+def result_of(layer: str) -> str:
+    """The variable in which the layer's role leaves its result."""
+    return f"gaudi_{layer}_result"
+
+
 def verdict_row(host: Mapping[str, Any]) -> dict[str, object]:
     """The row of a node with the variables ``host``; ``reason`` is None, or a sentence about what went wrong."""
-    results = {layer: host[key] for layer in LAYERS if isinstance(host.get(key := f"gaudi_{layer}_result"), Mapping)}
+    results = {layer: host[key] for layer in LAYERS if isinstance(host.get(key := result_of(layer)), Mapping)}
     summary: Mapping[str, Any] = results.get("verify", {}).get("summary") or {}
-    fabric = (host.get("ansible_facts") or {}).get("gaudi_fabric") or {}
+    fabric = (host.get(FACTS) or {}).get("gaudi_fabric") or {}
     node = host["inventory_hostname"]
     verdict, reason = _verdict(results, summary)
     return {

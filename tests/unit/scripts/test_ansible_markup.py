@@ -19,8 +19,8 @@ from scripts.ansible_markup import code, markdown
         ("O(gaudi3.scale.report#module:path=/a) there", "`path=/a` there"),
         ("RV(gaudi3.scale.hpu_info#module:cards)", "`cards`"),
         (
-            "M(gaudi3.scale.hpu_info), P(gaudi3.scale.flag_rows#filter)",
-            "`gaudi3.scale.hpu_info`, `gaudi3.scale.flag_rows`",
+            "M(gaudi3.scale.hpu_info), P(gaudi3.scale.clocks_apart#filter)",
+            "`gaudi3.scale.hpu_info`, `gaudi3.scale.clocks_apart`",
         ),
         (r"V(PENDING (Resources\)) or V(a\\b)", r"`PENDING (Resources)` or `a\b`"),
         ("B(never), I(often), U(https://e.org)", "**never**, *often*, <https://e.org>"),

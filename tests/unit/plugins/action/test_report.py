@@ -171,6 +171,70 @@ def test_a_target_that_refuses_loses_nothing_and_fails_nothing(play, tmp_path, s
     assert f"kept in {here}; " in warning
 
 
+KIND = """
+- hosts: all
+  gather_facts: false
+  tasks:
+    - name: What each node has registered
+      ansible.builtin.command:
+        argv: [echo, !unsafe "{{ 1 + 1 }}"]
+      register: upgrade_result
+      changed_when: false
+
+    - name: Show it
+      gaudi3.scale.report:
+        kind: upgrade_driver
+        hosts: [b, a]
+        given: {release: 1.24.1}
+        title: OTHER
+        name: nodes
+        target: OUT
+        outcome:
+          variable: gaudi_nodes
+          good: [None]
+      run_once: true
+"""
+
+
+def test_a_kind_is_made_of_what_hosts_registered_and_the_tasks_own_options_win(tmp_path):
+    run_as_awx(tmp_path / "play", KIND.replace("OUT", str(tmp_path)))
+    kept = json.loads((tmp_path / "nodes.json").read_text())
+    assert kept["title"] == "OTHER"
+    assert [(row["node"], row["state"]) for row in kept["rows"]] == [("b", "None"), ("a", "None")]
+
+
+REFUSED = {
+    "nothing": ({"columns": []}, "one of the following is required: kind, title"),
+    "no rows": ({"title": "T"}, "missing required arguments: columns, rows"),
+    "another kind": ({"kind": "fleet"}, "value of kind must be one of: explain_flags, "),
+    "another host": (
+        {"kind": "verdict", "hosts": ["n9"]},
+        "hosts names n9, not in the inventory; correct the name, or add it.",
+    ),
+    "no answer": (
+        {"kind": "plan_upgrade", "hosts": ["localhost"]},
+        "No host was looked at; see gaudi_hosts and --limit.",
+    ),
+    "unknown node": ({"kind": "explain_node", "given": {"node": "n9"}}, "Nothing is known of n9: it was not looked at"),
+}
+
+
+@pytest.mark.parametrize(("options", "sentence"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_shown_is_refused(tmp_path, options, sentence):
+    arguments = ["localhost", "-i", "localhost,", "-c", "local", "-m", "gaudi3.scale.report", "-a", json.dumps(options)]
+    done = subprocess.run(
+        [ANSIBLE.with_name("ansible"), *arguments],
+        cwd=tmp_path,
+        env={**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS), "ANSIBLE_NOCOLOR": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert sentence in done.stdout
+
+
 HOSTILE = "{{ lookup('pipe', 'touch PWNED') }}"
 WORKFLOW = f"""
 - hosts: all

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.filter.flag_rows import rows
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._flags.environment import converge
 from ansible_collections.gaudi3.scale.plugins.module_utils._flags.explanation import Question, explain, listed
 from ansible_collections.gaudi3.scale.plugins.module_utils._flags.profiles import EnvironmentOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.kinds import KINDS, Asked
 from ansible_collections.gaudi3.scale.tests.unit.installed_bridge import make_venv
 from ansible_collections.gaudi3.scale.tests.unit.module_call import call
 
@@ -137,23 +137,18 @@ def test_one_text_of_the_command_line_is_a_list() -> None:
     }
 
 
-def host(name: str, result: Any) -> dict[str, Any]:
-    return {"inventory_hostname": name, "gaudi_flags_info_result": result}
+def made(**results: Any) -> Any:
+    """The report of hosts with these results, None where there is none."""
+    hosts = {host: {"gaudi_flags_info_result": result} if result else {} for host, result in results.items()}
+    return KINDS["explain_flags"].made(Asked(hosts, {}, check_mode=False))
 
 
 def test_nodes_that_agree_share_a_line_and_silent_ones_have_a_note(tmp_path: Path) -> None:
     flags = ["PT_HPU_LAZY_MODE=0", "PT_HPU_ENABLE_ADVANCED_FUSION=1"]
     plain = explain(Question(flags=flags), no_run)
     judged = explain(Question(flags=flags, venv=make_venv(tmp_path, ["PT_HPU_LAZY_MODE"])), no_run)
-    report: Any = rows(
-        [
-            host("n1", plain),
-            host("n2", plain),
-            host("n3", judged),
-            host("n4", {"failed": True, "msg": "There is\n no file."}),
-            {"inventory_hostname": "n5"},
-        ]
-    )
+    told = made(n1=plain, n2=plain, n3=judged, n4={"failed": True, "msg": "There is\n no file."}, n5=None)
+    report = told.options
     assert report["title"] == "Flags of the list that was given"
     assert [(row["flag"], row["nodes"]) for row in report["rows"]] == [
         ("PT_HPU_LAZY_MODE", "n1, n2"),
@@ -162,12 +157,23 @@ def test_nodes_that_agree_share_a_line_and_silent_ones_have_a_note(tmp_path: Pat
     ]
     assert report["notes"][0] == "2 flags: 1 not real, 0 real but without effect"
     assert report["notes"][-2:] == ["n4: There is no file.", "n5: not reached"]
-    assert report["answered"] == ["n1", "n2", "n3"] and report["sections"] == []
+    assert report["sections"] == []
+    assert told.outcome == {
+        "nodes": {"n1": "ok", "n2": "ok", "n3": "ok", "n4": "failed", "n5": "failed"},
+        "ok": True,
+        "numbers": {"not_real": 1},
+    }
+    assert told.refusal == ""
+
+
+def test_where_nobody_answered_the_play_fails_with_the_reason() -> None:
+    assert made(n1={"failed": True, "msg": "no"}, n2=None).refusal == "No node could tell: n1: no"
+    assert made().refusal == "No node could tell: gaudi_hosts names no host."
 
 
 def test_hand_edits_have_a_table() -> None:
     result = {**explain(Question(flags=["PT_HPU_LAZY_MODE=0"]), no_run), "hand_edit": ["+A=1"]}
-    (section,) = rows([host("n1", result)])["sections"]  # type: ignore[misc]
+    (section,) = made(n1=result).options["sections"]
     assert section["rows"] == [{"node": "n1", "line": "+A=1"}]
 
 

@@ -7,9 +7,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.filter.upgrade_row import FilterModule
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.upgrade_row import upgrade_row
 
-upgrade_row = FilterModule().filters()["upgrade_row"]
 KEPT = {"from": "1.23.0-695", "to": "1.24.1-482", "reason": ""}
 
 

@@ -1,0 +1,179 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""Reports by kind: what playbooks register on their hosts, as options of the module ``report``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.difference import node_difference
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.firmware_rounds import RACK
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.firmware_rows import (
+    BEFORE,
+    OUTCOME,
+    RESULT,
+    firmware_rows,
+)
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.flag_rows import flag_rows
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.upgrade_report import upgrade_report
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.upgrade_row import RESULT as UPGRADED
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.upgrade_row import upgrade_row
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.verdict_row import (
+    FACTS,
+    LAYERS,
+    result_of,
+    verdict_row,
+)
+
+FLAGS, PLAN = "gaudi_flags_info_result", "gaudi_upgrade_plan_result"
+VERDICT_COLUMNS = (
+    "node",
+    "verdict",
+    "release",
+    "driver",
+    "cards",
+    "firmware",
+    "°C",
+    "links",
+    "pytorch",
+    "fabric",
+    "all-reduce",
+)
+VERDICT_LEGEND = (
+    "links are those between the cards, then those out of the node",
+    "all-reduce is a checked sum over all ranks, and its bus bandwidth",
+)
+UNTOUCHED = " (check mode: nothing was changed)"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a report is made of. ``hosts`` have, in the order of the table, those variables that its kind reads."""
+
+    hosts: Mapping[str, Mapping[str, Any]]
+    given: Mapping[str, Any]
+    check_mode: bool
+
+    def results(self, variable: str) -> dict[str, Mapping[str, Any]]:
+        """Host to what was registered there, of the hosts that have it."""
+        return {host: values[variable] for host, values in self.hosts.items() if variable in values}
+
+
+@dataclass(frozen=True)
+class Made:
+    """``options`` of the module ``report``, and of its ``outcome``. ``refusal`` is a sentence that fails the task after
+    the table was shown. ``reasons`` has a sentence for each host with which something is wrong."""
+
+    options: Mapping[str, Any]
+    outcome: Mapping[str, Any]
+    refusal: str = ""
+    reasons: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True)
+class Kind:
+    """``variables`` are those that it reads of each host."""
+
+    variables: tuple[str, ...]
+    made: Callable[[Asked], Made]
+
+
+def _verdict(asked: Asked) -> Made:
+    rows = [verdict_row(host) for host in asked.hosts.values()]
+    return Made(
+        {
+            "title": f"What was found{UNTOUCHED}" if asked.check_mode else "Verdict",
+            "columns": VERDICT_COLUMNS,
+            "rows": [{**row, **asked.given} for row in rows],
+            "notes": [*_reasons(rows), *VERDICT_LEGEND],
+        },
+        {"nodes": {row["node"]: row["verdict"] for row in rows}},
+    )
+
+
+def _plan_upgrade(asked: Asked) -> Made:
+    report = upgrade_report(asked.results(PLAN))
+    in_the_way = sum(row.get("in the way") or 0 for row in report["rows"])
+    notes = report["notes"] if report["states"] else ["No host was looked at; see gaudi_hosts and --limit."]
+    return Made(
+        {name: report[name] for name in ("title", "columns", "rows", "sections", "data")} | {"notes": report["notes"]},
+        {
+            "nodes": report["states"],
+            "good": ["compatible", "unknown"],
+            "ok": bool(report["data"]),
+            "numbers": {"in_the_way": in_the_way},
+        },
+        refusal="" if report["data"] else notes[0],
+    )
+
+
+def _explain_node(asked: Asked) -> Made:
+    node = str(asked.given["node"])
+    report = node_difference(asked.results(PLAN), node, bool(asked.given.get("same_generation", True)))
+    outcome = {"ok": True, "numbers": {"differences": len(report["rows"])}, "words": {"node": node}}
+    return Made(report, outcome)
+
+
+def _explain_flags(asked: Asked) -> Made:
+    report = flag_rows(asked.results(FLAGS), list(asked.hosts))
+    answered = report.pop("answered")
+    reason = report["notes"][0] if report["notes"] else "gaudi_hosts names no host."
+    return Made(
+        report,
+        {
+            "nodes": {host: "ok" if host in answered else "failed" for host in asked.hosts},
+            "ok": bool(answered),
+            "numbers": {"not_real": len({row["flag"] for row in report["rows"] if not row["real"]})},
+        },
+        refusal="" if answered else f"No node could tell: {reason}",
+    )
+
+
+def _upgrade_driver(asked: Asked) -> Made:
+    release = asked.given["release"]
+    title = f"What an upgrade to {release} would do{UNTOUCHED}" if asked.check_mode else f"Upgrade to {release}"
+    rows = [upgrade_row(host) for host in asked.hosts.values()]
+    return Made(
+        {
+            "title": title,
+            "columns": ["node", "state", "before", "now"],
+            "rows": rows,
+            "notes": _reasons(rows),
+        },
+        {"nodes": {row["node"]: row["state"] for row in rows}, "words": {"release": release}},
+    )
+
+
+def _upgrade_firmware(asked: Asked) -> Made:
+    accepted = bool(asked.given["accepted"])
+    rows = firmware_rows(asked.hosts.values())
+    untouched = UNTOUCHED if asked.check_mode else ""
+    # A node has several rows where its cards differ.
+    reasons = {str(row["node"]): str(row["reason"]) for row in reversed(rows) if row["reason"]}
+    return Made(
+        {
+            "title": f"Card firmware{untouched if accepted else ' (nothing is accepted, nothing was changed)'}",
+            "columns": ["node", "rack", "cards", "board", "before", "after" if accepted else "published", "state"],
+            "rows": rows,
+            "notes": list(dict.fromkeys(_reasons(rows))),
+        },
+        {"nodes": {host: "failed" if host in reasons else "ok" for host in asked.hosts}},
+        reasons=reasons,
+    )
+
+
+def _reasons(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    return [row["reason"] for row in rows if row["reason"]]
+
+
+KINDS = {
+    "explain_flags": Kind((FLAGS,), _explain_flags),
+    "explain_node": Kind((PLAN,), _explain_node),
+    "plan_upgrade": Kind((PLAN,), _plan_upgrade),
+    "upgrade_driver": Kind((UPGRADED,), _upgrade_driver),
+    "upgrade_firmware": Kind((RACK, BEFORE, RESULT, OUTCOME), _upgrade_firmware),
+    "verdict": Kind((FACTS, *map(result_of, LAYERS)), _verdict),
+}

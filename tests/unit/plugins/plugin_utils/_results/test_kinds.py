@@ -1,0 +1,95 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""Each kind of report, from what a playbook has registered to what the module ``report`` is told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible_collections.gaudi3.scale.plugins.action.report import ARGUMENTS
+from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.kinds import KINDS, Asked, Made
+from ansible_collections.gaudi3.scale.tests.unit.planned_node import VIRGIN, plan
+
+LOST = {"unreachable": True, "msg": "timed out"}
+SHOWN = {"cards": [{"pci_address": "0", "module_id": 0, "board": "b", "before": "1", "verdict": "ok"}], "target": None}
+
+
+def made(kind: str, given: dict[str, Any] | None = None, check_mode: bool = False, **hosts: Any) -> Made:
+    named = {host: {"inventory_hostname": host, **values} for host, values in hosts.items()}
+    return KINDS[kind].made(Asked(named, given or {}, check_mode))
+
+
+GIVEN = {
+    "explain_flags": {},
+    "explain_node": {"node": "n1"},
+    "plan_upgrade": {},
+    "upgrade_driver": {"release": "1.24.1"},
+    "upgrade_firmware": {"accepted": True},
+    "verdict": {"loss": 2.5},
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_made_are_options_of_the_report(kind: str) -> None:
+    planned = {"gaudi_upgrade_plan_result": plan()}
+    told = made(kind, GIVEN[kind], n1=planned, n2={})
+    assert {"title", "columns", "rows"} <= told.options.keys() <= ARGUMENTS.keys()
+    assert told.outcome.keys() <= ARGUMENTS["outcome"]["options"].keys()
+
+
+def test_every_kind_is_tried() -> None:
+    assert GIVEN.keys() == KINDS.keys()
+
+
+def test_a_verdict_has_a_line_a_host_and_the_columns_that_were_given() -> None:
+    told = made("verdict", {"loss": 2.5}, n1={"gaudi_verify_result": {"summary": {"ok": True}}}, n2={})
+    assert [(row["node"], row["verdict"], row["loss"]) for row in told.options["rows"]] == [
+        ("n1", "ok", 2.5),
+        ("n2", "FAILED before preflight", 2.5),
+    ]
+    assert told.options["notes"][0] == "n2: it got no further; see the task that failed above."
+    assert told.outcome["nodes"] == {"n1": "ok", "n2": "FAILED before preflight"}
+    assert told.options["title"] == "Verdict"
+    assert "nothing was changed" in made("verdict", check_mode=True, n1={}).options["title"]
+
+
+def test_a_plan_tells_the_next_job_how_each_node_stands() -> None:
+    results = {"n1": plan(), "n2": plan(VIRGIN), "n3": LOST}
+    told = made("plan_upgrade", **{host: {"gaudi_upgrade_plan_result": one} for host, one in results.items()})
+    assert told.outcome["nodes"] == {"n1": "compatible", "n2": "compatible", "n3": "unreachable"}
+    assert (told.outcome["ok"], told.refusal) == (True, "")
+    assert isinstance(told.outcome["numbers"]["in_the_way"], int)
+
+
+@pytest.mark.parametrize(
+    ("hosts", "refusal"),
+    [
+        ({}, "No host was looked at; see gaudi_hosts and --limit."),
+        ({"n1": {"gaudi_upgrade_plan_result": LOST}}, "n1: unreachable: timed out"),
+    ],
+)
+def test_a_plan_of_nothing_is_refused(hosts: dict[str, Any], refusal: str) -> None:
+    assert made("plan_upgrade", **hosts).refusal == refusal
+
+
+def test_a_node_that_nobody_knows_cannot_be_explained() -> None:
+    with pytest.raises(GaudiError, match=r"^Nothing is known of n9: it was not looked at"):
+        made("explain_node", {"node": "n9"}, n1={"gaudi_upgrade_plan_result": plan()})
+
+
+def test_an_upgrade_names_its_release_and_each_nodes_reason() -> None:
+    kept = {"upgrade_result": {"state": "failed", "from": "1.23.0", "reason": "no.\nmore"}}
+    told = made("upgrade_driver", {"release": "1.24.1"}, n1=kept, n2={})
+    assert told.options["title"] == "Upgrade to 1.24.1"
+    assert told.options["notes"] == ["n1: no."]
+    assert told.outcome == {"nodes": {"n1": "failed", "n2": "not reached"}, "words": {"release": "1.24.1"}}
+
+
+def test_firmware_has_a_reason_for_each_host_with_which_something_is_wrong() -> None:
+    told = made("upgrade_firmware", {"accepted": False}, n1={"firmware_before": SHOWN}, n2={"firmware_before": LOST})
+    assert told.options["title"] == "Card firmware (nothing is accepted, nothing was changed)"
+    assert told.options["columns"][-2:] == ["published", "state"]
+    assert told.reasons == {"n2": "n2: timed out"}
+    assert told.outcome["nodes"] == {"n1": "ok", "n2": "failed"}
