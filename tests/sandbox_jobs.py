@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from sandbox import cluster
 from sandbox.nodes import in_node, wait_for_ssh
 from tests.sandbox_nodes import INVENTORY, ROOT, SANDBOX
+from tests.whole_lines import whole_lines
 
 HOSTS, SPARE = ["node1", "node2", "node3"], "node4"
 NODES = [*HOSTS, SPARE]
@@ -108,7 +109,7 @@ def status(node: str, name: str) -> dict[str, Any]:
 
 def lines(node: str, name: str, file: str = "metrics.jsonl") -> list[dict[str, Any]]:
     text = shell(node, f"cat /var/log/gaudi3_scale/jobs/{name}/{file} 2>/dev/null || true")
-    return [json.loads(line) for line in text.splitlines()]
+    return whole_lines(text)
 
 
 def steps(node: str, name: str) -> list[tuple[int, float]]:

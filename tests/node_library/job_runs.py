@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 import subprocess
@@ -14,6 +13,8 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Callable
 
+from tests.whole_lines import whole_lines
+
 BRIDGE = Path(__file__).parent / "bridge_stand_in"
 """The folder of the package that stands in for habana_frameworks."""
 
@@ -21,7 +22,7 @@ SMALL_MODEL = ["--layers", "1", "--width", "32", "--heads", "2", "--sequence-len
 
 
 def read_lines(path: Path) -> list[dict]:
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    return whole_lines(path.read_text()) if path.exists() else []
 
 
 def losses(lines: list[dict]) -> dict[int, float]:

@@ -18,6 +18,7 @@ from pathlib import Path
 from gaudi3_scale.core._job.rank_logs import attempt_directory
 from gaudi3_scale.core._job.supervision import launch_of
 from gaudi3_scale.core._node.process_tree import descendants, environment_of, parents
+from tests.whole_lines import whole_lines
 
 HERE = Path(__file__).parent
 SUPERVISOR = (sys.executable, "-I", "-m", "gaudi3_scale.supervisor")
@@ -115,7 +116,7 @@ class Cluster:
 
     def events(self, name):
         path = self.place(name) / "events.jsonl"
-        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        return whole_lines(path.read_text()) if path.exists() else []
 
     def kinds(self, name):
         return [event["kind"] for event in self.events(name)]
