@@ -25,7 +25,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._report_place import 
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.kinds import KINDS, Asked, Made
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._variables_file import variables_file
 
-ARGUMENTS = {
+ARGUMENTS: dict[str, dict[str, Any]] = {
     "kind": {"type": "str", "choices": sorted(KINDS)},
     "hosts": {"type": "list", "elements": "str", "default": []},
     "given": {"type": "dict", "default": {}},
@@ -171,9 +171,8 @@ class ActionModule(ActionBase):
             "report_error": error,
             "way": ways[-1] if ways else "",
             "reasons": made.reasons or {},
+            "refusal": made.refusal,
         }
-        if made.refusal:
-            result.update(failed=True, msg=" ".join(filter(None, [one_line(made.refusal), result["way"]])))
         if options["outcome"] is None:
             return result
         told_next = _outcome(options["outcome"], task_vars, result, self._task.check_mode)

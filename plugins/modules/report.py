@@ -360,6 +360,10 @@ way:
   type: str
   returned: always
   sample: "Report: s3://reports/gaudi/drivers.html"
+refusal:
+  description: With O(kind) a sentence for the play to fail with, such as where no host has answered; else empty.
+  type: str
+  returned: always
 reasons:
   description: With O(kind) V(upgrade_firmware) a sentence for each host with which something is wrong.
   type: dict

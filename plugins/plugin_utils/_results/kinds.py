@@ -64,8 +64,8 @@ class Asked:
 
 @dataclass(frozen=True)
 class Made:
-    """``options`` of the module ``report``, and of its ``outcome``. ``refusal`` is a sentence that fails the task after
-    the table was shown. ``reasons`` has a sentence for each host with which something is wrong."""
+    """``options`` of the module ``report``, and of its ``outcome``. ``refusal`` is a sentence for the play to fail with
+    after the table was shown. ``reasons`` has a sentence for each host with which something is wrong."""
 
     options: Mapping[str, Any]
     outcome: Mapping[str, Any]

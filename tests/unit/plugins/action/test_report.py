@@ -211,10 +211,6 @@ REFUSED = {
         {"kind": "verdict", "hosts": ["n9"]},
         "hosts names n9, not in the inventory; correct the name, or add it.",
     ),
-    "no answer": (
-        {"kind": "plan_upgrade", "hosts": ["localhost"]},
-        "No host was looked at; see gaudi_hosts and --limit.",
-    ),
     "unknown node": ({"kind": "explain_node", "given": {"node": "n9"}}, "Nothing is known of n9: it was not looked at"),
 }
 
