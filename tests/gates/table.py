@@ -84,7 +84,7 @@ GATES = (
     Gate("contracts", "defaults, documents, versions and sources agree", ((*PYTEST, "tests/contracts"),)),
     # Early, since the other lane waits for it.
     Gate("artifact", "the tarball holds what it must, and installs", ((*PYTEST, "tests/artifact"),)),
-    of_many_tests("unit", "the core, the modules, the controller's code and the simulator", "tests/unit", 1800),
+    of_many_tests("unit", "the core, the modules, the controller's code and the simulator", "tests/unit", 2700),
     of_many_tests(
         "node-library", "trainings, checkpoints, supervisors, studies on the CPU", "tests/node_library", 2700
     ),
@@ -127,7 +127,7 @@ GATES = (
         "probe, compare, tune, launch, go on, fail and stop over both nodes",
         molecule("training"),
         needs=("site",),
-        limit=1800,
+        limit=3600,
         lane=NODES,
     ),
     Gate(
@@ -161,8 +161,8 @@ GATES = (
         lane=NODES,
     ),
     # Shared out so that all lanes take as long.
-    on_own_nodes("engines", "jobs through a real Slurm and a real Open MPI over three nodes", 2400, "checkout"),
-    on_own_nodes("upgrade", "three nodes up and down with faults injected: back, resumed, named", 2400),
+    on_own_nodes("engines", "jobs through a real Slurm and a real Open MPI over three nodes", 3600, "checkout"),
+    on_own_nodes("upgrade", "three nodes up and down with faults injected: back, resumed, named", 3600),
     on_own_nodes(
         "bundle",
         "a bundle built, damaged, mended, served, and installed from without any other network",
