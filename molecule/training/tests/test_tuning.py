@@ -8,6 +8,7 @@ The nodes are as ``site.yml`` left them (scenario ``site``).
 from __future__ import annotations
 
 import json
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -91,7 +92,9 @@ def test_both_nodes_work_and_the_best_is_a_file_for_the_launch(tmp_path: Path, r
     following = arguments[arguments.index("--checkpointing") + 1 :]
     assert (following[:1] != ["off"]) == fastest["checkpointing"]
     page = (reports / "tune-molecule.html").read_text()
-    assert "class=&quot;plotly-graph-div&quot;" in page
+    # In the frame, where it is text of this page.
+    figure = 'class="plotly-graph-div"'
+    assert figure in unescape(page) and figure not in page
     # What a trial leaves behind is nothing.
     assert [node.run(f"ls {DIRECTORY}/trials").stdout for node in hosts().values()] == ["", ""]
 
