@@ -24,12 +24,12 @@ KERNEL_ROOT = "/var/lib/gaudi_simulator/kernel"
 _PROGRAM = """\
 import json, sys
 sys.path.insert(0, "/opt/core_under_test")
-from core.driver import state as driver_state
-from core.packages import vault_repository
-from core.node.commands import run_process
-from core.driver.plan import DriverOptions
-from core.errors import GaudiError
-from core.packages.rpm_packages import Dnf
+from core._driver import state as driver_state
+from core._packages import vault_repository
+from core._node.commands import run_process
+from core._driver.plan import DriverOptions
+from core._errors import GaudiError
+from core._packages.rpm_packages import Dnf
 call = json.load(sys.stdin)
 try:
     if call["what"] == "vault":
