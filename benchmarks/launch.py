@@ -156,7 +156,7 @@ def time_until_gone(jobs: Any, hosts: Sequence[str]) -> float:
         killed = time.monotonic()
         jobs.wait_for("all gone", lambda: not before & processes_of_job(), every=0.05)
         took = time.monotonic() - killed
-        jobs.play(Path(directory), "stop_training", training_name="bench")
+        jobs.play(Path(directory), "stop_training", gaudi_training_name="bench")
     return took
 
 
@@ -186,12 +186,12 @@ def forget(jobs: Any, hosts: Sequence[str]) -> None:
 def wish(hosts: Sequence[str], steps: str) -> dict[str, Any]:
     """The job, without anything that would end it by itself."""
     return {
-        "training_name": "bench",
-        "training_hosts": list(hosts),
-        "training_processes_per_node": 1,
-        "training_command": ["/var/tmp/trainee.py", steps, "0" if steps == "1" else "0.2"],
-        "training_follow": False,
-        "training_stop_timeout": 20,
+        "gaudi_training_name": "bench",
+        "gaudi_training_hosts": list(hosts),
+        "gaudi_training_processes_per_node": 1,
+        "gaudi_training_command": ["/var/tmp/trainee.py", steps, "0" if steps == "1" else "0.2"],
+        "gaudi_training_follow": False,
+        "gaudi_training_stop_timeout": 20,
     }
 
 

@@ -44,7 +44,8 @@ def roles() -> list[Path]:
 
 def render(role: Path) -> str:
     """The README of the role in the directory ``role``."""
-    entry = _read(role / "meta" / "argument_specs.yml")["argument_specs"]["main"]
+    entries = _read(role / "meta" / "argument_specs.yml")["argument_specs"]
+    entry = entries["main"]
     about = _read(role / "meta" / "main.yml")["galaxy_info"]
     sections = [
         "<!-- `make readmes` writes this file from meta/, defaults/ and tasks/ of the role. Change those. -->",
@@ -55,8 +56,9 @@ def render(role: Path) -> str:
         *_requirements(role, about),
         "## Example",
         f"```yaml\n{entry['examples'].strip()}\n```",
+        *_entry_points(entries),
         "## Variables",
-        *_variables(entry.get("options") or {}, role / "defaults" / "main.yml"),
+        *_variables(options_of(entries), role / "defaults" / "main.yml"),
         *_results(role),
         "## Licence",
         f"{about['license']}. The modules that the role calls are GPL-3.0-or-later, as Ansible requires.",
@@ -87,8 +89,38 @@ def _requirements(role: Path, about: Mapping[str, Any]) -> list[str]:
 
 
 def _applies(playbook: Path, role: Path) -> bool:
-    named = [entry["role"] for play in _read(playbook) for entry in play.get("roles", [])]
-    return f"{COLLECTION}.{role.name}" in named
+    plays = _read(playbook)
+    named = [entry["role"] for play in plays for entry in play.get("roles", [])]
+    imported = [
+        task.get(f"ansible.builtin.{kind}_role", {}).get("name")
+        for play in plays
+        for task in _tasks(play.get("tasks"))
+        for kind in ("import", "include")
+    ]
+    return f"{COLLECTION}.{role.name}" in named + imported
+
+
+def options_of(entries: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The options of all entry points, each once; of one that several have, the text of the first counts."""
+    return {
+        name: option
+        for entry in reversed(list(entries.values()))
+        for name, option in (entry.get("options") or {}).items()
+    }
+
+
+def _entry_points(entries: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """What else the role can do: each entry point beside ``main``, with the options that it reads."""
+    lines = (
+        ["## Further entry points", "With `ansible.builtin.import_role` and `tasks_from`."] if len(entries) > 1 else []
+    )
+    for name, entry in entries.items():
+        if name != "main":
+            reads = ", ".join(code(option) for option in entry.get("options") or {})
+            lines.append(f"### {name}")
+            lines += [markdown(paragraph) for paragraph in _paragraphs(entry)]
+            lines += [f"Reads {reads}."] if reads else []
+    return lines
 
 
 def _variables(options: Mapping[str, Any], file: Path) -> list[str]:

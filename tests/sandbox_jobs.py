@@ -54,14 +54,14 @@ def start_node(node: str) -> None:
 def variables(name: str, **changes: Any) -> dict[str, Any]:
     """The job of most tests: far more steps than any of them waits for."""
     return {
-        "training_name": name,
-        "training_hosts": HOSTS,
-        "training_spares": [SPARE],
-        "training_processes_per_node": 1,
-        "training_command": [TRAINEE, "5000", "0.2"],
-        "training_stop_timeout": 20,
-        "training_follow": False,
-        "training_follow_interval": 1,
+        "gaudi_training_name": name,
+        "gaudi_training_hosts": HOSTS,
+        "gaudi_training_spares": [SPARE],
+        "gaudi_training_processes_per_node": 1,
+        "gaudi_training_command": [TRAINEE, "5000", "0.2"],
+        "gaudi_training_stop_timeout": 20,
+        "gaudi_training_follow": False,
+        "gaudi_training_follow_interval": 1,
         **changes,
     }
 

@@ -76,12 +76,12 @@ def lose_a_rank(
     following = launching(
         directory,
         collections=collections,
-        training_name=program.name,
-        training_hosts=list(hosts),
-        training_processes_per_node=1,
-        training_command=program.command(),
-        training_rendezvous_port=port,
-        training_environment={"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"},
+        gaudi_training_name=program.name,
+        gaudi_training_hosts=list(hosts),
+        gaudi_training_processes_per_node=1,
+        gaudi_training_command=program.command(),
+        gaudi_training_rendezvous_port=port,
+        gaudi_training_environment={"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"},
     )
     there = f"ls {program.directory}/{program.checkpoint} 2>/dev/null || true"
     wait_for(f"a checkpoint of {program.name}", lambda: shell(hosts[0], there).strip() or following.poll() is not None)

@@ -28,20 +28,20 @@ def trainer(name: str, *arguments: str, **changes: Any) -> dict[str, Any]:
     """
     job = {
         **variables(name),
-        "training_max_steps": 100000,
-        "training_text": ["/usr/share/common-licenses"],
-        "training_model": {"layers": 1, "width": 32, "heads": 2, "sequence_length": 32},
-        "training_batch_size": 2,
-        "training_global_batch_size": 12,
-        "training_arguments": [
+        "gaudi_training_max_steps": 100000,
+        "gaudi_training_text": ["/usr/share/common-licenses"],
+        "gaudi_training_model": {"layers": 1, "width": 32, "heads": 2, "sequence_length": 32},
+        "gaudi_training_batch_size": 2,
+        "gaudi_training_global_batch_size": 12,
+        "gaudi_training_arguments": [
             *("--metrics-every", "1", "--warmup-steps", "5000", "--validation-batches", "0", "--loggers", "none"),
             *("--checkpoint-every", str(CHECKPOINT_EVERY), "--checkpoints-kept", str(CHECKPOINTS_KEPT), *arguments),
         ],
         # Three ranks share the cores of one machine.
-        "training_environment": {"OMP_NUM_THREADS": "1"},
+        "gaudi_training_environment": {"OMP_NUM_THREADS": "1"},
         **changes,
     }
-    del job["training_command"]
+    del job["gaudi_training_command"]
     return job
 
 

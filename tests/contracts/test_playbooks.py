@@ -63,8 +63,16 @@ def test_site_never_takes_an_action() -> None:
         assert stem.split("_")[0] not in ("launch", "stop", "probe", "follow", "run"), stem
 
 
-# Firmware is written only when the operator names its version, and never by a run that sets up everything.
-ACTION_ROLES = {"gaudi_firmware"}
+# What starts, stops or writes something is asked for by name, and never done by a run that sets up everything.
+ACTION_ROLES = {
+    "gaudi_batch_probe",
+    "gaudi_bundle",
+    "gaudi_comparison",
+    "gaudi_driver_upgrade",
+    "gaudi_firmware",
+    "gaudi_training",
+    "gaudi_tuning_study",
+} & {role.name for role in ROLES}
 
 
 def roles_named_in(files: Iterable[Path]) -> set[str]:
@@ -89,9 +97,9 @@ def test_a_layer_has_the_tag_of_its_file(entry: dict[str, str]) -> None:
     ("given", "expected"),
     [
         ({}, ["-/etc/gaudi3_scale/environment"]),
-        ({"training_environment_files": ["/own"]}, ["-/etc/gaudi3_scale/environment", "/own"]),
-        ({"training_environment_files": ["-/etc/gaudi3_scale/environment"]}, ["-/etc/gaudi3_scale/environment"]),
-        ({"gaudi_tuning_path": "/srv/flags", "training_environment_files": []}, ["-/srv/flags"]),
+        ({"gaudi_training_environment_files": ["/own"]}, ["-/etc/gaudi3_scale/environment", "/own"]),
+        ({"gaudi_training_environment_files": ["-/etc/gaudi3_scale/environment"]}, ["-/etc/gaudi3_scale/environment"]),
+        ({"gaudi_tuning_path": "/srv/flags", "gaudi_training_environment_files": []}, ["-/srv/flags"]),
     ],
 )
 def test_a_job_s_own_files_come_after_the_node_s_flags(given: dict[str, object], expected: list[str]) -> None:

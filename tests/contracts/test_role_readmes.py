@@ -11,7 +11,7 @@ import pytest
 import yaml
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
-from scripts.role_readmes import COLLECTION, render, roles
+from scripts.role_readmes import COLLECTION, options_of, render, roles
 
 from .checkout import ROLES, read_yaml
 
@@ -31,7 +31,7 @@ def test_the_readme_is_made_from_the_role(role: Path) -> None:
 @each_role
 def test_the_readme_names_every_variable_and_result(role: Path) -> None:
     text = (role / "README.md").read_text(encoding="utf-8")
-    for name in entry(role).get("options", {}):
+    for name in options_of(entries(role)):
         assert f"\n| `{name}` | " in text
     assert f"\n`{role.name}_result` is what `" in text
 
@@ -50,8 +50,12 @@ def test_the_example_gives_the_role_what_it_takes(role: Path) -> None:
     assert ArgumentSpecValidator(options).validate(given).error_messages == []
 
 
+def entries(role: Path) -> dict[str, dict[str, Any]]:
+    return read_yaml(role / "meta" / "argument_specs.yml")["argument_specs"]
+
+
 def entry(role: Path) -> dict[str, Any]:
-    return read_yaml(role / "meta" / "argument_specs.yml")["argument_specs"]["main"]
+    return entries(role)["main"]
 
 
 def without_default(option: dict[str, Any]) -> dict[str, Any]:

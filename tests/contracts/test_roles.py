@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from scripts.role_readmes import options_of
+
 from .checkout import ROLES, ROOT, is_templated, name_of, read_yaml, task_files, tasks_in
 
 MOST_LINES = 60
@@ -29,12 +31,12 @@ LITERALS: dict[str, tuple[type, ...]] = {
 GROUPS = re.compile(r"\b(groups\s*[\[.]|group_names\b)")
 
 
-def specification(role: Path) -> dict[str, Any]:
-    return read_yaml(role / "meta" / "argument_specs.yml")["argument_specs"]["main"]
+def entry_points(role: Path) -> dict[str, dict[str, Any]]:
+    return read_yaml(role / "meta" / "argument_specs.yml")["argument_specs"]
 
 
 def options(role: Path) -> dict[str, dict[str, Any]]:
-    return specification(role).get("options") or {}
+    return options_of(entry_points(role))
 
 
 def defaults(role: Path) -> dict[str, Any]:
@@ -62,8 +64,16 @@ def test_every_knob_is_specified_and_every_optional_knob_has_a_default(role: Pat
 
 @each_role
 def test_says_what_it_does(role: Path) -> None:
-    assert specification(role).get("short_description")
-    assert specification(role).get("description")
+    for entry in entry_points(role).values():
+        assert entry.get("short_description")
+        assert entry.get("description")
+
+
+@each_role
+def test_an_option_is_the_same_in_all_entry_points(role: Path) -> None:
+    for entry in entry_points(role).values():
+        for name, option in (entry.get("options") or {}).items():
+            assert option == options(role)[name], name
 
 
 @each_option

@@ -124,14 +124,14 @@ def test_following_and_reporting_while_links_come_and_go(tmp_path: Path) -> None
     with meanwhile(SWAPS):
         _status, said = play(
             tmp_path / "followed",
-            training_name=NAME,
-            training_user=ACCOUNT,
-            training_hosts=[NODE],
-            training_processes_per_node=1,
-            training_command=[PROGRAM, "3"],
-            training_rendezvous_port=29870,
-            training_max_restarts=1,
-            training_follow_interval=1,
+            gaudi_training_name=NAME,
+            gaudi_training_user=ACCOUNT,
+            gaudi_training_hosts=[NODE],
+            gaudi_training_processes_per_node=1,
+            gaudi_training_command=[PROGRAM, "3"],
+            gaudi_training_rendezvous_port=29870,
+            gaudi_training_max_restarts=1,
+            gaudi_training_follow_interval=1,
         )
     assert "PLAY RECAP" in said
     for page in (tmp_path / "followed/reports").glob("*"):

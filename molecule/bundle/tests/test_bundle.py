@@ -70,7 +70,7 @@ def play(scratch: Path, *playbooks: str, **variables: object) -> Play:
     result = run(
         scratch,
         [{"import_playbook": f"gaudi3.scale.{name}"} for name in playbooks],
-        **{"bundle_host": "node2", "bundle_path": BUNDLE, "bundle_port": PORT, **variables},
+        **{"gaudi_bundle_host": "node2", "gaudi_bundle_path": BUNDLE, "gaudi_bundle_port": PORT, **variables},
     )
     failed = [event["event_data"]["res"] for event in result.events if event["event"] == "runner_on_failed"]
     items = [event["event_data"]["res"] for event in result.events if event["event"] == "runner_item_on_ok"]
@@ -315,7 +315,7 @@ def test_a_node_refuses_the_bundle_of_before(scratch: Path, connected: Host, nod
     """The mirror is set back to a bundle that is well signed, and older than the one that the node has."""
     seen = node.check_output("cat /var/lib/gaudi3_scale/bundles_seen.json")
     with kept(connected, "gaudi3_scale/bundle.json", "gaudi3_scale/bundle.json.asc"):
-        newer = play(scratch, "build_bundle", bundle_valid_days=30)
+        newer = play(scratch, "build_bundle", gaudi_bundle_valid_days=30)
         assert newer.ok, newer.output
         # Another build is taken when something is installed again.
         node.check_output("rm /etc/apt/sources.list.d/gaudi3_scale-vault.sources")
@@ -328,5 +328,5 @@ def test_a_node_refuses_the_bundle_of_before(scratch: Path, connected: Host, nod
 
 
 def test_the_server_is_taken_away(scratch: Path, connected: Host) -> None:
-    assert play(scratch, "serve_bundle", bundle_serve=False).ok
+    assert play(scratch, "serve_bundle", gaudi_bundle_serve=False).ok
     assert connected.run("systemctl cat gaudi3-scale-bundle.service").rc != 0

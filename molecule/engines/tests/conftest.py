@@ -57,7 +57,11 @@ def launch(tmp_path: Path) -> Callable[..., Played]:
     """Launch a job on all nodes, whose first is not Slurm's first."""
 
     def launch(name: str, engine: str, seconds: int = 600, **variables: object) -> Played:
-        job = {"training_name": name, "training_engine": engine, "training_command": [PROGRAM, str(seconds)]}
+        job = {
+            "gaudi_training_name": name,
+            "gaudi_training_engine": engine,
+            "gaudi_training_command": [PROGRAM, str(seconds)],
+        }
         return play(tmp_path, "launch_training", **{**job, **variables})
 
     return launch
@@ -68,7 +72,7 @@ def train(tmp_path: Path) -> Callable[..., Played]:
     """Launch the built-in trainer with a rank on each of the hosts."""
 
     def train(name: str, engine: str, *hosts: str, **variables: object) -> Played:
-        job = {"training_name": name, "training_engine": engine, "training_hosts": list(hosts)}
+        job = {"gaudi_training_name": name, "gaudi_training_engine": engine, "gaudi_training_hosts": list(hosts)}
         return play(tmp_path, "launch_training", **{**job, **TRAINING, **variables})
 
     return train
@@ -85,6 +89,6 @@ def expected(cluster: Cluster) -> list[tuple[int, float]]:
 @pytest.fixture
 def stop(tmp_path: Path) -> Callable[..., Played]:
     def stop(name: str, engine: str) -> Played:
-        return play(tmp_path, "stop_training", training_name=name, training_engine=engine)
+        return play(tmp_path, "stop_training", gaudi_training_name=name, gaudi_training_engine=engine)
 
     return stop

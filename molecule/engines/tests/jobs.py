@@ -60,12 +60,12 @@ class Played:
 
 def play(directory: Path, playbook: str, **variables: object) -> Played:
     job = {
-        "training_hosts": list(CLUSTER),
-        "training_processes_per_node": 1,
-        "training_rendezvous_port": PORT,
-        "training_follow_interval": 1,
+        "gaudi_training_hosts": list(CLUSTER),
+        "gaudi_training_processes_per_node": 1,
+        "gaudi_training_rendezvous_port": PORT,
+        "gaudi_training_follow_interval": 1,
         # A test that goes wrong ends, too.
-        "training_timeout": 300,
+        "gaudi_training_timeout": 300,
         "gaudi_report_target": str(directory),
     }
     result = run(directory, playbook, **{**job, **variables})

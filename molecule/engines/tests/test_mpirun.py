@@ -21,7 +21,7 @@ Launch = Callable[..., Played]
 def test_ranks_are_in_the_order_of_the_hosts_and_a_stop_tells_them(
     nodes: dict[str, Host], launch: Launch, stop: Callable[..., Played]
 ) -> None:
-    bound = {"training_bind": "numa", "training_follow": False}
+    bound = {"gaudi_training_bind": "numa", "gaudi_training_follow": False}
     assert launch("stopped", "mpirun", **bound).status == "successful"
     wait_for_ranks(nodes, "stopped", IN_ORDER)
     assert_bound(nodes)

@@ -28,8 +28,8 @@ def states(controller: Host, name: str) -> str:
 def test_ranks_are_in_the_order_of_the_hosts_and_have_cards(
     nodes: dict[str, Host], controller: Host, launch: Launch
 ) -> None:
-    options = {"training_slurm": {"gres": "hpu"}, "training_bind": "numa", "seconds": 10}
-    begun = launch("order", "slurm", training_follow=False, **options)
+    options = {"gaudi_training_slurm": {"gres": "hpu"}, "gaudi_training_bind": "numa", "seconds": 10}
+    begun = launch("order", "slurm", gaudi_training_follow=False, **options)
     assert begun.status == "successful", begun.screen
     wait_for_ranks(nodes, "order", IN_ORDER)
     assert_bound(nodes)
@@ -60,7 +60,7 @@ def test_a_killed_rank_is_named_and_all_are_gone(nodes: dict[str, Host], launch:
 def test_a_stop_tells_the_ranks_and_leaves_nothing(
     nodes: dict[str, Host], controller: Host, launch: Launch, stop: Callable[..., Played], tmp_path: Path
 ) -> None:
-    assert launch("stopped", "slurm", training_follow=False).status == "successful"
+    assert launch("stopped", "slurm", gaudi_training_follow=False).status == "successful"
     wait_for_ranks(nodes, "stopped", IN_ORDER)
     flags = run(tmp_path, "explain_flags", explain_job="stopped", gaudi_report_target=str(tmp_path))
     assert flags.status == "successful", flags.stdout.read()
@@ -74,7 +74,7 @@ def test_a_preempted_job_writes_a_checkpoint_and_goes_on(
 ) -> None:
     spot = "PartitionName=spot Nodes=node1,node2,node3 PriorityTier=0 PreemptMode=requeue GraceTime=60"
     controller.check_output(f"scontrol create {spot}")
-    started = launch("preempted", "slurm", training_slurm={"partition": "spot"}, training_follow=False)
+    started = launch("preempted", "slurm", gaudi_training_slurm={"partition": "spot"}, gaudi_training_follow=False)
     assert started.status == "successful", started.screen
     wait_for_ranks(nodes, "preempted", IN_ORDER)
     controller.check_output("cd /tmp && sbatch --partition=gaudi --nodes=3 --exclusive --wrap 'sleep 1'")
@@ -87,8 +87,8 @@ def test_a_preempted_job_writes_a_checkpoint_and_goes_on(
 
 
 def test_the_place_of_a_lost_node_is_taken(nodes: dict[str, Host], controller: Host, launch: Launch) -> None:
-    two = {"training_hosts": ["node1", "node2"], "training_slurm": {"nodes": "any"}}
-    assert launch("lost", "slurm", training_follow=False, **two).status == "successful"
+    two = {"gaudi_training_hosts": ["node1", "node2"], "gaudi_training_slurm": {"nodes": "any"}}
+    assert launch("lost", "slurm", gaudi_training_follow=False, **two).status == "successful"
     wait_for_ranks(nodes, "lost", {"node1": "0", "node2": "1"})
     podman("stop", "--time", "0", f"{SANDBOX}-node2")
     try:

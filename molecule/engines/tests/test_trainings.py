@@ -26,7 +26,7 @@ def test_a_preempted_training_goes_on_from_the_step_where_it_stopped(
     controller.check_output(f"scontrol create {spot}")
     on_spot = {"partition": "spot"}
     with ThreadPoolExecutor() as pool:
-        following = pool.submit(train, "preempted-training", "slurm", "node3", "node1", training_slurm=on_spot)
+        following = pool.submit(train, "preempted-training", "slurm", "node3", "node1", gaudi_training_slurm=on_spot)
         wait_for_step(nodes["node3"], "preempted-training", 10, following)
         controller.check_output("cd /tmp && sbatch --partition=gaudi --nodes=3 --exclusive --wrap 'sleep 1'")
         followed = following.result()
@@ -45,7 +45,9 @@ def test_a_training_goes_on_with_another_node_where_one_was_lost(
     nodes: dict[str, Host], controller: Host, train: Train, expected: Losses
 ) -> None:
     with ThreadPoolExecutor() as pool:
-        following = pool.submit(train, "lost-training", "slurm", "node1", "node2", training_slurm={"nodes": "any"})
+        following = pool.submit(
+            train, "lost-training", "slurm", "node1", "node2", gaudi_training_slurm={"nodes": "any"}
+        )
         wait_for_step(nodes["node1"], "lost-training", 3 * CHECKPOINT_EVERY, following)
         podman("stop", "--time", "0", f"{SANDBOX}-node2")
         try:
@@ -72,7 +74,7 @@ def test_a_training_goes_on_with_another_node_where_one_was_lost(
 def test_a_training_that_was_stopped_goes_on_where_it_is_launched_again(
     nodes: dict[str, Host], train: Train, stop: Callable[..., Played], expected: Losses
 ) -> None:
-    begun = train("stopped-training", "mpirun", "node2", "node3", training_follow=False)
+    begun = train("stopped-training", "mpirun", "node2", "node3", gaudi_training_follow=False)
     assert begun.status == "successful", begun.screen
     wait_for_step(nodes["node2"], "stopped-training", 10)
     assert stop("stopped-training", "mpirun").status == "successful"

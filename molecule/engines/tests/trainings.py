@@ -23,14 +23,14 @@ ENVIRONMENT = {"OMP_NUM_THREADS": "1"}
 TORCHRUN = "/opt/gaudi3_scale/venv/bin/torchrun"
 
 TRAINING = {
-    "training_text": [TEXT],
-    "training_max_steps": STEPS,
-    "training_batch_size": BATCH,
-    "training_model": MODEL,
-    "training_arguments": ARGUMENTS,
-    "training_environment": ENVIRONMENT,
+    "gaudi_training_text": [TEXT],
+    "gaudi_training_max_steps": STEPS,
+    "gaudi_training_batch_size": BATCH,
+    "gaudi_training_model": MODEL,
+    "gaudi_training_arguments": ARGUMENTS,
+    "gaudi_training_environment": ENVIRONMENT,
     # It starts twice, and imports PyTorch on every node each time.
-    "training_timeout": 900,
+    "gaudi_training_timeout": 900,
 }
 
 

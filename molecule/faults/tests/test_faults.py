@@ -28,7 +28,7 @@ systemctl list-units 'gaudi3-scale*' --all --no-legend --plain | awk '{print $1,
 """
 
 # A job that could start, but for the one thing that a case changes.
-JOB = {"training_name": "refused", "training_command": ["-m", "this"]}
+JOB = {"gaudi_training_name": "refused", "gaudi_training_command": ["-m", "this"]}
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ REFUSALS = (
         "a misspelt option of another layer, in an upgrade",
         "upgrade_driver",
         ("gaudi_verify_idle_memory is no option of gaudi_verify", "did you mean gaudi_verify_idle_memory_mib?"),
-        {"gaudi_verify_idle_memory": 1, "upgrade_release": "1.24.1"},
+        {"gaudi_verify_idle_memory": 1, "gaudi_driver_upgrade_release": "1.24.1"},
     ),
     Refusal(
         "an unknown flag",
@@ -96,36 +96,36 @@ REFUSALS = (
         ("PT_HPU_POOL_STRATEGY",),
         {"gaudi_tuning_overrides": {"PT_HPU_POOL_STRATEGY": "OPTIMIZE_UTILIZATION"}},
     ),
-    Refusal("a job name with a slash", "launch_training", ("a/b",), {**JOB, "training_name": "a/b"}),
+    Refusal("a job name with a slash", "launch_training", ("a/b",), {**JOB, "gaudi_training_name": "a/b"}),
     Refusal(
         "a host twice",
         "launch_training",
-        ("training_hosts", "node1, node1", "twice"),
-        {**JOB, "training_hosts": ["node1", "node1"]},
+        ("gaudi_training_hosts", "node1, node1", "twice"),
+        {**JOB, "gaudi_training_hosts": ["node1", "node1"]},
     ),
     Refusal(
         "more processes than cards",
         "launch_training",
         ("processes_per_node", "9", "8"),
-        {**JOB, "training_device": "hpu", "training_processes_per_node": 9},
+        {**JOB, "gaudi_training_device": "hpu", "gaudi_training_processes_per_node": 9},
     ),
     Refusal(
         "more ranks than cores to bind them to",
         "launch_training",
-        ("training_bind", "NUMA node 0 of node", "core(s)", "none", "processes_per_node"),
-        {**JOB, "training_bind": "numa", "training_processes_per_node": 1000},
+        ("gaudi_training_bind", "NUMA node 0 of node", "core(s)", "none", "processes_per_node"),
+        {**JOB, "gaudi_training_bind": "numa", "gaudi_training_processes_per_node": 1000},
     ),
     Refusal(
         "an unknown binding",
         "launch_training",
         ("bind", "numa, cores, none", "socket"),
-        {**JOB, "training_bind": "socket"},
+        {**JOB, "gaudi_training_bind": "socket"},
     ),
     Refusal(
         "a workload that cannot be imported",
         "probe_batch_size",
         ("nowhere:step", "import"),
-        {"probe_workload": "nowhere:step"},
+        {"gaudi_batch_probe_workload": "nowhere:step"},
     ),
 )
 

@@ -29,9 +29,9 @@ OUT_OF_SERVICE = "/root/molecule_out_of_service"
 ASK_BMC = ["/usr/local/sbin/gaudi-simulator", "bmc-write-protection"]
 # A scheduler that keeps, as its drain, what the node was like when it was drained.
 SERVICE = {
-    "firmware_drain": "commands",
-    "firmware_drain_command": ["cp", STATE, OUT_OF_SERVICE],
-    "firmware_resume_command": ["rm", OUT_OF_SERVICE],
+    "gaudi_firmware_drain": "commands",
+    "gaudi_firmware_drain_command": ["cp", STATE, OUT_OF_SERVICE],
+    "gaudi_firmware_resume_command": ["rm", OUT_OF_SERVICE],
 }
 MODULES = 5
 NUMBERS = count(1)
@@ -89,7 +89,7 @@ def write_firmware(directory: Path, accept: Mapping[str, str] | None = None, **v
         "gaudi_report_target": str(directory / "reports"),
     }
     if accept is not None:
-        settings["firmware_accept"] = dict(accept)
+        settings["gaudi_firmware_accept"] = dict(accept)
     result = run(directory, "upgrade_firmware", **{**settings, **variables})
     said = {
         event["event_data"]["host"]: str(event["event_data"]["res"].get("msg", ""))
@@ -179,7 +179,7 @@ def test_write_protection_and_a_held_card_are_refused(nodes: dict[str, Host], tm
     nodes["node2"].check_output(f"systemd-run --quiet --unit=molecule-holder sh -c 'exec sleep 600 < {device}'")
     try:
         with fault("node1", "write_protected"):
-            upgrade = write_firmware(tmp_path, {"gaudi3": version}, firmware_canary="node2")
+            upgrade = write_firmware(tmp_path, {"gaudi3": version}, gaudi_firmware_canary="node2")
     finally:
         nodes["node2"].check_output("systemctl stop molecule-holder")
     assert {name: node_json(host)["cards"] for name, host in nodes.items()} == before
@@ -254,7 +254,7 @@ def test_a_node_is_written_once_it_is_out_of_service(nodes: dict[str, Host], tmp
     version = image(nodes)
     before = {name: node_json(host) for name, host in nodes.items()}
     only_node2 = ["sh", "-c", f"test {{node}} = node2 && cp {STATE} {OUT_OF_SERVICE}"]
-    keep = {**SERVICE, "firmware_drain_command": only_node2, "firmware_resume_command": ["true"]}
+    keep = {**SERVICE, "gaudi_firmware_drain_command": only_node2, "gaudi_firmware_resume_command": ["true"]}
     upgrade = write_firmware(tmp_path, {"gaudi3": version}, **keep)
     assert upgrade.states("node1") == {"refused"}
     assert "drain command" in upgrade.said["node1"]

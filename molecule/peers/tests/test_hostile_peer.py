@@ -59,11 +59,11 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     for node in MEMBERS:
         podman("cp", str(ROOT / "molecule/surviving/tests/trainee.py"), f"{SANDBOX}-{node}:{TRAINEE}")
     podman("cp", str(Path(__file__).with_name("attacker.py")), f"{SANDBOX}-{HOSTILE}:{ATTACKER}")
-    ended, said = play(directory / "launch", **variables(JOB, training_hosts=MEMBERS, training_spares=[]))
+    ended, said = play(directory / "launch", **variables(JOB, gaudi_training_hosts=MEMBERS, gaudi_training_spares=[]))
     assert ended == 0, said
     wait_for_steps("node1", JOB)
     yield
-    play(directory / "stop", "stop_training", training_name=JOB, training_hosts=MEMBERS)
+    play(directory / "stop", "stop_training", gaudi_training_name=JOB, gaudi_training_hosts=MEMBERS)
 
 
 def attack(kind: str, port: int) -> int:

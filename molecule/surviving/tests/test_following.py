@@ -30,7 +30,7 @@ from tests.sandbox_jobs import (
 )
 
 NAME = "saturday"
-WATCHED = variables(NAME, training_hang_timeout=15, training_max_restarts=1, training_follow=True)
+WATCHED = variables(NAME, gaudi_training_hang_timeout=15, gaudi_training_max_restarts=1, gaudi_training_follow=True)
 # Something else on the spare has the port at which ranks would meet there.
 LISTENER = "systemd-run --quiet --unit other-server python3 -m http.server 29500 --bind 0.0.0.0"
 
@@ -53,7 +53,7 @@ def test_a_controller_killed_half_way_is_taken_up_by_the_next_launch(tmp_path: P
     kill(first)
     assert steps("node1", NAME) == []
     launch = status("node1", NAME).get("launch") or wait_for("a status", lambda: status("node1", NAME))["launch"]
-    code, said = play(tmp_path / "second", **{**WATCHED, "training_follow": False})
+    code, said = play(tmp_path / "second", **{**WATCHED, "gaudi_training_follow": False})
     assert code == 0, said
     wait_for_steps("node1", NAME)
     # A host that came late may have had to leave its place to the spare.
@@ -94,14 +94,14 @@ def test_what_fails_again_fails_the_job_and_the_first_rank_is_named(tmp_path: Pa
     assert f"Job saturday failed: rank 1 on {second} failed first: killed by SIGKILL" in said
     assert "It had been started again 1 time(s)." in said
     wait_for("nothing is left", lambda: not any(processes(node, NAME) for node in NODES), 30)
-    code, said = play(tmp_path, "stop_training", training_name=NAME)
+    code, said = play(tmp_path, "stop_training", gaudi_training_name=NAME)
     assert code == 0, said
 
 
 def test_a_sick_spare_stops_nothing_and_is_named(tmp_path: Path) -> None:
     shell(SPARE, LISTENER)
     try:
-        short = variables("sunday", training_follow=True, training_command=[TRAINEE, "12", "0.1"])
+        short = variables("sunday", gaudi_training_follow=True, gaudi_training_command=[TRAINEE, "12", "0.1"])
         code, said = play(tmp_path, **short)
     finally:
         shell(SPARE, "systemctl stop other-server")

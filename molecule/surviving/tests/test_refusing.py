@@ -54,7 +54,7 @@ def done_to(node: str, harm: str, undo: str) -> Iterator[None]:
 
 def refused(directory: Path, **changes: Any) -> str:
     """What is on the screen of a launch that is refused, once it is sure that nothing was started."""
-    code, said = play(directory, **{**variables(NAME), "training_spares": [], **changes})
+    code, said = play(directory, **{**variables(NAME), "gaudi_training_spares": [], **changes})
     assert code != 0
     assert "Traceback" not in said
     units = {node: shell(node, f"systemctl list-units --all --no-legend 'gaudi3-scale-job-{NAME}*'") for node in HOSTS}
@@ -68,9 +68,9 @@ def test_every_node_is_looked_at_before_any_begins(tmp_path: Path) -> None:
             node, f"echo > /var/tmp/helping.py; echo import helping > /var/tmp/helped.py; install -d -o operator {KEPT}"
         )
     wishes = {
-        "training_checkpoint_directory": KEPT,
-        "training_user": "operator",
-        "training_command": ["/var/tmp/helped.py"],
+        "gaudi_training_checkpoint_directory": KEPT,
+        "gaudi_training_user": "operator",
+        "gaudi_training_command": ["/var/tmp/helped.py"],
     }
     first, second, third = (done_to(node, harm, undo) for node, (harm, undo, _said) in SICK.items())
     with first, second, third:
@@ -87,8 +87,8 @@ def test_a_clock_that_is_apart_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"training_engine": "slurm"}, "node1: squeue is not installed on node1"),
-        ({"training_global_batch_size": 8}, "global_batch_size is 8, which 3 ranks cannot share alike"),
+        ({"gaudi_training_engine": "slurm"}, "node1: squeue is not installed on node1"),
+        ({"gaudi_training_global_batch_size": 8}, "global_batch_size is 8, which 3 ranks cannot share alike"),
     ],
     ids=["no Slurm", "batch"],
 )
@@ -98,5 +98,5 @@ def test_it_is_refused(tmp_path: Path, changes: dict[str, Any], said: str) -> No
 
 def test_a_node_with_a_card_that_does_not_work_is_refused(tmp_path: Path) -> None:
     with fault("node3", "not_operational=3"):
-        said = refused(tmp_path, training_device="hpu")
+        said = refused(tmp_path, gaudi_training_device="hpu")
     assert "node3 cannot take part: its cards are not all healthy" in said

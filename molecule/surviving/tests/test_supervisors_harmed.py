@@ -51,7 +51,7 @@ def info(node: str, name: str) -> dict[str, Any]:
 
 
 def test_a_killed_supervisor_is_back_as_a_member_with_new_ranks(tmp_path: Path) -> None:
-    code, said = play(tmp_path, **variables(NAME, training_spares=[]))
+    code, said = play(tmp_path, **variables(NAME, gaudi_training_spares=[]))
     assert code == 0, said
     wait_for_members(HOSTS, NAME)
     wait_for_steps("node1", NAME)
@@ -113,7 +113,7 @@ def test_a_job_goes_on_when_all_its_nodes_have_lost_power() -> None:
 
 
 def test_what_is_stopped_does_not_begin_at_the_next_boot(tmp_path: Path) -> None:
-    code, said = play(tmp_path, "stop_training", training_name=NAME)
+    code, said = play(tmp_path, "stop_training", gaudi_training_name=NAME)
     assert code == 0, said
     stop_node("node2")
     start_node("node2")
@@ -126,7 +126,11 @@ def test_what_is_stopped_does_not_begin_at_the_next_boot(tmp_path: Path) -> None
 
 def test_two_hosts_with_a_witness_outlive_the_loss_of_the_first(tmp_path: Path) -> None:
     chosen = variables(
-        PAIR, training_hosts=["node1", "node2"], training_spares=[], training_min_nodes=1, training_witness=WITNESS
+        PAIR,
+        gaudi_training_hosts=["node1", "node2"],
+        gaudi_training_spares=[],
+        gaudi_training_min_nodes=1,
+        gaudi_training_witness=WITNESS,
     )
     code, said = play(tmp_path, **chosen)
     assert code == 0, said
@@ -139,7 +143,7 @@ def test_two_hosts_with_a_witness_outlive_the_loss_of_the_first(tmp_path: Path) 
     assert processes(WITNESS, PAIR) == {}
     start_node("node1")
     wait_for("node1 is heard", lambda: "node1" in status("node2", PAIR)["alive"])
-    code, said = play(tmp_path, "stop_training", training_name=PAIR, training_witness=WITNESS)
+    code, said = play(tmp_path, "stop_training", gaudi_training_name=PAIR, gaudi_training_witness=WITNESS)
     assert code == 0, said
     assert {node: processes(node, PAIR) for node in ("node1", "node2", WITNESS)} == {
         "node1": {},

@@ -75,7 +75,7 @@ def test_two_launches_at_the_same_time_make_one_job(tmp_path: Path) -> None:
 
 def test_another_description_is_refused_with_the_difference(tmp_path: Path) -> None:
     before = now_running()
-    code, said = play(tmp_path, **variables(NAME, training_command=["/var/tmp/trainee.py", "9", "0.2"]))
+    code, said = play(tmp_path, **variables(NAME, gaudi_training_command=["/var/tmp/trainee.py", "9", "0.2"]))
     assert code != 0
     assert "is running on node1 with another description: command has '5000' where '9' is asked for" in said
     assert now_running() == before
@@ -110,7 +110,7 @@ def test_a_spare_takes_the_place_of_a_dead_node() -> None:
 
 def test_a_launch_goes_on_without_a_node_that_is_away_and_names_it(tmp_path: Path) -> None:
     before = now_running_but("node2")
-    following = launching(tmp_path, **variables(NAME, training_follow=True, training_timeout=5))
+    following = launching(tmp_path, **variables(NAME, gaudi_training_follow=True, gaudi_training_timeout=5))
     assert following.wait() != 0
     said = screen(tmp_path)
     assert "still runs after 5 s. It goes on" in said
@@ -152,7 +152,7 @@ def test_the_network_of_the_first_node_is_cut_and_healed() -> None:
 
 def test_stopping_writes_a_checkpoint_and_leaves_nothing(tmp_path: Path) -> None:
     wait_for_steps("node2", NAME)
-    code, said = play(tmp_path, "stop_training", training_name=NAME)
+    code, said = play(tmp_path, "stop_training", gaudi_training_name=NAME)
     assert code == 0, said
     assert {node: processes(node, NAME) for node in NODES} == {node: {} for node in NODES}
     stopped = lines("node2", NAME)[-1]

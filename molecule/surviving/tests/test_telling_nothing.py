@@ -25,7 +25,13 @@ from tests.sandbox_nodes import SANDBOX
 
 NAME, SCRIPT, KEPT = "telling-nothing", "/var/tmp/telling_nothing.py", "/var/tmp/telling_nothing/last.pt"
 NODES = ["node1", "node2"]
-JOB = variables(NAME, training_hosts=NODES, training_spares=[], training_command=[SCRIPT, "500"], training_follow=True)
+JOB = variables(
+    NAME,
+    gaudi_training_hosts=NODES,
+    gaudi_training_spares=[],
+    gaudi_training_command=[SCRIPT, "500"],
+    gaudi_training_follow=True,
+)
 
 
 def begun(node: str) -> list[int]:
@@ -63,7 +69,7 @@ def test_a_plain_script_that_loses_a_rank_goes_on_from_its_checkpoint_and_ends_w
 def test_a_script_that_fails_at_once_is_tried_three_times_and_named_at_the_first(tmp_path: Path) -> None:
     for node in NODES:
         shell(node, """echo 'raise ValueError("shard 7 is empty")' > /var/tmp/broken.py""")
-    broken = {**JOB, "training_name": "broken", "training_command": ["/var/tmp/broken.py"]}
+    broken = {**JOB, "gaudi_training_name": "broken", "gaudi_training_command": ["/var/tmp/broken.py"]}
     code, said = play(tmp_path, **broken)
     assert code != 0
     assert status("node1", "broken")["restarts"] == 2

@@ -78,7 +78,9 @@ def followed(
 ) -> Iterator[tuple[Path, subprocess.Popen[str]]]:
     """The job's screen and the play that shows it."""
     directory = tmp_path_factory.mktemp("followed")
-    play_of_job = launching(directory, **job(storage, training_follow=True, training_checkpoint_directory=disks))
+    play_of_job = launching(
+        directory, **job(storage, gaudi_training_follow=True, gaudi_training_checkpoint_directory=disks)
+    )
     try:
         wait_for_members(HOSTS, NAME)
         yield directory, play_of_job
@@ -88,9 +90,9 @@ def followed(
 
 
 def job(storage: S3Server, **changes: Any) -> dict[str, Any]:
-    kept = {"training_spares": [], "training_checkpoint_directory": KEPT}
+    kept = {"gaudi_training_spares": [], "gaudi_training_checkpoint_directory": KEPT}
     wanted = trainer(NAME, "--upload", f"s3://{BUCKET}/team", **{**kept, **changes})
-    return {**wanted, "training_environment": {**wanted["training_environment"], **storage.environment()}}
+    return {**wanted, "gaudi_training_environment": {**wanted["gaudi_training_environment"], **storage.environment()}}
 
 
 def uploads(state: str) -> list[dict[str, Any]]:
@@ -157,7 +159,7 @@ def test_a_launch_goes_on_from_the_storage_where_no_node_has_a_checkpoint(
     _directory, controller = followed
     with storage.refusing():
         wait_for_checkpoint("node1", NAME, above=steps("node1", NAME)[-1][0])
-        code, said = play(tmp_path / "stop", "stop_training", training_name=NAME)
+        code, said = play(tmp_path / "stop", "stop_training", gaudi_training_name=NAME)
         assert code == 0, said
     assert controller.wait(timeout=120) != 0
     before = losses_of(runs("node1", NAME)[-1])
@@ -173,5 +175,5 @@ def test_a_launch_goes_on_from_the_storage_where_no_node_has_a_checkpoint(
     same = {step: loss for step, loss in losses_of(again).items() if step <= max(before)}
     assert same == pytest.approx({step: loss for step, loss in before.items() if step > again[0]["step"]}, rel=ROUNDING)
     assert same
-    code, said = play(tmp_path / "end", "stop_training", training_name=NAME)
+    code, said = play(tmp_path / "end", "stop_training", gaudi_training_name=NAME)
     assert code == 0, said

@@ -30,7 +30,9 @@ RATIO = 2
 # Who is slow is decided in tests without nodes too.
 @pytest.mark.long
 def test_a_slow_node_is_named_and_left_out_at_the_next_restart(tmp_path: Path) -> None:
-    code, said = play(tmp_path, **trainer(NAME, training_straggler_ratio=RATIO, training_exclude_stragglers=True))
+    code, said = play(
+        tmp_path, **trainer(NAME, gaudi_training_straggler_ratio=RATIO, gaudi_training_exclude_stragglers=True)
+    )
     assert code == 0, said
     generation = wait_for_members(HOSTS, NAME)["generation"]
     wait_for_steps("node1", NAME)
@@ -45,6 +47,6 @@ def test_a_slow_node_is_named_and_left_out_at_the_next_restart(tmp_path: Path) -
         wait_for_members(["node1", "node2", SPARE], NAME, above=generation)
     wait_for_steps("node1", NAME)
     assert processes("node3", NAME) == {}
-    code, said = play(tmp_path, "stop_training", training_name=NAME)
+    code, said = play(tmp_path, "stop_training", gaudi_training_name=NAME)
     assert code == 0, said
     assert {node: processes(node, NAME) for node in NODES} == {node: {} for node in NODES}

@@ -55,7 +55,7 @@ COMPARED = 60
 UNIT = "gaudi3-scale-job-{}.service"
 ACTIVE = "systemctl list-units --state=active --no-legend --plain 'gaudi3-scale-job-*'"
 # No spare, and a node that is back is taken in soon.
-FEWER = {"training_spares": [], "training_min_nodes": 2, "training_grow_after": 5}
+FEWER = {"gaudi_training_spares": [], "gaudi_training_min_nodes": 2, "gaudi_training_grow_after": 5}
 
 
 def test_a_spare_gets_the_newest_checkpoint_and_takes_the_place_of_a_dead_node(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_a_spare_gets_the_newest_checkpoint_and_takes_the_place_of_a_dead_node(t
 
 def test_stopping_writes_a_checkpoint_where_it_stopped(tmp_path: Path) -> None:
     wait_for_steps("node1", NAME)
-    code, said = play(tmp_path, "stop_training", training_name=NAME)
+    code, said = play(tmp_path, "stop_training", gaudi_training_name=NAME)
     assert code == 0, said
     assert {node: processes(node, NAME) for node in NODES} == {node: {} for node in NODES}
     stopped = lines("node1", NAME)[-1]
@@ -138,7 +138,7 @@ def test_a_node_that_crashed_comes_back_by_itself_and_is_taken_in_again() -> Non
 
 def test_a_node_that_is_away_does_not_keep_the_others_from_being_stopped(tmp_path: Path) -> None:
     stop_node("node2")
-    code, screen = play(tmp_path, "stop_training", training_name=NAME)
+    code, screen = play(tmp_path, "stop_training", gaudi_training_name=NAME)
     # It is named.
     assert (code, "fatal: [node2]: UNREACHABLE!" in screen) == (4, True), screen
     assert {node: processes(node, NAME) for node in ("node1", "node3")} == {"node1": {}, "node3": {}}
@@ -146,7 +146,7 @@ def test_a_node_that_is_away_does_not_keep_the_others_from_being_stopped(tmp_pat
     # It comes back to a job that is over, has its vote still, and looks for the others until the same command ends it.
     wait_for("node2 looks for the others", lambda: status("node2", NAME)["state"] == "waiting")
     assert processes("node2", NAME) == {}
-    code, screen = play(tmp_path, "stop_training", training_name=NAME)
+    code, screen = play(tmp_path, "stop_training", gaudi_training_name=NAME)
     assert code == 0, screen
     wait_for("node2 has an end of its own", lambda: status("node2", NAME)["outcome"])
     assert status("node2", NAME)["outcome"] == "stopped"

@@ -57,9 +57,9 @@ def launch(play: Callable[..., Played], nodes: dict[str, Host], name: str, **var
         node.check_output(f"cat > {SCRIPT} <<'END'{PROGRAM}END")
     begun = play(
         "launch_training",
-        training_name=name,
-        training_command=[SCRIPT, "a $word"],
-        training_follow=False,
+        gaudi_training_name=name,
+        gaudi_training_command=[SCRIPT, "a $word"],
+        gaudi_training_follow=False,
         **variables,
     )
     assert begun.status == "successful", begun.screen
@@ -71,12 +71,14 @@ def test_each_rank_runs_on_the_numa_node_of_its_card(
     lists = [nodes["node1"].check_output(f"cat {KERNEL}/node/node{number}/cpulist") for number in (0, 1)]
     # Modules 4 to 7 are at the second NUMA node.
     cards = {"HABANA_VISIBLE_MODULES": "5,0"}
-    launch(play, nodes, "bound", training_bind="numa", training_device="hpu", training_environment=cards)
+    launch(
+        play, nodes, "bound", gaudi_training_bind="numa", gaudi_training_device="hpu", gaudi_training_environment=cards
+    )
     try:
         assert bound(nodes) == {name: {"0": lists[1], "1": lists[0]} for name in nodes}
         said = first_lines(nodes["node2"], "bound")
         assert [line.split("] ")[0] for line in said] == ["['a $word'"] * 2
-        shown = play("show_training", training_name="bound")
+        shown = play("show_training", gaudi_training_name="bound")
         assert shown.status == "successful", shown.screen
         page = json.loads((tmp_path / "training-bound.json").read_text())
         rows = next(section["rows"] for section in page["sections"] if section["title"] == "Binding")
@@ -86,15 +88,15 @@ def test_each_rank_runs_on_the_numa_node_of_its_card(
         threads = [str(row["cores"]) for row in rows if row["node"] == "node2"]
         assert [line.split("] ")[1] for line in said] == threads
     finally:
-        stopped = play("stop_training", training_name="bound")
+        stopped = play("stop_training", gaudi_training_name="bound")
     assert stopped.status == "successful", stopped.screen
 
 
 def test_without_binding_a_rank_runs_anywhere(play: Callable[..., Played], nodes: dict[str, Host]) -> None:
     everywhere = nodes["node1"].check_output("taskset -pc 1 | sed 's/.*: //'")
-    launch(play, nodes, "unbound", training_bind="none")
+    launch(play, nodes, "unbound", gaudi_training_bind="none")
     try:
         assert bound(nodes) == {name: {"0": everywhere, "1": everywhere} for name in nodes}
     finally:
-        stopped = play("stop_training", training_name="unbound")
+        stopped = play("stop_training", gaudi_training_name="unbound")
     assert stopped.status == "successful", stopped.screen

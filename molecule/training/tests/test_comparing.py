@@ -39,13 +39,13 @@ def compare(play: Callable[..., Played], nodes: dict[str, Host], reports: Path) 
 
     def run(**variables: object) -> Played:
         given = {
-            "probe_workload": "sleeping:step",
-            "training_environment_files": [f"{DIRECTORY}/environment"],
-            "compare_base": {"batch_size": 1},
+            "gaudi_batch_probe_workload": "sleeping:step",
+            "gaudi_training_environment_files": [f"{DIRECTORY}/environment"],
+            "gaudi_comparison_base": {"batch_size": 1},
             "compare_settings": SETTINGS,
-            "compare_rounds": 3,
-            "compare_steps": 4,
-            "compare_warm_up": 1,
+            "gaudi_comparison_rounds": 3,
+            "gaudi_comparison_steps": 4,
+            "gaudi_comparison_warm_up": 1,
             "gaudi_report_target": str(reports),
         }
         return play("compare_settings", **{**given, **variables})
@@ -60,7 +60,7 @@ def test_what_helps_is_found_and_kept(compare: Callable[..., Played], reports: P
     rows = {row["setting"]: row for row in json.loads((reports / "compare_settings.json").read_text())["rows"]}
     assert {name: rows[name]["verdict"] for name in ("short", "long")} == {"short": "helps", "long": "hurts"}
     kept = variables_of((reports / "compare_settings.kept.yml").read_text())
-    assert kept["training_environment"] == {"STEP_SECONDS": "0.03"}
+    assert kept["gaudi_training_environment"] == {"STEP_SECONDS": "0.03"}
     assert "<svg" in (reports / "compare_settings.html").read_text()
 
 
@@ -71,7 +71,7 @@ def test_a_second_comparison_makes_no_run(compare: Callable[..., Played]) -> Non
 
 
 def test_a_flag_that_nothing_reads_is_refused(compare: Callable[..., Played]) -> None:
-    refused = compare(compare_flags="PT_HPU_ENABLE_ADVANCED_FUSION=1")
+    refused = compare(gaudi_comparison_flags="PT_HPU_ENABLE_ADVANCED_FUSION=1")
     assert refused.status == "failed"
     assert "PT_HPU_ENABLE_ADVANCED_FUSION" in " ".join(refused.messages)
     assert "node1: run" not in refused.screen

@@ -35,16 +35,22 @@ ENVIRONMENT = {
     **{name: KEYS[name] for name in ("HF_TOKEN", "PGPASSWORD", "APIKEY")},
     "MIRROR": f"https://robot:{KEYS['address']}@mirror.example.com/simple",
 }
-GIVEN = {"training_environment": ENVIRONMENT, "training_environment_files": [FILE]}
+GIVEN = {"gaudi_training_environment": ENVIRONMENT, "gaudi_training_environment_files": [FILE]}
 STUDY = {
-    "tune_name": JOB,
-    "tune_trials": 1,
-    "tune_steps": 10,
-    "tune_probe": False,
-    "tune_space": {"batch_size": [8], "accumulation": None, "checkpointing": None, "compile": None, "workers": None},
-    "tune_follow_interval": 2,
-    "training_processes_per_node": 1,
-    "training_model": {"layers": 1, "width": 32, "heads": 2, "sequence_length": 32},
+    "gaudi_tuning_study_name": JOB,
+    "gaudi_tuning_study_trials": 1,
+    "gaudi_tuning_study_steps": 10,
+    "gaudi_tuning_study_probe": False,
+    "gaudi_tuning_study_space": {
+        "batch_size": [8],
+        "accumulation": None,
+        "checkpointing": None,
+        "compile": None,
+        "workers": None,
+    },
+    "gaudi_tuning_study_follow_interval": 2,
+    "gaudi_training_processes_per_node": 1,
+    "gaudi_training_model": {"layers": 1, "width": 32, "heads": 2, "sequence_length": 32},
 }
 
 
@@ -85,8 +91,8 @@ def wait_for_steps(node: Host) -> None:
 
 
 def test_while_a_job_runs_nobody_else_reads_them(searched: dict[str, Host], left: Path) -> None:
-    many = {"training_max_steps": 100_000, "training_batch_size": 8, "training_follow": False}
-    played(left, "launch_training", training_name=JOB, **many, **GIVEN)
+    many = {"gaudi_training_max_steps": 100_000, "gaudi_training_batch_size": 8, "gaudi_training_follow": False}
+    played(left, "launch_training", gaudi_training_name=JOB, **many, **GIVEN)
     try:
         wait_for_steps(searched["node1"])
         for node in searched.values():
@@ -99,7 +105,7 @@ def test_while_a_job_runs_nobody_else_reads_them(searched: dict[str, Host], left
         assert {f"{name}={value}" for name, value in ENVIRONMENT.items()} <= set(of_rank)
         assert f"WANDB_API_KEY={KEYS['file']}" in of_rank
     finally:
-        played(left, "stop_training", training_name=JOB)
+        played(left, "stop_training", gaudi_training_name=JOB)
 
 
 @pytest.mark.usefixtures("searched")
@@ -107,7 +113,7 @@ def test_playbooks_end_that_are_given_them(left: Path) -> None:
     """Of a probe, a study, what follows and what is only looked at; and of an index that asks who it is."""
     played(left, "probe_batch_size", **GIVEN)
     played(left, "tune_training", **STUDY, **GIVEN)
-    played(left, "show_training", training_name=JOB)
+    played(left, "show_training", gaudi_training_name=JOB)
     played(left, "explain_flags")
     played(left, "training_stack", gaudi_training_stack_index_url=INDEX.format(KEYS["index"]))
 

@@ -40,7 +40,7 @@ def test_one_node_searches_the_other_verifies_and_each_trial_is_shown(
     play: Callable[..., Played], reports: Path
 ) -> None:
     variables = str(reports / "group_vars" / "batch.yml")
-    probed = play("probe_batch_size", gaudi_report_target=str(reports), probe_write_group_vars=variables)
+    probed = play("probe_batch_size", gaudi_report_target=str(reports), gaudi_batch_probe_write_group_vars=variables)
     assert probed.status == "successful", probed.screen
     first, second = probed_nodes(reports / "probe_batch_size.json")
     size = first["batch_size"]
@@ -49,7 +49,7 @@ def test_one_node_searches_the_other_verifies_and_each_trial_is_shown(
     made = [("node1", str(trial["batch_size"])) for trial in first["trials"]]
     assert shown == [*made, ("node2", str(size))]
     assert "Throughput on node1" in (reports / "probe_batch_size.html").read_text()
-    assert f"training_batch_size: {size}" in Path(variables).read_text()
+    assert f"gaudi_training_batch_size: {size}" in Path(variables).read_text()
 
 
 def test_probing_it_again_makes_no_trial(play: Callable[..., Played], nodes: dict[str, Host], reports: Path) -> None:
@@ -70,11 +70,11 @@ def test_a_damaged_file_is_put_aside_and_a_line_of_the_operator_kept(
     assert (mended.status, "is damaged" in mended.screen) == ("successful", True), mended.screen
     assert "broken" in nodes["node2"].check_output(f"cat {kept}.*.bak")
     own = tmp_path / "own.yml"
-    own.write_text("training_batch_size: 8\n")
-    refused = play("probe_batch_size", probe_write_group_vars=str(own))
+    own.write_text("gaudi_training_batch_size: 8\n")
+    refused = play("probe_batch_size", gaudi_batch_probe_write_group_vars=str(own))
     assert refused.status == "failed"
     assert "in a line of your own" in refused.messages[0]
-    assert own.read_text() == "training_batch_size: 8\n"
+    assert own.read_text() == "gaudi_training_batch_size: 8\n"
 
 
 def test_a_node_that_crashes_is_named_and_the_other_one_answers(
@@ -85,9 +85,9 @@ def test_a_node_that_crashes_is_named_and_the_other_one_answers(
         node.check_output("echo PYTHONPATH=/var/tmp/probed > /var/tmp/probed/environment")
     crashed = play(
         "probe_batch_size",
-        probe_workload="crashing:step",
-        probe_maximum=16,
-        training_environment_files=["/var/tmp/probed/environment"],
+        gaudi_batch_probe_workload="crashing:step",
+        gaudi_batch_probe_maximum=16,
+        gaudi_training_environment_files=["/var/tmp/probed/environment"],
         gaudi_report_target=str(reports),
     )
     assert crashed.status == "failed"
@@ -97,7 +97,9 @@ def test_a_node_that_crashes_is_named_and_the_other_one_answers(
 
 
 def test_an_account_that_may_not_open_the_cards_is_told_which_group_may(play: Callable[..., Played]) -> None:
-    refused = play("probe_batch_size", training_user="operator", training_device="hpu", probe_refresh=True)
+    refused = play(
+        "probe_batch_size", gaudi_training_user="operator", gaudi_training_device="hpu", gaudi_batch_probe_refresh=True
+    )
     assert refused.status == "failed"
     said = f"user operator cannot open {KERNEL}/dev/accel/accel0 and 15 more on this node (group render, mode 0660)"
     assert any(said in message for message in refused.messages), refused.screen

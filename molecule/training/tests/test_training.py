@@ -50,7 +50,10 @@ def test_the_job_takes_the_probed_batch_and_learns(
     play: Callable[..., Played], nodes: dict[str, Host], reports: Path
 ) -> None:
     launched = play(
-        "launch_training", training_name="test", training_arguments=ARGUMENTS, gaudi_report_target=str(reports)
+        "launch_training",
+        gaudi_training_name="test",
+        gaudi_training_arguments=ARGUMENTS,
+        gaudi_report_target=str(reports),
     )
     assert launched.status == "successful", launched.screen
     assert "step 40/40" in launched.screen
@@ -62,7 +65,7 @@ def test_the_job_takes_the_probed_batch_and_learns(
 
 
 def test_launching_it_again_starts_nothing(play: Callable[..., Played]) -> None:
-    again = play("launch_training", training_name="test", training_arguments=ARGUMENTS)
+    again = play("launch_training", gaudi_training_name="test", gaudi_training_arguments=ARGUMENTS)
     assert (again.status, again.changed) == ("successful", 0), again.screen
 
 
@@ -70,9 +73,9 @@ def test_the_last_checkpoint_goes_on_where_it_was(play: Callable[..., Played], r
     arguments = [*ARGUMENTS, "--resume", CHECKPOINT]
     continued = play(
         "launch_training",
-        training_name="test-continued",
-        training_arguments=arguments,
-        training_max_steps=50,
+        gaudi_training_name="test-continued",
+        gaudi_training_arguments=arguments,
+        gaudi_training_max_steps=50,
         gaudi_report_target=str(reports),
     )
     assert continued.status == "successful", continued.screen
@@ -83,7 +86,7 @@ def test_the_last_checkpoint_goes_on_where_it_was(play: Callable[..., Played], r
 def test_a_failing_rank_is_named_and_ends_all(play: Callable[..., Played], nodes: dict[str, Host]) -> None:
     for node in nodes.values():
         node.check_output(f"cat > /var/tmp/failing.py <<'END'{FAILING}END")
-    failed = play("launch_training", training_name="failing", training_command=["/var/tmp/failing.py"])
+    failed = play("launch_training", gaudi_training_name="failing", gaudi_training_command=["/var/tmp/failing.py"])
     assert failed.status == "failed"
     (message,) = [text for text in failed.messages if "shard 7" in text]
     # What fails at once may not fail the next time; the error is on the screen after the first.
@@ -102,20 +105,22 @@ def test_every_rank_can_import_the_vendor_s_bridge(play: Callable[..., Played], 
     for node in nodes.values():
         node.check_output(f"cat > /var/tmp/bridged.py <<'END'{BRIDGED}END")
         node.check_output("echo OMP_NUM_THREADS=1 > /var/tmp/bridged.environment")
-    command = {"training_command": ["/var/tmp/bridged.py"], "training_max_restarts": 0}
+    command = {"gaudi_training_command": ["/var/tmp/bridged.py"], "gaudi_training_max_restarts": 0}
     # Files of a user's own come after those of the node and not in their place.
-    own = {"training_environment_files": ["/var/tmp/bridged.environment"]}
-    started = play("launch_training", training_name="bridged", **command, **own)
+    own = {"gaudi_training_environment_files": ["/var/tmp/bridged.environment"]}
+    started = play("launch_training", gaudi_training_name="bridged", **command, **own)
     assert started.status == "successful", started.screen
     # And this is how it looks where one is not there.
-    without = {"training_environment": {"GC_KERNEL_PATH": ""}}
-    failed = play("launch_training", training_name="unbridged", **command, **without)
+    without = {"gaudi_training_environment": {"GC_KERNEL_PATH": ""}}
+    failed = play("launch_training", gaudi_training_name="unbridged", **command, **without)
     assert failed.status == "failed"
     assert any("ImportError: $GC_KERNEL_PATH: cannot open shared object" in text for text in failed.messages)
 
 
 def test_stopping_leaves_no_process(play: Callable[..., Played], nodes: dict[str, Host], reports: Path) -> None:
-    long_one = play("launch_training", training_name="long", training_max_steps=100000, training_follow=False)
+    long_one = play(
+        "launch_training", gaudi_training_name="long", gaudi_training_max_steps=100000, gaudi_training_follow=False
+    )
     assert long_one.status == "successful", long_one.screen
     told = play("explain_flags", explain_job="long", gaudi_report_target=str(reports))
     assert told.status == "successful", told.screen
@@ -123,5 +128,5 @@ def test_stopping_leaves_no_process(play: Callable[..., Played], nodes: dict[str
     assert verdicts["PT_HPU_LAZY_MODE"]["judged by"].startswith("installed bridge 1.24.1")
     assert "/long,false," in verdicts["PT_HPU_RECIPE_CACHE_CONFIG"]["value"]
     assert all(ranks_left(node) for node in nodes.values())
-    assert play("stop_training", training_name="long").status == "successful"
+    assert play("stop_training", gaudi_training_name="long").status == "successful"
     assert {name: ranks_left(node) for name, node in nodes.items()} == {"node1": "", "node2": ""}

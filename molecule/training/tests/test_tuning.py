@@ -19,21 +19,21 @@ from tests.sandbox_nodes import hosts, run
 from tests.variables_of import variables_of
 
 STUDY = {
-    "tune_name": "molecule",
-    "tune_trials": 4,
-    "tune_steps": 10,
-    "tune_pruner": "none",
-    "tune_probe": False,
-    "tune_space": {
+    "gaudi_tuning_study_name": "molecule",
+    "gaudi_tuning_study_trials": 4,
+    "gaudi_tuning_study_steps": 10,
+    "gaudi_tuning_study_pruner": "none",
+    "gaudi_tuning_study_probe": False,
+    "gaudi_tuning_study_space": {
         "batch_size": {"low": 8, "high": 32, "step": 8},
         "accumulation": None,
         "checkpointing": [False, True],
         "compile": None,
         "workers": None,
     },
-    "tune_follow_interval": 2,
-    "training_processes_per_node": 1,
-    "training_model": {"layers": 1, "width": 32, "heads": 2, "sequence_length": 32},
+    "gaudi_tuning_study_follow_interval": 2,
+    "gaudi_training_processes_per_node": 1,
+    "gaudi_training_model": {"layers": 1, "width": 32, "heads": 2, "sequence_length": 32},
 }
 DIRECTORY = "/var/lib/gaudi3_scale/tune/molecule"
 PRIVATE = "/etc/gaudi3_scale/tune"
@@ -71,7 +71,9 @@ def messages(result: object) -> str:
 
 def test_a_flag_that_nothing_reads_is_refused_before_anything_is_there(tmp_path: Path) -> None:
     flags = {"PT_HPU_ENABLE_ADVANCED_FUSION": ["1"]}
-    refused = run(tmp_path, "tune_training", **{**STUDY, "tune_name": "refused", "tune_flags": flags})
+    refused = run(
+        tmp_path, "tune_training", **{**STUDY, "gaudi_tuning_study_name": "refused", "gaudi_tuning_study_flags": flags}
+    )
     assert refused.status == "failed"
     assert "PT_HPU_ENABLE_ADVANCED_FUSION must not be set" in messages(refused)
     assert not hosts()["node1"].file("/var/lib/gaudi3_scale/tune/refused").exists
@@ -87,8 +89,8 @@ def test_both_nodes_work_and_the_best_is_a_file_for_the_launch(tmp_path: Path, r
     assert sum(row["outcome"] == "ok" for row in told["rows"]) >= 4
     best = variables_of((reports / "tune-molecule-best.yml").read_text())
     fastest = max(told["rows"], key=lambda row: row["tokens/s"])
-    assert best["training_batch_size"] == fastest["batch_size"]
-    arguments = best["training_arguments"]
+    assert best["gaudi_training_batch_size"] == fastest["batch_size"]
+    arguments = best["gaudi_training_arguments"]
     following = arguments[arguments.index("--checkpointing") + 1 :]
     assert (following[:1] != ["off"]) == fastest["checkpointing"]
     page = (reports / "tune-molecule.html").read_text()
@@ -101,7 +103,12 @@ def test_both_nodes_work_and_the_best_is_a_file_for_the_launch(tmp_path: Path, r
 
 def test_a_stranger_on_another_node_gets_no_answer_from_a_study(tmp_path: Path) -> None:
     # So many trials that it still runs when it is stopped.
-    guarded = {**STUDY, "tune_name": "guarded", "tune_trials": 500, "tune_follow": False}
+    guarded = {
+        **STUDY,
+        "gaudi_tuning_study_name": "guarded",
+        "gaudi_tuning_study_trials": 500,
+        "gaudi_tuning_study_follow": False,
+    }
     begun = run(tmp_path, "tune_training", **guarded)
     assert begun.status == "successful", begun.stdout.read()
     keeper, other = hosts()["node1"], hosts()["node2"]
@@ -112,7 +119,7 @@ def test_a_stranger_on_another_node_gets_no_answer_from_a_study(tmp_path: Path) 
         still = asked(other, "worker", host)
         listening = keeper.run("ss -Hltn 'sport = :29510'").stdout.split()
     finally:
-        run(tmp_path, "stop_training", training_name="tune-guarded")
+        run(tmp_path, "stop_training", gaudi_training_name="tune-guarded")
     assert {name: answer.rc for name, answer in answers.items()} == {"worker": 0, "plain": 1, "nameless": 1}
     assert (answers["worker"].stdout.strip(), still.stdout.strip()) == ("1", "1")
     assert "UNAVAILABLE" in answers["plain"].stderr and "UNAVAILABLE" in answers["nameless"].stderr

@@ -76,5 +76,9 @@ def column(text: str, name: str) -> dict[str, str]:
 
 def upgrade(release: str, directory: Path, arguments: str = "", **variables: object) -> Played:
     """``upgrade_driver`` to ``release``: the driver alone, all nodes of a batch at once."""
-    chosen: Mapping[str, object] = {"upgrade_release": release, "upgrade_layers": [], **variables}
+    chosen: Mapping[str, object] = {
+        "gaudi_driver_upgrade_release": release,
+        "gaudi_driver_upgrade_layers": [],
+        **variables,
+    }
     return play("upgrade_driver", directory, arguments, **chosen)

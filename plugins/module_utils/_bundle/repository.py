@@ -104,6 +104,6 @@ def refuse_lacking(site: Site, release: str) -> None:
     if site.lacks(release):
         raise GaudiError(
             f"The bundle {site.vault_url} has the packages of {', '.join(site.releases)}, and none of {release}; build "
-            "it for that release (bundle_release or bundle_rollback_releases), or correct release.",
+            "it for that release (gaudi_bundle_release or gaudi_bundle_rollback_releases), or correct release.",
             releases=site.releases,
         )

@@ -207,7 +207,7 @@ def _plain_environment(options: EnvironmentOptions, flags: Mapping[str, Setting]
     if secret:
         raise GaudiError(
             f"environment sets {', '.join(secret)}, which sounds like a secret, and every account of the node can read "
-            f"{options.path}: give it to the job itself (environment of training_job, training_environment)."
+            f"{options.path}: give it to the job itself (environment of training_job, gaudi_training_environment)."
         )
     return [
         Setting(name, _text("environment", name, value), FROM_ENVIRONMENT, "environment")

@@ -100,7 +100,7 @@ def _check_nodes(options: SupervisionOptions, hosts: Sequence[str]) -> None:
     if named > MOST_NODES:
         raise GaudiError(
             f"supervision is for up to {MOST_NODES} nodes, and hosts, spares and witness are {named}; name fewer, or "
-            "let Slurm run a job of that size (engine: slurm, in a playbook training_engine: slurm)."
+            "let Slurm run a job of that size (engine: slurm, in a playbook gaudi_training_engine: slurm)."
         )
     if options.addresses and len(options.addresses) != named:
         raise GaudiError(

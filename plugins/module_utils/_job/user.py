@@ -66,7 +66,7 @@ def check_left_to(user: str, directory: str) -> None:
         other = str(owner)
     raise GaudiError(
         f"{directory} belongs to {other}, as whom this job ran before, and {user} cannot go on from it; set user "
-        f"(training_user) to {other}, or give it away on every node (chown -R {user}: {directory})."
+        f"(gaudi_training_user) to {other}, or give it away on every node (chown -R {user}: {directory})."
     )
 
 

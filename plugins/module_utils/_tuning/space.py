@@ -81,7 +81,9 @@ def space_from(given: Mapping[str, object], objective: str, built_in: bool) -> t
     Raises GaudiError, in one sentence, for the first mistake. A command of the operator's own has no defaults.
     """
     if not isinstance(given, Mapping):
-        raise GaudiError(f"tune_space is {given!r}; give a mapping from a parameter to its range or its choices.")
+        raise GaudiError(
+            f"gaudi_tuning_study_space is {given!r}; give a mapping from a parameter to its range or its choices."
+        )
     wanted = {**(DEFAULTS[objective] if built_in else {}), **given}
     return tuple(_parameter(str(name), spec, objective, built_in) for name, spec in wanted.items() if spec is not None)
 
@@ -89,7 +91,9 @@ def space_from(given: Mapping[str, object], objective: str, built_in: bool) -> t
 def flags_from(given: Mapping[str, object]) -> tuple[Choices, ...]:
     """The named flags with the texts to try for each; raises GaudiError for what cannot be meant."""
     if not isinstance(given, Mapping):
-        raise GaudiError(f"tune_flags is {given!r}; give a mapping from a flag's name to the list of values to try.")
+        raise GaudiError(
+            f"gaudi_tuning_study_flags is {given!r}; give a mapping from a flag's name to the list of values to try."
+        )
     return tuple(_flag(str(name), values) for name, values in given.items())
 
 
@@ -105,10 +109,12 @@ def flag_sets(flags: Sequence[Choices]) -> list[dict[str, str]]:
 
 def _flag(name: str, values: object) -> Choices:
     if not NAME.fullmatch(name):
-        raise GaudiError(f"tune_flags has {name!r}, which is no name of a variable; correct it.")
+        raise GaudiError(f"gaudi_tuning_study_flags has {name!r}, which is no name of a variable; correct it.")
     if not isinstance(values, Sequence) or isinstance(values, str) or not values:
-        raise GaudiError(f"tune_flags.{name} is {values!r}; give a list of values to try, null for not setting it.")
-    return Choices(name, _distinct(f"tune_flags.{name}", [_flag_text(name, value) for value in values]))
+        raise GaudiError(
+            f"gaudi_tuning_study_flags.{name} is {values!r}; give a list of values to try, null for not setting it."
+        )
+    return Choices(name, _distinct(f"gaudi_tuning_study_flags.{name}", [_flag_text(name, value) for value in values]))
 
 
 def _flag_text(name: str, value: object) -> str | None:
@@ -116,37 +122,43 @@ def _flag_text(name: str, value: object) -> str | None:
         return "true" if value else "false"
     if value is None or isinstance(value, (str, int, float)):
         return None if value is None else str(value)
-    raise GaudiError(f"tune_flags.{name} has {value!r}; give texts, numbers, or null for not setting it.")
+    raise GaudiError(f"gaudi_tuning_study_flags.{name} has {value!r}; give texts, numbers, or null for not setting it.")
 
 
 def _parameter(name: str, spec: object, objective: str, built_in: bool) -> Parameter:
     known = TRAINER.get(name) if built_in else None
     if built_in and known is None:
         raise GaudiError(
-            f"tune_space.{name} is no parameter of the built-in trainer; use {', '.join(TRAINER)}, or set "
-            f"training_command with {{{name}}} in it."
+            f"gaudi_tuning_study_space.{name} is no parameter of the built-in trainer; use {', '.join(TRAINER)}, "
+            f"or set "
+            f"gaudi_training_command with {{{name}}} in it."
         )
     if not NAME.fullmatch(name):
-        raise GaudiError(f"tune_space has {name!r}, which is no name; use letters, digits and underscores.")
+        raise GaudiError(
+            f"gaudi_tuning_study_space has {name!r}, which is no name; use letters, digits and underscores."
+        )
     if built_in and name == "learning_rate" and objective == THROUGHPUT:
         raise GaudiError(
-            "tune_space.learning_rate does not change the speed; leave it out, or set tune_objective loss."
+            "gaudi_tuning_study_space.learning_rate does not change the speed; leave it out, or "
+            "set gaudi_tuning_study_objective loss."
         )
     if isinstance(spec, Mapping):
         return _range(name, spec, known)
     values = list(spec) if isinstance(spec, Sequence) and not isinstance(spec, str) else [spec]
     if not values:
-        raise GaudiError(f"tune_space.{name} has no choices; list at least one, or leave it out with null.")
+        raise GaudiError(
+            f"gaudi_tuning_study_space.{name} has no choices; list at least one, or leave it out with null."
+        )
     for value in values:
         if known is None and not isinstance(value, (str, int, float)):
-            raise GaudiError(f"tune_space.{name} has {value!r}; give texts, numbers, true or false.")
+            raise GaudiError(f"gaudi_tuning_study_space.{name} has {value!r}; give texts, numbers, true or false.")
         if known is not None and not _fits(value, known):
-            raise GaudiError(f"tune_space.{name} has {value!r}; give {_described(known)}.")
-    return Choices(name, _distinct(f"tune_space.{name}", values))
+            raise GaudiError(f"gaudi_tuning_study_space.{name} has {value!r}; give {_described(known)}.")
+    return Choices(name, _distinct(f"gaudi_tuning_study_space.{name}", values))
 
 
 def _range(name: str, spec: Mapping[str, object], known: TrainerParameter | None) -> Range:
-    where = f"tune_space.{name}"
+    where = f"gaudi_tuning_study_space.{name}"
     unknown = [key for key in spec if key not in RANGE_KEYS]
     if unknown:
         raise GaudiError(f"{where} has {unknown[0]!r}; a range has {', '.join(RANGE_KEYS)}.")

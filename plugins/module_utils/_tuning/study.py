@@ -126,12 +126,12 @@ def launch_variables(
 ) -> dict[str, object]:
     """The variables with which ``launch_training.yml`` runs these values; ``fixed`` are those that were not tuned."""
     environment = {**study.environment, **flags}
-    shared = {**fixed, **({"training_environment": environment} if environment else {})}
+    shared = {**fixed, **({"gaudi_training_environment": environment} if environment else {})}
     if not study.built_in:
         # The launch puts its own steps where {max_steps} stands.
-        return {**shared, "training_command": _filled(study.command, params)}
-    arguments = [*fixed.get("training_arguments", []), *map(_word, _arguments(params))]
-    return {**shared, "training_batch_size": params[BATCH_SIZE], "training_arguments": arguments}
+        return {**shared, "gaudi_training_command": _filled(study.command, params)}
+    arguments = [*fixed.get("gaudi_training_arguments", []), *map(_word, _arguments(params))]
+    return {**shared, "gaudi_training_batch_size": params[BATCH_SIZE], "gaudi_training_arguments": arguments}
 
 
 def _arguments(params: Mapping[str, Any]) -> list[object]:
@@ -175,30 +175,41 @@ def _check_numbers(options: Mapping[str, Any]) -> None:
         except (TypeError, ValueError):
             number = math.nan
         if not number >= 1:
-            raise GaudiError(f"tune_{name} is {value!r}; give a number of at least 1.")
+            raise GaudiError(f"gaudi_tuning_study_{name} is {value!r}; give a number of at least 1.")
     for name, known in (("objective", (THROUGHPUT, LOSS)), ("pruner", PRUNERS)):
         if options[name] not in known:
-            raise GaudiError(f"tune_{name} is {options[name]!r}; choose {', '.join(known)}.")
+            raise GaudiError(f"gaudi_tuning_study_{name} is {options[name]!r}; choose {', '.join(known)}.")
 
 
 def _check(study: Study) -> None:
     if (study.steps is None) == (study.tokens is None):
         both = "both are given" if study.steps else "neither is given"
-        raise GaudiError(f"A trial's budget is either tune_steps or tune_tokens, and {both}; give one of them.")
+        raise GaudiError(
+            f"A trial's budget is either gaudi_tuning_study_steps or gaudi_tuning_study_tokens, "
+            f"and {both}; give one of them."
+        )
     if not study.space and not study.flags:
-        raise GaudiError("There is nothing to choose: tune_space and tune_flags are empty; name a parameter or a flag.")
+        raise GaudiError(
+            "There is nothing to choose: gaudi_tuning_study_space and gaudi_tuning_study_flags are "
+            "empty; name a parameter or a flag."
+        )
     batch = next((one for one in study.space if one.name == BATCH_SIZE), None)
     if study.built_in:
         if batch is None:
-            raise GaudiError("tune_space.batch_size is left out; give it a range, or one size to hold it fixed.")
+            raise GaudiError(
+                "gaudi_tuning_study_space.batch_size is left out; give it a range, or one size to hold it fixed."
+            )
         if study.steps is not None and study.steps < LEAST_STEPS:
-            raise GaudiError(f"tune_steps is {study.steps}; give at least {LEAST_STEPS}, since the first ones warm up.")
+            raise GaudiError(
+                f"gaudi_tuning_study_steps is {study.steps}; give at least {LEAST_STEPS}, since the first ones warm up."
+            )
         _check_tokens(study)
     else:
         _check_placeholders(study)
     if isinstance(batch, Range) and batch.high is None and study.probe is None:
         raise GaudiError(
-            "tune_space.batch_size has no high and nothing is probed; give high, or set tune_probe to true."
+            "gaudi_tuning_study_space.batch_size has no high and nothing is probed; give high, "
+            "or set gaudi_tuning_study_probe to true."
         )
 
 
@@ -210,7 +221,7 @@ def _check_tokens(study: Study) -> None:
     needed = LEAST_STEPS * study.tokens_per_step(smallest)
     if study.tokens < needed:
         raise GaudiError(
-            f"tune_tokens is {study.tokens}, fewer than {LEAST_STEPS} optimiser steps of batch size "
+            f"gaudi_tuning_study_tokens is {study.tokens}, fewer than {LEAST_STEPS} optimiser steps of batch size "
             f"{smallest[BATCH_SIZE]:g} have; give at least {needed}, or a smaller batch size."
         )
 
@@ -218,13 +229,17 @@ def _check_tokens(study: Study) -> None:
 def _check_placeholders(study: Study) -> None:
     if study.tokens is not None:
         raise GaudiError(
-            "tune_tokens is for the built-in trainer; give tune_steps, and {max_steps} in training_command."
+            "gaudi_tuning_study_tokens is for the built-in trainer; give "
+            "gaudi_tuning_study_steps, and {max_steps} in gaudi_training_command."
         )
     text = " ".join(study.command)
     unused = [one.name for one in study.space if f"{{{one.name}}}" not in text]
     if unused:
-        raise GaudiError(f"training_command has no {{{unused[0]}}}; put it where tune_space.{unused[0]} shall stand.")
+        raise GaudiError(
+            f"gaudi_training_command has no {{{unused[0]}}}; put it where "
+            f"gaudi_tuning_study_space.{unused[0]} shall stand."
+        )
     if f"{{{MAX_STEPS}}}" not in text:
         raise GaudiError(
-            "training_command has no {max_steps}; put it where the number of steps of a trial shall stand."
+            "gaudi_training_command has no {max_steps}; put it where the number of steps of a trial shall stand."
         )

@@ -11,14 +11,14 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._comparison.question 
 from ansible_collections.gaudi3.scale.plugins.module_utils._comparison.verdict import HELPS
 
 TOGETHER = "together"
-# The built-in workload's options that launch_training.yml has a variable of its own for, or in training_model.
+# The built-in workload's options that launch_training.yml has a variable of its own for, or in gaudi_training_model.
 _VARIABLES = {
-    "precision": "training_precision",
-    "accumulation": "training_accumulation_steps",
-    "learning_rate": "training_learning_rate",
+    "precision": "gaudi_training_precision",
+    "accumulation": "gaudi_training_accumulation_steps",
+    "learning_rate": "gaudi_training_learning_rate",
 }
 _MODEL = ("layers", "width", "heads", "sequence_length")
-# Those that are an option of the trainer, which takes them through training_arguments.
+# Those that are an option of the trainer, which takes them through gaudi_training_arguments.
 _SWITCHES = {"checkpointing": "--checkpointing", "compile": "--compile"}
 _ARGUMENTS = {"clip": "--clip"}
 
@@ -115,11 +115,15 @@ def launch_variables(
     tuned = {name: value for name, value in flags.items() if name not in plain}
     others = {name: value for name, value in flags.items() if name in plain and value is not None}
     found: dict[str, Any] = {
-        "training_batch_size": kept["batch_size"],
-        "training_environment": {name: value for name, value in flags.items() if value is not None},
+        "gaudi_training_batch_size": kept["batch_size"],
+        "gaudi_training_environment": {name: value for name, value in flags.items() if value is not None},
         "gaudi_tuning_overrides": tuned,
         "gaudi_tuning_environment": others,
-        **(_trainer_variables(kept["options"]) if built_in else {"probe_workload_options": dict(kept["options"])}),
+        **(
+            _trainer_variables(kept["options"])
+            if built_in
+            else {"gaudi_batch_probe_workload_options": dict(kept["options"])}
+        ),
     }
     return {name: _beside(present.get(name), value) for name, value in found.items() if value not in (None, {}, [])}
 
@@ -141,8 +145,8 @@ def _trainer_variables(options: Mapping[str, Any]) -> dict[str, Any]:
     arguments += [word for name in _ARGUMENTS if name in options for word in (_ARGUMENTS[name], str(options[name]))]
     return {
         **{variable: options[name] for name, variable in _VARIABLES.items() if name in options},
-        "training_model": {name: options[name] for name in _MODEL if name in options},
-        "training_arguments": arguments,
+        "gaudi_training_model": {name: options[name] for name in _MODEL if name in options},
+        "gaudi_training_arguments": arguments,
     }
 
 

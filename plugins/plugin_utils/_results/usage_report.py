@@ -58,7 +58,8 @@ def usage_note(usage: Usage, is_supervised: bool) -> str:
     """Instead of what steps would tell."""
     if not is_supervised:
         return (
-            "no step was measured; what a job uses is seen from outside its program with training_engine torchrun only"
+            "no step was measured; what a job uses is seen from outside its program with gaudi_training_engine "
+            "torchrun only"
         )
     known = [samples for samples in usage.values() if samples]
     if not known:

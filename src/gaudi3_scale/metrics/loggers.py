@@ -61,7 +61,7 @@ def _missing(name: str, environment: Mapping[str, str]) -> str | None:
     if importlib.util.find_spec(name) is None:
         return f"{name} is not installed; {remedy(name)}, or leave it out."
     if name == WANDB and not environment.get(KEY) and environment.get("WANDB_MODE") != "offline":
-        return f"{KEY} is not set; set it for the job (training_environment_files), or WANDB_MODE to offline."
+        return f"{KEY} is not set; set it for the job (gaudi_training_environment_files), or WANDB_MODE to offline."
     return None
 
 

@@ -156,7 +156,8 @@ def _study_of(storage: BaseStorage, study: Study, given: Mapping[str, Any]) -> o
     elif begun != wanted:
         changed = "; ".join(description_differences(begun, wanted))
         raise GaudiError(
-            f"Study {study.name} was begun otherwise: {changed}; set it back, or give tune_name another name."
+            f"Study {study.name} was begun otherwise: {changed}; set it back, or give "
+            f"gaudi_tuning_study_name another name."
         )
     return found
 

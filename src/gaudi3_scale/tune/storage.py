@@ -43,7 +43,9 @@ def open_storage(where: str, credentials: Path | None = None, patience: float = 
     # A URL may have a password in it.
     place = f"{url.scheme}://{url.hostname or url.path}"
     if url.scheme == "grpc" and credentials is None:
-        raise GaudiError(f"tune_storage {place} is a proxy without certificates; name the database behind it instead.")
+        raise GaudiError(
+            f"gaudi_tuning_study_storage {place} is a proxy without certificates; name the database behind it instead."
+        )
     try:
         if credentials is None or url.scheme != "grpc":
             return get_storage(where)
@@ -54,7 +56,8 @@ def open_storage(where: str, credentials: Path | None = None, patience: float = 
     except Exception as error:
         reason = " ".join(_without_password(str(error), url).split())[:200]
         raise GaudiError(
-            f"tune_storage {place} cannot be used ({type(error).__name__}: {reason}); look at that host and port, or "
+            f"gaudi_tuning_study_storage {place} cannot be used ({type(error).__name__}: {reason}); "
+            f"look at that host and port, or "
             "name another storage."
         ) from error
     return proxy

@@ -127,7 +127,7 @@ class Worker:
                 self._write("trial", **_line(trial, self._study, counted(trials)))
         if too_many_skipped(trials, self._study.trials):
             raise GaudiError(
-                f"{len(self._said)} trials were made and most could not fit; narrow tune_space. "
+                f"{len(self._said)} trials were made and most could not fit; narrow gaudi_tuning_study_space. "
                 f"The last: {trials[-1].user_attrs.get('message')}"
             )
         return self.has_its_trials()

@@ -32,7 +32,7 @@ def told(tmp_path):
     def do(**variables):
         (tmp_path / "play.yml").write_text(PLAY)
         command = [Path(sys.executable).with_name("ansible-playbook"), "-i", "n1,", "-c", "local", "play.yml"]
-        given = {"ansible_python_interpreter": sys.executable, "training_hosts": ["n1"], **variables}
+        given = {"ansible_python_interpreter": sys.executable, "gaudi_training_hosts": ["n1"], **variables}
         environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".collections")}
         done = subprocess.run(
             [*command, "-e", json.dumps(given)],
@@ -58,7 +58,7 @@ def told(tmp_path):
     ],
 )
 def test_a_storage_is_told_without_its_password(told, storage, shown):
-    where, access, _seconds = told(tune_storage=storage, tune_name="a")
+    where, access, _seconds = told(gaudi_tuning_study_storage=storage, gaudi_tuning_study_name="a")
     assert (where, access) == (shown, ["--storage", "/etc/gaudi3_scale/tune/a/storage"])
 
 
@@ -66,5 +66,5 @@ def test_a_storage_is_told_without_its_password(told, storage, shown):
     ("address", "where"), [("192.0.2.1", "grpc://192.0.2.1:29510"), ("fd00::1", "grpc://[fd00::1]:29510")]
 )
 def test_the_keeper_is_reached_by_its_own_address_and_with_certificates(told, address, where):
-    given = {"ansible_host": address, "tune_trials": "10", "tune_timeout": 60}
+    given = {"ansible_host": address, "gaudi_tuning_study_trials": "10", "gaudi_tuning_study_timeout": 60}
     assert told(**given) == [where, ["--credentials", "/etc/gaudi3_scale/tune/training"], 1200.0]

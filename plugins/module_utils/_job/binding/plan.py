@@ -38,7 +38,7 @@ class Share:
 def check_bind(bind: str) -> None:
     """Refuse a binding that is none of the three."""
     if bind not in BINDINGS:
-        raise GaudiError(f"bind {bind!r} (training_bind) is not known; give one of {', '.join(BINDINGS)}.")
+        raise GaudiError(f"bind {bind!r} (gaudi_training_bind) is not known; give one of {', '.join(BINDINGS)}.")
 
 
 def share_out(bind: str, cores: Sequence[Core], nodes: Sequence[int | None], host: str) -> tuple[Share, ...]:
@@ -50,7 +50,10 @@ def share_out(bind: str, cores: Sequence[Core], nodes: Sequence[int | None], hos
     """
     # More ranks than cores are a case for neither.
     others = (CORES, NONE) if bind == NUMA and len(cores) >= len(nodes) else (NONE,)
-    start, end = f"bind is {bind} (training_bind), but", f"set it to {' or '.join(others)}, or start fewer ranks there"
+    start, end = (
+        f"bind is {bind} (gaudi_training_bind), but",
+        f"set it to {' or '.join(others)}, or start fewer ranks there",
+    )
     are_unknown = None in nodes or all(core.numa_node is None for core in cores)
     if bind == CORES or are_unknown:
         groups = {host: (list(range(len(nodes))), cores)}

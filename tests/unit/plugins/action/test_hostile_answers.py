@@ -166,7 +166,7 @@ def test_what_settings_are_is_never_the_nodes_word(answered):
     hostile["verdicts"][0].update(flags={"LD_PRELOAD": "/tmp/x.so"}, plain=["LD_PRELOAD"])
     result = answered(hpu_compare_settings, hostile)
     variables = kept([{"inventory_hostname": "n1", "gaudi_comparison_result": result}])["variables"]
-    assert variables["training_environment"] == {"A": "1"}
+    assert variables["gaudi_training_environment"] == {"A": "1"}
     assert "LD_PRELOAD" not in variables_file("", variables)
 
 
@@ -176,7 +176,7 @@ def test_a_verdict_on_a_setting_that_nobody_asked_for_is_refused(answered):
 
 
 def test_a_node_sets_no_variable(answered):
-    facts = {"gaudi_batch_size": 16, "ansible_connection": "local", "training_command": ["id"]}
+    facts = {"gaudi_batch_size": 16, "ansible_connection": "local", "gaudi_training_command": ["id"]}
     result = answered(hpu_batch_probe, {**PROBED, "ansible_facts": facts, "ansible_stats": {"data": facts}})
     assert result["ansible_facts"] == {"gaudi_batch_size": 16}
     assert "ansible_stats" not in result

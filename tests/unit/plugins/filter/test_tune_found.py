@@ -68,7 +68,7 @@ REPORT = {
 
 def take(report):
     text = report if isinstance(report, str) else json.dumps(report)
-    return found(text, OPTIONS, {"training_precision": "bf16", "training_arguments": ["--clip", "1"]}, "n1")
+    return found(text, OPTIONS, {"gaudi_training_precision": "bf16", "gaudi_training_arguments": ["--clip", "1"]}, "n1")
 
 
 def changed(**best):
@@ -80,10 +80,10 @@ def changed(**best):
 def test_the_best_becomes_variables_here():
     told = take(REPORT)
     assert told["variables"] == {
-        "training_precision": "bf16",
-        "training_environment": {"WANDB_API_KEY": "planted-key", "PT_HPU_X": "1"},
-        "training_batch_size": 64,
-        "training_arguments": ["--clip", "1", "--accumulate", "2", "--checkpointing"],
+        "gaudi_training_precision": "bf16",
+        "gaudi_training_environment": {"WANDB_API_KEY": "planted-key", "PT_HPU_X": "1"},
+        "gaudi_training_batch_size": 64,
+        "gaudi_training_arguments": ["--clip", "1", "--accumulate", "2", "--checkpointing"],
     }
     assert (told["title"], told["sick"], told["data"]["best"]) == ("Study s: 4 of 4 trials", ["n2"], BEST)
     # What is kept with the page and the JSON has none of the operator's environment.
@@ -91,8 +91,8 @@ def test_the_best_becomes_variables_here():
 
 
 def test_variables_that_the_node_has_written_itself_are_dropped():
-    hostile = changed(variables={"training_command": [LOOKUP], "ansible_connection": "local"})
-    hostile["variables"] = {"training_command": [LOOKUP]}
+    hostile = changed(variables={"gaudi_training_command": [LOOKUP], "ansible_connection": "local"})
+    hostile["variables"] = {"gaudi_training_command": [LOOKUP]}
     assert take(hostile)["variables"] == take(REPORT)["variables"]
 
 
@@ -152,9 +152,11 @@ def test_the_file_of_a_best_launches_nothing_but_it(tmp_path, monkeypatch):
     hostile = copy.deepcopy(REPORT)
     hostile["notes"], hostile["title"] = [LOOKUP], LOOKUP
     text = variables_file(f"Trial 3\n{LOOKUP}", take(hostile)["variables"])
-    assert variables_of(text)["training_batch_size"] == 64
+    assert variables_of(text)["gaudi_training_batch_size"] == 64
     (tmp_path / "best.yml").write_text(text)
-    play = "- {hosts: localhost, gather_facts: false, tasks: [{debug: {msg: '{{ training_arguments | join }}'}}]}\n"
+    play = (
+        "- {hosts: localhost, gather_facts: false, tasks: [{debug: {msg: '{{ gaudi_training_arguments | join }}'}}]}\n"
+    )
     (tmp_path / "play.yml").write_text(play)
     program = Path(sys.executable).with_name("ansible-playbook")
     command = [program, "-i", "localhost,", "-c", "local", "play.yml", "-e", "@best.yml"]

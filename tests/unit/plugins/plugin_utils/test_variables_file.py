@@ -18,31 +18,33 @@ PLAYBOOK = """
   gather_facts: false
   tasks:
     - ansible.builtin.debug:
-        msg: "{{ training_environment.X }} {{ training_command[0] }}"
+        msg: "{{ gaudi_training_environment.X }} {{ gaudi_training_command[0] }}"
 """
 
 
 def test_it_has_comments_and_variables():
     assert variables_file(
-        "Trial 3.\nFor a launch.", {"training_batch_size": 8, "training_arguments": ["--é", "1"]}
-    ) == ("# Trial 3.\n# For a launch.\ntraining_arguments:\n- !unsafe '--é'\n- !unsafe '1'\ntraining_batch_size: 8\n")
+        "Trial 3.\nFor a launch.", {"gaudi_training_batch_size": 8, "gaudi_training_arguments": ["--é", "1"]}
+    ) == (
+        "# Trial 3.\n# For a launch.\ngaudi_training_arguments:\n- !unsafe '--é'\n- !unsafe '1'\ngaudi_training_batch_size: 8\n"
+    )
 
 
 def test_it_holds_the_values_that_it_was_given():
     given = {
-        "training_model": {"layers": 2, "name": "a: b\n# 'c'"},
-        "training_learning_rate": 3e-4,
-        "training_command": ["train.py", "--steps={max_steps}", "\x1b[2J", "no", "1e3"],
+        "gaudi_training_model": {"layers": 2, "name": "a: b\n# 'c'"},
+        "gaudi_training_learning_rate": 3e-4,
+        "gaudi_training_command": ["train.py", "--steps={max_steps}", "\x1b[2J", "no", "1e3"],
         "training_compile": True,
-        "training_environment": {"X": "", "Y": None},
+        "gaudi_training_environment": {"X": "", "Y": None},
     }
     assert variables_of(variables_file("", given)) == given
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), {1, 2}, object()])
 def test_what_is_no_literal_is_refused(value):
-    with pytest.raises(GaudiError, match=r"training_model has .*, which no file of variables can hold"):
-        variables_file("", {"training_model": {"width": [value]}})
+    with pytest.raises(GaudiError, match=r"gaudi_training_model has .*, which no file of variables can hold"):
+        variables_file("", {"gaudi_training_model": {"width": [value]}})
 
 
 def test_no_line_leaves_the_comment_and_no_other_name_is_set():
@@ -54,7 +56,8 @@ def test_what_a_node_has_chosen_is_no_template_for_the_next_run(tmp_path, monkey
     # Ansible's own way of printing, whoever runs the tests.
     monkeypatch.delenv("ANSIBLE_CONFIG", raising=False)
     text = variables_file(
-        HOSTILE, {"training_environment": {"X": HOSTILE, HOSTILE: "1"}, "training_command": [f"it's {HOSTILE}"]}
+        HOSTILE,
+        {"gaudi_training_environment": {"X": HOSTILE, HOSTILE: "1"}, "gaudi_training_command": [f"it's {HOSTILE}"]},
     )
     (tmp_path / "best.yml").write_text(text)
     (tmp_path / "play.yml").write_text(PLAYBOOK)

@@ -260,7 +260,8 @@ def test_a_secret_is_not_put_where_every_account_reads(tmp_path: Path, name: str
         converge(options(tmp_path, environment={name: "Planted1"}), check_mode=False)
     assert str(refused.value) == (
         f"environment sets {name}, which sounds like a secret, and every account of the node can read "
-        f"{tmp_path}/etc/environment: give it to the job itself (environment of training_job, training_environment)."
+        f"{tmp_path}/etc/environment: give it to the job itself (environment of training_job, "
+        f"gaudi_training_environment)."
     )
     assert entries(tmp_path) == []
     converge(options(tmp_path, environment={name: None, "TOKENIZERS_PARALLELISM": "false"}), check_mode=False)

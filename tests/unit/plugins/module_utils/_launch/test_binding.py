@@ -104,7 +104,10 @@ def test_each_node_is_brought_the_launcher_also_where_the_engine_gets_by_itself(
 
 def test_more_ranks_than_cores_are_refused_before_anything_is_touched(job, paths, unit, server):
     before = sorted(Path(paths.state_directory).parent.rglob("*"))
-    said = r"^bind is numa \(training_bind\), but NUMA node 0 of n1 has 4 core\(s\) \(CPUs 0-3\) .*; set it to none, or"
+    said = (
+        r"^bind is numa \(gaudi_training_bind\), but NUMA "
+        r"node 0 of n1 has 4 core\(s\) \(CPUs 0-3\) .*; set it to none, or"
+    )
     for begin in (prepare, start):
         with pytest.raises(GaudiError, match=said):
             begin(replace(job, processes_per_node=9), paths, unit, server)

@@ -46,7 +46,10 @@ def test_without_a_high_end_a_batch_goes_as_far_as_it_fits():
     ("space", "sentence"),
     [
         ({"batch_size": {"low": 64, "high": 8}}, "begins at 64 and ends at 8; swap low and high"),
-        ({"batchsize": [8]}, "tune_space.batchsize is no parameter of the built-in trainer; use batch_size, "),
+        (
+            {"batchsize": [8]},
+            "gaudi_tuning_study_space.batchsize is no parameter of the built-in trainer; use batch_size, ",
+        ),
         ({"batch_size": {"low": 0, "high": 8}}, "batch_size.low is 0; give a whole number of at least 1"),
         ({"batch_size": {"low": 8, "hihg": 9}}, "has 'hihg'; a range has low, high, step, log"),
         ({"batch_size": [8, 8]}, "lists 8 twice"),
@@ -58,8 +61,11 @@ def test_without_a_high_end_a_batch_goes_as_far_as_it_fits():
         ({"accumulation": {"low": "one", "high": 8}}, "low is 'one'; give a number"),
         ({"compile": {"low": 0, "high": 1}}, "it is a switch, so list the choices"),
         ({"compile": ["yes"]}, "has 'yes'; give true or false"),
-        ({"learning_rate": [1e-4]}, "does not change the speed; leave it out, or set tune_objective loss"),
-        ([8], "tune_space is [8]; give a mapping"),
+        (
+            {"learning_rate": [1e-4]},
+            "does not change the speed; leave it out, or set gaudi_tuning_study_objective loss",
+        ),
+        ([8], "gaudi_tuning_study_space is [8]; give a mapping"),
     ],
 )
 def test_a_mistake_is_one_sentence_with_a_remedy(space, sentence):
@@ -81,9 +87,9 @@ def test_each_value_of_each_flag_is_judged_once():
 @pytest.mark.parametrize(
     ("flags", "sentence"),
     [
-        ({"A": "1"}, "tune_flags.A is '1'; give a list"),
-        ({"A": []}, "tune_flags.A is []; give a list"),
-        ({"A": [[1]]}, "tune_flags.A has [1]; give texts"),
+        ({"A": "1"}, "gaudi_tuning_study_flags.A is '1'; give a list"),
+        ({"A": []}, "gaudi_tuning_study_flags.A is []; give a list"),
+        ({"A": [[1]]}, "gaudi_tuning_study_flags.A has [1]; give texts"),
         ({"A B": ["1"]}, "'A B', which is no name of a variable"),
         ({"A": ["1", 1]}, "lists '1' twice"),
     ],

@@ -70,19 +70,19 @@ def test_values_take_their_places_in_a_command_of_ones_own():
 
 
 def test_the_best_becomes_variables_of_the_launch():
-    fixed = {"training_precision": "bf16", "training_arguments": ["--warmup-steps", "5"]}
+    fixed = {"gaudi_training_precision": "bf16", "gaudi_training_arguments": ["--warmup-steps", "5"]}
     variables = launch_variables(study(environment={"A": "1"}), {**PARAMS, "learning_rate": 0.00031}, fixed, {"B": "2"})
-    assert variables["training_batch_size"] == 32
-    assert variables["training_precision"] == "bf16"
-    assert variables["training_environment"] == {"A": "1", "B": "2"}
-    assert variables["training_arguments"][:2] == ["--warmup-steps", "5"]
-    assert variables["training_arguments"][-2:] == ["--learning-rate", "0.00031"]
+    assert variables["gaudi_training_batch_size"] == 32
+    assert variables["gaudi_training_precision"] == "bf16"
+    assert variables["gaudi_training_environment"] == {"A": "1", "B": "2"}
+    assert variables["gaudi_training_arguments"][:2] == ["--warmup-steps", "5"]
+    assert variables["gaudi_training_arguments"][-2:] == ["--learning-rate", "0.00031"]
 
 
 def test_the_best_of_ones_own_command_leaves_the_steps_to_the_launch():
     variables = launch_variables(study(**OWN), {"batch_size": 16, "depth": 4}, {}, {})
     assert variables == {
-        "training_command": [
+        "gaudi_training_command": [
             "/srv/train.py",
             "--bs=16",
             "--depth",
@@ -112,20 +112,23 @@ def test_the_plan_has_the_flags_to_be_judged():
 @pytest.mark.parametrize(
     ("changed", "sentence"),
     [
-        ({"trials": 0}, "tune_trials is 0; give a number of at least 1"),
-        ({"trials": "many"}, "tune_trials is 'many'"),
-        ({"objective": "speed"}, "tune_objective is 'speed'; choose throughput, loss"),
-        ({"pruner": "wilcoxon"}, "tune_pruner is 'wilcoxon'; choose median, hyperband, none"),
-        ({"steps": None}, "either tune_steps or tune_tokens, and neither is given"),
-        ({"tokens": 10**9}, "either tune_steps or tune_tokens, and both are given"),
-        ({"steps": 3}, "tune_steps is 3; give at least 10"),
-        ({"steps": None, "tokens": 1000}, "tune_tokens is 1000, fewer than 10 optimiser steps of batch size 8 have"),
+        ({"trials": 0}, "gaudi_tuning_study_trials is 0; give a number of at least 1"),
+        ({"trials": "many"}, "gaudi_tuning_study_trials is 'many'"),
+        ({"objective": "speed"}, "gaudi_tuning_study_objective is 'speed'; choose throughput, loss"),
+        ({"pruner": "wilcoxon"}, "gaudi_tuning_study_pruner is 'wilcoxon'; choose median, hyperband, none"),
+        ({"steps": None}, "either gaudi_tuning_study_steps or gaudi_tuning_study_tokens, and neither is given"),
+        ({"tokens": 10**9}, "either gaudi_tuning_study_steps or gaudi_tuning_study_tokens, and both are given"),
+        ({"steps": 3}, "gaudi_tuning_study_steps is 3; give at least 10"),
+        (
+            {"steps": None, "tokens": 1000},
+            "gaudi_tuning_study_tokens is 1000, fewer than 10 optimiser steps of batch size 8 have",
+        ),
         ({"probe": None}, "batch_size has no high and nothing is probed"),
-        ({"space": {"batch_size": None}}, "tune_space.batch_size is left out"),
+        ({"space": {"batch_size": None}}, "gaudi_tuning_study_space.batch_size is left out"),
         ({"name": "a/b"}, "cannot name a job"),
-        ({**OWN, "space": {"depth": [1], "width": [2]}}, "training_command has no {width}"),
-        ({**OWN, "command": ["x.py", "{depth}{batch_size}"]}, "training_command has no {max_steps}"),
-        ({**OWN, "steps": None, "tokens": 10**9}, "tune_tokens is for the built-in trainer"),
+        ({**OWN, "space": {"depth": [1], "width": [2]}}, "gaudi_training_command has no {width}"),
+        ({**OWN, "command": ["x.py", "{depth}{batch_size}"]}, "gaudi_training_command has no {max_steps}"),
+        ({**OWN, "steps": None, "tokens": 10**9}, "gaudi_tuning_study_tokens is for the built-in trainer"),
         ({**OWN, "space": {}}, "There is nothing to choose"),
     ],
 )

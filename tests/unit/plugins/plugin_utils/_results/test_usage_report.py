@@ -88,8 +88,8 @@ def test_without_a_supervisor_it_is_said_that_nothing_was_seen():
     described = {**INFO["description"], "engine": "slurm"}
     (note,) = training_report([host("n1", [], description=described)])["notes"]
     assert (
-        note
-        == "no step was measured; what a job uses is seen from outside its program with training_engine torchrun only"
+        note == "no step was measured; what a job uses is seen from outside its program with "
+        "gaudi_training_engine torchrun only"
     )
 
 

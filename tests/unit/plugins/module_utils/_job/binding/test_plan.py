@@ -112,7 +112,7 @@ def test_a_rank_without_a_core_is_refused(bind, there, nodes, has, remedy):
     with pytest.raises(GaudiError) as refusal:
         share_out(bind, there, nodes, "n1")
     ways_out = f"set it to {remedy}, or start fewer ranks there (processes_per_node)"
-    assert str(refusal.value) == f"bind is {bind} (training_bind), but {has}; {ways_out}."
+    assert str(refusal.value) == f"bind is {bind} (gaudi_training_bind), but {has}; {ways_out}."
 
 
 @pytest.mark.parametrize(
@@ -134,6 +134,6 @@ def test_an_unknown_binding_is_refused():
     for bind in ("numa", "cores", "none"):
         check_bind(bind)
     with pytest.raises(
-        GaudiError, match=r"bind 'socket' \(training_bind\) is not known; give one of numa, cores, none"
+        GaudiError, match=r"bind 'socket' \(gaudi_training_bind\) is not known; give one of numa, cores, none"
     ):
         check_bind("socket")

@@ -168,7 +168,7 @@ def test_a_confined_rank_shares_what_it_was_confined_to(rank, tmp_path):
     finally:
         os.sched_setaffinity(0, before)
     assert (process.returncode, output) == (1, "")
-    assert errors.startswith("bind is numa (training_bind), but NUMA node 0 of ")
+    assert errors.startswith("bind is numa (gaudi_training_bind), but NUMA node 0 of ")
     assert errors.endswith("set it to none, or start fewer ranks there (processes_per_node).\n")
     assert errors.count("\n") == 1
 
