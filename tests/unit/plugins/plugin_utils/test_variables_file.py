@@ -26,7 +26,8 @@ def test_it_has_comments_and_variables():
     assert variables_file(
         "Trial 3.\nFor a launch.", {"gaudi_training_batch_size": 8, "gaudi_training_arguments": ["--é", "1"]}
     ) == (
-        "# Trial 3.\n# For a launch.\ngaudi_training_arguments:\n- !unsafe '--é'\n- !unsafe '1'\ngaudi_training_batch_size: 8\n"
+        "# Trial 3.\n# For a launch.\ngaudi_training_arguments:\n- !unsafe '--é'\n"
+        "- !unsafe '1'\ngaudi_training_batch_size: 8\n"
     )
 
 
