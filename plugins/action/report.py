@@ -23,6 +23,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.page import r
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.text_table import text_table
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report_place import Document, Kept, file_place, keep
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.kinds import KINDS, Asked, Made
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._site_target import site_target
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._variables_file import variables_file
 
 ARGUMENTS: dict[str, dict[str, Any]] = {
@@ -104,7 +105,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     },
     "data": {"type": "raw"},
     "name": {"type": "str"},
-    "target": {"type": "str", "default": ""},
+    "target": {"type": "str"},
     "figures": {"type": "str", "default": ""},
     "files": {
         "type": "list",
@@ -189,6 +190,8 @@ class ActionModule(ActionBase):
             written = self._task.args
             outcome = {"outcome": {**made.outcome, **written["outcome"]}} if "outcome" in written else {}
             self._task.args = {**_plain(made.options), **written, **_plain(outcome)}
+        if "target" not in self._task.args:
+            self._task.args["target"] = site_target(task_vars, self._templar, self._loader)
         needed = {name: {**ARGUMENTS[name], "required": True} for name in ("title", "rows", "columns")}
         return self.validate_argument_spec(argument_spec={**ARGUMENTS, **needed})[1], made
 

@@ -10,10 +10,11 @@ from typing import Any
 from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report_place import file_place, place
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._site_target import site_target
 
 FILE = {"path": {"type": "str", "required": True}, "option": {"type": "str", "required": True}}
 ARGUMENTS = {
-    "target": {"type": "str", "default": ""},
+    "target": {"type": "str"},
     "writes": {"type": "list", "elements": "dict", "default": [], "options": FILE},
     "reads": {"type": "dict", "options": FILE},
 }
@@ -30,7 +31,8 @@ class ActionModule(ActionBase):
         super().run(tmp, task_vars)
         options = self.validate_argument_spec(argument_spec=ARGUMENTS)[1]
         try:
-            target = place(options["target"])
+            given = options["target"]
+            target = place(site_target(task_vars, self._templar, self._loader) if given is None else given)
             target.refuse_unusable()
             for file in options["writes"]:
                 place(file_place(file["path"], "")[0], file["option"]).refuse_unusable()

@@ -216,8 +216,8 @@ options:
       - Nothing stands for V(gaudi3_scale_reports).
       - A bucket needs boto3 in the Python that runs Ansible, which finds credentials, region and, in the variable
         E(AWS_ENDPOINT_URL_S3), a storage that is not Amazon's.
+      - By default the variable C(gaudi_report_target) of the host, else that of the first host of C(gaudi_hosts).
     type: str
-    default: ""
   figures:
     description:
       - A page of HTML with figures that a node has made. It is shown in a frame, from which its scripts reach neither

@@ -16,9 +16,8 @@ description:
   - Runs on the controller; nothing is sent to the node.
 options:
   target:
-    description: The place, as M(gaudi3.scale.report) takes it.
+    description: The place, as M(gaudi3.scale.report) takes it, and with its default.
     type: str
-    default: ""
   writes:
     description: Further files that the play will write, each in a place of its own.
     type: list

@@ -1,0 +1,64 @@
+#!/usr/bin/python
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: job_hosts
+short_description: Refuse hosts of a job that cannot be meant
+version_added: "0.1.0"
+description:
+  - Fails with one sentence where O(hosts) is empty, names a host twice or one that is not in the inventory, or where a
+    host of it is not in the play.
+  - Ranks come from the list, and never from the hosts that a C(--limit) leaves, which would be numbered anew.
+  - Runs on the controller; nothing is sent to the node. Give it C(run_once).
+options:
+  hosts:
+    description: Inventory names of the job's hosts, in the order of their ranks.
+    type: list
+    elements: str
+    required: true
+  spares:
+    description: Hosts that stand by. Only for O(engine=torchrun).
+    type: list
+    elements: str
+    default: []
+  witness:
+    description: A host that votes and runs nothing of the job; none when empty. Only for O(engine=torchrun).
+    type: str
+    default: ""
+  engine:
+    description: What starts the ranks.
+    type: str
+    default: torchrun
+  option:
+    description: The variable that the operator names O(hosts) in, for messages.
+    type: str
+    default: hosts
+attributes:
+  check_mode:
+    support: full
+    description: Does the same, since it changes nothing.
+  diff_mode:
+    support: none
+    description: Nothing is changed.
+author: The gaudi3.scale authors (@gaudi3-scale)
+"""
+
+EXAMPLES = r"""
+- name: Refuse hosts that cannot be meant
+  gaudi3.scale.job_hosts:
+    hosts: [node1, node2]
+    option: gaudi_training_hosts
+  run_once: true
+"""
+
+RETURN = r"""
+hosts:
+  description: The hosts, in the order of their ranks.
+  type: list
+  elements: str
+  returned: success
+  sample: [node1, node2]
+"""

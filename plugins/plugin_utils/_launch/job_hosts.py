@@ -1,0 +1,72 @@
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to gaudi3.scale: it may change in any release.
+"""Whether the hosts that a job was given can be meant; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+SUPERVISED = "torchrun"
+
+
+@dataclass(frozen=True)
+class JobHosts:
+    """The hosts of a job in the order of their ranks, spares, and the witness; ``option`` is what names ``hosts``."""
+
+    hosts: Sequence[str]
+    spares: Sequence[str] = ()
+    witness: str = ""
+    engine: str = SUPERVISED
+    option: str = "hosts"
+
+    @property
+    def nodes(self) -> list[str]:
+        """All that may have ranks."""
+        return [*self.hosts, *self.spares]
+
+
+def refusal(job: JobHosts, inventory: Collection[str], play: Collection[str]) -> str:
+    """A sentence that says what is wrong with ``job`` and what to do, or nothing.
+
+    Ranks come from the list, never from the hosts that a ``--limit`` leaves: those would be numbered anew. ``play`` are
+    all hosts of the play, those that have failed among them.
+    """
+    return next(_refusals(job, inventory, play), "")
+
+
+def _refusals(job: JobHosts, inventory: Collection[str], play: Collection[str]) -> Iterator[str]:
+    if not job.hosts:
+        yield f"{job.option} is empty; name the hosts in the order of their ranks."
+    unknown = [host for host in job.nodes if host not in inventory]
+    if unknown:
+        yield f"{job.option} names {', '.join(unknown)}, not in the inventory; correct the name, or add it."
+    if job.engine != SUPERVISED and job.spares:
+        yield f"gaudi_training_spares are for gaudi_training_engine torchrun, not {job.engine}; leave them out."
+    if len(set(job.hosts)) < len(job.hosts):
+        yield f"{job.option} ({', '.join(job.hosts)}) names a host twice; name each host once."
+    if len(set(job.nodes)) < len(job.nodes):
+        yield (
+            f"gaudi_training_spares ({', '.join(job.spares)}) names a host twice, or one of {job.option}; "
+            "name each host once."
+        )
+    if job.engine != SUPERVISED and job.witness:
+        yield f"gaudi_training_witness is for gaudi_training_engine torchrun, not {job.engine}; leave it out."
+    if job.witness in job.nodes:
+        yield (
+            f"gaudi_training_witness {job.witness} is one of {job.option} or gaudi_training_spares; name a host that "
+            "runs nothing of the job, or leave it out."
+        )
+    if job.witness and job.witness not in play:
+        yield (
+            f"gaudi_training_witness {job.witness} is not in this play; name a host of the inventory, with -e where it "
+            "is not of gaudi_hosts, and run it without --limit."
+        )
+    absent = [host for host in job.nodes if host not in play]
+    if absent:
+        yield (
+            f"{', '.join(absent)} of {job.option} not in this play; run it without --limit, or set it to those you "
+            "want."
+        )
