@@ -81,9 +81,7 @@ class ActionModule(ActionBase):
         try:
             text = NodeAction(self, reached[0], task_vars).command(line, ANSWER_S, as_become_user=True)
         except UnreachableError as error:
-            raise GaudiError(
-                f"{reached[0]} does not answer ({error}); look at the node, then run this again."
-            ) from error
+            raise GaudiError(f"{reached[0]} does not answer ({error}); look at the node, and try again.") from error
         found = vocabulary_in(text)
         if found is None:
             raise without_manifest(data, user, reached[0])

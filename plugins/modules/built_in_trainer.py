@@ -58,7 +58,8 @@ options:
     type: str
     default: gaudi
   hosts:
-    description: Hosts of which the first that is still in the play is asked for the manifest in O(data). None is asked when empty.
+    description:
+      - Hosts of which the first that is still in the play is asked for the manifest in O(data). None is when empty.
     type: list
     elements: str
     default: []

@@ -55,8 +55,10 @@ def refusal(trainer: BuiltInTrainer) -> str:
 
 
 def command(trainer: BuiltInTrainer) -> list[str]:
-    """What torchrun starts, but for the batch, which may have to be found first, and further arguments, which come last:
-    of an option that is given twice the trainer takes the last."""
+    """What torchrun starts, without the batch, which may have to be found first, and without further arguments.
+
+    Those come last: of an option that is given twice the trainer takes the last.
+    """
     model = trainer.whole_model
     source = ["--data", trainer.data] if trainer.data else ["--text", *trainer.text]
     words = ["-m", "gaudi3_scale.train", *source, "--max-steps", trainer.max_steps]

@@ -43,15 +43,15 @@ def test_hosts_that_can_be_meant(job):
         (
             JobHosts(["n1"], witness="n1", option=NAMED),
             (
-                f"gaudi_training_witness n1 is one of {NAMED} or gaudi_training_spares; name a host that runs nothing of "
-                "the job, or leave it out."
+                f"gaudi_training_witness n1 is one of {NAMED} or gaudi_training_spares; name a host that runs "
+                "nothing of the job, or leave it out."
             ),
         ),
         (
             JobHosts(["n1"], witness="login"),
             (
-                "gaudi_training_witness login is not in this play; name a host of the inventory, with -e where it is not "
-                "of gaudi_hosts, and run it without --limit."
+                "gaudi_training_witness login is not in this play; name a host of the inventory, with -e where it is "
+                "not of gaudi_hosts, and run it without --limit."
             ),
         ),
     ],
