@@ -15,6 +15,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.built_in_trai
     MANIFEST,
     MANIFEST_BYTES,
     BuiltInTrainer,
+    batch_refusal,
     command,
     probe_options,
     refusal,
@@ -31,12 +32,20 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "device": {"type": "str", "default": "hpu"},
     "precision": {"type": "str", "default": "", "choices": ["", "bf16", "fp32"]},
     "model": {"type": "dict", "default": {}},
+    "batch_size": {"type": "int", "default": 0},
+    "accumulation_steps": {"type": "int", "default": 1},
+    "learning_rate": {"type": "float", "default": 0.0},
+    "arguments": {"type": "list", "elements": "str", "default": []},
+    "is_probed": {"type": "bool", "default": False},
     "processes": {"type": "int", "default": 1},
     "needs_data": {"type": "bool", "default": True},
     "user": {"type": "str", "default": "gaudi"},
     "hosts": {"type": "list", "elements": "str", "default": []},
 }
-OF_TRAINER = ("text", "text_upload", "data", "max_steps", "device", "precision", "model")
+OF_TRAINER = (
+    *("text", "text_upload", "data", "max_steps", "device", "precision", "model"),
+    *("batch_size", "accumulation_steps", "learning_rate", "arguments"),
+)
 # Seconds for a storage that hangs, and for the connection beside it.
 READ_S, ANSWER_S = 60, 90
 
@@ -53,6 +62,7 @@ class ActionModule(ActionBase):
         options = self.validate_argument_spec(argument_spec=ARGUMENTS)[1]
         trainer = BuiltInTrainer(**{name: options[name] for name in OF_TRAINER})
         said = refusal(trainer) if options["needs_data"] else ""
+        said = said or (batch_refusal(trainer) if options["is_probed"] else "")
         if said:
             return {"failed": True, "msg": said}
         try:

@@ -45,6 +45,27 @@ options:
     description: C(layers), C(width), C(heads) and C(sequence_length) as far as they differ from 4, 256, 4 and 256.
     type: dict
     default: {}
+  batch_size:
+    description: Windows a rank and micro batch. With 0 it is not among the words.
+    type: int
+    default: 0
+  accumulation_steps:
+    description: Micro batches of an optimiser step.
+    type: int
+    default: 1
+  learning_rate:
+    description: With 0 the trainer's own.
+    type: float
+    default: 0.0
+  arguments:
+    description: Further words, which win over all others.
+    type: list
+    elements: str
+    default: []
+  is_probed:
+    description: Whether to fail where the probe cannot find the batch size of what O(arguments) ask for.
+    type: bool
+    default: false
   processes:
     description: Ranks of a trial of the probe, each with a copy of the model.
     type: int
@@ -87,7 +108,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 command:
-  description: Interpreter arguments of the trainer, without the batch.
+  description: Interpreter arguments of the trainer, a word an item.
   type: list
   elements: str
   returned: success

@@ -32,8 +32,8 @@ attributes:
     description: Changes nothing, so there is nothing to show.
 seealso:
   - module: gaudi3.scale.training_job_info
-  - ref: gaudi3.scale.training_report filter
-    description: Makes a page of what this module returns.
+  - module: gaudi3.scale.report
+    description: Makes a page of what this module returns (O(gaudi3.scale.report#module:kind=training)).
 """
 
 EXAMPLES = r"""

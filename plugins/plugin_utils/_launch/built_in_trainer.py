@@ -20,7 +20,10 @@ MANIFEST, MANIFEST_BYTES = "manifest.json", 1 << 20
 
 @dataclass(frozen=True)
 class BuiltInTrainer:
-    """What the operator says of it. ``model`` has what differs from MODEL; ``precision`` empty: that of the device."""
+    """What the operator says of it. ``model`` has what differs from MODEL; ``precision`` empty: that of the device.
+
+    ``batch_size`` 0 is not known yet; ``learning_rate`` 0 is the trainer's own. ``arguments`` are further words.
+    """
 
     text: Sequence[str] = ()
     text_upload: str = ""
@@ -29,6 +32,10 @@ class BuiltInTrainer:
     device: str = "hpu"
     precision: str = ""
     model: Mapping[str, Any] = field(default_factory=dict)
+    batch_size: int = 0
+    accumulation_steps: int = 1
+    learning_rate: float = 0.0
+    arguments: Sequence[str] = ()
 
     @property
     def whole_model(self) -> dict[str, Any]:
@@ -55,16 +62,27 @@ def refusal(trainer: BuiltInTrainer) -> str:
 
 
 def command(trainer: BuiltInTrainer) -> list[str]:
-    """What torchrun starts, without the batch, which may have to be found first, and without further arguments.
-
-    Those come last: of an option that is given twice the trainer takes the last.
-    """
+    """What torchrun starts. The operator's own words come last, since the last of two alike counts."""
     model = trainer.whole_model
     source = ["--data", trainer.data] if trainer.data else ["--text", *trainer.text]
     words = ["-m", "gaudi3_scale.train", *source, "--max-steps", trainer.max_steps]
     words += ["--device", trainer.device, "--precision", trainer.real_precision]
     words += ["--layers", model["layers"], "--width", model["width"], "--heads", model["heads"]]
-    return [str(word) for word in (*words, "--sequence-length", model["sequence_length"])]
+    words += ["--sequence-length", model["sequence_length"]]
+    words += ["--batch-size", trainer.batch_size] if trainer.batch_size else []
+    words += ["--accumulate", trainer.accumulation_steps] if trainer.accumulation_steps > 1 else []
+    words += ["--learning-rate", trainer.learning_rate] if trainer.learning_rate else []
+    return [str(word) for word in (*words, *trainer.arguments)]
+
+
+def batch_refusal(trainer: BuiltInTrainer) -> str:
+    """Why the probe cannot find the batch size of this trainer, or nothing."""
+    if any(word == "--model" or word.startswith("--model=") for word in trainer.arguments):
+        return (
+            "gaudi_training_arguments has --model, and the probe knows only the built-in model; set "
+            "gaudi_training_batch_size."
+        )
+    return ""
 
 
 def probe_options(trainer: BuiltInTrainer, processes: int, vocabulary: Optional[int]) -> dict[str, Any]:

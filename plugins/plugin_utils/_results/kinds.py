@@ -18,6 +18,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.firmware_row
     firmware_rows,
 )
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.flag_rows import flag_rows
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.training_kind import HISTORY, INFO, training_kind
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.upgrade_report import upgrade_report
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.upgrade_row import RESULT as UPGRADED
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.upgrade_row import upgrade_row
@@ -138,6 +139,7 @@ def _reasons(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 KINDS = {
+    "training": Kind((INFO, HISTORY), training_kind),
     "explain_flags": Kind((FLAGS,), _explain_flags),
     "explain_node": Kind((PLAN,), _explain_node),
     "plan_upgrade": Kind((PLAN,), _plan_upgrade),

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import statistics
 import time
-from typing import Any, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.binding.plan import NUMA
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.description import TORCHRUN
@@ -66,11 +67,14 @@ Host = Mapping[str, Any]
 Run = Mapping[str, Any]
 
 
-def training_report(hosts: Sequence[Host], release: str | None = None, leader: str = "") -> dict[str, Any]:
+def training_report(
+    hosts: Sequence[Host], release: str | None = None, leader: str = "", left_out: Collection[str] = ()
+) -> dict[str, Any]:
     """What ``gaudi3.scale.report`` takes but for title and path.
 
     ``hosts`` are the variables of the job's nodes in the order of their ranks, with ``training_info`` and
-    ``training_history`` as the modules returned them. ``leader`` is the one of rank 0, where that is not the first.
+    ``training_history`` as the modules returned them. ``leader`` is the one of rank 0, where that is not the first;
+    ``left_out`` are those without which it was begun.
     """
     # A host that was left out has none.
     told = [host["training_history"] for host in hosts if "runs" in (host.get("training_history") or {})]
@@ -83,7 +87,7 @@ def training_report(hosts: Sequence[Host], release: str | None = None, leader: s
     steps = [{"kind": "step", **point} for run in runs for point in run["points"]]
     usage = usage_of(hosts)
     rows = [
-        {**training_row(host, {**first, "metrics": steps}), **usage_row(usage[host["inventory_hostname"]])}
+        {**training_row(host, {**first, "metrics": steps}, left_out), **usage_row(usage[host["inventory_hostname"]])}
         for host in hosts
     ]
     seen = () if steps or sweep else tuple(column for column in USAGE_COLUMNS if any(row[column] for row in rows))

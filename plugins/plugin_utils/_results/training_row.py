@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.description import TORCHRUN
@@ -15,8 +15,13 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.sweep imp
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.watch import share_words, witness_of
 
 
-def training_row(host: Mapping[str, Any], first: Mapping[str, Any]) -> dict[str, object]:
-    """The row of a node with the variables ``host``; ``first`` is what rank 0's node knows of the job."""
+def training_row(
+    host: Mapping[str, Any], first: Mapping[str, Any], left_out: Collection[str] = ()
+) -> dict[str, object]:
+    """The row of a node with the variables ``host``; ``first`` is what rank 0's node knows of the job.
+
+    ``left_out`` are the nodes without which it was begun.
+    """
     info = host.get("training_info") or {}
     described = info.get("description") or {}
     whole = first.get("description") or {}
@@ -27,7 +32,7 @@ def training_row(host: Mapping[str, Any], first: Mapping[str, Any]) -> dict[str,
     steps = [line for line in first.get("metrics") or [] if line.get("kind") == "step"]
     return {
         "node": host["inventory_hostname"],
-        "share": _share(host, info, first),
+        "share": "left out" if host["inventory_hostname"] in left_out else _share(host, info, first),
         "ranks": None if witness_of(described) == host["inventory_hostname"] else described.get("processes_per_node"),
         "loss": _loss(steps),
         "tokens/s": _rate(steps),
@@ -44,8 +49,6 @@ def _is_of(host: Mapping[str, Any], description: Mapping[str, Any]) -> bool:
 def _share(host: Mapping[str, Any], info: Mapping[str, Any], first: Mapping[str, Any]) -> object:
     """A supervised job is told by rank 0's node, since a node that was lost does not know how it ended."""
     name = host["inventory_hostname"]
-    if name in (host.get("training_nodes") or {}).get("left_out", {}):
-        return "left out"
     status = status_from(first.get("supervision") or {})
     return share_words([name], status, witness_of(first.get("description") or {})).get(name, info.get("state"))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.built_in_trainer import (
     BuiltInTrainer,
+    batch_refusal,
     command,
     probe_options,
     refusal,
@@ -21,6 +22,28 @@ def test_the_command_has_all_that_differs_and_all_that_does_not():
         *words.split(),
         *["--layers", "4", "--width", "256", "--heads", "4", "--sequence-length", "256"],
     ]
+
+
+def test_what_was_found_comes_before_the_operator_s_own_words():
+    trainer = BuiltInTrainer(
+        text=["t"], batch_size=8, accumulation_steps=2, learning_rate=0.0003, arguments=["--batch-size", "4"]
+    )
+    assert command(trainer)[-8:] == [
+        "--batch-size",
+        "8",
+        "--accumulate",
+        "2",
+        "--learning-rate",
+        "0.0003",
+        *trainer.arguments,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "refused"), [([], False), (["--model", "x"], True), (["--model=x"], True), (["--models"], False)]
+)
+def test_another_model_is_not_probed(arguments, refused):
+    assert ("set gaudi_training_batch_size" in batch_refusal(BuiltInTrainer(arguments=arguments))) == refused
 
 
 def test_tokens_take_the_place_of_text():

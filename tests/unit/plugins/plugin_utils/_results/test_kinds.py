@@ -25,6 +25,7 @@ GIVEN = {
     "explain_flags": {},
     "explain_node": {"node": "n1"},
     "plan_upgrade": {},
+    "training": {"job": "llama"},
     "upgrade_driver": {"release": "1.24.1"},
     "upgrade_firmware": {"accepted": True},
     "verdict": {"loss": 2.5},
@@ -41,6 +42,36 @@ def test_what_is_made_are_options_of_the_report(kind: str) -> None:
 
 def test_every_kind_is_tried() -> None:
     assert GIVEN.keys() == KINDS.keys()
+
+
+INFO = {"state": "running", "description": {"hosts": ["n1", "n2"]}, "last_step": {"step": 7}, "last_loss": 2.5}
+
+
+def of_a_training(**given: Any) -> Made:
+    lost = {"supervision": {"generation": 1, "leader": "n3"}, "state": "failed"}
+    led = {**INFO, "supervision": {"generation": 2, "leader": "n2"}}
+    hosts = {"n1": {"training_info": lost}, "n2": {"training_info": led}, "n3": {"training_info": LOST}}
+    return made("training", {"job": "llama", **given}, **hosts)
+
+
+def test_a_training_is_told_by_the_node_that_leads_it_now() -> None:
+    told = of_a_training()
+    assert told.options["title"] == "Job llama: running"
+    assert told.outcome["nodes"] == {"n1": "failed", "n2": "running", "n3": "unreachable"}
+    assert told.outcome["numbers"] == {"last_step": 7, "last_loss": 2.5}
+    assert (told.outcome["ok"], told.refusal) == (True, "")
+
+
+def test_a_training_that_failed_is_shown_and_then_refused() -> None:
+    told = of_a_training(failure="rank 3 failed", left_out={"n3": "it does not answer"})
+    assert (told.outcome["ok"], told.refusal) == (False, "rank 3 failed")
+    assert told.options["notes"][0] == "started without n3: it does not answer"
+    assert told.options["rows"][2]["share"] == "left out"
+
+
+def test_a_job_that_nobody_knows_is_not_shown() -> None:
+    with pytest.raises(GaudiError, match=r"^gaudi_training_name llama: no host of gaudi_training_hosts knows such"):
+        made("training", {"job": "llama", "has_to_be_known": True}, n1={"training_info": {"state": "absent"}}, n2={})
 
 
 def test_a_verdict_has_a_line_a_host_and_the_columns_that_were_given() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.launch_nodes import launch_nodes
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.launch_nodes import launch_nodes
 
 HOSTS, SPARES = ["n1", "n2", "n3"], ["n4"]
 WELL = {"state": "prepared"}

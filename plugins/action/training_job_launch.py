@@ -1,0 +1,113 @@
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Begin a training job on all of its nodes, or on none of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from ansible import constants as C  # noqa: N812 - as all of Ansible has it
+from ansible.errors import AnsibleError
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.screen_text import lines_of
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.launch import (
+    NOT_ITS_OWN,
+    SUPERVISED,
+    Answer,
+    LaunchedJob,
+    launch,
+    look,
+)
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_action import NodeAction, UnreachableError
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import literals
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._on_nodes import on_nodes
+
+ARGUMENTS: dict[str, dict[str, Any]] = {
+    "name": {"type": "str", "required": True},
+    "hosts": {"type": "list", "elements": "str", "required": True},
+    "state": {"type": "str", "choices": ["looked_at", "started"], "default": "started"},
+    "engine": {"type": "str", "default": SUPERVISED},
+    "supervision": {"type": "dict"},
+    "options": {"type": "dict", "default": {}},
+    "left_out": {"type": "dict", "default": {}},
+    "answer_timeout": {"type": "int", "default": 600},
+}
+
+
+class ActionModule(ActionBase):
+    """See the documentation of the module ``gaudi3.scale.training_job_launch``."""
+
+    TRANSFERS_FILES = False
+    _requires_connection = False
+
+    def run(self, tmp: Any = None, task_vars: Any = None) -> dict[str, Any]:
+        """Start the job on its nodes; fails where it was begun on none."""
+        super().run(tmp, task_vars)
+        options = self.validate_argument_spec(argument_spec=ARGUMENTS)[1]
+        own = sorted(set(options["options"]) & set(NOT_ITS_OWN))
+        if own:
+            return {"failed": True, "msg": f"options has {own[0]}, which the launch says by itself; leave it out."}
+        supervision = options["supervision"] if options["engine"] == SUPERVISED else None
+        job = LaunchedJob(options["name"], options["hosts"], _given(options["options"]), options["engine"], supervision)
+        unknown = [node for node in job.voters if node not in task_vars["hostvars"]]
+        if unknown or not job.hosts:
+            return {"failed": True, "msg": f"hosts: {', '.join(unknown) or 'none given'}; name hosts of the inventory."}
+        try:
+            return self._launched(job, options, task_vars)
+        except AnsibleError:
+            raise
+        except Exception as error:
+            # Nodes say what they like, and a connection may end in any way.
+            failure: dict[str, Any] = module_failure(error)
+            return {"failed": True, **literals({**failure, "msg": lines_of(failure["msg"])})}
+
+    def _launched(self, job: LaunchedJob, options: Mapping[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        nodes = {node: NodeAction(self, node, task_vars) for node in job.voters if node not in options["left_out"]}
+        forks = int(task_vars.get("ansible_forks") or C.DEFAULT_FORKS)
+
+        def ask(module: str, arguments: Mapping[str, Mapping[str, Any]]) -> dict[str, Answer]:
+            def work(node: str) -> dict[str, Any]:
+                try:
+                    return nodes[node].module(module, dict(arguments[node]), options["answer_timeout"])
+                except UnreachableError as reason:
+                    return {"unreachable": True, "msg": str(reason)}
+
+            return dict(on_nodes(work, list(arguments), forks))
+
+        if options["state"] == "looked_at":
+            found = look(job, ask)
+            return literals({"changed": False, "start": found["start"], "left_out": found["left_out"]})
+        check_mode = bool(self._task.check_mode)
+        begun = launch(job, ask, _show, left_out=options["left_out"], check_mode=check_mode)
+        answers = begun["answers"]
+        launches = {node: answers[node].get("launch", {}) for node in begun["start"] if node in answers}
+        if check_mode:
+            for node, planned in launches.items():
+                _show(f"{node} would run:\n{json.dumps(planned, indent=2, sort_keys=True)}")
+        changed = any(bool(answer.get("changed")) for answer in answers.values())
+        told = {"start": begun["start"], "left_out": begun["left_out"], "launches": launches}
+        return {"changed": changed, "diff": _differences(answers), **literals(told)}
+
+
+def _given(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Without what is empty, for which the module's own default stands."""
+    return {name: value for name, value in options.items() if value not in (None, "", [], {})}
+
+
+def _differences(answers: Mapping[str, Answer]) -> list[dict[str, Any]]:
+    """What changes on the nodes, each file under its node's name."""
+    found = []
+    for node, answer in answers.items():
+        for part in answer.get("diff") or []:
+            headers = {key: f"{node}: {part[key]}" for key in ("before_header", "after_header") if key in part}
+            found.append({**part, **headers})
+    return found
+
+
+def _show(line: str) -> None:
+    Display().display(f"  {lines_of(line)}")

@@ -1,0 +1,102 @@
+#!/usr/bin/python
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: training_job_launch
+short_description: Begin a training job on all of its nodes, or on none of them
+version_added: "0.1.0"
+description:
+  - Runs M(gaudi3.scale.training_job) on all nodes of a job at the same time. Each is asked first whether it has what
+    the job needs (O(gaudi3.scale.training_job#module:state=prepared)); then the job is started on those that have.
+  - A node that does not answer, or cannot take part, is left out and named where the others are enough. Where they are
+    not, the job is begun on none. Clocks that are more than a minute apart are refused.
+  - Where a node runs the job already, the others join its run. A job that runs or has ended well on all nodes is left
+    alone.
+  - What began where others then could not is ended again, but for a job of Slurm's.
+  - One task begins the job on all nodes, so give it C(run_once). It runs on the controller, with each node's own
+    connection and C(become), and on as many nodes at once as C(forks) says.
+options:
+  name:
+    description: Name of the job.
+    type: str
+    required: true
+  hosts:
+    description: Inventory names of all nodes of the job in the order of their ranks.
+    type: list
+    elements: str
+    required: true
+  state:
+    description: V(started) begins the job. V(looked_at) only asks which nodes answer, before work that takes long.
+    type: str
+    choices: [looked_at, started]
+    default: started
+  engine:
+    description: As O(gaudi3.scale.training_job#module:engine).
+    type: str
+    default: torchrun
+  supervision:
+    description:
+      - As O(gaudi3.scale.training_job#module:supervision), with the spares and the witness by their inventory names.
+        For O(engine=torchrun) only.
+    type: dict
+  options:
+    description:
+      - Every other option of M(gaudi3.scale.training_job) that describes the job, alike on all nodes. For an empty one
+        the module's own default stands.
+    type: dict
+    default: {}
+  left_out:
+    description: Nodes that are known to be away, and why. They are not asked.
+    type: dict
+    default: {}
+  answer_timeout:
+    description: Seconds after which a node is given up that has not answered one question.
+    type: int
+    default: 600
+attributes:
+  check_mode:
+    support: full
+    description: Asks each node, and shows what would be run there.
+  diff_mode:
+    support: full
+    description: Shows the files that change on each node.
+seealso:
+  - module: gaudi3.scale.training_job
+  - module: gaudi3.scale.training_job_follow
+author: The gaudi3.scale authors (@gaudi3-scale)
+"""
+
+EXAMPLES = r"""
+- name: Begin the job
+  gaudi3.scale.training_job_launch:
+    name: llama
+    hosts: [gaudi-01, gaudi-02]
+    supervision:
+      spares: [gaudi-03]
+    options:
+      processes_per_node: 8
+      rendezvous_address: 192.0.2.11
+      command: [/srv/train.py, --max-steps, "1000"]
+  run_once: true
+"""
+
+RETURN = r"""
+start:
+  description: The nodes that the job was begun on, or runs on; first the one that knows it best.
+  type: list
+  elements: str
+  returned: success
+  sample: [gaudi-01, gaudi-02]
+left_out:
+  description: Nodes that take no part, and why.
+  type: dict
+  returned: success
+  sample: {gaudi-03: "it does not answer: No route to host"}
+launches:
+  description: What is run on each node, or would be, as RV(gaudi3.scale.training_job#module:launch) with no secrets.
+  type: dict
+  returned: state is V(started)
+"""

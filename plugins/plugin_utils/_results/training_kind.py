@@ -1,0 +1,60 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""The report of a training job: the end of a launch, and what ``show_training.yml`` shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.json_lines import mapping_of
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.share import ABSENT, RUNNING, SUCCEEDED
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.watch import job_story
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.training_page import training_report
+
+INFO, HISTORY = "training_info", "training_history"
+
+
+def training_kind(asked: Asked) -> Made:
+    """``given``: the ``job``'s name, nodes ``left_out`` and why, the ``release``, the ``failure`` of following it, and
+    whether it ``has_to_be_known``; raises GaudiError where that is so and no host knows the job."""
+    given, infos = asked.given, {host: mapping_of(info) for host, info in asked.results(INFO).items()}
+    states = {host: infos.get(host, {}).get("state") for host in asked.hosts}
+    if given.get("has_to_be_known") and set(states.values()) <= {ABSENT, None}:
+        raise GaudiError(
+            f"gaudi_training_name {given['job']}: no host of gaudi_training_hosts knows such a job; give the name and "
+            "the hosts that it was launched with."
+        )
+    leader, left_out = leader_of(asked.hosts), mapping_of(given.get("left_out"))
+    report = training_report(list(asked.hosts.values()), given.get("release") or None, leader, left_out)
+    state, failure, known = report["data"]["state"], given.get("failure") or "", infos.get(leader, {})
+    return Made(
+        {**report, "title": f"Job {given['job']}: {state}", "notes": [*job_story(known, left_out), *report["notes"]]},
+        {
+            "nodes": {host: state or "unreachable" for host, state in states.items()},
+            "good": [SUCCEEDED, RUNNING],
+            "ok": not failure and (asked.check_mode or state in (SUCCEEDED, RUNNING)),
+            "numbers": {
+                "last_step": mapping_of(known.get("last_step")).get("step"),
+                "last_loss": known.get("last_loss"),
+            },
+            "words": {"name": given["job"]},
+        },
+        refusal=failure,
+    )
+
+
+def leader_of(hosts: Mapping[str, Mapping[str, Any]]) -> str:
+    """The node of rank 0, which may have moved while the job ran; a node that was lost does not know of it."""
+    known = [mapping_of(mapping_of(host.get(INFO)).get("supervision")) for host in hosts.values()]
+    newest = max(known, key=_generation, default={})
+    leader = newest.get("leader")
+    return leader if isinstance(leader, str) and leader in hosts else next(iter(hosts), "")
+
+
+def _generation(supervision: Mapping[str, Any]) -> int:
+    generation = supervision.get("generation")
+    return generation if isinstance(generation, int) else -1
