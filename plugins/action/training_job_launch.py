@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -86,9 +85,6 @@ class ActionModule(ActionBase):
         begun = launch(job, ask, _show, left_out=options["left_out"], check_mode=check_mode)
         answers = begun["answers"]
         launches = {node: answers[node].get("launch", {}) for node in begun["start"] if node in answers}
-        if check_mode:
-            for node, planned in launches.items():
-                _show(f"{node} would run:\n{json.dumps(planned, indent=2, sort_keys=True)}")
         changed = any(bool(answer.get("changed")) for answer in answers.values())
         told = {"start": begun["start"], "left_out": begun["left_out"], "launches": launches}
         return {"changed": changed, "diff": _differences(answers), **literals(told)}

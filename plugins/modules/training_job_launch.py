@@ -59,7 +59,7 @@ options:
 attributes:
   check_mode:
     support: full
-    description: Asks each node, and shows what would be run there.
+    description: Asks each node, and returns what would be run there.
   diff_mode:
     support: full
     description: Shows the files that change on each node.
