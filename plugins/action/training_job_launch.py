@@ -80,7 +80,7 @@ class ActionModule(ActionBase):
 
         if options["state"] == "looked_at":
             found = look(job, ask)
-            return literals({"changed": False, "start": found["start"], "left_out": found["left_out"]})
+            return {"changed": False, **literals({name: found[name] for name in ("start", "left_out")})}
         check_mode = bool(self._task.check_mode)
         begun = launch(job, ask, _show, left_out=options["left_out"], check_mode=check_mode)
         answers = begun["answers"]
