@@ -24,7 +24,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.launch import
 )
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_action import NodeAction, UnreachableError
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import literals
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._on_nodes import on_nodes
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._on_nodes import differences, given, on_nodes
 
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "name": {"type": "str", "required": True},
@@ -52,7 +52,7 @@ class ActionModule(ActionBase):
         if own:
             return {"failed": True, "msg": f"options has {own[0]}, which the launch says by itself; leave it out."}
         supervision = options["supervision"] if options["engine"] == SUPERVISED else None
-        job = LaunchedJob(options["name"], options["hosts"], _given(options["options"]), options["engine"], supervision)
+        job = LaunchedJob(options["name"], options["hosts"], given(options["options"]), options["engine"], supervision)
         unknown = [node for node in job.voters if node not in task_vars["hostvars"]]
         if unknown or not job.hosts:
             return {"failed": True, "msg": f"hosts: {', '.join(unknown) or 'none given'}; name hosts of the inventory."}
@@ -87,22 +87,7 @@ class ActionModule(ActionBase):
         launches = {node: answers[node].get("launch", {}) for node in begun["start"] if node in answers}
         changed = any(bool(answer.get("changed")) for answer in answers.values())
         told = {"start": begun["start"], "left_out": begun["left_out"], "launches": launches}
-        return {"changed": changed, "diff": _differences(answers), **literals(told)}
-
-
-def _given(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Without what is empty, for which the module's own default stands."""
-    return {name: value for name, value in options.items() if value not in (None, "", [], {})}
-
-
-def _differences(answers: Mapping[str, Answer]) -> list[dict[str, Any]]:
-    """What changes on the nodes, each file under its node's name."""
-    found = []
-    for node, answer in answers.items():
-        for part in answer.get("diff") or []:
-            headers = {key: f"{node}: {part[key]}" for key in ("before_header", "after_header") if key in part}
-            found.append({**part, **headers})
-    return found
+        return {"changed": changed, "diff": differences(answers), **literals(told)}
 
 
 def _show(line: str) -> None:

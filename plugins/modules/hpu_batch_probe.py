@@ -53,7 +53,7 @@ options:
       - More stays free where the steps of a trial differ in their peaks.
     type: float
     default: 0.01
-  utilisation:
+  target_hpu_utilization:
     description: The part of the memory that may be used at all.
     type: float
     default: 1.0
@@ -294,7 +294,7 @@ def main() -> None:
             "minimum": {"type": "int", "default": 1},
             "multiple_of": {"type": "int", "default": 1},
             "margin": {"type": "float", "default": 0.01},
-            "utilisation": {"type": "float", "default": 1.0},
+            "target_hpu_utilization": {"type": "float", "default": 1.0},
             "objective": {"type": "str", "choices": ["largest", "throughput"], "default": "largest"},
             "verify": {"type": "int"},
             "processes": {"type": "int", "default": 1},

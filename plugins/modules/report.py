@@ -23,7 +23,15 @@ options:
       - Every other option may be given as well, and is then taken instead of what the kind makes of it.
       - One of O(kind) and O(title) is required; without O(kind) O(rows) and O(columns) are, too.
     type: str
-    choices: [explain_flags, explain_node, plan_upgrade, training, upgrade_driver, upgrade_firmware, verdict]
+    choices:
+      - explain_flags
+      - explain_node
+      - plan_upgrade
+      - probe_batch_size
+      - training
+      - upgrade_driver
+      - upgrade_firmware
+      - verdict
   hosts:
     description: With O(kind) the hosts of the report, in order; also those that were not reached.
     type: list

@@ -81,3 +81,18 @@ def _answer(text: bytes, status: int) -> dict[str, Any]:
         code = os.waitstatus_to_exitcode(status)
         return {"failed": True, "msg": f"the process that spoke with it ended without an answer ({code})."}
     return answer
+
+
+def given(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of a module without those that are empty, for which the module's own defaults stand."""
+    return {name: value for name, value in options.items() if value not in (None, "", [], {})}
+
+
+def differences(answers: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """What changes on the nodes, each file under its node's name."""
+    found = []
+    for node, answer in answers.items():
+        for part in answer.get("diff") or []:
+            headers = {key: f"{node}: {part[key]}" for key in ("before_header", "after_header") if key in part}
+            found.append({**part, **headers})
+    return found

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ansible.plugins.action import ActionBase
@@ -47,18 +47,35 @@ class StepByStep(ActionBase):
     def run(self, tmp: Any = None, task_vars: Any = None) -> dict[str, Any]:
         """The module's last result."""
         super().run(tmp, task_vars)
-        host = task_vars["inventory_hostname"]
-        arguments = dict(self._task.args)
+
+        def execute(arguments: dict[str, Any]) -> dict[str, Any]:
+            told: dict[str, Any] = self._execute_module(
+                module_name=self.MODULE, module_args=arguments, task_vars=task_vars
+            )
+            return told
+
+        check_mode = bool(self._task.check_mode)
+        return self.steps_of(task_vars["inventory_hostname"], dict(self._task.args), execute, check_mode=check_mode)
+
+    def steps_of(
+        self,
+        host: str,
+        arguments: dict[str, Any],
+        execute: Callable[[dict[str, Any]], dict[str, Any]],
+        *,
+        check_mode: bool,
+    ) -> dict[str, Any]:
+        """The last result of ``execute``, which is the module on ``host``; shows a line for each step."""
         remarks: dict[str, None] = {}
         goes_on = False
         for _call in range(MOST_CALLS):
-            result = self._answer(host, arguments, task_vars)
+            result = self._answer(host, arguments, execute)
             for remark in result.get("remarks") or []:
                 if remark not in remarks:
                     Display().warning(f"{host}: {remark}")
                 remarks[remark] = None
             # No step was made where all was known, where the module failed, and in check mode.
-            if self._task.check_mode or result.get("cached", True) or not result[self.STEPS]:
+            if check_mode or result.get("cached", True) or not result[self.STEPS]:
                 break
             known = len(result[self.STEPS]) - 1
             if known and not goes_on:
@@ -67,12 +84,14 @@ class StepByStep(ActionBase):
             if self.has_ended(result):
                 break
             # The next call forgets nothing of what this one has found.
-            arguments["refresh"] = False
+            arguments = {**arguments, "refresh": False}
             goes_on = True
         return {**result, "remarks": list(remarks)}
 
-    def _answer(self, host: str, arguments: dict[str, Any], variables: Any) -> dict[str, Any]:
-        told = self._execute_module(module_name=self.MODULE, module_args=arguments, task_vars=variables)
+    def _answer(
+        self, host: str, arguments: dict[str, Any], execute: Callable[[dict[str, Any]], dict[str, Any]]
+    ) -> dict[str, Any]:
+        told = execute(dict(arguments))
         kind = FAILURES[self.STEPS] if told.get("failed") else self.answer(arguments)
         try:
             result: dict[str, Any] = taken(host, self.MODULE, kind, told)

@@ -18,16 +18,16 @@ from .refusals import without_size
 class Question:
     """The sizes that are allowed and the memory there is; ``limit_bytes`` None: as the trials say, or not known.
 
-    ``utilisation`` is the part of the memory that may be used at all. ``margin`` is the part of what is then left for
-    the batch, beside the resting memory, that stays free. ``tolerance``: the search ends when the answer is this near
-    to the largest size that keeps them.
+    ``target_hpu_utilization`` is the part of the memory that may be used at all. ``margin`` is the part of what is then
+    left for the batch, beside the resting memory, that stays free. ``tolerance``: the search ends when the answer is
+    this near to the largest size that keeps them.
     """
 
     maximum: int
     multiple_of: int = 1
     minimum: int = 1
     limit_bytes: int | None = None
-    utilisation: float = 1.0
+    target_hpu_utilization: float = 1.0
     margin: float = 0.01
     tolerance: float = 0.015
     prior: Prior | None = None
@@ -37,8 +37,11 @@ class Question:
         sentence = without_size(self.minimum, self.maximum, self.multiple_of)
         if sentence:
             raise GaudiError(sentence)
-        if not 0 < self.utilisation <= 1:
-            raise GaudiError(f"utilisation is {self.utilisation:g}; give a part of the memory above 0 and up to 1.")
+        if not 0 < self.target_hpu_utilization <= 1:
+            raise GaudiError(
+                f"target_hpu_utilization is {self.target_hpu_utilization:g}; give a part of the memory above 0 and up "
+                "to 1."
+            )
         for name, part in (("margin", self.margin), ("tolerance", self.tolerance)):
             if not 0 <= part < 0.5:
                 raise GaudiError(f"{name} is {part:g}; give a part from 0 to below 0.5.")

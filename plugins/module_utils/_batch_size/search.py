@@ -138,7 +138,7 @@ def _start(failed: Sequence[Trial], question: Question) -> Try:
         raise GaudiError(too_large(question.smallest, lowest, limit, question.prior))
     if question.prior is not None and limit is not None:
         if lowest is None:
-            size = question.prior.fits(limit * question.utilisation * (1 - question.margin))
+            size = question.prior.fits(limit * question.target_hpu_utilization * (1 - question.margin))
             return Try(question.down(size), "what the estimate made on the host says to fit")
         if len(failed) == 1:
             return Try(question.down(lowest.batch_size / 4), "a quarter of what the estimate was wrong about")
@@ -162,7 +162,7 @@ def _memory(good: Sequence[Trial], question: Question) -> _Memory | None:
     limit = question.limit([trial.limit_bytes for trial in good])
     if limit is None or not all(trial.peak_memory_bytes for trial in good):
         return None
-    whole = limit * question.utilisation
+    whole = limit * question.target_hpu_utilization
     resting = float(max(trial.resting_memory_bytes or 0 for trial in good))
     noise = _noise(good)
     reserve = max(question.margin * max(whole - resting, 0), SPREAD_RESERVE * noise * whole)

@@ -18,6 +18,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.firmware_row
     firmware_rows,
 )
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.flag_rows import flag_rows
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.probe_kind import PROBED, probe_kind
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.training_kind import HISTORY, INFO, training_kind
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.upgrade_report import upgrade_report
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.upgrade_row import RESULT as UPGRADED
@@ -139,6 +140,7 @@ def _reasons(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 KINDS = {
+    "probe_batch_size": Kind((PROBED,), probe_kind),
     "training": Kind((INFO, HISTORY), training_kind),
     "explain_flags": Kind((FLAGS,), _explain_flags),
     "explain_node": Kind((PLAN,), _explain_node),

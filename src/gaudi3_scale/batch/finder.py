@@ -77,7 +77,7 @@ class AdaptiveBatchFinder:
             multiple_of=multiple_of,
             minimum=minimum,
             limit_bytes=self._memory_limit,
-            utilisation=target_hpu_utilization,
+            target_hpu_utilization=target_hpu_utilization,
         )
         self._question.check()
         self._objective, self._steps, self._timeout = objective, steps, timeout

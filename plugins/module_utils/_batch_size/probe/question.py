@@ -42,7 +42,7 @@ class Probe:
     state_directory: str = STATE_DIRECTORY
     minimum: int = 1
     margin: float = 0.01
-    utilisation: float = 1.0
+    target_hpu_utilization: float = 1.0
     objective: str = LARGEST
     verify: int | None = None
     kernel_root: str = "/"
@@ -58,7 +58,7 @@ class Probe:
             multiple_of=self.multiple_of,
             minimum=self.minimum,
             limit_bytes=self.workload.memory_limit if self.workload.device == "cpu" else None,
-            utilisation=self.utilisation,
+            target_hpu_utilization=self.target_hpu_utilization,
             margin=self.margin,
         )
 
@@ -67,7 +67,7 @@ class Probe:
         """The question as the log names it."""
         return (
             f"{self.objective} of {self.minimum} to {self.maximum} by {self.multiple_of}, "
-            f"margin {self.margin:g}, utilisation {self.utilisation:g}"
+            f"margin {self.margin:g}, target_hpu_utilization {self.target_hpu_utilization:g}"
         )
 
     @property

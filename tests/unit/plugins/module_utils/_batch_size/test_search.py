@@ -130,8 +130,10 @@ def test_what_bends_upwards_is_not_overshot():
 
 def test_the_margin_and_the_utilisation_stay_free():
     attempt = measured(100 * GIB, affine(20 * GIB, GIB / 10), 20 * GIB)
-    for margin, utilisation, most in ((0.05, 1.0, 760), (0.01, 0.9, 693), (0.0, 0.5, 300)):
-        size = largest_batch(attempt, Question(8192, margin=margin, utilisation=utilisation)).batch_size
+    for margin, target_hpu_utilization, most in ((0.05, 1.0, 760), (0.01, 0.9, 693), (0.0, 0.5, 300)):
+        size = largest_batch(
+            attempt, Question(8192, margin=margin, target_hpu_utilization=target_hpu_utilization)
+        ).batch_size
         assert 0.98 * most <= size <= most
 
 
@@ -258,8 +260,8 @@ def test_a_workload_that_never_fits_is_told_by_how_much_and_what_would_help(ques
         (Question(23, 8, 17), "17 to 23 holds no multiple of 8"),
         (Question(64, margin=0.5), "margin is 0.5; give a part"),
         (Question(64, margin=-0.1), "margin is -0.1"),
-        (Question(64, utilisation=0), "utilisation is 0"),
-        (Question(64, utilisation=95), "utilisation is 95"),
+        (Question(64, target_hpu_utilization=0), "target_hpu_utilization is 0"),
+        (Question(64, target_hpu_utilization=95), "target_hpu_utilization is 95"),
     ],
 )
 def test_bad_questions_are_refused_before_any_trial(question, said):

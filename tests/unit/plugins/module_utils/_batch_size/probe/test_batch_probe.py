@@ -300,7 +300,7 @@ def test_a_neighbour_on_the_card_is_named(question, monkeypatch):
         ({"venv": "/nowhere"}, "/nowhere/bin/python is missing; install the training stack"),
         ({"environment_files": ("/nowhere",)}, "there is no /nowhere on this node"),
         ({"minimum": 65}, "minimum 65 is above maximum 64; swap them"),
-        ({"utilisation": 95}, "utilisation is 95"),
+        ({"target_hpu_utilization": 95}, "target_hpu_utilization is 95"),
         ({"maximum": 4}, "maximum 4 holds no multiple of 8"),
         ({"workload": Workload("m:f", processes=0)}, "processes is 0"),
         ({"verify": 12}, "verify is 12, which the bounds and multiple_of do not allow"),

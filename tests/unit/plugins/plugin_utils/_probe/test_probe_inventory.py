@@ -5,9 +5,9 @@ from __future__ import annotations
 import xml.etree.ElementTree as ElementTree
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._batch_size.choice import sharing
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._probe.probe_inventory import next_round
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._probe.probe_report import probe_report
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.page import report_page
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.probe_inventory import next_round
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.probe_report import probe_report
 
 GIB = 1 << 30
 

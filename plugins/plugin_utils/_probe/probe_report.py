@@ -9,9 +9,8 @@ from typing import Any, Callable, Mapping, Sequence
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._batch_size.choice import GlobalBatch
 from ansible_collections.gaudi3.scale.plugins.module_utils._checks.fingerprint import field_differences
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.text_table import cell_text
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.probe_chart import probe_charts
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.probe_inventory import (
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._probe.probe_chart import probe_charts
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._probe.probe_inventory import (
     Results,
     common_size,
     has_answer,
@@ -19,6 +18,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.probe_invent
     outliers,
     without_answer,
 )
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.text_table import cell_text
 
 COLUMNS = ("node", "verdict", "batch size", "how", "kind", "differs in")
 TRIAL_COLUMNS = ("batch size", "outcome", "MiB", "of MiB", "ms a step", "samples/s", "message")

@@ -1,0 +1,99 @@
+#!/usr/bin/python
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: hpu_batch_probe_nodes
+short_description: Find the batch size that all nodes of a job can run
+version_added: "0.1.0"
+description:
+  - Runs M(gaudi3.scale.hpu_batch_probe) on many nodes. Those that are equal for a probe (cards, driver, flags, versions
+    in the venv) are one kind - one node of each kind searches, then the others verify the least that was found.
+  - Where the node that searches fails, another one of its kind does. A node without an answer is in RV(failures); it
+    fails neither the task nor another node.
+  - Shows a line for each trial of each node. Nodes of a round work at the same time, as many as C(forks) says.
+  - One task is for all nodes, so give it C(run_once). It runs on the controller, with each node's own connection and
+    C(become).
+options:
+  hosts:
+    description: Inventory names of the nodes.
+    type: list
+    elements: str
+    required: true
+  options:
+    description:
+      - Options of M(gaudi3.scale.hpu_batch_probe) but those for a global batch, alike on all nodes. For an empty one
+        the module's own default stands.
+    type: dict
+    default: {}
+  global_batch:
+    description: Samples that a step of the optimiser shall have over all ranks. With 0 none is made.
+    type: int
+    default: 0
+  world_size:
+    description: The number of ranks of the job that O(global_batch) is for.
+    type: int
+    default: 1
+  learning_rate:
+    description: A learning rate to be scaled for O(global_batch); 0 for none.
+    type: float
+    default: 0.0
+  learning_rate_batch:
+    description: The global batch that O(learning_rate) was right for.
+    type: int
+    default: 0
+  scaling:
+    description: As O(gaudi3.scale.hpu_batch_probe#module:scaling).
+    type: str
+    choices: [linear, sqrt, none]
+    default: linear
+attributes:
+  check_mode:
+    support: partial
+    description: Makes no trial, and returns what the nodes know.
+  diff_mode:
+    support: full
+    description: Shows the answers before and after.
+seealso:
+  - module: gaudi3.scale.hpu_batch_probe
+author: The gaudi3.scale authors (@gaudi3-scale)
+"""
+
+EXAMPLES = r"""
+- name: Find what both nodes can run
+  gaudi3.scale.hpu_batch_probe_nodes:
+    hosts: [gaudi-01, gaudi-02]
+    options:
+      maximum: 512
+      multiple_of: 8
+  run_once: true
+  register: probe
+"""
+
+RETURN = r"""
+batch_size:
+  description: What all nodes that have an answer can run. Null where none has.
+  type: int
+  returned: success
+  sample: 96
+global_batch:
+  description: How to make the wanted global batch, as RV(gaudi3.scale.hpu_batch_probe#module:global_batch), or null.
+  type: dict
+  returned: success
+failures:
+  description: A sentence for each node without an answer.
+  type: dict
+  returned: success
+  sample: {gaudi-02: "cannot be reached: No route to host"}
+notes:
+  description: What a person should know beside that.
+  type: list
+  elements: str
+  returned: success
+results:
+  description: By node what M(gaudi3.scale.hpu_batch_probe) returned there last.
+  type: dict
+  returned: success
+"""
