@@ -22,7 +22,8 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._play_outcome import 
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.page import report_page
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.text_table import text_table
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report_place import Document, Kept, file_place, keep
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.kinds import KINDS, Asked, Made
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.kinds import KINDS
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._site_target import site_target
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._variables_file import variables_file
 

@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Kind, Made
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.difference import node_difference
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.firmware_rounds import RACK
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.firmware_rows import (
@@ -47,38 +47,6 @@ VERDICT_LEGEND = (
     "all-reduce is a checked sum over all ranks, and its bus bandwidth",
 )
 UNTOUCHED = " (check mode: nothing was changed)"
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What a report is made of. ``hosts`` have, in the order of the table, those variables that its kind reads."""
-
-    hosts: Mapping[str, Mapping[str, Any]]
-    given: Mapping[str, Any]
-    check_mode: bool
-
-    def results(self, variable: str) -> dict[str, Mapping[str, Any]]:
-        """Host to what was registered there, of the hosts that have it."""
-        return {host: values[variable] for host, values in self.hosts.items() if variable in values}
-
-
-@dataclass(frozen=True)
-class Made:
-    """``options`` of the module ``report``, and of its ``outcome``. ``refusal`` is a sentence for the play to fail with
-    after the table was shown. ``reasons`` has a sentence for each host with which something is wrong."""
-
-    options: Mapping[str, Any]
-    outcome: Mapping[str, Any]
-    refusal: str = ""
-    reasons: Mapping[str, str] | None = None
-
-
-@dataclass(frozen=True)
-class Kind:
-    """``variables`` are those that it reads of each host."""
-
-    variables: tuple[str, ...]
-    made: Callable[[Asked], Made]
 
 
 def _verdict(asked: Asked) -> Made:

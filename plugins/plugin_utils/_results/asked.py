@@ -1,0 +1,42 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""What a report by kind is made of, and what it becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a report is made of. ``hosts`` have, in the order of the table, those variables that its kind reads."""
+
+    hosts: Mapping[str, Mapping[str, Any]]
+    given: Mapping[str, Any]
+    check_mode: bool
+
+    def results(self, variable: str) -> dict[str, Mapping[str, Any]]:
+        """Host to what was registered there, of the hosts that have it."""
+        return {host: values[variable] for host, values in self.hosts.items() if variable in values}
+
+
+@dataclass(frozen=True)
+class Made:
+    """``options`` of the module ``report``, and of its ``outcome``. ``refusal`` is a sentence for the play to fail with
+    after the table was shown. ``reasons`` has a sentence for each host with which something is wrong."""
+
+    options: Mapping[str, Any]
+    outcome: Mapping[str, Any]
+    refusal: str = ""
+    reasons: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True)
+class Kind:
+    """``variables`` are those that it reads of each host."""
+
+    variables: tuple[str, ...]
+    made: Callable[[Asked], Made]
