@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 RACK = "gaudi_rack"
 
@@ -34,3 +35,11 @@ def rack_of(host: Mapping[str, Any]) -> str:
     """The rack of a host's variables, empty for the one rack of all that name none."""
     rack = host.get(RACK)
     return "" if rack is None else str(rack).strip()
+
+
+def with_work(hosts: Sequence[str], shown: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Those of ``hosts`` that have something to do, by what the module ``hpu_firmware`` has shown of each.
+
+    Only they are in a round, so that the first round is one that really writes.
+    """
+    return [host for host in hosts if shown.get(host, {}).get("outstanding")]
