@@ -3,30 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.firmware_rounds import firmware_rounds
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.firmware_rows import firmware_rows
 
 OLD, NEW = "1.22.0-fw-61.3.2-sec-3", "1.24.0-fw-62.6.2-sec-3"
-
-
-@pytest.mark.parametrize(
-    ("racks", "canary", "expected"),
-    [
-        ({}, "", []),
-        ({"a": None, "b": None, "c": None}, "", [["a"], ["b"], ["c"]]),
-        ({"a": 1, "b": 1, "c": 2, "d": 3}, "", [["a"], ["b", "c", "d"]]),
-        ({"a": 1, "b": 2, "c": 2, "d": 2}, "", [["a"], ["b"], ["c"], ["d"]]),
-        ({"a": 1, "b": 2, "c": 2, "d": 3, "e": 3}, "", [["a"], ["b", "d"], ["c", "e"]]),
-        ({"a": "r1", "b": " r1 "}, "", [["a"], ["b"]]),
-        ({"a": 1, "b": 1, "c": 2}, "b", [["b"], ["a", "c"]]),
-        ({"a": 1, "c": 2}, "elsewhere", [["a"], ["c"]]),
-    ],
-)
-def test_one_node_is_first_and_no_two_of_a_rack_are_in_a_round(
-    racks: dict[str, object], canary: str, expected: list[list[str]]
-) -> None:
-    hostvars = {host: {} if rack is None else {"gaudi_rack": rack} for host, rack in racks.items()}
-    assert firmware_rounds(list(racks), hostvars, canary) == expected
 
 
 def card(module: int | None, before: str = OLD, after: str = OLD, verdict: str = "flash") -> dict[str, object]:
@@ -42,14 +21,16 @@ def card(module: int | None, before: str = OLD, after: str = OLD, verdict: str =
 
 
 def host(before: dict[str, object] | None, **more: object) -> dict[str, object]:
-    return {"inventory_hostname": "n1", **({} if before is None else {"firmware_before": before}), **more}
+    return {"inventory_hostname": "n1", **({} if before is None else {"gaudi_firmware_shown_result": before}), **more}
 
 
 SHOWN = {"cards": [card(number) for number in range(8)], "target": NEW, "published": OLD}
 
 
 def test_equal_cards_are_one_line() -> None:
-    (row,) = firmware_rows([host(SHOWN, gaudi_rack="r1", firmware_outcome={"state": "refused", "reason": "no."})])
+    (row,) = firmware_rows(
+        [host(SHOWN, gaudi_rack="r1", gaudi_firmware_outcome_result={"state": "refused", "reason": "no."})]
+    )
     assert row == {
         "node": "n1",
         "rack": "r1",
@@ -66,7 +47,9 @@ def test_equal_cards_are_one_line() -> None:
 def test_cards_that_differ_are_lines_of_their_own() -> None:
     now = [card(number, OLD, NEW, "current") for number in range(8)]
     now[2] = card(2, OLD, OLD, "power cycle needed")
-    rows = firmware_rows([host(SHOWN, gaudi_firmware_result={"cards": now}, firmware_outcome={"state": "written"})])
+    rows = firmware_rows(
+        [host(SHOWN, gaudi_firmware_result={"cards": now}, gaudi_firmware_outcome_result={"state": "written"})]
+    )
     assert [(row["cards"], row["after"], row["state"]) for row in rows] == [
         ("0-1, 3-7", NEW, "written"),
         ("2", OLD, "power cycle needed"),
@@ -82,8 +65,13 @@ def test_cards_that_differ_are_lines_of_their_own() -> None:
         (host({**SHOWN, "target": None}), "shown", OLD),
         (host(SHOWN), "not reached", OLD),
         (host({**SHOWN, "cards": [{**card(0), "needed": "current"}]}), "unchanged", OLD),
+        (host(SHOWN, gaudi_firmware_outcome_result={"skipped": True}), "not reached", OLD),
         (
-            host(SHOWN, firmware_outcome={"state": "failed", "reason": "x"}, gaudi_firmware_result={"failed": True}),
+            host(
+                SHOWN,
+                gaudi_firmware_outcome_result={"state": "failed", "reason": "x"},
+                gaudi_firmware_result={"failed": True},
+            ),
             "failed",
             None,
         ),
@@ -97,10 +85,10 @@ def test_a_node_that_did_not_get_through_has_a_line(values: dict[str, object], s
 def test_check_mode_foresees_what_would_be_written() -> None:
     ahead = [card(0), {**card(1, NEW, NEW, "current"), "needed": "current"}]
     values = host({**SHOWN, "cards": ahead}, gaudi_firmware_result={"cards": ahead})
-    rows = firmware_rows([{**values, "firmware_outcome": {"state": "would be written"}}])
+    rows = firmware_rows([{**values, "gaudi_firmware_outcome_result": {"state": "would be written"}}])
     assert [(row["cards"], row["before"], row["after"]) for row in rows] == [("0", OLD, NEW), ("1", NEW, NEW)]
     # A node that was looked at and then refused keeps what it has.
-    rows = firmware_rows([{**values, "firmware_outcome": {"state": "refused"}}])
+    rows = firmware_rows([{**values, "gaudi_firmware_outcome_result": {"state": "refused"}}])
     assert [row["after"] for row in rows] == [OLD, NEW]
 
 
