@@ -30,7 +30,22 @@ CONTROLLER_ACTIONS = frozenset(
         "set_stats",
         "validate_argument_spec",
     )
-) | {"gaudi3.scale.report", "gaudi3.scale.report_target", "gaudi3.scale.role_options"}
+) | {
+    f"gaudi3.scale.{name}"
+    for name in (
+        "firmware_batch",
+        "firmware_options",
+        "firmware_outcome",
+        "firmware_rounds",
+        "job_hosts",
+        "report",
+        "report_target",
+        "role_options",
+        "upgrade_batch",
+        "upgrade_options",
+        "upgrade_outcome",
+    )
+}
 
 _FINISHED = ("runner_on_ok", "runner_on_failed", "runner_on_unreachable")
 _ITEM_FINISHED = ("runner_item_on_ok", "runner_item_on_failed")

@@ -14,6 +14,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_options import 
 COLLECTION = "gaudi3.scale"
 ROLES = Path(__file__).parents[2] / "roles"
 SPECIFICATION = Path("meta", "argument_specs.yml")
+ARGUMENTS = {"all_roles": {"type": "bool", "default": False}}
 
 
 class ActionModule(ActionBase):
@@ -25,17 +26,17 @@ class ActionModule(ActionBase):
     def run(self, tmp: Any = None, task_vars: Any = None) -> dict[str, Any]:
         """Look at the names of the host's variables; changes nothing."""
         super().run(tmp, task_vars)
-        self.validate_argument_spec(argument_spec={})
-        folders = self._folders()
+        options = self.validate_argument_spec(argument_spec=ARGUMENTS)[1]
+        folders = self._folders(options["all_roles"])
         host = task_vars["inventory_hostname"]
         refused = [self._refusal(*folder, host, task_vars) for folder in folders]
         if any(refused):
             return {"failed": True, "msg": " ".join(filter(None, refused))}
         return {"changed": False, "roles": [folder.name for folder, _collection in folders]}
 
-    def _folders(self) -> list[tuple[Path, str]]:
+    def _folders(self, all_roles: bool) -> list[tuple[Path, str]]:
         """Of the role whose task this is, or else of all roles here; each with its collection's name, if it has one."""
-        role = self._task._role
+        role = None if all_roles else self._task._role
         if role is None:
             return [(path.parents[1], COLLECTION) for path in sorted(ROLES.glob(f"*/{SPECIFICATION}"))]
         # Not its real path, under which Ansible's loader would have to read again what it has read for the play.

@@ -88,13 +88,13 @@ options:
       - V(false) refuses that before anything is changed.
     type: bool
     default: false
-  stop_holders:
+  stop_device_users:
     description:
       - Whether services and containers that hold a card are stopped before O(reload), and started again after it.
       - Other processes are never ended; they are named, and nothing is changed.
     type: bool
     default: false
-  way_back:
+  rollback:
     description: Whether the packages of the release that a node has are fetched too, before anything is changed.
     type: bool
     default: true
@@ -139,7 +139,7 @@ EXAMPLES = r"""
   gaudi3.scale.hpu_driver:
     release: 1.23.0
     reload: true
-    stop_holders: true
+    stop_device_users: true
     cards: 8
 
 - name: Into an image, where no card is
@@ -269,8 +269,8 @@ def main() -> None:
             **{name: {"type": "str", "default": "", "no_log": False} for name in SIGNING},
             "load_modules": {"type": "bool", "default": True},
             "reload": {"type": "bool", "default": False},
-            "stop_holders": {"type": "bool", "default": False},
-            "way_back": {"type": "bool", "default": True},
+            "stop_device_users": {"type": "bool", "default": False},
+            "rollback": {"type": "bool", "default": True},
             "cards": {"type": "int", "default": 0},
             "kernel_root": {"type": "path", "default": "/"},
             "build_timeout": {"type": "int", "default": 1800},

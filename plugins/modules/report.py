@@ -374,7 +374,8 @@ refusal:
   type: str
   returned: always
 reasons:
-  description: With O(kind) V(upgrade_firmware) a sentence for each host with which something is wrong.
+  description:
+    - With O(kind) V(upgrade_driver) and V(upgrade_firmware) a sentence for each host with which something is wrong.
   type: dict
   returned: always
 outcome:

@@ -16,6 +16,11 @@ description:
   - Names that begin with that of a role are the role's; what it registers under them, and what roles whose names begin
     alike know, is not refused.
   - Looks at names only, never at values. Runs on the controller; nothing is sent to the node.
+options:
+  all_roles:
+    description: Whether the options of all roles are looked at in a role too, such as one that applies several others.
+    type: bool
+    default: false
 attributes:
   check_mode:
     support: full

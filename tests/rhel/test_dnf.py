@@ -142,7 +142,7 @@ def test_held_packages_stay_when_the_system_is_upgraded(node: StandIn) -> None:
     node.dnf("hold", ["habanalabs-graph"])
 
 
-def test_an_upgrade_and_the_way_back_take_their_holds_along(node: StandIn) -> None:
+def test_an_upgrade_and_the_downgrade_take_their_holds_along(node: StandIn) -> None:
     for version in (NEW, OLD):
         node.dnf("install", node.dnf("fetch", at(version), f"{FILES}/{version}"), 5)
         assert node.dnf("query", NAMES) == {name: [version, True, "installed"] for name in NAMES}

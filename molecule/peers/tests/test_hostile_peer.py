@@ -177,7 +177,7 @@ def poisoned(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.mark.parametrize("playbook", ["preflight", "explain_node", "plan_upgrade"])
 def test_what_a_node_answers_is_never_code(poisoned: Path, tmp_path: Path, playbook: str) -> None:
-    given = {"explain_node": HOSTILE} if playbook == "explain_node" else {}
+    given = {"gaudi_driver_upgrade_node": HOSTILE} if playbook == "explain_node" else {}
     _ended, said = play(tmp_path / "run", playbook, **given)
     assert HOSTILE in said
     assert not poisoned.exists()

@@ -25,7 +25,7 @@ NEW, NEW_PACKAGE = "1.24.1", "1.24.1-482"
 # A healthy node may be upgraded although another was not, and all at once after the canary.
 BOLD = {"gaudi_driver_upgrade_serial": [1, "100%"], "gaudi_driver_upgrade_max_fail_percentage": 100}
 # The service that holds a card of node1 is there from the run before on.
-AT_ONCE = {"gaudi_driver_upgrade_serial": "100%", "gaudi_driver_upgrade_stop_holders": True}
+AT_ONCE = {"gaudi_driver_upgrade_serial": "100%", "gaudi_driver_upgrade_stop_device_users": True}
 WATCHER = "card-watcher.service"
 WATCHER_UNIT = f"""\
 [Unit]
@@ -155,7 +155,7 @@ def test_whoever_holds_a_card_is_named_and_left_alone(watcher: str, tmp_path: Pa
     played = upgrade(NEW, tmp_path)
     assert played.rc != 0
     assert f"process {watcher} (sleep) in {WATCHER}" in played.said["node1"]
-    assert "gaudi_driver_upgrade_stop_holders" in played.said["node1"] or "stop_holders" in played.said["node1"]
+    assert "stop_device_users" in played.said["node1"]
     assert is_one_sentence(played.said["node1"]), played.said
     assert played.states == {"node1": "refused", "node2": "not reached", "node3": "not reached"}
     assert run_in("node1", f"systemctl is-active {WATCHER}").strip() == "active"
@@ -186,7 +186,9 @@ def upward(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
     with faults(node1="vault_loss=rmmod", node2=f"dkms_build_error={NEW_PACKAGE}"):
         # Without the layer that makes the account of jobs.
         layers = {"gaudi_driver_upgrade_layers": ["tuning"], "gaudi_tuning_owner": "root"}
-        yield upgrade(NEW, tmp_path_factory.mktemp("upward"), gaudi_driver_upgrade_stop_holders=True, **layers, **BOLD)
+        yield upgrade(
+            NEW, tmp_path_factory.mktemp("upward"), gaudi_driver_upgrade_stop_device_users=True, **layers, **BOLD
+        )
     run_in("node1", f"systemctl stop {WATCHER}; rm /etc/systemd/system/{WATCHER}; systemctl daemon-reload")
 
 

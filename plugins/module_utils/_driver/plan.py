@@ -75,8 +75,8 @@ class DriverOptions:
     enrolment_hash_file: str = ""
     load_modules: bool = True
     reload: bool = False
-    stop_holders: bool = False
-    way_back: bool = True
+    stop_device_users: bool = False
+    rollback: bool = True
     others: bool = True
     cards: int = 0
     kernel_root: str = "/"
@@ -245,8 +245,12 @@ def refusals(options: DriverOptions, release: Release, node: DriverNode, check_m
 
 
 def _held(options: DriverOptions, node: DriverNode) -> list[str]:
-    left = card_holders.stubborn(node.holders) if options.stop_holders else node.holders
-    remedy = "end them" if options.stop_holders else "end them, or set stop_holders: true for services and containers"
+    left = card_holders.stubborn(node.holders) if options.stop_device_users else node.holders
+    remedy = (
+        "end them"
+        if options.stop_device_users
+        else "end them, or set stop_device_users: true for services and containers"
+    )
     return [f"cards are held by {'; '.join(map(str, left))}: {remedy}"] if left else []
 
 
@@ -292,8 +296,8 @@ def boot_list(release: Release) -> str:
 
 
 def _to_keep(options: DriverOptions, release: Release, node: DriverNode) -> tuple[str, ...]:
-    """The packages of the way back, as files: the vault may be gone when they are needed."""
-    if not options.way_back or not is_change(options, release, node):
+    """The packages of the rollback, as files: the vault may be gone when they are needed."""
+    if not options.rollback or not is_change(options, release, node):
         return ()
     return tuple(packages_before(options, release, node))
 
@@ -314,7 +318,7 @@ def _unload_steps(options: DriverOptions, release: Release, node: DriverNode) ->
     loaded = _known(options, release_part(node.loaded_version or "")) or release
     rest = tuple(name for name in node.loaded if name not in loaded.unload_order)
     return [
-        Step("stop", card_holders.names(node.holders) if options.stop_holders else ()),
+        Step("stop", card_holders.names(node.holders) if options.stop_device_users else ()),
         Step("unload", (*rest, *(name for name in loaded.unload_order if name in node.loaded))),
     ]
 
@@ -325,7 +329,7 @@ def _load_steps(options: DriverOptions, release: Release, node: DriverNode) -> l
     reloaded = reload_required(options, release, node)
     steps = [Step("load", tuple(name for name in release.modules if reloaded or name not in node.loaded))]
     if reloaded or is_unfinished(node):
-        stopped = card_holders.names(node.holders) if reloaded and options.stop_holders else ()
+        stopped = card_holders.names(node.holders) if reloaded and options.stop_device_users else ()
         earlier = node.marker.stopped if node.marker is not None and is_unfinished(node) else ()
         steps.append(Step("ports", (node.ports_unit,) if node.ports_unit else ()))
         steps.append(Step("verify", (str(wanted_cards(options, node)),)))

@@ -196,7 +196,7 @@ def _change(before: DriverNode, steps: Sequence[Step], shop: Workshop) -> None:
                 driver_marker.begun(marker, step.action, shop.root)
             take(step, shop)
     except GaudiError as error:
-        if not touched or not marker.previous or previous is None or not shop.options.way_back:
+        if not touched or not marker.previous or previous is None or not shop.options.rollback:
             raise
         raise _go_back(marker, previous, error, shop) from error
     if touched:
@@ -216,8 +216,8 @@ def _go_back(marker: Marker, previous: Release, error: GaudiError, shop: Worksho
         release=previous.package_version,
         packages=tuple(marker.packages),
         others=False,
-        stop_holders=True,
-        way_back=False,
+        stop_device_users=True,
+        rollback=False,
         # DKMS keeps its settings; that it could not sign may be why the node goes back.
         signing_key="",
         signing_certificate="",

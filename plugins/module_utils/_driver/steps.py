@@ -86,8 +86,8 @@ def _keep(step: Step, shop: Workshop) -> None:
             shop.system.fetch(pins, _files(shop, version))
         except GaudiError as error:
             raise GaudiError(
-                f"There would be no way back to {version}, nothing was changed: {error} Have the vault offer it, or do "
-                "without a way back with way_back: false."
+                f"There would be no rollback to {version}, nothing was changed: {error} Have the vault offer it, or do "
+                "without one with rollback: false."
             ) from error
 
 
@@ -126,7 +126,7 @@ def _why(error: GaudiError, shop: Workshop, started: int) -> GaudiError:
 
 
 def _forget_other_files(shop: Workshop) -> None:
-    """Keep the files of this release and of the way back; an old one's would only fill the disk."""
+    """Keep the files of this release and of the rollback; an old one's would only fill the disk."""
     kept = {shop.release.package_version, *(shop.before or {}).values()}
     for directory in Path(shop.root, PACKAGE_FILES).glob("*"):
         if directory.name not in kept:

@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import Any, Iterable, Mapping, Sequence
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._firmware.spi import FLASH, POWER_CYCLE, UNREADABLE
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.firmware_rounds import rack_of
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._firmware.rounds import rack_of
 
-# What upgrade_firmware.yml registers on a host: what was shown first, the last result of the role, and how it ended.
-BEFORE = "firmware_before"
+# What the role gaudi_firmware registers on a host: what was shown first, what was seen last, and how it ended.
+BEFORE = "gaudi_firmware_shown_result"
 RESULT = "gaudi_firmware_result"
-OUTCOME = "firmware_outcome"
+OUTCOME = "gaudi_firmware_outcome_result"
 # The state of a node in check mode.
 FORESEEN = "would be written"
 
@@ -62,7 +62,8 @@ def _result(host: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 def _state(host: Mapping[str, Any], before: Mapping[str, Any]) -> tuple[str, str | None]:
     """The node's state in a word or two, and why."""
     outcome = _result(host, OUTCOME)
-    if outcome:
+    # A task that was skipped registers something, too.
+    if "state" in outcome:
         return str(outcome["state"]), outcome.get("reason") or None
     if before.get("unreachable") or not before:
         return "unreachable", str(before.get("msg") or "it did not answer.")

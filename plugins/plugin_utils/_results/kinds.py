@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._firmware.rounds import RACK
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Kind, Made
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.difference import node_difference
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.firmware_rounds import RACK
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.firmware_rows import (
     BEFORE,
     OUTCOME,
@@ -22,15 +22,16 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.probe_kind i
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.training_kind import HISTORY, INFO, training_kind
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.upgrade_report import upgrade_report
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.upgrade_row import RESULT as UPGRADED
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.upgrade_row import upgrade_row
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.upgrade_row import upgrade_failure, upgrade_row
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.verdict_row import (
     FACTS,
     LAYERS,
     result_of,
     verdict_row,
 )
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._upgrade.node_outcome import GOOD
 
-FLAGS, PLAN = "gaudi_flags_info_result", "gaudi_upgrade_plan_result"
+FLAGS, PLAN = "gaudi_flags_info_result", "gaudi_driver_upgrade_plan_result"
 VERDICT_COLUMNS = (
     "node",
     "verdict",
@@ -103,7 +104,11 @@ def _explain_flags(asked: Asked) -> Made:
 
 
 def _upgrade_driver(asked: Asked) -> Made:
-    release = asked.given["release"]
+    results = asked.results(UPGRADED)
+    # The nodes' own release, where an inventory says it and not the command.
+    release = next(
+        (str(result["release"]) for result in results.values() if "release" in result), asked.given["release"]
+    )
     title = f"What an upgrade to {release} would do{UNTOUCHED}" if asked.check_mode else f"Upgrade to {release}"
     rows = [upgrade_row(host) for host in asked.hosts.values()]
     return Made(
@@ -113,12 +118,15 @@ def _upgrade_driver(asked: Asked) -> Made:
             "rows": rows,
             "notes": _reasons(rows),
         },
-        {"nodes": {row["node"]: row["state"] for row in rows}, "words": {"release": release}},
+        {"nodes": {row["node"]: row["state"] for row in rows}, "good": list(GOOD), "words": {"release": release}},
+        reasons={host: reason for host, result in results.items() if (reason := upgrade_failure(result))},
     )
 
 
 def _upgrade_firmware(asked: Asked) -> Made:
-    accepted = bool(asked.given["accepted"])
+    targets = [shown.get("target") for shown in asked.results(BEFORE).values()]
+    # An inventory may accept a version for the nodes alone.
+    accepted = bool(asked.given["accepted"]) or any(targets)
     rows = firmware_rows(asked.hosts.values())
     untouched = UNTOUCHED if asked.check_mode else ""
     # A node has several rows where its cards differ.

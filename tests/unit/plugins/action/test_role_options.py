@@ -103,7 +103,15 @@ def test_outside_of_a_role_all_of_the_collection_are_looked_at_at_once(site):
     assert "gaudi_verify_kard is no option of gaudi_verify on node1; did you mean gaudi_verify_cards?" in screen
 
 
-def test_it_takes_no_option_of_its_own(site):
+def test_a_role_that_applies_others_can_have_all_looked_at(site):
+    write_role(site, "disk", {"main": ["disk_size"]})
+    tasks = site / "roles" / "disk" / "tasks" / "main.yml"
+    tasks.write_text(yaml.safe_dump([{"name": "Refuse", "gaudi3.scale.role_options": {"all_roles": True}}]))
+    screen = play(site, [role("include", "disk")], {"gaudi_verify_kard": 1})
+    assert "gaudi_verify_kard is no option of gaudi_verify on node1; did you mean gaudi_verify_cards?" in screen
+
+
+def test_it_takes_no_name_of_a_role(site):
     screen = play(site, [{"gaudi3.scale.role_options": {"role": "gaudi_driver"}}], {})
     assert "Unsupported parameters" in screen
     assert "role" in screen

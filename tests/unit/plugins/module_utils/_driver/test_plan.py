@@ -127,11 +127,11 @@ def interrupted(node: DriverNode, state: str = CHANGING, stopped: tuple[str, ...
         (OPTIONS, replace(GOOD, interrupted=True), [Step("repair", ("dpkg",))]),
         (OPTIONS, replace(GOOD, boot_list=None), [Step("list", MODULES)]),
         (UPGRADE, OTHER, WHOLE),
-        (replace(UPGRADE, way_back=False), OTHER, WHOLE[1:]),
+        (replace(UPGRADE, rollback=False), OTHER, WHOLE[1:]),
         (UPGRADE, GOOD, []),
         (replace(UPGRADE, cards=7), OTHER, [*WHOLE[:-1], Step("verify", ("7",))]),
         (
-            replace(UPGRADE, stop_holders=True),
+            replace(UPGRADE, stop_device_users=True),
             replace(OTHER, holders=(SERVICE, CONTAINER), ports_unit=PORTS),
             [
                 *WHOLE[:2],
@@ -158,7 +158,7 @@ def test_the_steps_are_those_that_are_missing(options: DriverOptions, node: Driv
 
 @pytest.mark.parametrize("node", [VIRGIN, OTHER, interrupted(OTHER), interrupted(GOOD, FAILED), GOOD])
 def test_steps_are_taken_in_one_order_and_leave_nothing_to_do(node: DriverNode) -> None:
-    options = replace(UPGRADE, stop_holders=True)
+    options = replace(UPGRADE, stop_device_users=True)
     steps = plan(options, RELEASE, node)
     positions = [ORDER.index(step.action) for step in steps]
     assert positions == sorted(positions)
@@ -205,7 +205,7 @@ def test_half_a_package_that_is_replaced_anyway_is_not_repaired_first() -> None:
         (interrupted(GOOD, ROLLED_BACK), RELEASE),
     ],
 )
-def test_the_way_back_is_to_what_the_node_had_before_anything_was_begun(
+def test_the_rollback_is_to_what_the_node_had_before_anything_was_begun(
     node: DriverNode, expected: Release | None
 ) -> None:
     assert previous_release(OPTIONS, node) == expected
@@ -223,11 +223,11 @@ def test_the_way_back_is_to_what_the_node_had_before_anything_was_begun(
         (
             UPGRADE,
             replace(OTHER, holders=(SERVICE,)),
-            ["process 4711 (exporter) in gaudi-exporter.service", "or set stop_holders: true"],
+            ["process 4711 (exporter) in gaudi-exporter.service", "or set stop_device_users: true"],
         ),
-        (replace(UPGRADE, stop_holders=True), replace(OTHER, holders=(SERVICE, CONTAINER)), []),
+        (replace(UPGRADE, stop_device_users=True), replace(OTHER, holders=(SERVICE, CONTAINER)), []),
         (
-            replace(UPGRADE, stop_holders=True),
+            replace(UPGRADE, stop_device_users=True),
             replace(OTHER, holders=(SERVICE, SHELL)),
             ["held by process 4713 (python3) in session-3.scope: end them"],
         ),

@@ -154,7 +154,7 @@ def test_a_node_that_cannot_go_back_is_said_to_need_a_person(old: PlayedNode) ->
 
 @pytest.mark.parametrize(
     ("gone", "words"),
-    [("1.24.1-482", "was not found"), ("1.23.0-695", "There would be no way back to 1.23.0-695, nothing was changed")],
+    [("1.24.1-482", "was not found"), ("1.23.0-695", "There would be no rollback to 1.23.0-695, nothing was changed")],
 )
 def test_packages_that_are_not_to_be_had_stop_it_before_anything_is_touched(
     old: PlayedNode, gone: str, words: str
@@ -212,11 +212,11 @@ def test_a_holder_is_named_and_stopped_only_where_that_was_asked_for(old: Played
     with pytest.raises(GaudiError, match=r"process 4711 \(exporter\) in gaudi-exporter\.service; process 4712"):
         old.converge(**UPGRADE)
     with pytest.raises(GaudiError, match=r"held by process 4712 \(python3\) in session-3\.scope: end them\.$"):
-        old.converge(**UPGRADE, stop_holders=True)
+        old.converge(**UPGRADE, stop_device_users=True)
     assert old.state() == before
     assert old.commands == []
     held.remove(shell)
-    steps = old.converge(**UPGRADE, stop_holders=True)["steps"]
+    steps = old.converge(**UPGRADE, stop_device_users=True)["steps"]
     assert "stop gaudi-exporter.service" in steps
     assert steps.index("verify 8") < steps.index("start gaudi-exporter.service")
     assert exporter.unit in old.active_units

@@ -121,7 +121,7 @@ def test_a_package_that_fails_otherwise_is_told_by_apt(old: Node) -> None:
     assert "build_log" not in caught.value.facts
 
 
-def test_package_files_of_this_release_and_of_the_way_back_are_kept_and_no_others(old: Node) -> None:
+def test_package_files_of_this_release_and_of_the_rollback_are_kept_and_no_others(old: Node) -> None:
     kept = old.root / "var/lib/gaudi3_scale/packages"
     (kept / "1.22.0-740").mkdir()
     old.converge(**UPGRADE)
@@ -138,7 +138,7 @@ def test_ports_come_up_before_the_node_is_judged_and_services_start_after_it(old
     monkeypatch.setattr(
         kernel_modules, "find_holders", lambda *_: [exporter] if exporter.unit in old.active_units else []
     )
-    steps = old.converge(**UPGRADE, stop_holders=True)["steps"]
+    steps = old.converge(**UPGRADE, stop_device_users=True)["steps"]
     assert steps[-3:] == [f"ports {PORTS}", "verify 8", f"start {exporter.unit}"]
     assert [command[1:] for command in old.commands if command[0] == "systemctl"] == [
         ["stop", exporter.unit],
@@ -155,7 +155,7 @@ def test_a_service_that_does_not_start_again_is_told_and_the_driver_stays(old: N
         kernel_modules, "find_holders", lambda *_: [exporter] if exporter.unit in old.active_units else []
     )
     old.breaks = {f"systemctl start {exporter.unit}": CommandResult(1, "", "Unit is masked.")}
-    result = old.converge(**UPGRADE, stop_holders=True)
+    result = old.converge(**UPGRADE, stop_device_users=True)
     assert (result["state"], old.driver) == ("upgraded", "1.24.1")
     assert result["not_started"] == [
         "systemctl start gaudi-exporter.service failed: Unit is masked; start it by hand, then run again."
@@ -163,10 +163,10 @@ def test_a_service_that_does_not_start_again_is_told_and_the_driver_stays(old: N
     assert result["not_started"][0] in result["warnings"]
 
 
-def test_without_a_way_back_a_failure_stays_where_it_is(old: Node) -> None:
+def test_without_a_rollback_a_failure_stays_where_it_is(old: Node) -> None:
     old.breaks_once = {"dkms install": CommandResult(10, "", "Error! Bad return status")}
     with pytest.raises(GaudiError, match=r"^DKMS cannot install habanalabs 1\.24\.1-482") as caught:
-        old.converge(**UPGRADE, way_back=False)
+        old.converge(**UPGRADE, rollback=False)
     assert "state" not in caught.value.facts
     assert old.source() == "1.24.1-482"
     assert not any("1.23.0-695" in word for command in old.commands for word in command)

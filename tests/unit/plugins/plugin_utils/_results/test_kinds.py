@@ -34,7 +34,7 @@ GIVEN = {
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_made_are_options_of_the_report(kind: str) -> None:
-    planned = {"gaudi_upgrade_plan_result": plan()}
+    planned = {"gaudi_driver_upgrade_plan_result": plan()}
     told = made(kind, GIVEN[kind], n1=planned, n2={})
     assert {"title", "columns", "rows"} <= told.options.keys() <= ARGUMENTS.keys()
     assert told.outcome.keys() <= ARGUMENTS["outcome"]["options"].keys()
@@ -88,7 +88,7 @@ def test_a_verdict_has_a_line_a_host_and_the_columns_that_were_given() -> None:
 
 def test_a_plan_tells_the_next_job_how_each_node_stands() -> None:
     results = {"n1": plan(), "n2": plan(VIRGIN), "n3": LOST}
-    told = made("plan_upgrade", **{host: {"gaudi_upgrade_plan_result": one} for host, one in results.items()})
+    told = made("plan_upgrade", **{host: {"gaudi_driver_upgrade_plan_result": one} for host, one in results.items()})
     assert told.outcome["nodes"] == {"n1": "compatible", "n2": "compatible", "n3": "unreachable"}
     assert (told.outcome["ok"], told.refusal) == (True, "")
     assert isinstance(told.outcome["numbers"]["in_the_way"], int)
@@ -98,7 +98,7 @@ def test_a_plan_tells_the_next_job_how_each_node_stands() -> None:
     ("hosts", "refusal"),
     [
         ({}, "No host was looked at; see gaudi_hosts and --limit."),
-        ({"n1": {"gaudi_upgrade_plan_result": LOST}}, "n1: unreachable: timed out"),
+        ({"n1": {"gaudi_driver_upgrade_plan_result": LOST}}, "n1: unreachable: timed out"),
     ],
 )
 def test_a_plan_of_nothing_is_refused(hosts: dict[str, Any], refusal: str) -> None:
@@ -107,20 +107,41 @@ def test_a_plan_of_nothing_is_refused(hosts: dict[str, Any], refusal: str) -> No
 
 def test_a_node_that_nobody_knows_cannot_be_explained() -> None:
     with pytest.raises(GaudiError, match=r"^Nothing is known of n9: it was not looked at"):
-        made("explain_node", {"node": "n9"}, n1={"gaudi_upgrade_plan_result": plan()})
+        made("explain_node", {"node": "n9"}, n1={"gaudi_driver_upgrade_plan_result": plan()})
 
 
 def test_an_upgrade_names_its_release_and_each_nodes_reason() -> None:
-    kept = {"upgrade_result": {"state": "failed", "from": "1.23.0", "reason": "no.\nmore"}}
-    told = made("upgrade_driver", {"release": "1.24.1"}, n1=kept, n2={})
+    kept = {"state": "failed", "release": "1.24.1", "from": "1.23.0", "reason": "no.\nmore"}
+    well = {**kept, "state": "unchanged"}
+    told = made(
+        "upgrade_driver",
+        {"release": "1.22.0"},
+        n1={"gaudi_driver_upgrade_result": kept},
+        n2={},
+        n3={"gaudi_driver_upgrade_result": well},
+    )
     assert told.options["title"] == "Upgrade to 1.24.1"
-    assert told.options["notes"] == ["n1: no."]
-    assert told.outcome == {"nodes": {"n1": "failed", "n2": "not reached"}, "words": {"release": "1.24.1"}}
+    assert told.options["notes"] == ["n1: no.", "n3: no."]
+    assert told.reasons == {"n1": "failed: no."}
+    assert told.outcome["nodes"] == {"n1": "failed", "n2": "not reached", "n3": "unchanged"}
+    assert told.outcome["words"] == {"release": "1.24.1"}
+    assert "unchanged" in told.outcome["good"]
+    # Where no node has come far enough to say it.
+    assert made("upgrade_driver", {"release": "1.22.0"}, n2={}).options["title"] == "Upgrade to 1.22.0"
 
 
 def test_firmware_has_a_reason_for_each_host_with_which_something_is_wrong() -> None:
-    told = made("upgrade_firmware", {"accepted": False}, n1={"firmware_before": SHOWN}, n2={"firmware_before": LOST})
+    told = made(
+        "upgrade_firmware",
+        {"accepted": False},
+        n1={"gaudi_firmware_shown_result": SHOWN},
+        n2={"gaudi_firmware_shown_result": LOST},
+    )
     assert told.options["title"] == "Card firmware (nothing is accepted, nothing was changed)"
     assert told.options["columns"][-2:] == ["published", "state"]
+    inventory = made(
+        "upgrade_firmware", {"accepted": False}, n1={"gaudi_firmware_shown_result": {**SHOWN, "target": "2"}}
+    )
+    assert inventory.options["title"] == "Card firmware"
     assert told.reasons == {"n2": "n2: timed out"}
     assert told.outcome["nodes"] == {"n1": "ok", "n2": "failed"}

@@ -131,7 +131,7 @@ def test_a_failing_command_is_one_sentence_and_leaves_nothing(site: Site) -> Non
     assert (result["rc"], site.mark.exists(), site.reason.exists()) == (3, False, False)
 
 
-def test_a_failing_way_back_keeps_the_drain_ours(site: Site) -> None:
+def test_a_failing_resume_keeps_the_drain_ours(site: Site) -> None:
     site.call("drained")
     result = site.call("resumed", resume_command=["false"])
     assert "`false` ended with status 1 (no message)" in result["msg"]

@@ -1,0 +1,49 @@
+#!/usr/bin/python
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: firmware_batch
+short_description: Whether firmware is written on further nodes
+version_added: "0.1.0"
+description:
+  - Looks at what M(gaudi3.scale.firmware_outcome) has registered on all hosts. When the first batch that writes goes
+    wrong, the others are to be left alone; later a sick node stops no other.
+  - Runs on the controller; nothing is sent to the node.
+options:
+  hosts:
+    description: Inventory names of the hosts of the run.
+    type: list
+    elements: str
+    required: true
+  outcome:
+    description: Name of the variable in which O(hosts) have what M(gaudi3.scale.firmware_outcome) returned.
+    type: str
+    required: true
+attributes:
+  check_mode:
+    support: full
+    description: Does the same, since it changes nothing.
+  diff_mode:
+    support: none
+    description: Nothing is changed.
+author: The gaudi3.scale authors (@gaudi3-scale)
+"""
+
+EXAMPLES = r"""
+- name: See whether the other nodes may be written
+  gaudi3.scale.firmware_batch:
+    hosts: "{{ ansible_play_hosts_all }}"
+    outcome: outcome
+  register: batch
+  run_once: true
+"""
+
+RETURN = r"""
+stop:
+  description: Whether the batch went wrong and none before it has written.
+  type: bool
+  returned: success
+"""
