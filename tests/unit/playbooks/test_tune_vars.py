@@ -13,13 +13,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
+ROLE = ROOT / "roles" / "gaudi_tuning_study"
 PLAY = f"""
 - hosts: n1
   gather_facts: false
-  vars_files: [{ROOT}/playbooks/vars/training.yml, {ROOT}/playbooks/vars/tune.yml]
+  vars_files: [{ROLE}/defaults/main.yml, {ROLE}/vars/main.yml]
   tasks:
     - ansible.builtin.copy:
-        content: "{{{{ [__tune_where, __tune_access, __tune_seconds] | to_json }}}}"
+        content: "{{{{ [__gaudi_tuning_study_where, __gaudi_tuning_study_access, __gaudi_tuning_study_seconds] | to_json }}}}"
         dest: "{{{{ playbook_dir }}}}/told"
         mode: "0600"
 """
