@@ -30,7 +30,7 @@ options:
   together:
     description: Name of the variable with the comparison of all that help together against the best alone.
     type: str
-    default: gaudi_comparison_together
+    default: gaudi_comparison_together_result
   built_in:
     description: Whether the workload is the one of the built-in trainer, whose variables are known.
     type: bool
@@ -61,7 +61,7 @@ _value:
 def kept(
     hosts: Iterable[Mapping[str, Any]],
     variable: str = "gaudi_comparison_result",
-    together: str = "gaudi_comparison_together",
+    together: str = "gaudi_comparison_together_result",
     built_in: bool = True,
     present: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:

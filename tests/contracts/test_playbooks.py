@@ -94,6 +94,9 @@ def test_a_layer_has_the_tag_of_its_file(entry: dict[str, str]) -> None:
         assert layer.stem in play["tags"], play["name"]
 
 
+DEFAULTS = {"gaudi_training_environment_files": []}
+
+
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
@@ -105,8 +108,8 @@ def test_a_layer_has_the_tag_of_its_file(entry: dict[str, str]) -> None:
 )
 def test_a_job_s_own_files_come_after_the_node_s_flags(given: dict[str, object], expected: list[str]) -> None:
     """Without the vendor's paths in them no rank reaches a card."""
-    text = read_yaml(ROOT / "playbooks" / "vars" / "training.yml")["__training_environment_files"]
-    assert NativeEnvironment().from_string(text).render(given) == expected
+    options = read_yaml(ROOT / "roles" / "gaudi_training" / "vars" / "main.yml")["__gaudi_training_options"]
+    assert NativeEnvironment().from_string(options["environment_files"]).render({**DEFAULTS, **given}) == expected
 
 
 KEYWORD = re.compile(r"\b(?P<option>gaudi_\w+) \| default\((?P<value>[^()]*)\)")
@@ -127,8 +130,6 @@ def test_a_play_s_keyword_has_the_default_of_the_role_s_option(path: Path) -> No
 
 TASK_FILES = sorted((ROOT / "playbooks" / "tasks").glob("*.yml"))
 REPORT = "gaudi3.scale.report"
-# Where the operator's own file is edited, and not a page kept.
-MAY_NAME_PWD = {"playbooks/vars/training.yml": 1}
 
 
 def all_tasks(path: Path) -> Iterable[dict[str, Any]]:
@@ -154,19 +155,19 @@ def kept_reports() -> list[tuple[str, dict[str, Any]]]:
 def test_only_the_module_knows_where_reports_go_without_a_word(path: Path) -> None:
     values = json.dumps(read_yaml(path))
     assert "gaudi3_scale_reports" not in values
-    assert values.count("'PWD'") == MAY_NAME_PWD.get(name_of(path), 0)
+    assert "'PWD'" not in values
 
 
 @pytest.mark.parametrize(("name", "report"), kept_reports(), ids=lambda value: value if isinstance(value, str) else "")
 def test_a_report_goes_to_the_target_and_has_an_outcome_that_the_docs_tell_of(
     name: str, report: dict[str, Any]
 ) -> None:
-    # Without a target the module finds the site's by itself.
-    assert report.get("target", "{{ __report_target }}") == "{{ __report_target }}"
+    # Without it the module finds the site's by itself.
+    assert "target" not in report
     told = (ROOT / "docs" / "reports.md").read_text(encoding="utf-8")
     variable = report["outcome"]["variable"]
     if "{{" in variable:
-        assert variable == "{{ __training_outcome }}"
+        assert variable == "{{ __gaudi_training_outcome }}"
         assert "`gaudi_launch_training`, `gaudi_show_training`" in told
     else:
         assert f"| `{variable}` |" in told
@@ -176,17 +177,15 @@ def test_a_report_goes_to_the_target_and_has_an_outcome_that_the_docs_tell_of(
 
 
 def described_jobs(content: Any) -> Iterable[dict[str, Any]]:
-    """Every description of a job in a file: options of the module with a command, of a task or as its defaults."""
-    if isinstance(content, dict):
-        job = content.get("gaudi3.scale.training_job")
-        if isinstance(job, dict) and "command" in job:
-            yield job
+    """Every description of a job in a file: options of a task, its defaults, or the value of a variable."""
+    if isinstance(content, dict) and {"command", "processes_per_node"} <= content.keys():
+        yield content
     for value in content.values() if isinstance(content, dict) else content if isinstance(content, list) else ():
         yield from described_jobs(value)
 
 
 @pytest.mark.parametrize(
-    "path", sorted({*(ROOT / "playbooks").rglob("*.yml"), *(ROOT / "roles").glob("*/tasks/*.yml")}), ids=name_of
+    "path", sorted({*(ROOT / "playbooks").rglob("*.yml"), *(ROOT / "roles").glob("*/[tv]a*/*.yml")}), ids=name_of
 )
 def test_whoever_describes_a_job_decides_on_its_binding(path: Path) -> None:
     """A process that starts others, or ranks that only add up, would be confined or refused by the default."""

@@ -42,7 +42,7 @@ def compare(play: Callable[..., Played], nodes: dict[str, Host], reports: Path) 
             "gaudi_batch_probe_workload": "sleeping:step",
             "gaudi_training_environment_files": [f"{DIRECTORY}/environment"],
             "gaudi_comparison_base": {"batch_size": 1},
-            "compare_settings": SETTINGS,
+            "gaudi_comparison_settings": SETTINGS,
             "gaudi_comparison_rounds": 3,
             "gaudi_comparison_steps": 4,
             "gaudi_comparison_warm_up": 1,

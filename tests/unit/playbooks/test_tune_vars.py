@@ -20,7 +20,8 @@ PLAY = f"""
   vars_files: [{ROLE}/defaults/main.yml, {ROLE}/vars/main.yml]
   tasks:
     - ansible.builtin.copy:
-        content: "{{{{ [__gaudi_tuning_study_where, __gaudi_tuning_study_access, __gaudi_tuning_study_seconds] | to_json }}}}"
+        content: "{{{{ ['where', 'access', 'seconds'] | map('regex_replace', '^', '__gaudi_tuning_study_')
+          | map('extract', vars) | to_json }}}}"
         dest: "{{{{ playbook_dir }}}}/told"
         mode: "0600"
 """

@@ -15,9 +15,9 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.action import hpu_batch_probe, hpu_compare_settings
 from ansible_collections.gaudi3.scale.plugins.filter.comparison_kept import kept
 from ansible_collections.gaudi3.scale.plugins.filter.comparison_report import report as comparison_report
-from ansible_collections.gaudi3.scale.plugins.filter.probe_report import report as probe_report
-from ansible_collections.gaudi3.scale.plugins.filter.probe_round import probe_round
 from ansible_collections.gaudi3.scale.plugins.plugin_utils import _step_by_step as step_by_step
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._probe.probe_inventory import next_round
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._probe.probe_report import probe_report
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._variables_file import variables_file
 from ansible_collections.gaudi3.scale.tests.unit.json_places import places, with_value
 from ansible_collections.gaudi3.scale.tests.unit.module_answers import (
@@ -123,17 +123,17 @@ def test_no_field_carries_anything_past_the_door(answered, module, answer, poiso
         result = answered(module, with_value(answer, place, poison))
         assert is_harmless(result), place
         hosts = [
-            {"inventory_hostname": "n1", "training_probe": result, "gaudi_comparison_result": result},
+            {"inventory_hostname": "n1", "gaudi_comparison_result": result},
             {
                 "inventory_hostname": "n2",
-                "training_probe": PROBED,
                 "gaudi_comparison_result": answered(hpu_compare_settings, COMPARED),
             },
         ]
         # The others' answers are used, whatever this one says.
         if module is hpu_batch_probe:
-            assert probe_report(hosts)["batch_size"] in range(1, 17), place
-            assert probe_round(hosts) is not None
+            probed = {"n1": result, "n2": PROBED}
+            assert probe_report(probed)["batch_size"] in range(1, 17), place
+            assert next_round(probed) is not None
         else:
             assert "n2" in comparison_report(hosts)["data"]["hosts"], place
             variables = kept(hosts)["variables"]

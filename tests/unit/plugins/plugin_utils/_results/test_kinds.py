@@ -10,6 +10,7 @@ import pytest
 from ansible_collections.gaudi3.scale.plugins.action.report import ARGUMENTS
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.kinds import KINDS, Asked, Made
+from ansible_collections.gaudi3.scale.tests.unit.module_answers import probe_answer
 from ansible_collections.gaudi3.scale.tests.unit.planned_node import VIRGIN, plan
 
 LOST = {"unreachable": True, "msg": "timed out"}
@@ -25,6 +26,7 @@ GIVEN = {
     "explain_flags": {},
     "explain_node": {"node": "n1"},
     "plan_upgrade": {},
+    "probe_batch_size": {},
     "training": {"job": "llama"},
     "upgrade_driver": {"release": "1.24.1"},
     "upgrade_firmware": {"accepted": True},
@@ -42,6 +44,18 @@ def test_what_is_made_are_options_of_the_report(kind: str) -> None:
 
 def test_every_kind_is_tried() -> None:
     assert GIVEN.keys() == KINDS.keys()
+
+
+def test_a_probe_is_told_as_it_was_registered_for_all_nodes() -> None:
+    results = {"n1": {**probe_answer(16, 16), "changed": True}, "n2": {"unreachable": True, "msg": "No route to host"}}
+    shared = {"global_batch": 64, "world_size": 2, "batch_size": 16, "accumulation_steps": 2, "learning_rate": 0.1}
+    told = made("probe_batch_size", n1={"gaudi_batch_probe_result": {"results": results, "global_batch": shared}})
+    assert told.outcome["nodes"] == {"n1": "ok", "n2": "unreachable"}
+    assert told.outcome["numbers"] == {"batch_size": 16, "accumulation_steps": 2, "learning_rate": 0.1}
+    assert (told.outcome["ok"], told.reasons) == (False, {"n2": "cannot be reached: No route to host"})
+    alone = made("probe_batch_size", n1={"gaudi_batch_probe_result": {"results": {"n1": results["n1"]}}})
+    assert alone.outcome["numbers"] == {"batch_size": 16, "accumulation_steps": 1, "learning_rate": None}
+    assert alone.outcome["ok"] is True
 
 
 INFO = {"state": "running", "description": {"hosts": ["n1", "n2"]}, "last_step": {"step": 7}, "last_loss": 2.5}
