@@ -58,6 +58,9 @@ class ActionModule(NodeProbe):
         except GaudiError as error:
             return {"failed": True, "msg": str(error)}
         told = {name: found[name] for name in ("batch_size", "global_batch", "failures", "notes")}
+        size = {"batch_size": found["batch_size"], "accumulation_steps": 1, "learning_rate": None}
+        made = found["global_batch"] or size
+        told["found"] = {name: made[name] for name in size}
         changed = any(bool(result.get("changed")) for result in results.values())
         return {"changed": changed, "diff": differences(results), **literals({**told, "results": results})}
 

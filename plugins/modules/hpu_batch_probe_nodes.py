@@ -82,6 +82,13 @@ global_batch:
   description: How to make the wanted global batch, as RV(gaudi3.scale.hpu_batch_probe#module:global_batch), or null.
   type: dict
   returned: success
+found:
+  description:
+    - V(batch_size), V(accumulation_steps) and V(learning_rate) that a launch takes - those of RV(global_batch), or
+      RV(batch_size), 1 and null.
+  type: dict
+  returned: success
+  sample: {batch_size: 96, accumulation_steps: 1, learning_rate: null}
 failures:
   description: A sentence for each node without an answer.
   type: dict

@@ -15,7 +15,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.watch imp
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.training_page import training_report
 
-INFO, HISTORY = "training_info", "training_history"
+INFO, HISTORY = "__gaudi_training_info", "__gaudi_training_history"
 
 
 def training_kind(asked: Asked) -> Made:

@@ -72,16 +72,18 @@ def training_report(
 ) -> dict[str, Any]:
     """What ``gaudi3.scale.report`` takes but for title and path.
 
-    ``hosts`` are the variables of the job's nodes in the order of their ranks, with ``training_info`` and
-    ``training_history`` as the modules returned them. ``leader`` is the one of rank 0, where that is not the first;
-    ``left_out`` are those without which it was begun.
+    ``hosts`` are the variables of the job's nodes in the order of their ranks, with ``__gaudi_training_info`` and
+    ``__gaudi_training_history`` as the modules returned them. ``leader`` is the one of rank 0, where that is not the
+    first; ``left_out`` are those without which it was begun.
     """
     # A host that was left out has none.
-    told = [host["training_history"] for host in hosts if "runs" in (host.get("training_history") or {})]
+    told = [
+        host["__gaudi_training_history"] for host in hosts if "runs" in (host.get("__gaudi_training_history") or {})
+    ]
     history, sweep = merge(told), merged_sweep(told)
     runs = history["runs"]
     leader_first = sorted(hosts, key=lambda host: host["inventory_hostname"] != leader)
-    infos = [host.get("training_info") or {} for host in leader_first]
+    infos = [host.get("__gaudi_training_info") or {} for host in leader_first]
     first: Mapping[str, Any] = next((info for info in infos if info.get("description")), {})
     state = first.get("state", "absent")
     steps = [{"kind": "step", **point} for run in runs for point in run["points"]]
@@ -240,7 +242,7 @@ def _binding(hosts: Sequence[Host]) -> dict[str, Any]:
             "cores": share.get("cores"),
         }
         for host in hosts
-        for share in (host.get("training_info") or {}).get("binding") or []
+        for share in (host.get("__gaudi_training_info") or {}).get("binding") or []
     ]
     return _section("Binding", ["node", "local rank", "NUMA node", "CPUs", "cores"], rows, on_screen=False)
 

@@ -22,7 +22,7 @@ def training_row(
 
     ``left_out`` are the nodes without which it was begun.
     """
-    info = host.get("training_info") or {}
+    info = host.get("__gaudi_training_info") or {}
     described = info.get("description") or {}
     whole = first.get("description") or {}
     # Slurm and mpirun reach the other nodes by themselves; such a node knows of no share, and stands as the job does.

@@ -33,7 +33,7 @@ def tune_nodes(hosts: Sequence[Mapping[str, Any]], alive: Sequence[str]) -> dict
 
 
 def _has_study(host: Mapping[str, Any]) -> bool:
-    return bool(host.get("tune_kept", {}).get("stat", {}).get("exists"))
+    return bool(host.get("__gaudi_tuning_study_kept", {}).get("stat", {}).get("exists"))
 
 
 def _address(host: Mapping[str, Any]) -> str:
@@ -42,13 +42,13 @@ def _address(host: Mapping[str, Any]) -> str:
 
 def _told(host: Mapping[str, Any]) -> str:
     """The address of the keeper that the node was given with its last share; empty for a storage of the site's own."""
-    description = host.get("tune_before", {}).get("description") or {}
+    description = host.get("__gaudi_tuning_study_before", {}).get("description") or {}
     url = urlsplit(str((description.get("environment") or {}).get(STORAGE, "")))
     return (url.hostname or "") if url.scheme == "grpc" else ""
 
 
 def _reason(host: Mapping[str, Any], alive: Sequence[str]) -> str:
-    packages, info = host.get("tune_packages", {}), host.get("tune_info", {})
+    packages, info = host.get("__gaudi_tuning_study_packages", {}), host.get("__gaudi_tuning_study_info", {})
     if packages.get("rc"):
         return str(packages.get("stderr") or packages.get("msg"))
     if info.get("unreachable") or (not info and host["inventory_hostname"] not in alive):

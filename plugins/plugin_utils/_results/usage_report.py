@@ -33,7 +33,9 @@ Usage = Mapping[str, Sequence[Sample]]
 
 def usage_of(hosts: Sequence[Mapping[str, Any]]) -> Usage:
     """Of what ``training_job_history`` returned on each host; ``hosts`` are their variables."""
-    return {host["inventory_hostname"]: (host.get("training_history") or {}).get("usage") or [] for host in hosts}
+    return {
+        host["inventory_hostname"]: (host.get("__gaudi_training_history") or {}).get("usage") or [] for host in hosts
+    }
 
 
 def usage_words(sample: Sample) -> str:
@@ -117,7 +119,9 @@ def usage_charts(usage: Usage, restarts: Sequence[float]) -> list[dict[str, Any]
 
 def log_section(hosts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The last lines of each node's first rank, of what ``training_job_info`` returned on each host."""
-    logs = {host["inventory_hostname"]: (host.get("training_info") or {}).get("rank_log") or {} for host in hosts}
+    logs = {
+        host["inventory_hostname"]: (host.get("__gaudi_training_info") or {}).get("rank_log") or {} for host in hosts
+    }
     rows = [
         {"node": node, "line": one_line(str(line).strip())}
         for node, log in logs.items()

@@ -159,7 +159,7 @@ def test_a_diverged_loss_is_said_on_the_page(job, tmp_path, monkeypatch):
     )
     monkeypatch.setattr("gaudi3_scale.core._monitoring.history.read_usage", lambda _paths: [])
     paths.events = str(tmp_path / "events.jsonl")
-    host = {"inventory_hostname": "node1", "training_info": {}, "training_history": read_history(paths)}
+    host = {"inventory_hostname": "node1", "__gaudi_training_info": {}, "__gaudi_training_history": read_history(paths)}
     page = training_report([host])
     assert "the loss is no number from step 3 on: the training has diverged" in page["notes"]
     assert "16 samples/s, 4 a card: the median over the job" in page["notes"]

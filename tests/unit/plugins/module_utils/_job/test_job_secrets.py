@@ -123,7 +123,7 @@ def test_history_and_page_show_no_secret(job, paths):
     assert not has_a_secret(history)
     # As a node of an earlier version of the collection would tell it.
     info = {"state": "running", "description": describe(job)}
-    host = {"inventory_hostname": "n1", "training_info": info, "training_history": history}
+    host = {"inventory_hostname": "n1", "__gaudi_training_info": info, "__gaudi_training_history": history}
     assert not has_a_secret(training_report([host]))
 
 

@@ -117,7 +117,11 @@ def told(paths):
         sweep = json.loads(json.dumps(read_sweep(paths), allow_nan=False))
         outcome_sentence("llama", status_from(info["supervision"]))
         job_story(info, {})
-        host = {"inventory_hostname": "n1", "training_info": info, "training_history": {**history, "sweep": sweep}}
+        host = {
+            "inventory_hostname": "n1",
+            "__gaudi_training_info": info,
+            "__gaudi_training_history": {**history, "sweep": sweep},
+        }
         made = training_report([host])
         json.dumps(made, allow_nan=False)
         text_table(made["rows"], made["columns"])

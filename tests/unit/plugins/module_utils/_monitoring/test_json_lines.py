@@ -59,7 +59,11 @@ def test_odd_values_break_neither_screen_nor_page(tmp_path, value):
     assert all(metric_line(line) for line in lines)
     runs = course_of(read_lines(str(path)))
     assert [point["step"] for point in runs[0]["points"]] == [1, 2, 3]
-    host = {"inventory_hostname": "node1", "training_info": {}, "training_history": {"runs": runs, "events": []}}
+    host = {
+        "inventory_hostname": "node1",
+        "__gaudi_training_info": {},
+        "__gaudi_training_history": {"runs": runs, "events": []},
+    }
     json.dumps(training_report([host]), allow_nan=False)
 
 

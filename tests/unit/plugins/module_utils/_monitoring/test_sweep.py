@@ -55,7 +55,7 @@ def end(paths, number, status="0"):
 def host(paths, name="n1", state="running"):
     history = {**read_history(paths), "sweep": read_sweep(paths)}
     info = {"state": state, "description": DESCRIPTION}
-    return {"inventory_hostname": name, "training_info": info, "training_history": history}
+    return {"inventory_hostname": name, "__gaudi_training_info": info, "__gaudi_training_history": history}
 
 
 def test_each_point_has_its_arguments_curve_and_end(paths):
@@ -180,5 +180,5 @@ def test_the_module_tells_the_points(paths):
 
 def test_the_table_of_the_nodes_says_where_checkpoints_of_points_are(paths):
     one = host(paths)
-    one["training_info"]["job_directory"] = "/state/jobs/llama"
+    one["__gaudi_training_info"]["job_directory"] = "/state/jobs/llama"
     assert training_report([one])["rows"][0]["checkpoints"] == "/state/jobs/llama/point-*/checkpoints"

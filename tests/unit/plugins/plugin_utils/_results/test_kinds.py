@@ -64,7 +64,11 @@ INFO = {"state": "running", "description": {"hosts": ["n1", "n2"]}, "last_step":
 def of_a_training(**given: Any) -> Made:
     lost = {"supervision": {"generation": 1, "leader": "n3"}, "state": "failed"}
     led = {**INFO, "supervision": {"generation": 2, "leader": "n2"}}
-    hosts = {"n1": {"training_info": lost}, "n2": {"training_info": led}, "n3": {"training_info": LOST}}
+    hosts = {
+        "n1": {"__gaudi_training_info": lost},
+        "n2": {"__gaudi_training_info": led},
+        "n3": {"__gaudi_training_info": LOST},
+    }
     return made("training", {"job": "llama", **given}, **hosts)
 
 
@@ -85,7 +89,12 @@ def test_a_training_that_failed_is_shown_and_then_refused() -> None:
 
 def test_a_job_that_nobody_knows_is_not_shown() -> None:
     with pytest.raises(GaudiError, match=r"^gaudi_training_name llama: no host of gaudi_training_hosts knows such"):
-        made("training", {"job": "llama", "has_to_be_known": True}, n1={"training_info": {"state": "absent"}}, n2={})
+        made(
+            "training",
+            {"job": "llama", "has_to_be_known": True},
+            n1={"__gaudi_training_info": {"state": "absent"}},
+            n2={},
+        )
 
 
 def test_a_verdict_has_a_line_a_host_and_the_columns_that_were_given() -> None:

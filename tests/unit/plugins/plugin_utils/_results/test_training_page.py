@@ -89,8 +89,12 @@ def hosts():
     empty = {"runs": [], "events": EVENTS}
     return copy.deepcopy(
         [
-            {"inventory_hostname": "n1", "training_info": INFO, "training_history": history(LINES)},
-            {"inventory_hostname": "n2", "training_info": {**INFO, "state": "failed"}, "training_history": empty},
+            {"inventory_hostname": "n1", "__gaudi_training_info": INFO, "__gaudi_training_history": history(LINES)},
+            {
+                "inventory_hostname": "n2",
+                "__gaudi_training_info": {**INFO, "state": "failed"},
+                "__gaudi_training_history": empty,
+            },
         ]
     )
 
@@ -144,7 +148,7 @@ def test_events_of_supervisor_and_trainer_are_in_the_order_of_time_without_the_r
 def test_what_the_ranks_of_each_node_were_bound_to(hosts):
     assert not [one for one in training_report(hosts)["sections"] if one["title"] == "Binding"]
     share = {"local_rank": 1, "numa_node": 0, "cpus": "8-15,72-79", "cores": 8}
-    hosts[0]["training_info"] = {**hosts[0]["training_info"], "binding": [share]}
+    hosts[0]["__gaudi_training_info"] = {**hosts[0]["__gaudi_training_info"], "binding": [share]}
     assert section(training_report(hosts), "Binding")["rows"] == [
         {"node": "n1", "local rank": 1, "NUMA node": 0, "CPUs": "8-15,72-79", "cores": 8}
     ]
@@ -172,14 +176,18 @@ def test_configuration_flags_and_versions_have_no_secret(hosts):
 
 def test_a_job_without_a_step_has_a_page_too():
     info = {"state": "failed", "description": INFO["description"]}
-    report = training_report([{"inventory_hostname": "n1", "training_info": info}])
+    report = training_report([{"inventory_hostname": "n1", "__gaudi_training_info": info}])
     assert (report["notes"], report["charts"]) == (["no step was measured"], [])
     assert [one["title"] for one in report["sections"]] == ["Configuration", "Flags and environment"]
 
 
 def test_a_script_that_writes_steps_and_losses_only_has_curves_of_these():
     lines = [{"kind": "step", "step": number, "loss": 5.0 - number} for number in (1, 2, 3)]
-    host = {"inventory_hostname": "n1", "training_info": INFO, "training_history": {**history(lines), "events": []}}
+    host = {
+        "inventory_hostname": "n1",
+        "__gaudi_training_info": INFO,
+        "__gaudi_training_history": {**history(lines), "events": []},
+    }
     report = training_report([host])
     assert [chart["title"] for chart in report["charts"]] == ["Loss"]
 
@@ -196,8 +204,8 @@ def test_what_counts_no_tokens_has_its_speed_too(told, title, label, cell, note)
     lines = [{"kind": "step", "step": number, "seconds": {"step": 0.25}, **told} for number in (1, 2, 3)]
     host = {
         "inventory_hostname": "n1",
-        "training_info": INFO,
-        "training_history": {**history([begun, *lines]), "events": []},
+        "__gaudi_training_info": INFO,
+        "__gaudi_training_history": {**history([begun, *lines]), "events": []},
     }
     report = training_report([host])
     assert [(chart["title"], chart["y_label"]) for chart in report["charts"]] == [(title, label)]
@@ -206,7 +214,7 @@ def test_what_counts_no_tokens_has_its_speed_too(told, title, label, cell, note)
 
 
 def test_a_loss_that_became_no_number_is_said_and_not_drawn(hosts):
-    hosts[0]["training_history"]["runs"][-1]["points"][-1]["loss"] = float("nan")
+    hosts[0]["__gaudi_training_history"]["runs"][-1]["points"][-1]["loss"] = float("nan")
     report = training_report(hosts)
     assert "the loss is no number from step 40 on: the training has diverged" in report["notes"]
     assert report["charts"][0]["points"][-1] == [30, 3.6]

@@ -20,7 +20,7 @@ INFO = {
 
 
 def test_a_node_of_a_job():
-    assert training_row({"inventory_hostname": "n2", "training_info": INFO}, {"metrics": STEPS}) == {
+    assert training_row({"inventory_hostname": "n2", "__gaudi_training_info": INFO}, {"metrics": STEPS}) == {
         "node": "n2",
         "share": "succeeded",
         "ranks": 2,
@@ -41,9 +41,9 @@ def test_a_node_that_the_engine_reaches_stands_as_the_job_does():
     info = {**INFO, "state": "absent", "description": {}}
     whole = {"engine": "slurm", "hosts": ["n1", "n2"], "processes_per_node": 8, "checkpoint_directory": "/big"}
     first = {"metrics": [], "state": "running", "description": whole}
-    row = training_row({"inventory_hostname": "n2", "training_info": info}, first)
+    row = training_row({"inventory_hostname": "n2", "__gaudi_training_info": info}, first)
     assert (row["share"], row["ranks"], row["checkpoints"]) == ("running", 8, "/big/checkpoints")
-    other = training_row({"inventory_hostname": "n9", "training_info": info}, first)
+    other = training_row({"inventory_hostname": "n9", "__gaudi_training_info": info}, first)
     assert (other["share"], other["ranks"]) == ("absent", None)
     torchrun = {**first, "description": {"hosts": ["n1", "n2"]}}
-    assert training_row({"inventory_hostname": "n2", "training_info": info}, torchrun)["share"] == "absent"
+    assert training_row({"inventory_hostname": "n2", "__gaudi_training_info": info}, torchrun)["share"] == "absent"

@@ -28,7 +28,7 @@ def host(name, samples, **more):
     info = {**INFO, "rank_log": log, **more}
     events = [{"kind": "run", "generation": number, "time": 1000.0 + number, "text": ""} for number in (1, 120)]
     history = {"runs": [], "events": events, "usage": samples}
-    return {"inventory_hostname": name, "training_info": info, "training_history": history}
+    return {"inventory_hostname": name, "__gaudi_training_info": info, "__gaudi_training_history": history}
 
 
 def test_a_job_that_tells_nothing_is_told_of_from_outside():
@@ -77,7 +77,7 @@ def test_a_job_that_tells_its_steps_keeps_its_table_and_has_the_charts():
     points = [{"step": number, "time": 1000.0 + number, "loss": 2.0, "tokens_per_second": 9.0} for number in (1, 2)]
     run = {"start": None, "points": points, "means": [], "last": points[-1], "nodes": None, "end": None, "remarks": []}
     told = copy.deepcopy(one)
-    told["training_history"]["runs"] = [run]
+    told["__gaudi_training_history"]["runs"] = [run]
     report = training_report([told])
     assert report["columns"][3:5] == ["loss", "tokens/s"]
     assert report["notes"][0] == "at step 2"
