@@ -23,7 +23,7 @@ options:
       - Every other option may be given as well, and is then taken instead of what the kind makes of it.
       - One of O(kind) and O(title) is required; without O(kind) O(rows) and O(columns) are, too.
     type: str
-    choices: [explain_flags, explain_node, plan_upgrade, upgrade_driver, upgrade_firmware, verdict]
+    choices: [explain_flags, explain_node, plan_upgrade, tune_training, upgrade_driver, upgrade_firmware, verdict]
   hosts:
     description: With O(kind) the hosts of the report, in order; also those that were not reached.
     type: list
@@ -33,7 +33,8 @@ options:
     description:
       - What the kind needs to know beside that.
       - V(node) and V(same_generation) for V(explain_node); V(release) for V(upgrade_driver); V(accepted) for
-        V(upgrade_firmware); for V(verdict) further columns and their values, alike for all hosts.
+        V(upgrade_firmware); V(study), V(fixed), V(keeper), V(report) and V(failure) for V(tune_training); for
+        V(verdict) further columns and their values, alike for all hosts.
     type: dict
     default: {}
   title:
