@@ -14,7 +14,12 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.share imp
 
 STORAGE = "GAUDI3_SCALE_TUNE_STORAGE"
 # What the role registers for each node, and is read here.
-REGISTERED = ("tune_kept", "tune_before", "tune_packages", "tune_info")
+REGISTERED = (
+    "__gaudi_tuning_study_kept",
+    "__gaudi_tuning_study_before",
+    "__gaudi_tuning_study_packages",
+    "__gaudi_tuning_study_info",
+)
 
 
 @dataclass(frozen=True)
@@ -56,7 +61,7 @@ def lost(name: str, keeper: str) -> str:
 
 
 def _has_study(host: Mapping[str, Any]) -> bool:
-    return bool(host.get("tune_kept", {}).get("stat", {}).get("exists"))
+    return bool(host.get("__gaudi_tuning_study_kept", {}).get("stat", {}).get("exists"))
 
 
 def _address(host: Mapping[str, Any]) -> str:
@@ -65,13 +70,13 @@ def _address(host: Mapping[str, Any]) -> str:
 
 def _told(host: Mapping[str, Any]) -> str:
     """The address of the keeper that the node was given with its last share; empty for a storage of the site's own."""
-    description = host.get("tune_before", {}).get("description") or {}
+    description = host.get("__gaudi_tuning_study_before", {}).get("description") or {}
     url = urlsplit(str((description.get("environment") or {}).get(STORAGE, "")))
     return (url.hostname or "") if url.scheme == "grpc" else ""
 
 
 def _reason(host: Mapping[str, Any], alive: Sequence[str]) -> str:
-    packages, info = host.get("tune_packages", {}), host.get("tune_info", {})
+    packages, info = host.get("__gaudi_tuning_study_packages", {}), host.get("__gaudi_tuning_study_info", {})
     if packages.get("rc"):
         return str(packages.get("stderr") or packages.get("msg"))
     if info.get("unreachable") or (not info and host["inventory_hostname"] not in alive):

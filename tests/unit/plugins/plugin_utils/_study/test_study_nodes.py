@@ -9,8 +9,8 @@ def host(name: str, *, has_study: bool = False, told: str = "", **registered) ->
     return {
         "inventory_hostname": name,
         "ansible_host": f"10.0.0.{name[-1]}",
-        "tune_kept": {"stat": {"exists": has_study}},
-        "tune_before": {"description": {"environment": {STORAGE: told}} if told else {}},
+        "__gaudi_tuning_study_kept": {"stat": {"exists": has_study}},
+        "__gaudi_tuning_study_before": {"description": {"environment": {STORAGE: told}} if told else {}},
         **registered,
     }
 
@@ -44,11 +44,11 @@ def test_no_node_at_all_is_no_keeper():
 
 def test_each_node_that_did_not_work_is_named_with_its_reason():
     hosts = [
-        host("n1", tune_info={"state": "succeeded"}),
-        host("n2", tune_info={"state": "failed", "failure": {"message": "there is no text"}}),
-        host("n3", tune_info={"unreachable": True}),
-        host("n4", tune_packages={"rc": 1, "stderr": "pip cannot install"}),
-        host("n5", tune_info={"state": "stopped"}),
+        host("n1", __gaudi_tuning_study_info={"state": "succeeded"}),
+        host("n2", __gaudi_tuning_study_info={"state": "failed", "failure": {"message": "there is no text"}}),
+        host("n3", __gaudi_tuning_study_info={"unreachable": True}),
+        host("n4", __gaudi_tuning_study_packages={"rc": 1, "stderr": "pip cannot install"}),
+        host("n5", __gaudi_tuning_study_info={"state": "stopped"}),
         host("n6"),
     ]
     absent = tune_nodes(hosts, ["n1", "n2", "n3", "n5"]).absent
