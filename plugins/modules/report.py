@@ -29,6 +29,7 @@ options:
       - plan_upgrade
       - probe_batch_size
       - training
+      - tune_training
       - upgrade_driver
       - upgrade_firmware
       - verdict
@@ -41,7 +42,8 @@ options:
     description:
       - What the kind needs to know beside that.
       - V(node) and V(same_generation) for V(explain_node); V(release) for V(upgrade_driver); V(accepted) for
-        V(upgrade_firmware); V(job), V(left_out), V(release), V(failure) and V(has_to_be_known) for V(training); for
+        V(upgrade_firmware); V(job), V(left_out), V(release), V(failure) and V(has_to_be_known) for V(training);
+        V(study), V(fixed), V(keeper), V(report) and V(failure) for V(tune_training); for
         V(verdict) further columns and their values, alike for all hosts.
     type: dict
     default: {}

@@ -20,6 +20,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.firmware_row
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.flag_rows import flag_rows
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.probe_kind import PROBED, probe_kind
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.training_kind import HISTORY, INFO, training_kind
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.tune_training_kind import tune_training_kind
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.upgrade_report import upgrade_report
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.upgrade_row import RESULT as UPGRADED
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.upgrade_row import upgrade_failure, upgrade_row
@@ -153,6 +154,7 @@ KINDS = {
     "explain_flags": Kind((FLAGS,), _explain_flags),
     "explain_node": Kind((PLAN,), _explain_node),
     "plan_upgrade": Kind((PLAN,), _plan_upgrade),
+    "tune_training": Kind((), tune_training_kind),
     "upgrade_driver": Kind((UPGRADED,), _upgrade_driver),
     "upgrade_firmware": Kind((RACK, BEFORE, RESULT, OUTCOME), _upgrade_firmware),
     "verdict": Kind((FACTS, *map(result_of, LAYERS)), _verdict),

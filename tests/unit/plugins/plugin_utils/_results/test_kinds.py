@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiE
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.kinds import KINDS, Asked, Made
 from ansible_collections.gaudi3.scale.tests.unit.module_answers import probe_answer
 from ansible_collections.gaudi3.scale.tests.unit.planned_node import VIRGIN, plan
+from ansible_collections.gaudi3.scale.tests.unit.study_answer import REPORT, given_of_a_study
 
 LOST = {"unreachable": True, "msg": "timed out"}
 SHOWN = {"cards": [{"pci_address": "0", "module_id": 0, "board": "b", "before": "1", "verdict": "ok"}], "target": None}
@@ -28,6 +30,7 @@ GIVEN = {
     "plan_upgrade": {},
     "probe_batch_size": {},
     "training": {"job": "llama"},
+    "tune_training": given_of_a_study(json.dumps(REPORT)),
     "upgrade_driver": {"release": "1.24.1"},
     "upgrade_firmware": {"accepted": True},
     "verdict": {"loss": 2.5},

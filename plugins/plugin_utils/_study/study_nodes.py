@@ -1,35 +1,63 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
 # Private to gaudi3.scale: it may change in any release.
-"""Which node keeps a tuning study, and which nodes did not work on it; from what the playbook registered; pure."""
+"""Which node keeps a tuning study, and which nodes did not work on it; from what the role registered; pure."""
 
 from __future__ import annotations
 
-from typing import Any, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlsplit
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.share import FAILED, STOPPED
 
 STORAGE = "GAUDI3_SCALE_TUNE_STORAGE"
+# What the role registers for each node, and is read here.
+REGISTERED = (
+    "__gaudi_tuning_study_kept",
+    "__gaudi_tuning_study_before",
+    "__gaudi_tuning_study_packages",
+    "__gaudi_tuning_study_info",
+)
 
 
-def tune_nodes(hosts: Sequence[Mapping[str, Any]], alive: Sequence[str]) -> dict[str, object]:
-    """``keeper``: the node that has the study, else the first that is ``alive``, or empty where none is.
+@dataclass(frozen=True)
+class StudyNodes:
+    """``keeper``: the node that has the study, else the first that is alive, or empty where none is.
 
     ``lost_keeper``: the node that has it, by what the others were told, but is not among those that are alive.
-    ``absent``: nodes that did not work to the end, each with the reason. ``hosts`` are the variables of the nodes.
+    ``absent``: nodes that did not work to the end, each with the reason.
     """
+
+    keeper: str
+    lost_keeper: str
+    absent: Mapping[str, str]
+
+
+def tune_nodes(hosts: Sequence[Mapping[str, Any]], alive: Sequence[str]) -> StudyNodes:
+    """``hosts`` are the variables of the nodes in the study's order, with those of REGISTERED that they have."""
     there = [host for host in hosts if host["inventory_hostname"] in alive]
     having = [host for host in there if _has_study(host)]
     keeper = next((str(host["inventory_hostname"]) for host in [*having, *there]), "")
     names = {_address(host): str(host["inventory_hostname"]) for host in hosts}
     told = sorted({address for address in map(_told, hosts) if address} - set(map(_address, there)))
     reasons = {str(host["inventory_hostname"]): _reason(host, alive) for host in hosts}
-    return {
-        "keeper": keeper,
-        "lost_keeper": names.get(told[0], told[0]) if told and not having else "",
-        "absent": {name: reason for name, reason in reasons.items() if reason},
-    }
+    return StudyNodes(
+        keeper,
+        names.get(told[0], told[0]) if told and not having else "",
+        {name: reason for name, reason in reasons.items() if reason},
+    )
+
+
+def lost(name: str, keeper: str) -> str:
+    """Why a study is not begun anew, or nothing where no node that has it is lost."""
+    if not keeper:
+        return ""
+    return (
+        f"Study {name} is kept on {keeper}, which did not answer or failed above; bring it back, or give "
+        "gaudi_tuning_study_name another name."
+    )
 
 
 def _has_study(host: Mapping[str, Any]) -> bool:

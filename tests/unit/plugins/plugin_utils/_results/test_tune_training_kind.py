@@ -12,63 +12,19 @@ import sys
 from pathlib import Path
 
 import pytest
-from ansible.errors import AnsibleFilterError
-from ansible_collections.gaudi3.scale.plugins.filter.tune_found import found
+from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.tune_training_kind import tune_training_kind
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._variables_file import variables_file
+from ansible_collections.gaudi3.scale.tests.unit.study_answer import BEST, REPORT, given_of_a_study
 from ansible_collections.gaudi3.scale.tests.variables_of import variables_of
 
 LOOKUP = "{{ lookup('pipe', 'touch PWNED') }}"
-OPTIONS = {
-    "name": "s",
-    "objective": "throughput",
-    "trials": 4,
-    "steps": 20,
-    "tokens": None,
-    "pruner": "none",
-    "space": {
-        "batch_size": {"low": 8, "step": 8},
-        "accumulation": [1, 2],
-        "checkpointing": [False, True],
-        "compile": None,
-        "workers": None,
-    },
-    "flags": {"PT_HPU_X": ["1", None]},
-    "command": ["-m", "gaudi3_scale.train"],
-    "built_in": True,
-    "processes": 1,
-    "device": "cpu",
-    "timeout": 60,
-    "sequence_length": 16,
-    "environment": {"WANDB_API_KEY": "planted-key"},
-    "probe": {"maximum": 64},
-}
-BEST = {
-    "trial": 3,
-    "value": 1000.5,
-    "params": {"batch_size": 64, "accumulation": 2, "checkpointing": True},
-    "flags": {"PT_HPU_X": "1"},
-}
-REPORT = {
-    "title": "Study s: 4 of 4 trials",
-    "columns": ["trial", "outcome", "batch_size"],
-    "rows": [{"trial": 3, "outcome": "ok", "tokens/s": 1000, "loss": None, "batch_size": 64, "why": ""}],
-    "notes": ["Trial 3 is the best"],
-    "charts": [],
-    "sections": [
-        {
-            "title": "Nodes",
-            "columns": ["node", "state"],
-            "rows": [{"node": "n2", "state": "failed", "trials": 1, "broken": 1, "why": "3 trials broke"}],
-            "notes": [],
-        }
-    ],
-    "data": {"objective": "throughput", "best": BEST, "done": 4},
-}
 
 
-def take(report):
+def take(report, failure=""):
     text = report if isinstance(report, str) else json.dumps(report)
-    return found(text, OPTIONS, {"gaudi_training_precision": "bf16", "gaudi_training_arguments": ["--clip", "1"]}, "n1")
+    return tune_training_kind(Asked({"n1": {}, "n2": {}}, given_of_a_study(text, failure), False))
 
 
 def changed(**best):
@@ -78,22 +34,44 @@ def changed(**best):
 
 
 def test_the_best_becomes_variables_here():
-    told = take(REPORT)
-    assert told["variables"] == {
+    made = take(REPORT)
+    told, (file,) = made.options, made.options["files"]
+    assert file["variables"] == {
         "gaudi_training_precision": "bf16",
         "gaudi_training_environment": {"WANDB_API_KEY": "planted-key", "PT_HPU_X": "1"},
         "gaudi_training_batch_size": 64,
         "gaudi_training_arguments": ["--clip", "1", "--accumulate", "2", "--checkpointing"],
     }
-    assert (told["title"], told["sick"], told["data"]["best"]) == ("Study s: 4 of 4 trials", ["n2"], BEST)
+    assert (file["name"], file["mode"]) == ("tune-s-best.yml", "0600")
+    assert file["heading"].startswith("Trial 3 of study s, the best by throughput.\n")
+    assert (told["title"], told["data"]["best"]) == ("Study s: 4 of 4 trials", BEST)
     # What is kept with the page and the JSON has none of the operator's environment.
     assert "planted-key" not in json.dumps({name: told[name] for name in ("rows", "notes", "sections", "data")})
+
+
+def test_the_outcome_names_the_nodes_that_failed():
+    made = take(REPORT)
+    assert made.outcome == {
+        "nodes": {"n1": "ok", "n2": "failed"},
+        "ok": True,
+        "numbers": {"trials": 4, "best_trial": 3},
+    }
+    assert made.refusal == ""
+
+
+def test_a_study_that_was_cut_off_or_found_nothing_is_shown_and_refused():
+    cut_off = take(REPORT, failure="The study was stopped.")
+    assert (cut_off.outcome["ok"], cut_off.refusal) == (False, "The study was stopped.")
+    nothing = take({**REPORT, "data": {**REPORT["data"], "best": None}, "notes": ["No trial has ended well"]})
+    assert (nothing.outcome["ok"], nothing.refusal) == (False, "No trial has ended well")
+    assert nothing.options["files"] == []
+    assert nothing.outcome["numbers"] == {"trials": 4, "best_trial": None}
 
 
 def test_variables_that_the_node_has_written_itself_are_dropped():
     hostile = changed(variables={"gaudi_training_command": [LOOKUP], "ansible_connection": "local"})
     hostile["variables"] = {"gaudi_training_command": [LOOKUP]}
-    assert take(hostile)["variables"] == take(REPORT)["variables"]
+    assert take(hostile).options["files"] == take(REPORT).options["files"]
 
 
 @pytest.mark.parametrize(
@@ -111,7 +89,7 @@ def test_variables_that_the_node_has_written_itself_are_dropped():
     ],
 )
 def test_a_best_outside_of_the_space_is_refused_by_node_and_name(best, said):
-    with pytest.raises(AnsibleFilterError, match=f"n1 answered gaudi3_scale.tune report .*: data.best is .*{said}"):
+    with pytest.raises(GaudiError, match=f"n1 answered gaudi3_scale.tune report .*: data.best is .*{said}"):
         take(changed(**best))
 
 
@@ -133,7 +111,7 @@ def test_a_best_outside_of_the_space_is_refused_by_node_and_name(best, said):
     ids=lambda text: text[:12],
 )
 def test_what_is_no_report_is_one_sentence(report):
-    with pytest.raises(AnsibleFilterError, match=r"n1 answered gaudi3_scale.tune report with what it never .*: .* is "):
+    with pytest.raises(GaudiError, match=r"n1 answered gaudi3_scale.tune report with what it never .*: .* is "):
         take(report)
 
 
@@ -141,7 +119,7 @@ def test_text_that_a_screen_or_a_template_would_obey_is_only_text():
     hostile = copy.deepcopy(REPORT)
     hostile["notes"] = [f"\x1b[2J{LOOKUP}\nPLAY RECAP"]
     hostile["rows"][0]["why"] = LOOKUP
-    told = take(hostile)
+    told = take(hostile).options
     assert told["notes"] == [" [2J{ { lookup('pipe', 'touch PWNED') }} PLAY RECAP"]
     assert "{{" not in json.dumps(told)
 
@@ -151,7 +129,7 @@ def test_the_file_of_a_best_launches_nothing_but_it(tmp_path, monkeypatch):
     monkeypatch.delenv("ANSIBLE_CONFIG", raising=False)
     hostile = copy.deepcopy(REPORT)
     hostile["notes"], hostile["title"] = [LOOKUP], LOOKUP
-    text = variables_file(f"Trial 3\n{LOOKUP}", take(hostile)["variables"])
+    text = variables_file(f"Trial 3\n{LOOKUP}", take(hostile).options["files"][0]["variables"])
     assert variables_of(text)["gaudi_training_batch_size"] == 64
     (tmp_path / "best.yml").write_text(text)
     play = (
