@@ -33,6 +33,7 @@ CONTROLLER_ACTIONS = frozenset(
 ) | {
     f"gaudi3.scale.{name}"
     for name in (
+        "bundle_contents",
         "firmware_batch",
         "firmware_options",
         "firmware_outcome",
@@ -41,6 +42,8 @@ CONTROLLER_ACTIONS = frozenset(
         "report",
         "report_target",
         "role_options",
+        "tuning_study_nodes",
+        "tuning_study_plan",
         "upgrade_batch",
         "upgrade_options",
         "upgrade_outcome",

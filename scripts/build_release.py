@@ -17,10 +17,10 @@ import tarfile
 from pathlib import Path
 from typing import Any
 
-from plugins.module_utils._bundle.collection_archive import archive
 from plugins.module_utils._errors import GaudiError
 from plugins.module_utils._node.commands import run_process
 from plugins.module_utils._training_venv.pin_table import PINS
+from plugins.plugin_utils._bundle.collection_archive import archive
 
 from .release_contents import bill_of_materials
 

@@ -203,7 +203,7 @@ def test_a_manifest_that_nobody_signed_is_one_sentence(scratch: Path, connected:
 
 def test_a_manifest_of_another_key_is_refused_by_its_fingerprint(scratch: Path, connected: Host) -> None:
     trusted = fingerprint(connected)
-    assert play(scratch, "verify_bundle", bundle_fingerprint=trusted).ok
+    assert play(scratch, "verify_bundle", gaudi_bundle_fingerprint=trusted).ok
     manifest, key = "gaudi3_scale/bundle.json", "gaudi3_scale/key.asc"
     with kept(connected, manifest, f"{manifest}.asc", key):
         connected.check_output(
@@ -212,7 +212,7 @@ def test_a_manifest_of_another_key_is_refused_by_its_fingerprint(scratch: Path, 
             f"cd {BUNDLE} && gpg -q --yes --armor --detach-sign -o {manifest}.asc {manifest} && "
             f"gpg --armor --export > {key} && gpgconf --kill all && rm -r $GNUPGHOME"
         )
-        result = play(scratch, "verify_bundle", bundle_fingerprint=trusted)
+        result = play(scratch, "verify_bundle", gaudi_bundle_fingerprint=trusted)
     assert not result.ok
     assert f"not by {trusted}; it is not the one you mean, or somebody changed it." in result.said
 
@@ -324,7 +324,7 @@ def test_a_node_refuses_the_bundle_of_before(scratch: Path, connected: Host, nod
     node.check_output("rm /etc/apt/sources.list.d/gaudi3_scale-vault.sources")
     result = play(scratch, "driver", **site(connected))
     assert not result.ok and "and this node has seen the one of" in result.said, result.said
-    assert play(scratch, "driver", **site(connected, gaudi_bundle_allow_older=True)).ok
+    assert play(scratch, "driver", **site(connected, gaudi_vault_allow_older_bundle=True)).ok
 
 
 def test_the_server_is_taken_away(scratch: Path, connected: Host) -> None:

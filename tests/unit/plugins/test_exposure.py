@@ -11,7 +11,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import yaml
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric import ports
 from ansible_collections.gaudi3.scale.plugins.module_utils._host import cpu_governor, firewall
 from jinja2 import Environment
@@ -22,11 +21,11 @@ needs_systemd = pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="
 
 
 def bundle_server() -> str:
-    unit = yaml.safe_load((ROOT / "playbooks/vars/bundle.yml").read_text(encoding="utf-8"))["__bundle_unit"]
+    unit = ROOT / "roles/gaudi_bundle/templates/etc/systemd/system/gaudi3-scale-bundle.service.j2"
     return (
         Environment(autoescape=False)
-        .from_string(unit)
-        .render(__bundle_path="/srv/bundle", __bundle_port=8090, __bundle_bind="")
+        .from_string(unit.read_text(encoding="utf-8"))
+        .render(gaudi_bundle_path="/srv/bundle", gaudi_bundle_port=8090, gaudi_bundle_address="")
     )
 
 

@@ -93,6 +93,12 @@ def test_firmware_is_written_in_rounds_until_the_first_goes_wrong(play):
         ("upgrade_options", {"hosts": ["a"], "canary": "z"}, "gaudi_driver_upgrade_canary is z, which is not among"),
         ("upgrade_options", {"hosts": ["a"], "node": ""}, "gaudi_driver_upgrade_node is not set; name one of a."),
         ("firmware_options", {"hosts": ["a"], "accept": "1.22"}, "gaudi_firmware_accept is 1.22; give a version in"),
+        (
+            "bundle_files",
+            {"path": "/dev/null/x", "files": ["a/own.whl", "b/own.whl"]},
+            "files has 'own.whl' twice; give",
+        ),
+        ("bundle_contents", {"distribution": "Plan", "os_family": "9"}, "has no packages for 'Plan' ('9'); build the"),
     ],
 )
 def test_what_cannot_be_meant_fails(play, name, options, sentence):

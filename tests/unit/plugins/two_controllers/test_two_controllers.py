@@ -9,7 +9,6 @@ from typing import Any, Callable
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._bundle.build import converge as build_part
-from ansible_collections.gaudi3.scale.plugins.module_utils._bundle.collection_archive import archive
 from ansible_collections.gaudi3.scale.plugins.module_utils._bundle.plan import BundleOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._firmware.plan import FirmwareOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._firmware.state import converge as card_firmware
@@ -19,6 +18,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._launch.control impor
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.stop import remove
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._upgrade.drain import service
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._bundle.collection_archive import archive
 from ansible_collections.gaudi3.scale.tests.unit.described_job import job_on
 from ansible_collections.gaudi3.scale.tests.unit.flag_options import options as flag_options
 from ansible_collections.gaudi3.scale.tests.unit.healthy_node import write_kernel

@@ -14,9 +14,9 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-from .._errors import GaudiError
-from .._node.commands import Run, last_line
-from .._node.json_file import read_json
+from ...module_utils._errors import GaudiError
+from ...module_utils._node.commands import Run, last_line
+from ...module_utils._node.json_file import read_json
 
 # Beside the Python that runs this, wherever the search path leads.
 _GALAXY = (sys.executable, "-m", "ansible", "galaxy")

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.module_utils._bundle.collection_archive import archive
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._bundle.collection_archive import archive
 
 ABOUT = {"collection_info": {"namespace": "a", "name": "b", "version": "1.0.0"}}
 

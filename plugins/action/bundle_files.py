@@ -1,0 +1,70 @@
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Bring this collection, and files of the controller, to the host that builds a bundle."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from ansible.plugins.action import ActionBase
+from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._bundle.collection_archive import archive
+
+COLLECTION = Path(__file__).parents[2]
+ARGUMENTS: dict[str, dict[str, Any]] = {
+    "path": {"type": "path", "required": True},
+    "files": {"type": "list", "elements": "path", "default": []},
+}
+
+
+class ActionModule(ActionBase):
+    """See the documentation of the module ``gaudi3.scale.bundle_files``."""
+
+    # What is refused is refused before the host is asked for anything.
+    TRANSFERS_FILES = False
+
+    def run(self, tmp: Any = None, task_vars: Any = None) -> dict[str, Any]:
+        """Make the archive in a directory of its own, and let Ansible copy all of them."""
+        super().run(tmp, task_vars)
+        options = self.validate_argument_spec(argument_spec=ARGUMENTS)[1]
+        twice = [name for name, times in Counter(Path(file).name for file in options["files"]).items() if times > 1]
+        if twice:
+            return {"failed": True, "msg": f"files has {twice[0]!a} twice; give each file a name of its own."}
+        results = [self._directory(options["path"], task_vars)]
+        with tempfile.TemporaryDirectory() as scratch:
+            try:
+                files = [archive(str(COLLECTION), scratch, run_process), *options["files"]]
+            except GaudiError as error:
+                return {"failed": True, "msg": str(error)}
+            results += [self._copied(file, options["path"], task_vars) for file in files]
+        failure = next((result for result in results if result.get("failed")), None)
+        if failure is not None:
+            return failure
+        return {
+            "changed": any(result.get("changed") for result in results),
+            "files": [f"{options['path']}/{Path(file).name}" for file in files],
+        }
+
+    def _directory(self, path: str, task_vars: Any) -> dict[str, Any]:
+        arguments = {"path": path, "state": "directory", "mode": "0755"}
+        return dict(self._execute_module("ansible.legacy.file", arguments, task_vars=task_vars))
+
+    def _copied(self, file: str, directory: str, task_vars: Any) -> dict[str, Any]:
+        """The result of Ansible's own copy, as its ``template`` has it made: a file that is the same stays."""
+        task = self._task.copy()
+        task.args = {"src": file, "dest": f"{directory}/", "mode": "0644"}
+        copy = self._shared_loader_obj.action_loader.get(
+            "ansible.legacy.copy",
+            task=task,
+            connection=self._connection,
+            play_context=self._play_context,
+            loader=self._loader,
+            templar=self._templar,
+            shared_loader_obj=self._shared_loader_obj,
+        )
+        return dict(copy.run(task_vars=task_vars))
