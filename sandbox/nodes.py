@@ -24,6 +24,8 @@ BOOT_SECONDS = 90
 CAPABILITIES = "NET_ADMIN,SYS_NICE,SYS_PTRACE,SYS_RESOURCE,IPC_LOCK,SYS_ADMIN,MKNOD"
 LABEL_IDENTITY = "gaudi3.scale.sandbox.identity"
 SIMULATOR_MOUNT = "/usr/lib/gaudi_simulator/gaudi_simulator"
+# The simulated kernel's /sys and /proc. What comes over SSH and what is a service is told by files of the image.
+KERNEL_ROOT = "/var/lib/gaudi_simulator/kernel"
 # What all nodes see alike, as a site's NFS: most training scripts keep their checkpoints in such a place.
 SHARED = "shared"
 SHARED_MOUNT = "/shared"
@@ -58,6 +60,7 @@ def create_node(plan: ClusterPlan, node: NodePlan, image: str, state: Path) -> N
         "--shm-size", "1g",  # gloo and data loaders share tensors there; podman's 64 MiB are too few
         "--env", f"GAUDI_SIMULATED_GENERATION={plan.cards.generation}",
         "--env", f"GAUDI_SIMULATED_CARDS={plan.cards.count}",
+        "--env", f"GAUDI3_SCALE_KERNEL_ROOT={KERNEL_ROOT}",
         "--volume", f"{SIMULATOR}:{SIMULATOR_MOUNT}:ro",
         "--volume", f"{_shared_directory(state)}:{SHARED_MOUNT}",
         "--volume", f"{state / PUBLIC_KEY}:/etc/ssh/authorized_keys.d/{USER}:ro",
@@ -70,7 +73,8 @@ def create_node(plan: ClusterPlan, node: NodePlan, image: str, state: Path) -> N
 def identity(plan: ClusterPlan, state: Path) -> str:
     """What cannot be changed in a container that exists: cards, memory, what it may do, the key it opens to, mounts."""
     key = hashlib.sha256((state / PUBLIC_KEY).read_bytes()).hexdigest()[:12]
-    return f"{plan.cards.count} x {plan.cards.generation}, {plan.memory}, {CAPABILITIES}, key {key}, {SHARED_MOUNT}"
+    places = f"{SHARED_MOUNT}, {KERNEL_ROOT}"
+    return f"{plan.cards.count} x {plan.cards.generation}, {plan.memory}, {CAPABILITIES}, key {key}, {places}"
 
 
 def _shared_directory(state: Path) -> Path:

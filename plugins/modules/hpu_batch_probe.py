@@ -120,7 +120,6 @@ options:
     default: /var/lib/gaudi3_scale
 extends_documentation_fragment:
   - gaudi3.scale.trial
-  - gaudi3.scale.kernel_root
 author: The gaudi3.scale authors (@gaudi3-scale)
 attributes:
   check_mode:
@@ -313,7 +312,6 @@ def main() -> None:
             "user": {"type": "str", "default": DEFAULT_USER},
             "refresh": {"type": "bool", "default": False},
             "state_directory": {"type": "path", "default": "/var/lib/gaudi3_scale"},
-            "kernel_root": {"type": "path", "default": "/"},
         },
         supports_check_mode=True,
     )

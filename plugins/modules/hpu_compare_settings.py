@@ -135,7 +135,6 @@ options:
     default: 900
 extends_documentation_fragment:
   - gaudi3.scale.trial
-  - gaudi3.scale.kernel_root
 author: The gaudi3.scale authors (@gaudi3-scale)
 attributes:
   check_mode:
@@ -343,7 +342,6 @@ def main() -> None:
             "baseline_node": {"type": "str", "default": ""},
             "tolerance": {"type": "float", "default": 0.05},
             "refresh": {"type": "bool", "default": False},
-            "kernel_root": {"type": "path", "default": "/"},
             "state_directory": {"type": "path", "default": "/var/lib/gaudi3_scale"},
             "lock_timeout": {"type": "int", "default": 900},
         },

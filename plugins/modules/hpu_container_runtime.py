@@ -65,8 +65,6 @@ attributes:
   diff_mode:
     support: full
     description: Shows every file, and the packages to hold.
-extends_documentation_fragment:
-  - gaudi3.scale.kernel_root
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
@@ -152,7 +150,6 @@ def main() -> None:
             "program": {"type": "path", "default": "/usr/bin/habana-container-runtime"},
             "cdi": {"type": "bool", "default": False},
             "settings": {"type": "dict", "default": {}},
-            "kernel_root": {"type": "path", "default": "/"},
             "hold": {"type": "list", "elements": "str", "default": []},
         },
         supports_check_mode=True,
@@ -167,8 +164,7 @@ def main() -> None:
             settings=wishes["settings"],
             hold=tuple(wishes["hold"]),
         )
-        place = Place(kernel_root=wishes["kernel_root"])
-        result = converge(options, place, run=run_process, check_mode=module.check_mode)
+        result = converge(options, Place(), run=run_process, check_mode=module.check_mode)
         for warning in result.pop("warnings"):
             module.warn(warning)
         module.exit_json(**result)

@@ -123,8 +123,6 @@ attributes:
     description: Shows packages, holds, DKMS builds, the list of modules for the boot, and the loaded modules.
 seealso:
   - module: gaudi3.scale.vault_repository
-extends_documentation_fragment:
-  - gaudi3.scale.kernel_root
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
@@ -272,7 +270,6 @@ def main() -> None:
             "stop_device_users": {"type": "bool", "default": False},
             "rollback": {"type": "bool", "default": True},
             "cards": {"type": "int", "default": 0},
-            "kernel_root": {"type": "path", "default": "/"},
             "build_timeout": {"type": "int", "default": 1800},
             "lock_timeout": {"type": "int", "default": 300},
             "settle_timeout": {"type": "int", "default": 120},

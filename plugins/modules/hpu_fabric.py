@@ -40,8 +40,6 @@ attributes:
   diff_mode:
     support: full
     description: Shows the unit and the udev rule, and the ports that are switched on.
-extends_documentation_fragment:
-  - gaudi3.scale.kernel_root
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
@@ -118,14 +116,12 @@ def main() -> None:
             "provider": {"type": "str", "choices": [AUTO, *PROVIDERS], "default": AUTO},
             "interface": {"type": "str", "default": ""},
             "link_timeout": {"type": "float", "default": 30},
-            "kernel_root": {"type": "path", "default": "/"},
         },
         supports_check_mode=True,
     )
     try:
         wishes = checked(module.params, module.argument_spec)
-        place = Place(kernel_root=wishes.pop("kernel_root"))
-        result = converge(FabricOptions(**wishes), place, run=run_process, check_mode=module.check_mode)
+        result = converge(FabricOptions(**wishes), Place(), run=run_process, check_mode=module.check_mode)
         for warning in result.pop("warnings"):
             module.warn(warning)
         module.exit_json(**result)

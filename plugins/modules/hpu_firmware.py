@@ -91,8 +91,6 @@ attributes:
     description: Shows the version of each card before and after.
 seealso:
   - module: gaudi3.scale.hpu_driver
-extends_documentation_fragment:
-  - gaudi3.scale.kernel_root
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
@@ -222,7 +220,6 @@ def main() -> None:
             "flash_timeout": {"type": "int", "default": 7200},
             "settle_timeout": {"type": "int", "default": 600},
             "lock_timeout": {"type": "int", "default": 300},
-            "kernel_root": {"type": "path", "default": "/"},
         },
         supports_check_mode=True,
     )

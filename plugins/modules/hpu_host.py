@@ -90,8 +90,6 @@ attributes:
   diff_mode:
     support: full
     description: Shows every file, and each value of the kernel that changes.
-extends_documentation_fragment:
-  - gaudi3.scale.kernel_root
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
@@ -179,17 +177,15 @@ def main() -> None:
             "firewall": {"type": "bool", "default": False},
             "firewall_nodes": {"type": "list", "elements": "str", "default": []},
             "firewall_ports": {"type": "list", "elements": "str", "default": ["29500-29511"]},
-            "kernel_root": {"type": "path", "default": "/"},
         },
         supports_check_mode=True,
     )
     try:
         wishes = checked(module.params, module.argument_spec, empty=("cpu_governor",))
-        node = Node(kernel_root=wishes.pop("kernel_root"))
         for name in ("kernel_arguments", "firewall_nodes", "firewall_ports"):
             wishes[name] = tuple(wishes[name])
         wishes["module_parameters"] = {name: str(value) for name, value in wishes["module_parameters"].items()}
-        result = converge(HostOptions(**wishes), node, run=run_process, check_mode=module.check_mode)
+        result = converge(HostOptions(**wishes), Node(), run=run_process, check_mode=module.check_mode)
         for warning in result.pop("warnings"):
             module.warn(warning)
         module.exit_json(**result)

@@ -20,8 +20,6 @@ options:
     description: Whether to ask C(hl-smi). Without it the facts come from the kernel alone, which is much faster.
     type: bool
     default: true
-extends_documentation_fragment:
-  - gaudi3.scale.kernel_root
 author: The gaudi3.scale authors (@gaudi3-scale)
 attributes:
   check_mode:
@@ -258,6 +256,7 @@ hpu:
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._cards import hpu_facts
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_tree import kernel_tree
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
@@ -270,14 +269,13 @@ class Module(MaskedOptions, AnsibleModule):
 def main() -> None:
     module = Module(
         argument_spec={
-            "kernel_root": {"type": "path", "default": "/"},
             "hl_smi": {"type": "bool", "default": True},
         },
         supports_check_mode=True,
     )
     try:
         options = checked(module.params, module.argument_spec)
-        facts = hpu_facts.gather(run_process, options["kernel_root"], options["hl_smi"])
+        facts = hpu_facts.gather(run_process, kernel_tree(), options["hl_smi"])
         module.exit_json(changed=False, hpu=facts.as_dict())
     except Exception as error:
         module.fail_json(**module_failure(error))

@@ -74,8 +74,6 @@ options:
       - A certificate that Secure Boot does not trust is then told and not refused.
     type: bool
     default: false
-extends_documentation_fragment:
-  - gaudi3.scale.kernel_root
 author: The gaudi3.scale authors (@gaudi3-scale)
 attributes:
   check_mode:
@@ -159,6 +157,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._checks.check import 
 from ansible_collections.gaudi3.scale.plugins.module_utils._checks.preflight import Wanted, preflight_checks
 from ansible_collections.gaudi3.scale.plugins.module_utils._host.kernel import secure_boot
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_tree import kernel_tree
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
@@ -187,17 +186,16 @@ def main() -> None:
             "signing_key": {"type": "path"},
             "signing_certificate": {"type": "path"},
             "prepares_enrolment": {"type": "bool", "default": False},
-            "kernel_root": {"type": "path", "default": "/"},
         },
         required_together=[("signing_key", "signing_certificate")],
         supports_check_mode=True,
     )
     try:
         options = checked(module.params, module.argument_spec)
-        facts = hpu_facts.gather(run_process, options["kernel_root"], hl_smi=False)
+        facts = hpu_facts.gather(run_process, kernel_tree(), hl_smi=False)
         wanted = Wanted(**{field.name: options[field.name] for field in fields(Wanted)})
         own = options["signing_key"] or "", options["signing_certificate"] or ""
-        boot = secure_boot.read(run_process, "/", options["kernel_root"], *own)
+        boot = secure_boot.read(run_process, "/", kernel_tree(), *own)
         checks = preflight_checks(facts, read_disks(options["disk_paths"]), wanted, boot)
         for sentence in advice(checks):
             module.warn(f"{platform.node()}: {sentence}")

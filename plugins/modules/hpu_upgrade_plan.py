@@ -54,8 +54,6 @@ notes:
 seealso:
   - module: gaudi3.scale.hpu_driver
   - module: gaudi3.scale.hpu_info
-extends_documentation_fragment:
-  - gaudi3.scale.kernel_root
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
@@ -206,6 +204,7 @@ fingerprint:
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._node.commands import run_process
+from ..module_utils._node.kernel_tree import kernel_tree
 from ..module_utils._node.masked_options import MaskedOptions
 from ..module_utils._node.module_failure import module_failure
 from ..module_utils._node.module_options import checked
@@ -227,16 +226,15 @@ def main() -> None:
             "cards": {"type": "int", "default": 0},
             "allow_unsupported_os": {"type": "bool", "default": False},
             "venv": {"type": "path", "default": "/opt/gaudi3_scale/venv"},
-            "kernel_root": {"type": "path", "default": "/"},
         },
         supports_check_mode=True,
     )
     try:
         wishes = checked(module.params, module.argument_spec)
-        kernel_root, venv = wishes.pop("kernel_root"), wishes.pop("venv")
+        venv = wishes.pop("venv")
         options = PlanOptions(**wishes)
         release = find_release(options.release, options.release_overrides)
-        plan = upgrade_plan(options, node_inventory.read(run_process, kernel_root, venv), release)
+        plan = upgrade_plan(options, node_inventory.read(run_process, kernel_tree(), venv), release)
         module.exit_json(changed=False, **plan)
     except Exception as error:
         module.fail_json(**module_failure(error))

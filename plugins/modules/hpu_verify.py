@@ -59,8 +59,6 @@ options:
     description: Whether a failed check fails the task. With V(false) the caller judges the returned checks.
     type: bool
     default: true
-extends_documentation_fragment:
-  - gaudi3.scale.kernel_root
 author: The gaudi3.scale authors (@gaudi3-scale)
 attributes:
   check_mode:
@@ -204,6 +202,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._checks.check import 
 from ansible_collections.gaudi3.scale.plugins.module_utils._checks.measurement import TrainingEnvironment, measure
 from ansible_collections.gaudi3.scale.plugins.module_utils._checks.verdict import Limits, outlook, summary, verdict
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_tree import kernel_tree
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
@@ -228,7 +227,6 @@ def main() -> None:
             "flags": {"type": "path", "default": "/etc/gaudi3_scale/environment"},
             "device": {"type": "str", "choices": ["hpu", "cuda", "cpu"], "default": "hpu"},
             "fail": {"type": "bool", "default": True},
-            "kernel_root": {"type": "path", "default": "/"},
         },
         supports_check_mode=True,
     )
@@ -237,7 +235,7 @@ def main() -> None:
         release = find_release(options["release"], options["release_overrides"])
         venv, device, flags = (options[name] for name in ("venv", "device", "flags"))
         training = TrainingEnvironment(venv, device, flags) if venv else None
-        measured = measure(run_process, options["kernel_root"], training)
+        measured = measure(run_process, kernel_tree(), training)
         limits = Limits(
             cards=options["cards"],
             device=device,

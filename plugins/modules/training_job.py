@@ -370,7 +370,6 @@ options:
     default: 60
 extends_documentation_fragment:
   - gaudi3.scale.job
-  - gaudi3.scale.kernel_root
 author: The gaudi3.scale authors (@gaudi3-scale)
 attributes:
   check_mode:
@@ -530,6 +529,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._job.plan import chec
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.control import StartOptions, prepare, start
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.stop import remove, stop
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_tree import kernel_tree
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
@@ -559,7 +559,6 @@ def main() -> None:
             "rendezvous_address": {"type": "str"},
             "rendezvous_port": {"type": "int", "default": 29500},
             "command": {"type": "list", "elements": "str"},
-            "kernel_root": {"type": "path", "default": "/"},
         },
         required_if=[("state", state, NEEDED) for state in ("prepared", "started")],
         supports_check_mode=True,
@@ -579,9 +578,9 @@ def converge(options: dict[str, Any], check_mode: bool) -> dict[str, Any]:
     paths = paths_from(options)
     if options["state"] in ("prepared", "started"):
         are_counted = options["cards"] is None and options["device"] == "hpu"
-        job = check(job_from(options), len(pci_cards(options["kernel_root"])) if are_counted else options["cards"])
+        job = check(job_from(options), len(pci_cards(kernel_tree())) if are_counted else options["cards"])
         begin = prepare if options["state"] == "prepared" else start
-        wishes = StartOptions(options["restart"], options["replace"], check_mode, options["kernel_root"])
+        wishes = StartOptions(options["restart"], options["replace"], check_mode, kernel_tree())
         return begin(job, paths, run_process, wishes)
     change = stop if options["state"] == "stopped" else remove
     user = options["user"] if options["engine"] == SLURM else ""

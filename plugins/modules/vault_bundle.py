@@ -198,8 +198,6 @@ attributes:
 seealso:
   - module: gaudi3.scale.vault_bundle_info
   - module: gaudi3.scale.vault_repository
-extends_documentation_fragment:
-  - gaudi3.scale.kernel_root
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
@@ -280,7 +278,6 @@ def main() -> None:
             "rpm_packages": strings,
             "os_packages": strings,
             "kernels": strings,
-            "kernel_root": {"type": "path", "default": "/"},
             "distribution_sources": text,
             "distribution_base": {"type": "bool", "default": True},
             "os_directory": text,

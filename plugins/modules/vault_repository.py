@@ -140,8 +140,6 @@ attributes:
 seealso:
   - module: gaudi3.scale.hpu_driver
   - module: gaudi3.scale.vault_bundle
-extends_documentation_fragment:
-  - gaudi3.scale.kernel_root
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
@@ -264,7 +262,6 @@ def main() -> None:
             "packages": {**strings, "default": []},
             "os_packages": {**strings, "default": []},
             "kernels": {**strings, "default": []},
-            "kernel_root": {"type": "path", "default": "/"},
             "key_fingerprint": {"type": "str", "default": "", "no_log": False},
             "package_key_fingerprint": {"type": "str", "default": "", "no_log": False},
             "plain_http_hosts": {**strings, "default": []},

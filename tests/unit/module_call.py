@@ -15,9 +15,11 @@ import subprocess
 import sys
 from typing import Any
 
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_tree import VARIABLE
 
-def call(name: str, /, check_mode: bool = False, **options: Any) -> tuple[dict[str, Any], int]:
-    """The module's result and its exit status."""
+
+def call(name: str, /, check_mode: bool = False, kernel_root: str = "/", **options: Any) -> tuple[dict[str, Any], int]:
+    """The module's result and its exit status, on a node whose kernel is the one below ``kernel_root``."""
     arguments = {"ANSIBLE_MODULE_ARGS": {**options, "_ansible_check_mode": check_mode, "_ansible_remote_tmp": "/tmp"}}
     done = subprocess.run(
         [sys.executable, "-m", f"ansible_collections.gaudi3.scale.plugins.modules.{name}"],
@@ -25,6 +27,6 @@ def call(name: str, /, check_mode: bool = False, **options: Any) -> tuple[dict[s
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), VARIABLE: kernel_root},
     )
     return json.loads(done.stdout), done.returncode

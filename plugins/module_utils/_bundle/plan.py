@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Mapping, Sequence
 
 from .._errors import GaudiError
+from .._node.kernel_tree import kernel_tree
 from .._node.urls import checked_url
 from .._packages.repository_words import checked_words
 from .._packages.vault_plan import APT_KEY, RPM_KEY
@@ -63,7 +64,7 @@ class BundleOptions:
     signing_key: str = "/var/lib/gaudi3_scale/bundle-signing-key.asc"
     valid_days: int = 365
     plain_http_hosts: Sequence[str] = ()
-    kernel_root: str = "/"
+    kernel_root: str = field(default_factory=kernel_tree)
     jobs: int = 4
     timeout: int = 3600
 

@@ -65,7 +65,6 @@ def node(options: Options) -> Node:
         timeout=options["timeout"],
         environment_files=tuple(options["environment_files"]),
         state_directory=options["state_directory"],
-        kernel_root=options["kernel_root"],
         lock_timeout=options["lock_timeout"],
         user=options["user"],
     )

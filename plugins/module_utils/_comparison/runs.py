@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import os
 import statistics
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Mapping, Sequence
 
 from .._batch_size.probe.batch_probe import STATE_DIRECTORY, read_environment
@@ -19,6 +19,7 @@ from .._cards.device_access import check_device_access
 from .._errors import GaudiError
 from .._job.user import environment_as
 from .._node.commands import Run as RunProgram
+from .._node.kernel_tree import kernel_tree
 from .._node.lock import exclusive
 from .baseline import Baseline, changes, check_same
 from .flags import FlagTarget, Said, child_environment, judge_settings
@@ -40,7 +41,7 @@ class Node:
     timeout: float
     environment_files: tuple[str, ...] = ()
     state_directory: str = STATE_DIRECTORY
-    kernel_root: str = "/"
+    kernel_root: str = field(default_factory=kernel_tree)
     lock_timeout: float = 900
     user: str | None = None
 

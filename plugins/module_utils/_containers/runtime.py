@@ -14,6 +14,7 @@ from typing import Any
 
 from .._errors import GaudiError
 from .._node.commands import Run
+from .._node.kernel_tree import kernel_tree
 from .._node.lock import alone, state_beside
 from .._node.os_release import DNF, package_manager
 from .._node.programs import Installed, is_installed
@@ -58,7 +59,7 @@ class Place:
 
     etc: str = "/etc"
     run: str = "/run"
-    kernel_root: str = "/"
+    kernel_root: str = field(default_factory=kernel_tree)
     installed: Installed = is_installed
 
 

@@ -15,6 +15,7 @@ from typing import Mapping, Sequence
 from .._cards import holders as card_holders
 from .._errors import GaudiError
 from .._host.kernel.modules import Holder, render_modules_load
+from .._node.kernel_tree import kernel_tree
 from .._packages.package_system import Package
 from .._releases.lookup import Release, find_release, release_part, version_key
 from . import dkms
@@ -79,7 +80,7 @@ class DriverOptions:
     rollback: bool = True
     others: bool = True
     cards: int = 0
-    kernel_root: str = "/"
+    kernel_root: str = field(default_factory=kernel_tree)
     build_timeout: float = 1800.0
     lock_timeout: float = 300.0
     settle_timeout: float = 120.0

@@ -8,7 +8,7 @@ from __future__ import annotations
 import platform
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from .._host.kernel.values import value_difference
 from .._node import systemd_units
 from .._node.commands import Run
 from .._node.json_file import parse_json
+from .._node.kernel_tree import kernel_tree
 from .._node.lock import alone, state_beside
 from .._node.rendered_files import FileChange, differences, pending, write
 from . import ports as fabric_ports
@@ -38,7 +39,7 @@ class FabricOptions:
 class Place:
     """Where the node's files are, and its clock."""
 
-    kernel_root: str = "/"
+    kernel_root: str = field(default_factory=kernel_tree)
     etc: str = "/etc"
     tool: Callable[[str], str] = fabric_ports.tool
     sleep: Callable[[float], None] = time.sleep

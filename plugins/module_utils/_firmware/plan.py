@@ -10,6 +10,7 @@ from typing import Mapping, Sequence
 
 from .._checks.compatibility import firmware_obstacle
 from .._host.kernel.modules import DRIVER_MODULE, Holder
+from .._node.kernel_tree import kernel_tree
 from .._releases.lookup import Release
 from .record import Record
 from .refusals import card_refusal, generation_refusal, image_refusal, named
@@ -36,7 +37,7 @@ class FirmwareOptions:
     write_protection_command: Sequence[str] = ()
     cards: int = 0
     flash_again: bool = False
-    kernel_root: str = "/"
+    kernel_root: str = field(default_factory=kernel_tree)
     flash_timeout: float = 7200.0
     settle_timeout: float = 600.0
     lock_timeout: float = 300.0

@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from .._node.kernel_tree import kernel_tree
 from .._node.programs import Installed, is_installed
 from .._node.rendered_files import WantedFile
 from . import memory_lock
@@ -19,7 +20,7 @@ from . import memory_lock
 class Node:
     """``kernel_root`` holds ``proc`` and ``sys``; the rest are the directories and abilities of a real system."""
 
-    kernel_root: str = "/"
+    kernel_root: str = field(default_factory=kernel_tree)
     etc: str = "/etc"
     boot: str = "/boot"
     installed: Installed = is_installed

@@ -9,7 +9,7 @@ import functools
 import json
 import secrets
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from dataclasses import replace as changed_to
 from pathlib import Path
 from typing import Mapping
@@ -26,6 +26,7 @@ from .._job.supervision import launch_of
 from .._job.user import account
 from .._monitoring.share import ABSENT, RUNNING, SUCCEEDED, Share
 from .._node.commands import Run
+from .._node.kernel_tree import kernel_tree
 from .._node.lock import exclusive
 from .._node.rendered_files import WantedFile, pending, write
 from .._node.systemd_units import enable, reload_units
@@ -61,7 +62,7 @@ class StartOptions:
     restart: bool = False
     replace: bool = False
     check_mode: bool = False
-    kernel_root: str = "/"
+    kernel_root: str = field(default_factory=kernel_tree)
 
 
 AS_DESCRIBED = StartOptions()

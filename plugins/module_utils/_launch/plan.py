@@ -14,6 +14,7 @@ from .._job.description import MPIRUN, SLURM
 from .._job.job_secrets import masked
 from .._job.paths import JobPaths
 from .._job.plan import Job, describe, job_environment
+from .._node.kernel_tree import kernel_tree
 from .._node.rendered_files import WantedFile
 from .._node.secret_words import HIDDEN, without_credentials, without_secrets
 from .binding import UNBOUND, Binding
@@ -38,7 +39,7 @@ class Site:
     recipes: str | None = None
     open_mpi: str = ""
     library: Library | None = None
-    kernel_root: str = "/"
+    kernel_root: str = field(default_factory=kernel_tree)
     binding: Binding = UNBOUND
     environment_copies: Mapping[str, WantedFile | None] = field(default_factory=dict)
 

@@ -10,6 +10,7 @@ from typing import Mapping, Protocol, Sequence
 
 from .._errors import GaudiError
 from .._node.commands import Run
+from .._node.kernel_tree import kernel_tree
 from .._node.os_release import APT, DNF, os_release, package_manager
 from .._node.urls import checked_url
 from .._releases.lookup import find_release
@@ -71,7 +72,7 @@ class VaultOptions:
     packages: Sequence[str] = ()
     os_packages: Sequence[str] = ()
     kernels: Sequence[str] = ()
-    kernel_root: str = "/"
+    kernel_root: str = field(default_factory=kernel_tree)
     lock_timeout: float = 300.0
     signed_files: Mapping[str, str] = field(default_factory=dict)
 

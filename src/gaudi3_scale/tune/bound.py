@@ -80,7 +80,6 @@ def wanted_probe(study: Study, params: Mapping[str, Any], environment_files: tup
         timeout=study.timeout,
         venv=sys.prefix,
         environment_files=(*map(str, asked["environment_files"]), *environment_files),
-        kernel_root=asked["kernel_root"],
         # What it finds is kept where the account of the job may write.
         state_directory=os.environ.get("GAUDI3_SCALE_JOB_DIR", STATE_DIRECTORY),
     )

@@ -22,7 +22,6 @@ PROBE = {
     "steps": 3,
     "memory_limit": "100MiB",
     "environment_files": [],
-    "kernel_root": "/",
 }
 
 

@@ -13,7 +13,7 @@ from .question import Probe, parse_size
 
 # Options that the core calls the same.
 _QUESTION = ("maximum", "minimum", "multiple_of", "margin", "target_hpu_utilization", "objective", "verify")
-_PLACE = ("timeout", "lock_timeout", "venv", "state_directory", "kernel_root", "user")
+_PLACE = ("timeout", "lock_timeout", "venv", "state_directory", "user")
 _SHARE = ("global_batch", "world_size", "multiple_of", "learning_rate", "learning_rate_batch", "scaling")
 
 

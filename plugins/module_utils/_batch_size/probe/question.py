@@ -9,13 +9,14 @@ import contextlib
 import os
 import pwd
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Callable
 
 from ..._errors import GaudiError
 from ..._job.user import account
 from ..._job.variable_file import variable_text
 from ..._node.environment_file import parse
+from ..._node.kernel_tree import kernel_tree
 from ..choice import LARGEST, GlobalBatch
 from ..question import Question
 from ..trial import Workload
@@ -45,7 +46,7 @@ class Probe:
     target_hpu_utilization: float = 1.0
     objective: str = LARGEST
     verify: int | None = None
-    kernel_root: str = "/"
+    kernel_root: str = field(default_factory=kernel_tree)
     lock_timeout: float = 900
     user: str | None = None
     share: Callable[[int], GlobalBatch] | None = None

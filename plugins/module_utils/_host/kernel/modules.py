@@ -23,7 +23,7 @@ def running_kernel(kernel_root: str = "/") -> str:
     path = f"{Path(kernel_root, 'proc/sys/kernel/osrelease')}"
     text = read_text(path)
     if not text:
-        raise GaudiError(f"{path} does not tell the running kernel; correct kernel_root, the root of /proc and /sys.")
+        raise GaudiError(f"{path} does not tell the running kernel; mount /proc, and try again.")
     return text.strip()
 
 

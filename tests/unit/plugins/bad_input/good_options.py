@@ -42,8 +42,6 @@ def good(options: Mapping[str, Mapping[str, Any]], place: str) -> dict[str, Any]
 
 def _good(name: str, rules: Mapping[str, Any], place: str) -> Any:
     kind = rules.get("type", "str")
-    if name == "kernel_root":
-        return f"{place}/kernel"
     if (name in KNOWN and kind != "dict") or (rules.get("required") and name in KNOWN):
         value = KNOWN[name]
         return value if "choices" not in rules or _is_choice(value, rules) else rules.get("default")

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, Mapping
 
 from ansible.module_utils import basic
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_tree import VARIABLE
 from ansible_collections.gaudi3.scale.tests.unit.plugins.bad_input import scratch
 from ansible_collections.gaudi3.scale.tests.unit.plugins.bad_input.good_options import (
     READ_BY,
@@ -191,7 +192,9 @@ def _run_and_end(main: Any, arguments: bytes, jail: Jail, writing: int) -> None:
     os.dup2(writing, 1)
     os.dup2(null, 2)
     sys.stdout = os.fdopen(1, "w", encoding="utf-8", errors="backslashreplace")
-    os.environ.update(PATH=f"{jail.place}/bin", HOME=jail.place, TMPDIR=jail.place)
+    os.environ.update(
+        {"PATH": f"{jail.place}/bin", "HOME": jail.place, "TMPDIR": jail.place, VARIABLE: f"{jail.place}/kernel"}
+    )
     os.chdir(jail.place)
     basic._ANSIBLE_ARGS, basic._ANSIBLE_PROFILE = arguments, "legacy"
     try:
