@@ -34,6 +34,7 @@ CONTROLLER_ACTIONS = frozenset(
     f"gaudi3.scale.{name}"
     for name in (
         "bundle_contents",
+        "comparison_together",
         "firmware_batch",
         "firmware_options",
         "firmware_outcome",

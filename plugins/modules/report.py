@@ -24,6 +24,7 @@ options:
       - One of O(kind) and O(title) is required; without O(kind) O(rows) and O(columns) are, too.
     type: str
     choices:
+      - compare_settings
       - explain_flags
       - explain_node
       - plan_upgrade
@@ -42,7 +43,8 @@ options:
     description:
       - What the kind needs to know beside that.
       - V(node) and V(same_generation) for V(explain_node); V(release) for V(upgrade_driver); V(accepted) for
-        V(upgrade_firmware); V(job), V(left_out), V(release), V(failure) and V(has_to_be_known) for V(training);
+        V(upgrade_firmware); V(tolerance), V(together), V(built_in), V(workload), V(kept_file) and V(baseline) for
+        V(compare_settings); V(job), V(left_out), V(release), V(failure) and V(has_to_be_known) for V(training);
         V(study), V(fixed), V(keeper), V(report) and V(failure) for V(tune_training); for
         V(verdict) further columns and their values, alike for all hosts.
     type: dict

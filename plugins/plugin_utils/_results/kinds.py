@@ -10,6 +10,12 @@ from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._firmware.rounds import RACK
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Kind, Made
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.compare_settings_kind import (
+    COMPARED,
+    OWN,
+    TOGETHER,
+    compare_settings_kind,
+)
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.difference import node_difference
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.firmware_rows import (
     BEFORE,
@@ -149,6 +155,7 @@ def _reasons(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 KINDS = {
+    "compare_settings": Kind((COMPARED, TOGETHER, *OWN), compare_settings_kind),
     "probe_batch_size": Kind((PROBED,), probe_kind),
     "training": Kind((INFO, HISTORY), training_kind),
     "explain_flags": Kind((FLAGS,), _explain_flags),

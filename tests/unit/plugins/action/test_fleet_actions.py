@@ -87,6 +87,13 @@ def test_firmware_is_written_in_rounds_until_the_first_goes_wrong(play):
     assert "shown: [True, 'failed']" in screen
 
 
+def test_less_than_two_settings_that_help_leave_nothing_to_compare_together(play):
+    screen = play(
+        action("comparison_together", "together", run_once=True, hosts=ALL), show("together.base, together.settings")
+    )
+    assert "shown: [{}, []]" in screen
+
+
 @pytest.mark.parametrize(
     ("name", "options", "sentence"),
     [

@@ -13,11 +13,11 @@ from types import SimpleNamespace
 import pytest
 from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.action import hpu_batch_probe, hpu_compare_settings
-from ansible_collections.gaudi3.scale.plugins.filter.comparison_kept import kept
-from ansible_collections.gaudi3.scale.plugins.filter.comparison_report import report as comparison_report
 from ansible_collections.gaudi3.scale.plugins.plugin_utils import _step_by_step as step_by_step
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._probe.probe_inventory import next_round
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._probe.probe_report import probe_report
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.compare_settings_kind import compare_settings_kind
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._variables_file import variables_file
 from ansible_collections.gaudi3.scale.tests.unit.json_places import places, with_value
 from ansible_collections.gaudi3.scale.tests.unit.module_answers import (
@@ -80,6 +80,15 @@ def answered(monkeypatch):
     return do
 
 
+def compared(**hosts):
+    given = {"tolerance": 0.05, "together": True, "built_in": True, "workload": "m:f", "kept_file": "", "baseline": ""}
+    return compare_settings_kind(Asked(hosts, given, False))
+
+
+def kept(made):
+    return made.options["files"][0]["variables"]
+
+
 def strings(value):
     if isinstance(value, dict):
         for key, one in value.items():
@@ -122,22 +131,16 @@ def test_no_field_carries_anything_past_the_door(answered, module, answer, poiso
             continue
         result = answered(module, with_value(answer, place, poison))
         assert is_harmless(result), place
-        hosts = [
-            {"inventory_hostname": "n1", "gaudi_comparison_result": result},
-            {
-                "inventory_hostname": "n2",
-                "gaudi_comparison_result": answered(hpu_compare_settings, COMPARED),
-            },
-        ]
         # The others' answers are used, whatever this one says.
         if module is hpu_batch_probe:
             probed = {"n1": result, "n2": PROBED}
             assert probe_report(probed)["batch_size"] in range(1, 17), place
             assert next_round(probed) is not None
         else:
-            assert "n2" in comparison_report(hosts)["data"]["hosts"], place
-            variables = kept(hosts)["variables"]
-            assert variables in ({}, kept(hosts[1:])["variables"]), place
+            sound = {"gaudi_comparison_result": answered(hpu_compare_settings, COMPARED)}
+            made = compared(n1={"gaudi_comparison_result": result}, n2=sound)
+            assert "n2" in made.options["data"]["hosts"], place
+            assert kept(made) in ({}, kept(compared(n2=sound))), place
 
 
 @pytest.mark.parametrize(
@@ -165,7 +168,7 @@ def test_what_settings_are_is_never_the_nodes_word(answered):
     hostile["settings"] = {"base": {}, "a": {"flags": {"LD_PRELOAD": "/tmp/x.so"}, "options": {}, "batch_size": 8}}
     hostile["verdicts"][0].update(flags={"LD_PRELOAD": "/tmp/x.so"}, plain=["LD_PRELOAD"])
     result = answered(hpu_compare_settings, hostile)
-    variables = kept([{"inventory_hostname": "n1", "gaudi_comparison_result": result}])["variables"]
+    variables = kept(compared(n1={"gaudi_comparison_result": result}))
     assert variables["gaudi_training_environment"] == {"A": "1"}
     assert "LD_PRELOAD" not in variables_file("", variables)
 

@@ -25,6 +25,14 @@ def made(kind: str, given: dict[str, Any] | None = None, check_mode: bool = Fals
 
 
 GIVEN = {
+    "compare_settings": {
+        "tolerance": 0.05,
+        "together": True,
+        "built_in": True,
+        "workload": "m:f",
+        "kept_file": "",
+        "baseline": "",
+    },
     "explain_flags": {},
     "explain_node": {"node": "n1"},
     "plan_upgrade": {},
