@@ -52,6 +52,21 @@ def test_a_play_has_roles_or_tasks(path: Path) -> None:
         assert not ("roles" in play and "tasks" in play), play["name"]
 
 
+# What is looked at before the first layer and shown after the last, which is no layer's own.
+OF_NO_ROLE = {"preflight.yml", "verdict.yml"}
+
+
+def test_a_playbook_says_where_a_role_runs_and_nothing_else() -> None:
+    """Options, their defaults and what is done are the role's: there AWX, ansible-doc and a reader look for them."""
+    assert {path.name for path in (ROOT / "playbooks").iterdir()} == {path.name for path in PLAYBOOKS}
+    for path in PLAYBOOKS:
+        for play in read_yaml(path):
+            assert "vars_files" not in play, path.name
+            for tasks in TASK_LISTS:
+                for task in play.get(tasks, []) if path.name not in OF_NO_ROLE else []:
+                    assert set(task) == {"name", "ansible.builtin.import_role"}, f"{path.name}: {task['name']}"
+
+
 def test_site_is_a_table_of_contents() -> None:
     for entry in read_yaml(SITE):
         assert set(entry) == {"name", IMPORT}
@@ -128,12 +143,11 @@ def test_a_play_s_keyword_has_the_default_of_the_role_s_option(path: Path) -> No
                     assert ast.literal_eval(found["value"]) == defaults[found["option"]], found["option"]
 
 
-TASK_FILES = sorted((ROOT / "playbooks" / "tasks").glob("*.yml"))
 REPORT = "gaudi3.scale.report"
 
 
 def all_tasks(path: Path) -> Iterable[dict[str, Any]]:
-    """The tasks of a playbook or of a file of tasks."""
+    """The tasks of a playbook or of a role's file of tasks."""
     content = read_yaml(path)
     if path not in PLAYBOOKS:
         return list(tasks_in(content))
@@ -144,7 +158,7 @@ def kept_reports() -> list[tuple[str, dict[str, Any]]]:
     """Every report that is kept, with the file that makes it."""
     found = [
         (name_of(path), task[REPORT])
-        for path in (*PLAYBOOKS, *TASK_FILES, *(file for role in ROLES for file in task_files(role)))
+        for path in (*PLAYBOOKS, *(file for role in ROLES for file in task_files(role)))
         for task in all_tasks(path)
         if REPORT in task
     ]
