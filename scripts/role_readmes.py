@@ -102,11 +102,10 @@ def _applies(playbook: Path, role: Path) -> bool:
 
 def options_of(entries: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """The options of all entry points, each once; of one that several have, the text of the first counts."""
-    return {
-        name: option
-        for entry in reversed(list(entries.values()))
-        for name, option in (entry.get("options") or {}).items()
-    }
+    options: dict[str, Any] = {}
+    for entry in entries.values():
+        options = {**options, **(entry.get("options") or {}), **options}
+    return options
 
 
 def _entry_points(entries: Mapping[str, Mapping[str, Any]]) -> list[str]:

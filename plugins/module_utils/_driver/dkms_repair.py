@@ -31,7 +31,7 @@ ASIDE = "var/lib/gaudi3_scale/dkms_set_aside"
 
 
 @dataclass(frozen=True)
-class Wedge:
+class Damage:
     """One thing wrong with the tree, with its ``sentence``.
 
     ``remove`` are files and directories that :func:`repair` deletes, ``set_aside`` directories that it moves away.
@@ -55,7 +55,7 @@ class Wedge:
         return self.sentence
 
 
-def find_wedged(run: Run, root: str = "/", proc: str = "/proc", patience_s: float = 60.0) -> list[Wedge]:
+def find_damages(run: Run, root: str = "/", proc: str = "/proc", patience_s: float = 60.0) -> list[Damage]:
     """What is wrong with the tree; changes nothing.
 
     Waits ``patience_s`` seconds for a dkms at work, as a build under way looks like one that was killed, and raises
@@ -68,7 +68,7 @@ def find_wedged(run: Run, root: str = "/", proc: str = "/proc", patience_s: floa
             "installed; wait until it has ended and run again.",
             processes=busy,
         )
-    return wedges(read_tree(run, root))
+    return damages(read_tree(run, root))
 
 
 def wait_for_dkms(timeout_s: float, proc: str = "/proc", pause_s: float = 0.2) -> bool:
@@ -95,11 +95,11 @@ def working(proc: str = "/proc") -> list[int]:
     return sorted(found)
 
 
-def wedges(tree: Tree) -> list[Wedge]:
+def damages(tree: Tree) -> list[Damage]:
     """The judgement. Pure."""
-    found = [wedge for version in tree.versions for wedge in _of_version(version)]
+    found = [damage for version in tree.versions for damage in _of_version(version)]
     found += [
-        Wedge(
+        Damage(
             "dangling kernel link",
             f"{link} points to a build that is gone, so dkms takes the next build for installed and never copies it "
             "into place: the link is removed.",
@@ -111,7 +111,7 @@ def wedges(tree: Tree) -> list[Wedge]:
     return found + [_orphan(path) for path in tree.orphans]
 
 
-def _of_version(version: Version) -> list[Wedge]:
+def _of_version(version: Version) -> list[Damage]:
     name = f"{dkms.DRIVER} {version.version}"
     if not version.sound:
         return [_without_source(version, name)]
@@ -119,7 +119,7 @@ def _of_version(version: Version) -> list[Wedge]:
         own = f"{version.source} belongs to no package"
         remedy = f"`dkms remove -m {dkms.DRIVER} -v {version.version} --all` takes it out"
         sentence = f"{name} was put into DKMS by hand ({own}) and is left alone; where it is not wanted, {remedy}."
-        return [Wedge("by hand", sentence, version.version)]
+        return [Damage("by hand", sentence, version.version)]
     found = [_half_built(version, build, name) for build in version.builds if not build.known]
     found += [
         _not_in_place(version, build, name)
@@ -129,12 +129,12 @@ def _of_version(version: Version) -> list[Wedge]:
     if version.scratch:
         path = f"{version.directory}/build"
         sentence = f"A build of {name} was cut short or failed and left {path}: the directory is removed."
-        found.append(Wedge("stale build directory", sentence, version.version, remove=(path,)))
+        found.append(Damage("stale build directory", sentence, version.version, remove=(path,)))
     return found
 
 
-def _half_built(version: Version, build: Build, name: str) -> Wedge:
-    return Wedge(
+def _half_built(version: Version, build: Build, name: str) -> Damage:
+    return Damage(
         "half built",
         f"The build of {name} for kernel {build.kernel} was cut short: dkms neither counts it as built nor builds it "
         f"again ('has already been built', 'tree already contains'), so {build.directory} is removed.",
@@ -144,9 +144,9 @@ def _half_built(version: Version, build: Build, name: str) -> Wedge:
     )
 
 
-def _not_in_place(version: Version, build: Build, name: str) -> Wedge:
+def _not_in_place(version: Version, build: Build, name: str) -> Damage:
     what = f"lacks {', '.join(build.missing)}" if build.missing else f"has another version of {build.replaced[0]}"
-    return Wedge(
+    return Damage(
         "not in place",
         f"dkms counts {name} as installed for kernel {build.kernel}, but /lib/modules/{build.kernel} {what}: its mark "
         "is removed, so that it is installed again.",
@@ -164,7 +164,7 @@ def _kernel_link(version: Version, build: Build) -> str:
     return f"{Path(version.directory).parent}/kernel-{build.kernel}-{build.arch}"
 
 
-def _without_source(version: Version, name: str) -> Wedge:
+def _without_source(version: Version, name: str) -> Damage:
     """Unlisted (no link to a source) or broken (the source is gone): dkms then refuses to add, build and remove it."""
     standard = f"/usr/src/{dkms.DRIVER}-{version.version}"
     lacks = f"no source ({version.source} has no dkms.conf)" if version.source else "no link to a source"
@@ -172,43 +172,43 @@ def _without_source(version: Version, name: str) -> Wedge:
         if version.source is None:
             # The package's own script stumbles over this ("is not located in the DKMS tree"), installed again or not.
             sentence = f"{name} is in the DKMS tree with {lacks}: {version.directory} is removed and built again."
-            return Wedge("without source", sentence, version.version, remove=(version.directory, *_links(version)))
+            return Damage("without source", sentence, version.version, remove=(version.directory, *_links(version)))
         sentence = (
             f"{name} is in the DKMS tree with {lacks}, which `dkms status` stumbles over for every version: the "
             f"package {version.package} has to be installed again."
         )
-        return Wedge("without source", sentence, version.version, packages=(version.package,))
+        return Damage("without source", sentence, version.version, packages=(version.package,))
     if version.source not in (None, standard) or not _RELEASE.fullmatch(version.version):
         remedy = f"bring {version.source or standard} back or move {version.directory} away"
         sentence = f"{name} was put into DKMS by hand and has {lacks}, so `dkms status` fails; {remedy}."
-        return Wedge("by hand", sentence, version.version)
+        return Damage("by hand", sentence, version.version)
     sentence = (
         f"{name} is in the DKMS tree with {lacks} and its package is gone; `dkms status` stumbles over it and `dkms "
         f"remove` leaves it: {version.directory} is moved to /{ASIDE}, and its modules are taken from /lib/modules."
     )
-    return Wedge("without package", sentence, version.version, remove=_links(version), set_aside=(version.directory,))
+    return Damage("without package", sentence, version.version, remove=_links(version), set_aside=(version.directory,))
 
 
-def _orphan(path: str) -> Wedge:
+def _orphan(path: str) -> Damage:
     kernel = path.partition("/lib/modules/")[2].partition("/")[0]
     sentence = (
         f"{path} is of no version that dkms knows; it is left alone, and building the driver for kernel {kernel} "
         "replaces it."
     )
-    return Wedge("orphan module", sentence, kernel=kernel)
+    return Damage("orphan module", sentence, kernel=kernel)
 
 
-def repair(wedge: Wedge, run: Run, root: str = "/") -> list[str]:
-    """Do what the wedge says; returns what was removed or moved, and is empty where it is only told."""
+def repair(damage: Damage, run: Run, root: str = "/") -> list[str]:
+    """Do what the damage says; returns what was removed or moved, and is empty where it is only told."""
     touched: list[str] = []
     kernels: list[str] = []
-    for directory in wedge.set_aside:
+    for directory in damage.set_aside:
         kernels += _take_back(Path(directory), root, touched)
         touched.append(_move_aside(Path(directory), root))
-    for path in map(Path, wedge.remove):
+    for path in map(Path, damage.remove):
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
-            _remove_empty(path.parent, wedge)
+            _remove_empty(path.parent, damage)
         elif path.is_symlink() or path.exists():
             path.unlink()
         else:
@@ -219,9 +219,9 @@ def repair(wedge: Wedge, run: Run, root: str = "/") -> list[str]:
     return touched
 
 
-def _remove_empty(directory: Path, wedge: Wedge) -> None:
+def _remove_empty(directory: Path, damage: Damage) -> None:
     """The directory of a kernel that has nothing left; dkms would take it for a build that it must not touch."""
-    if wedge.kernel is not None and directory.name == wedge.kernel and not any(directory.iterdir()):
+    if damage.kernel is not None and directory.name == damage.kernel and not any(directory.iterdir()):
         directory.rmdir()
 
 
@@ -245,6 +245,6 @@ def _move_aside(directory: Path, root: str) -> str:
     return str(target)
 
 
-def repair_all(found: Sequence[Wedge], run: Run, root: str = "/") -> list[str]:
+def repair_all(found: Sequence[Damage], run: Run, root: str = "/") -> list[str]:
     """Repair whatever can be; returns what was removed or moved."""
-    return [path for wedge in found if wedge.repairable for path in repair(wedge, run, root)]
+    return [path for damage in found if damage.repairable for path in repair(damage, run, root)]

@@ -9,11 +9,12 @@ from dataclasses import replace
 from typing import Mapping, Sequence
 
 from .._host.kernel.modules import foreign_files
+from .._node.steps import Step
 from .._packages.package_system import Package
 from .._releases.lookup import Release
 from . import dkms
 from .dkms import DkmsEntry
-from .plan import DriverNode, Step, boot_list, vendor_packages
+from .plan import DriverNode, boot_list, vendor_packages
 
 
 def foresee(release: Release, node: DriverNode, steps: Sequence[Step]) -> DriverNode:
@@ -29,8 +30,8 @@ def _foresee_one(release: Release, node: DriverNode, step: Step) -> DriverNode:
         added = {name: Package(name, version, _is_held(node.packages, name), "installed") for name in step.names}
         # A package brings its own DKMS source, and takes away the one of the version before it.
         others = [entry for entry in node.dkms if entry.version == release.package_version or not version]
-        left = [wedge for wedge in node.wedges if not set(wedge.packages) & set(step.names)]
-        return replace(node, packages={**node.packages, **added}, dkms=others, wedges=left)
+        left = [damage for damage in node.damages if not set(damage.packages) & set(step.names)]
+        return replace(node, packages={**node.packages, **added}, dkms=others, damages=left)
     if step.action in ("hold", "unhold"):
         known = {name: node.packages.get(name, Package(name, "", False, "not-installed")) for name in step.names}
         marked = {name: replace(package, held=step.action == "hold") for name, package in known.items()}
@@ -52,7 +53,7 @@ def _foresee_one(release: Release, node: DriverNode, step: Step) -> DriverNode:
 def _set_right(node: DriverNode, step: Step) -> DriverNode:
     """The steps that end something unfinished; all others leave nothing to see."""
     if step.action == "mend":
-        return replace(node, wedges=[wedge for wedge in node.wedges if not wedge.repairable])
+        return replace(node, damages=[damage for damage in node.damages if not damage.repairable])
     if step.action == "sign":
         return replace(node, signing=replace(node.signing, files=(), enrol=""))
     if step.action == "prefer":
@@ -79,7 +80,7 @@ def describe(node: DriverNode) -> str:
     lines = [f"package: {package}" for package in sorted(packages)]
     ours = sorted([*vendor_packages(node), *node.kernel_packages])
     lines += [f"held: {name}" for name in ours if node.packages[name].held]
-    lines += [f"damaged: {wedge.sentence}" for wedge in node.wedges if wedge.repairable or wedge.packages]
+    lines += [f"damaged: {damage.sentence}" for damage in node.damages if damage.repairable or damage.packages]
     lines += [f"to prepare for signing: {name}" for name in node.signing.preparations]
     lines += [f"signed with another key or none: kernel {kernel}" for kernel in node.signing.unsigned]
     lines += [f"not preferred: what DKMS built for {kernel}" for kernel in node.shadowed]
@@ -99,7 +100,7 @@ def difference(before: DriverNode, after: DriverNode) -> list[dict[str, str]]:
 
 def warnings(node: DriverNode) -> list[str]:
     """What an operator should know although nothing failed."""
-    told = [wedge.sentence for wedge in node.wedges if not wedge.repairable and not wedge.packages]
+    told = [damage.sentence for damage in node.damages if not damage.repairable and not damage.packages]
     told += [*node.signing.notes, *([node.signing.barrier] if node.signing.barrier else [])]
     found = told + [
         f"modprobe would load {path}, which DKMS did not put there; remove that file or blacklist it."

@@ -16,11 +16,12 @@ from .._cards import holders as card_holders
 from .._errors import GaudiError
 from .._host.kernel.modules import Holder, render_modules_load
 from .._node.kernel_tree import kernel_tree
+from .._node.steps import Step
 from .._packages.package_system import Package
 from .._releases.lookup import Release, find_release, release_part, version_key
 from . import dkms
 from .dkms import DkmsEntry
-from .dkms_repair import Wedge
+from .dkms_repair import Damage
 from .marker import FAILED, Marker
 from .module_signing import SigningOptions
 from .signing import Signing
@@ -96,7 +97,7 @@ class DriverNode:
     """What is on the node.
 
     ``broken`` are packages that are half installed, and ``interrupted`` says that the package manager wants to finish
-    that first; ``wedges`` is what a killed build left in the driver's DKMS tree. ``kernels`` are those to build for,
+    that first; ``damages`` is what a killed build left in the driver's DKMS tree. ``kernels`` are those to build for,
     ``headers`` those of them that modules can be built for, ``shadowed`` those that would load a module of another
     origin although DKMS's is there; ``kernel_packages`` bring new kernels; ``loaded`` are modules of any release,
     ``loaded_version`` what the driver calls itself, ``files`` module to file of the running kernel, ``boot_list`` the
@@ -109,7 +110,7 @@ class DriverNode:
     packages: Mapping[str, Package] = field(default_factory=dict)
     broken: Sequence[str] = ()
     interrupted: bool = False
-    wedges: Sequence[Wedge] = ()
+    damages: Sequence[Damage] = ()
     dkms: Sequence[DkmsEntry] = ()
     headers: Sequence[str] = ()
     shadowed: Sequence[str] = ()
@@ -124,17 +125,6 @@ class DriverNode:
     cards: int = 0
     obstacle: str | None = None
     marker: Marker | None = None
-
-
-@dataclass(frozen=True)
-class Step:
-    """One thing to do with ``names``: packages, kernels, modules, units, or the number of cards to find."""
-
-    action: str
-    names: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return f"{self.action} {' '.join(self.names)}"
 
 
 def is_other(loaded_version: str | None, release: Release) -> bool:
@@ -191,7 +181,7 @@ def wanted_packages(options: DriverOptions, node: DriverNode) -> list[str]:
 
 def to_install(options: DriverOptions, release: Release, node: DriverNode) -> tuple[str, ...]:
     """Those of the wanted packages that are not there at the release."""
-    lost = {name for wedge in node.wedges for name in wedge.packages}
+    lost = {name for damage in node.damages for name in damage.packages}
     wanted = wanted_packages(options, node)
     return tuple(name for name in wanted if name in lost or not _is_at(node.packages.get(name), release))
 
@@ -263,7 +253,7 @@ def plan(options: DriverOptions, release: Release, node: DriverNode) -> list[Ste
     to_hold = [name for name in wanted if options.hold and (name not in held or name in missing)]
     to_hold += [name for name in node.kernel_packages if options.hold_kernel and name not in held]
     steps = [
-        Step("mend", tuple(dict.fromkeys(wedge.sentence for wedge in node.wedges if wedge.repairable))),
+        Step("mend", tuple(dict.fromkeys(damage.sentence for damage in node.damages if damage.repairable))),
         Step("sign", node.signing.preparations),
         Step("repair", _to_repair(node, missing)),
         Step("keep", _to_keep(options, release, node)),

@@ -27,13 +27,14 @@ from .._node.commands import Run
 from .._node.lock import exclusive
 from .._node.os_release import APT
 from .._node.rendered_files import read_text
+from .._node.steps import Step, take
 from .._packages import node_packages
 from .._packages.package_system import Package, PackageSystem
 from .._releases.lookup import RELEASES, Release, find_release
 from . import dkms
 from . import marker as driver_marker
 from . import signing as driver_signing
-from .dkms_repair import find_wedged
+from .dkms_repair import find_damages
 from .marker import Marker
 from .module_override import module_override
 from .module_signing import check_options
@@ -44,7 +45,6 @@ from .plan import (
     VENDOR,
     DriverNode,
     DriverOptions,
-    Step,
     is_change,
     is_other,
     outcome,
@@ -55,7 +55,7 @@ from .plan import (
     reload_required,
     wanted_cards,
 )
-from .steps import BOOT_LIST, Workshop, take
+from .steps import BOOT_LIST, EFFECTS, StepContext
 
 _EVERY_MODULE = tuple(dict.fromkeys(name for row in RELEASES.values() for name in row.modules))
 
@@ -77,7 +77,7 @@ def read(
         packages={**system.query([*options.packages, *dict.fromkeys(named), f"{VENDOR}*"]), **kernel_names},
         broken=system.broken(),
         interrupted=system.interrupted(),
-        wedges=find_wedged(run, root),
+        damages=find_damages(run, root),
         dkms=dkms.read_status(run),
         headers=[kernel for kernel in kernels if dkms.has_headers(kernel, root)],
         shadowed=[kernel for kernel in kernels if module_override(files[kernel], kernel, root)],
@@ -128,18 +128,18 @@ def _converge(options: DriverOptions, release: Release, run: Run, check_mode: bo
     steps = plan(options, release, node)
     if check_mode or not steps:
         return _result(options, release, before, foresee(release, node, steps), steps, [])
-    shop = Workshop(options, release, system, run, root, packages_before(options, release, node))
+    context = StepContext(options, release, system, run, root, packages_before(options, release, node))
     preparing = [step for step in steps if step.action in PREPARING]
     if preparing:
         for step in preparing:
-            take(step, shop)
+            take(step, EFFECTS, context)
         node = read(options, release, run, root, system)
         _require_possible(options, release, node, check_mode)
         steps = [step for step in plan(options, release, node) if step.action not in PREPARING]
-        shop = replace(shop, before=packages_before(options, release, node))
-    _change(node, steps, shop)
+        context = replace(context, before=packages_before(options, release, node))
+    _change(node, steps, context)
     after = read(options, release, run, root, system)
-    return _result(options, release, before, after, [*preparing, *steps], shop.told)
+    return _result(options, release, before, after, [*preparing, *steps], context.told)
 
 
 def _require_possible(options: DriverOptions, release: Release, node: DriverNode, check_mode: bool) -> None:
@@ -177,30 +177,30 @@ def _result(
     }
 
 
-def _change(before: DriverNode, steps: Sequence[Step], shop: Workshop) -> None:
+def _change(before: DriverNode, steps: Sequence[Step], context: StepContext) -> None:
     """Take the steps with the marker ahead of each; on a failure go back to the release that the node had."""
-    previous = previous_release(shop.options, before)
+    previous = previous_release(context.options, before)
     marker = Marker(
         driver_marker.CHANGING,
-        previous=previous.package_version if previous and is_change(shop.options, shop.release, before) else "",
-        wanted=shop.release.package_version,
-        packages=dict(shop.before or {}),
+        previous=previous.package_version if previous and is_change(context.options, context.release, before) else "",
+        wanted=context.release.package_version,
+        packages=dict(context.before or {}),
         stopped=_to_start_again(before, steps),
-        cards=wanted_cards(shop.options, before),
+        cards=wanted_cards(context.options, before),
     )
     touched = before.marker is not None and before.marker.interrupted
     try:
         for step in steps:
             touched = touched or step.action in TOUCHING
             if touched:
-                driver_marker.begun(marker, step.action, shop.root)
-            take(step, shop)
+                driver_marker.begun(marker, step.action, context.root)
+            take(step, EFFECTS, context)
     except GaudiError as error:
-        if not touched or not marker.previous or previous is None or not shop.options.rollback:
+        if not touched or not marker.previous or previous is None or not context.options.rollback:
             raise
-        raise _go_back(marker, previous, error, shop) from error
+        raise _go_back(marker, previous, error, context) from error
     if touched:
-        driver_marker.keep(replace(marker, state=driver_marker.DONE), shop.root)
+        driver_marker.keep(replace(marker, state=driver_marker.DONE), context.root)
 
 
 def _to_start_again(before: DriverNode, steps: Sequence[Step]) -> tuple[str, ...]:
@@ -208,11 +208,11 @@ def _to_start_again(before: DriverNode, steps: Sequence[Step]) -> tuple[str, ...
     return tuple(starting) or card_holders.names(before.holders)
 
 
-def _go_back(marker: Marker, previous: Release, error: GaudiError, shop: Workshop) -> GaudiError:
+def _go_back(marker: Marker, previous: Release, error: GaudiError, context: StepContext) -> GaudiError:
     """Bring the node back; the error that tells how that went."""
     marker = replace(marker, state=driver_marker.GOING_BACK, reason=str(error).partition("\n")[0])
     options = replace(
-        shop.options,
+        context.options,
         release=previous.package_version,
         packages=tuple(marker.packages),
         others=False,
@@ -223,22 +223,24 @@ def _go_back(marker: Marker, previous: Release, error: GaudiError, shop: Worksho
         signing_certificate="",
         enrolment_hash_file="",
     )
-    back = replace(shop, options=options, release=previous)
-    driver_marker.keep(marker, shop.root)
+    back = replace(context, options=options, release=previous)
+    driver_marker.keep(marker, context.root)
     try:
-        for step in plan(options, previous, read(options, previous, shop.run, shop.root, shop.system)):
-            driver_marker.begun(marker, f"back: {step.action}", shop.root)
-            take(step, back)
+        for step in plan(options, previous, read(options, previous, context.run, context.root, context.system)):
+            driver_marker.begun(marker, f"back: {step.action}", context.root)
+            take(step, EFFECTS, back)
     except GaudiError as second:
-        driver_marker.keep(replace(marker, state=driver_marker.FAILED), shop.root)
+        driver_marker.keep(replace(marker, state=driver_marker.FAILED), context.root)
         reason = str(second).partition("\n")[0].rstrip(".")
-        message = f"{_failed(shop)}, and going back to {previous.version} failed too ({reason}); look at it. {error}"
+        message = f"{_failed(context)}, and going back to {previous.version} failed too ({reason}); look at it. {error}"
         return GaudiError(message, **{**error.facts, "state": driver_marker.FAILED, "reason": marker.reason})
-    driver_marker.keep(replace(marker, state=driver_marker.ROLLED_BACK), shop.root)
-    message = " ".join([f"{_failed(shop)}; the node is back on {previous.version}, verified.", *shop.told, str(error)])
+    driver_marker.keep(replace(marker, state=driver_marker.ROLLED_BACK), context.root)
+    message = " ".join(
+        [f"{_failed(context)}; the node is back on {previous.version}, verified.", *context.told, str(error)]
+    )
     facts = {**error.facts, "state": driver_marker.ROLLED_BACK, "reason": marker.reason}
     return GaudiError(message, previous_release=previous.package_version, **facts)
 
 
-def _failed(shop: Workshop) -> str:
-    return f"The change to release {shop.release.version} failed"
+def _failed(context: StepContext) -> str:
+    return f"The change to release {context.release.version} failed"

@@ -9,7 +9,7 @@ import shutil
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Callable, Mapping, Sequence
+from typing import Mapping, Sequence
 
 from .._cards import holders as card_holders
 from .._errors import GaudiError
@@ -17,13 +17,14 @@ from .._host.kernel import modules as kernel_modules
 from .._node import systemd_units
 from .._node.commands import Run
 from .._node.rendered_files import WantedFile, pending, write
+from .._node.steps import Effects, Step
 from .._packages.package_system import PackageSystem
 from .._releases.lookup import Release
 from . import dkms
 from . import signing as driver_signing
-from .dkms_repair import find_wedged, repair_all
+from .dkms_repair import find_damages, repair_all
 from .module_override import module_override, run_depmod
-from .plan import DriverOptions, Step, boot_list
+from .plan import DriverOptions, boot_list
 from .verify import require_healthy
 
 PACKAGE_FILES = "var/lib/gaudi3_scale/packages"
@@ -31,7 +32,7 @@ BOOT_LIST = "etc/modules-load.d/habanalabs.conf"
 
 
 @dataclass(frozen=True)
-class Workshop:
+class StepContext:
     """What the steps work with.
 
     ``before`` are the vendor's packages to be able to go back to, ``told`` collects what did not start again.
@@ -46,44 +47,39 @@ class Workshop:
     told: list[str] = field(default_factory=list)
 
 
-def take(step: Step, shop: Workshop) -> None:
-    """Do one step; raises :class:`GaudiError` with its reason."""
-    _EFFECTS[step.action](step, shop)
+def _mend(_step: Step, context: StepContext) -> None:
+    repair_all(find_damages(context.run, context.root), context.run, context.root)
 
 
-def _mend(_step: Step, shop: Workshop) -> None:
-    repair_all(find_wedged(shop.run, shop.root), shop.run, shop.root)
+def _sign(_step: Step, context: StepContext) -> None:
+    options = context.options
+    signing = driver_signing.look(options.signing, (), context.run, context.root, options.kernel_root)
+    driver_signing.prepare(signing, options.signing, context.run)
 
 
-def _sign(_step: Step, shop: Workshop) -> None:
-    options = shop.options
-    signing = driver_signing.look(options.signing, (), shop.run, shop.root, options.kernel_root)
-    driver_signing.prepare(signing, options.signing, shop.run)
+def _repair(step: Step, context: StepContext) -> None:
+    context.system.repair(step.names)
 
 
-def _repair(step: Step, shop: Workshop) -> None:
-    shop.system.repair(step.names)
+def _require(step: Step, context: StepContext) -> None:
+    _prepare(step.names, context)
+    context.system.install(step.names, context.options.lock_timeout)
 
 
-def _require(step: Step, shop: Workshop) -> None:
-    _prepare(step.names, shop)
-    shop.system.install(step.names, shop.options.lock_timeout)
-
-
-def _prepare(requests: Sequence[str], shop: Workshop) -> None:
+def _prepare(requests: Sequence[str], context: StepContext) -> None:
     """Have everything on the node. The lists may be older than the mirror's content: then they are read anew."""
     try:
-        shop.system.prepare(requests, shop.options.lock_timeout)
+        context.system.prepare(requests, context.options.lock_timeout)
     except GaudiError:
-        shop.system.refresh(shop.options.lock_timeout)
-        shop.system.prepare(requests, shop.options.lock_timeout)
+        context.system.refresh(context.options.lock_timeout)
+        context.system.prepare(requests, context.options.lock_timeout)
 
 
-def _keep(step: Step, shop: Workshop) -> None:
-    for version, names in _by_version(shop.before or {}).items():
+def _keep(step: Step, context: StepContext) -> None:
+    for version, names in _by_version(context.before or {}).items():
         try:
             pins = dict.fromkeys((name for name in names if name in step.names), version)
-            shop.system.fetch(pins, _files(shop, version))
+            context.system.fetch(pins, _files(context, version))
         except GaudiError as error:
             raise GaudiError(
                 f"There would be no rollback to {version}, nothing was changed: {error} Have the vault offer it, or do "
@@ -91,121 +87,125 @@ def _keep(step: Step, shop: Workshop) -> None:
             ) from error
 
 
-def _fetch(step: Step, shop: Workshop) -> None:
-    files = shop.system.fetch(dict.fromkeys(step.names, shop.release.package_version), _files(shop))
-    _prepare(files, shop)
+def _fetch(step: Step, context: StepContext) -> None:
+    files = context.system.fetch(dict.fromkeys(step.names, context.release.package_version), _files(context))
+    _prepare(files, context)
 
 
-def _stop(step: Step, shop: Workshop) -> None:
-    card_holders.stop(step.names, shop.run)
+def _stop(step: Step, context: StepContext) -> None:
+    card_holders.stop(step.names, context.run)
 
 
-def _unload(step: Step, shop: Workshop) -> None:
+def _unload(step: Step, context: StepContext) -> None:
     for name in step.names:
-        kernel_modules.unload(name, shop.run)
+        kernel_modules.unload(name, context.run)
 
 
-def _install(step: Step, shop: Workshop) -> None:
-    version = shop.release.package_version
-    files = shop.system.fetch(dict.fromkeys(step.names, version), _files(shop))
+def _install(step: Step, context: StepContext) -> None:
+    version = context.release.package_version
+    files = context.system.fetch(dict.fromkeys(step.names, version), _files(context))
     started = int(time.time())
     try:
-        shop.system.install(files, shop.options.lock_timeout)
+        context.system.install(files, context.options.lock_timeout)
     except GaudiError as error:
-        raise _why(error, shop, started) from error
-    _forget_other_files(shop)
+        raise _why(error, context, started) from error
+    _forget_other_files(context)
 
 
-def _why(error: GaudiError, shop: Workshop, started: int) -> GaudiError:
+def _why(error: GaudiError, context: StepContext, started: int) -> GaudiError:
     """A package's script builds the driver: the end of its log says more than the package manager does."""
-    version, kernel = shop.release.package_version, kernel_modules.running_kernel(shop.options.kernel_root)
-    log = dkms.newest_log(version, kernel, shop.root, since=started)
-    if log is None or dkms.installed_for(dkms.read_status(shop.run), version, kernel):
+    version, kernel = context.release.package_version, kernel_modules.running_kernel(context.options.kernel_root)
+    log = dkms.newest_log(version, kernel, context.root, since=started)
+    if log is None or dkms.installed_for(dkms.read_status(context.run), version, kernel):
         return GaudiError(f"Release {version}: {error}", **error.facts)
-    return dkms.build_error(version, kernel, log, shop.root)
+    return dkms.build_error(version, kernel, log, context.root)
 
 
-def _forget_other_files(shop: Workshop) -> None:
+def _forget_other_files(context: StepContext) -> None:
     """Keep the files of this release and of the rollback; an old one's would only fill the disk."""
-    kept = {shop.release.package_version, *(shop.before or {}).values()}
-    for directory in Path(shop.root, PACKAGE_FILES).glob("*"):
+    kept = {context.release.package_version, *(context.before or {}).values()}
+    for directory in Path(context.root, PACKAGE_FILES).glob("*"):
         if directory.name not in kept:
             shutil.rmtree(directory, ignore_errors=True)
 
 
-def _list(_step: Step, shop: Workshop) -> None:
-    for change in pending([WantedFile(str(Path(shop.root, BOOT_LIST)), boot_list(shop.release))]):
+def _list(_step: Step, context: StepContext) -> None:
+    for change in pending([WantedFile(str(Path(context.root, BOOT_LIST)), boot_list(context.release))]):
         write(change)
 
 
-def _build(step: Step, shop: Workshop) -> None:
-    version = shop.release.package_version
+def _build(step: Step, context: StepContext) -> None:
+    version = context.release.package_version
     # What the package's own script left undone would be "already added" to dkms.
-    _mend(step, shop)
+    _mend(step, context)
     for kernel in step.names:
-        _build_for(kernel, version, shop)
-        _prefer_in(kernel, shop)
+        _build_for(kernel, version, context)
+        _prefer_in(kernel, context)
 
 
-def _build_for(kernel: str, version: str, shop: Workshop) -> None:
-    entries = [entry for entry in dkms.read_status(shop.run) if entry.kernel == kernel]
+def _build_for(kernel: str, version: str, context: StepContext) -> None:
+    entries = [entry for entry in dkms.read_status(context.run) if entry.kernel == kernel]
     # The package's own script has built for some of them, perhaps with another key.
     built = dkms.installed_for(entries, version, kernel)
-    signing = shop.options.signing
-    if built and driver_signing.is_unsigned(signing, kernel, shop.run, shop.root):
-        dkms.discard(version, kernel, shop.run)
+    signing = context.options.signing
+    if built and driver_signing.is_unsigned(signing, kernel, context.run, context.root):
+        dkms.discard(version, kernel, context.run)
         built = False
     if not built or any(entry.differs for entry in entries):
-        dkms.install(version, kernel, shop.run, shop.options.build_timeout, shop.root)
-    driver_signing.require_signed(signing, kernel, shop.run, shop.root)
+        dkms.install(version, kernel, context.run, context.options.build_timeout, context.root)
+    driver_signing.require_signed(signing, kernel, context.run, context.root)
 
 
-def _prefer(step: Step, shop: Workshop) -> None:
+def _prefer(step: Step, context: StepContext) -> None:
     for kernel in step.names:
-        _prefer_in(kernel, shop)
+        _prefer_in(kernel, context)
 
 
-def _prefer_in(kernel: str, shop: Workshop) -> None:
+def _prefer_in(kernel: str, context: StepContext) -> None:
     """What DKMS built comes before a module of the same name in the kernel's own tree."""
-    wanted = module_override(kernel_modules.module_files(shop.release.modules, kernel, shop.run), kernel, shop.root)
+    wanted = module_override(
+        kernel_modules.module_files(context.release.modules, kernel, context.run), kernel, context.root
+    )
     if wanted is not None:
         for change in pending([wanted]):
             write(change)
-        run_depmod(kernel, shop.run)
+        run_depmod(kernel, context.run)
 
 
-def _hold(step: Step, shop: Workshop) -> None:
-    shop.system.hold(step.names)
+def _hold(step: Step, context: StepContext) -> None:
+    context.system.hold(step.names)
 
 
-def _unhold(step: Step, shop: Workshop) -> None:
-    shop.system.unhold(step.names)
+def _unhold(step: Step, context: StepContext) -> None:
+    context.system.unhold(step.names)
 
 
-def _load(step: Step, shop: Workshop) -> None:
+def _load(step: Step, context: StepContext) -> None:
     for name in step.names:
-        kernel_modules.load(name, shop.run)
+        kernel_modules.load(name, context.run)
 
 
-def _ports(step: Step, shop: Workshop) -> None:
+def _ports(step: Step, context: StepContext) -> None:
     for unit in step.names:
-        systemd_units.restart(shop.run, unit)
+        systemd_units.restart(context.run, unit)
 
 
-def _start(step: Step, shop: Workshop) -> None:
+def _start(step: Step, context: StepContext) -> None:
     """The driver works by now: a container that is gone once it was stopped is no reason to take the node back."""
     try:
-        card_holders.start(step.names, shop.run)
+        card_holders.start(step.names, context.run)
     except GaudiError as error:
-        shop.told.append(str(error))
+        context.told.append(str(error))
 
 
-def _verify(step: Step, shop: Workshop) -> None:
-    require_healthy(shop.release, int(step.names[0]), shop.run, shop.options.kernel_root, shop.options.settle_timeout)
+def _verify(step: Step, context: StepContext) -> None:
+    require_healthy(
+        context.release, int(step.names[0]), context.run, context.options.kernel_root, context.options.settle_timeout
+    )
 
 
-def _files(shop: Workshop, version: str = "") -> str:
-    return str(Path(shop.root, PACKAGE_FILES, version or shop.release.package_version))
+def _files(context: StepContext, version: str = "") -> str:
+    return str(Path(context.root, PACKAGE_FILES, version or context.release.package_version))
 
 
 def _by_version(packages: Mapping[str, str]) -> dict[str, list[str]]:
@@ -215,7 +215,7 @@ def _by_version(packages: Mapping[str, str]) -> dict[str, list[str]]:
     return versions
 
 
-_EFFECTS: Mapping[str, Callable[[Step, Workshop], None]] = {
+EFFECTS: Effects[StepContext] = {
     "mend": _mend,
     "sign": _sign,
     "repair": _repair,

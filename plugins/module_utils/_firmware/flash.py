@@ -10,6 +10,7 @@ since a card with half an image in its flash may not start again. Order of the s
 from __future__ import annotations
 
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Callable, Iterator, Sequence
@@ -21,9 +22,10 @@ from .._host.kernel import modules as kernel_modules
 from .._node import systemd_units
 from .._node.commands import Run, last_line
 from .._node.rendered_files import read_text
+from .._node.steps import Effects, Step, take
 from . import record as card_firmware_record
 from .node import FLASH_UNIT, TOOL, read_cards, spi_of_tool
-from .plan import FirmwareNode, FirmwareOptions, Step
+from .plan import FirmwareNode, FirmwareOptions
 from .record import Note, Record, says_done
 from .spi import FAILED, WRITING, WRITTEN, FlashCard, Spi, Unreadable, parse_spi
 
@@ -35,115 +37,114 @@ _OPERATIONAL = "Operational"
 _UNIT_PROPERTIES = ("KillSignal=SIGCONT", "SendSIGKILL=no", "TimeoutStopSec=infinity", "RuntimeMaxSec=infinity")
 
 
-@dataclass(frozen=True)
-class Bench:
-    """What the steps work with."""
+@dataclass
+class StepContext:
+    """What the steps work with; ``record`` is what is kept of the cards by now."""
 
     options: FirmwareOptions
     node: FirmwareNode
     target: Spi
     run: Run
+    record: Record
     root: str = "/"
     sleep: Callable[[float], None] = time.sleep
 
 
-def take_all(steps: Sequence[Step], bench: Bench) -> FirmwareNode:
+def take_all(steps: Sequence[Step], context: StepContext) -> FirmwareNode:
     """Take the steps; the node as it is then."""
-    record = card_firmware_record.keep(replace(bench.node.record, modules=bench.node.reload), bench.root)
+    context.record = card_firmware_record.keep(replace(context.record, modules=context.node.reload), context.root)
     for step in steps:
-        if step.action in ("unload", "compare"):
-            _prepare(step, bench, record)
-        elif step.action == "flash":
-            record = _flash(step, bench, record)
-        elif step.action == "check":
-            _check(step, bench, record)
-        elif step.action == "load":
-            _load(step.names, bench)
-        elif step.action == "ports":
-            systemd_units.restart(bench.run, PORTS_UNIT)
-        else:
-            _wait_for_cards(bench)
-    cards = read_cards(bench.run, bench.options.kernel_root)
-    record = card_firmware_record.keep(card_firmware_record.at_rest(record, cards), bench.root)
-    _require_expected(cards, bench, record)
-    return replace(bench.node, cards=cards, record=record)
+        take(step, EFFECTS, context)
+    cards = read_cards(context.run, context.options.kernel_root)
+    context.record = card_firmware_record.keep(card_firmware_record.at_rest(context.record, cards), context.root)
+    _require_expected(cards, context)
+    return replace(context.node, cards=cards, record=context.record)
 
 
-def _prepare(step: Step, bench: Bench, record: Record) -> None:
-    """What comes before the first card is written: when it fails, the driver is loaded again where it was loaded."""
+def _unload(step: Step, context: StepContext) -> None:
+    with _nothing_written(context):
+        for name in step.names:
+            kernel_modules.unload(name, context.run)
+
+
+def _compare(step: Step, context: StepContext) -> None:
+    """The tool has to find each card by the name that it is to be written by, with the version that was planned on."""
+    with _nothing_written(context):
+        for card, text in _unlike(step, context):
+            raise GaudiError(
+                f"`{TOOL} -s -d {card.pci_address}` shows {text or 'nothing'} for {card}, which showed {card.have} "
+                "before its driver was unloaded."
+            )
+
+
+@contextmanager
+def _nothing_written(context: StepContext) -> Iterator[None]:
+    """Before the first card is written: what fails there loads the driver again where it was loaded."""
     try:
-        if step.action == "unload":
-            for name in step.names:
-                kernel_modules.unload(name, bench.run)
-        else:
-            _compare(step, bench, record)
+        yield
     except GaudiError as error:
         # Over cards that an earlier run could not finish the driver is not loaded.
-        if kernel_modules.DRIVER_MODULE in bench.node.loaded:
-            _load(bench.node.reload, bench)
-            if bench.node.ports:
-                systemd_units.restart(bench.run, PORTS_UNIT)
-            card_firmware_record.keep(replace(record, modules=()), bench.root)
+        if kernel_modules.DRIVER_MODULE in context.node.loaded:
+            _load(Step("load", tuple(context.node.reload)), context)
+            if context.node.ports:
+                systemd_units.restart(context.run, PORTS_UNIT)
+            card_firmware_record.keep(replace(context.record, modules=()), context.root)
         raise GaudiError(f"{error} No card was written.", **error.facts) from error
 
 
-def _load(names: Sequence[str], bench: Bench) -> None:
-    for name in names:
-        kernel_modules.load(name, bench.run)
+def _load(step: Step, context: StepContext) -> None:
+    for name in step.names:
+        kernel_modules.load(name, context.run)
 
 
-def _compare(step: Step, bench: Bench, record: Record) -> None:
-    """The tool has to find each card by the name that it is to be written by, with the version that was planned on."""
-    for card, text in _unlike(step, bench, record):
-        raise GaudiError(
-            f"`{TOOL} -s -d {card.pci_address}` shows {text or 'nothing'} for {card}, which showed {card.have} before "
-            "its driver was unloaded."
-        )
+def _ports(_step: Step, context: StepContext) -> None:
+    systemd_units.restart(context.run, PORTS_UNIT)
 
 
-def _unlike(step: Step, bench: Bench, record: Record) -> Iterator[tuple[FlashCard, str | None]]:
+def _unlike(step: Step, context: StepContext) -> Iterator[tuple[FlashCard, str | None]]:
     """Cards of which the tool shows neither what they had nor what was written to them, with what it shows.
 
     UNVERIFIED: whether it shows what a card has started from, or what is in its flash by now. Both are right here.
     """
-    for card in bench.node.cards:
+    for card in context.node.cards:
         if card.pci_address in step.names:
-            text = spi_of_tool(card.pci_address, bench.run)
-            written = record.of(card)
-            if parse_spi(text) not in (card.have, bench.target, parse_spi(written.target if written else None)):
+            text = spi_of_tool(card.pci_address, context.run)
+            written = context.record.of(card)
+            if parse_spi(text) not in (card.have, context.target, parse_spi(written.target if written else None)):
                 yield card, text
 
 
-def _flash(step: Step, bench: Bench, record: Record) -> Record:
-    for card in bench.node.cards:
+def _flash(step: Step, context: StepContext) -> None:
+    for card in context.node.cards:
         if card.pci_address in step.names:
-            record = _flash_one(card, bench, record)
-    return record
+            _flash_one(card, context)
 
 
-def _flash_one(card: FlashCard, bench: Bench, record: Record) -> Record:
+def _flash_one(card: FlashCard, context: StepContext) -> None:
     """Write one card; after the first that fails no other is touched, and the driver is not loaded over it."""
+    log = Path(context.root, LOGS, f"firmware-{card.pci_address}-{time.strftime('%Y%m%dT%H%M%S')}.log")
+    note = Note(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), context.node.boot_id, str(log))
 
-    log = Path(bench.root, LOGS, f"firmware-{card.pci_address}-{time.strftime('%Y%m%dT%H%M%S')}.log")
-    note = Note(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), bench.node.boot_id, str(log))
-
-    def noted(state: str) -> Record:
-        marked = card_firmware_record.with_card(record, card, bench.target, state, note)
-        return card_firmware_record.keep(marked, bench.root)
+    def noted(state: str) -> None:
+        marked = card_firmware_record.with_card(context.record, card, context.target, state, note)
+        context.record = card_firmware_record.keep(marked, context.root)
 
     noted(WRITING)
     log.parent.mkdir(parents=True, exist_ok=True)
-    done = bench.run(flash_command(card.pci_address, bench.node.image, str(log)), timeout=bench.options.flash_timeout)
+    done = context.run(
+        flash_command(card.pci_address, context.node.image, str(log)), timeout=context.options.flash_timeout
+    )
     said = read_text(str(log)) or ""
     if done.rc == 124:
         raise GaudiError(
-            f"{card} is still being written after {bench.options.flash_timeout:g} s, by the unit {FLASH_UNIT}, which "
+            f"{card} is still being written after {context.options.flash_timeout:g} s, by the unit {FLASH_UNIT}, which "
             "goes on: keep the power on, wait for its end, then run again.",
             log=str(log),
         )
     # Its exit codes are not published: it has to say that it finished, or the card has to show it.
-    if done.rc == 0 and (says_done(said) or parse_spi(spi_of_tool(card.pci_address, bench.run)) == bench.target):
-        return noted(WRITTEN)
+    if done.rc == 0 and (says_done(said) or parse_spi(spi_of_tool(card.pci_address, context.run)) == context.target):
+        noted(WRITTEN)
+        return
     noted(FAILED)
     reason = last_line(said or done.stderr or done.stdout)
     raise GaudiError(
@@ -161,41 +162,52 @@ def flash_command(address: str, image: str, log: str) -> list[str]:
     return [*unit, "--property=StandardError=inherit", TOOL, "-y", "-d", address, "-f", image]
 
 
-def _check(step: Step, bench: Bench, record: Record) -> None:
+def _check(step: Step, context: StepContext) -> None:
     """Every card has to show its old version or the target while the modules are still unloaded."""
-    for card, text in _unlike(step, bench, record):
+    for card, text in _unlike(step, context):
         raise GaudiError(
-            f"{card} shows {text or 'nothing'} after it was written, neither its old version nor {bench.target}; the "
+            f"{card} shows {text or 'nothing'} after it was written, neither its old version nor {context.target}; the "
             "modules stay unloaded: keep the node powered and unbooted, and see what "
             f"`{TOOL} -s -d {card.pci_address}` says."
         )
 
 
-def _wait_for_cards(bench: Bench) -> None:
+def _wait_for_cards(_step: Step, context: StepContext) -> None:
     """Wait until as many cards are operational as there were; the verification names what is missing."""
-    deadline = time.monotonic() + bench.options.settle_timeout
-    while _operational(bench) < len(bench.node.cards) and time.monotonic() < deadline:
-        bench.sleep(POLL_S)
+    deadline = time.monotonic() + context.options.settle_timeout
+    while _operational(context) < len(context.node.cards) and time.monotonic() < deadline:
+        context.sleep(POLL_S)
 
 
-def _operational(bench: Bench) -> int:
-    return sum(device.status == _OPERATIONAL for device in accel_devices(bench.options.kernel_root))
+def _operational(context: StepContext) -> int:
+    return sum(device.status == _OPERATIONAL for device in accel_devices(context.options.kernel_root))
 
 
-def _require_expected(cards: Sequence[FlashCard], bench: Bench, record: Record) -> None:
+def _require_expected(cards: Sequence[FlashCard], context: StepContext) -> None:
     """After all of it a card shows the target, or waits for its power cycle; anything else is a failure."""
-    wrong = [f"{card} shows {card.have}" for card in cards if not _is_expected(card, bench, record)]
-    gone = {card.pci_address for card in bench.node.cards} - {card.pci_address for card in cards}
+    wrong = [f"{card} shows {card.have}" for card in cards if not _is_expected(card, context)]
+    gone = {card.pci_address for card in context.node.cards} - {card.pci_address for card in cards}
     wrong += [f"the card {address} is gone" for address in sorted(gone)]
-    up = _operational(bench)
-    if bench.node.reload and up < len(bench.node.cards):
-        wrong.append(f"{up} of {len(bench.node.cards)} cards are operational")
+    up = _operational(context)
+    if context.node.reload and up < len(context.node.cards):
+        wrong.append(f"{up} of {len(context.node.cards)} cards are operational")
     if wrong:
-        raise GaudiError(f"The firmware was written and is not {bench.target} everywhere: {'; '.join(wrong)}.")
+        raise GaudiError(f"The firmware was written and is not {context.target} everywhere: {'; '.join(wrong)}.")
 
 
-def _is_expected(card: FlashCard, bench: Bench, record: Record) -> bool:
-    written = record.of(card)
-    return card.have == bench.target or (
+def _is_expected(card: FlashCard, context: StepContext) -> bool:
+    written = context.record.of(card)
+    return card.have == context.target or (
         not isinstance(card.have, Unreadable) and written is not None and written.state == WRITTEN
     )
+
+
+EFFECTS: Effects[StepContext] = {
+    "unload": _unload,
+    "compare": _compare,
+    "flash": _flash,
+    "check": _check,
+    "load": _load,
+    "ports": _ports,
+    "verify": _wait_for_cards,
+}

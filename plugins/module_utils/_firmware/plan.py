@@ -11,6 +11,7 @@ from typing import Mapping, Sequence
 from .._checks.compatibility import firmware_obstacle
 from .._host.kernel.modules import DRIVER_MODULE, Holder
 from .._node.kernel_tree import kernel_tree
+from .._node.steps import Step
 from .._releases.lookup import Release
 from .record import Record
 from .refusals import card_refusal, generation_refusal, image_refusal, named
@@ -67,17 +68,6 @@ class FirmwareNode:
     writing: bool = False
     half_changed: bool = False
     ports: bool = False
-
-
-@dataclass(frozen=True)
-class Step:
-    """One thing to do, in the order of ``names`` (modules, or PCI addresses of cards)."""
-
-    action: str
-    names: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        return " ".join((self.action, *self.names))
 
 
 def generation_of_node(node: FirmwareNode) -> str | None:

@@ -12,14 +12,14 @@ from .._errors import GaudiError
 from .._node.commands import Run
 from .._node.lock import exclusive
 from .._node.programs import Installed, is_installed
+from .._node.steps import Step
 from .._releases.lookup import Release, find_release
-from .flash import Bench, take_all
+from .flash import StepContext, take_all
 from .node import read_node
 from .plan import (
     FLASHED,
     FirmwareNode,
     FirmwareOptions,
-    Step,
     describe,
     generation_of_node,
     is_outstanding,
@@ -58,7 +58,7 @@ def _converge(
     steps = plan(options, node, target) if options.state == FLASHED else []
     after = node
     if steps and target is not None and not check_mode:
-        after = take_all(steps, Bench(options, node, target, run, root))
+        after = take_all(steps, StepContext(options, node, target, run, node.record, root))
     elif options.state == FLASHED and record.interrupted and not steps and not check_mode:
         keep(at_rest(record, node.cards), root)
     notes += warnings(options, after, target)

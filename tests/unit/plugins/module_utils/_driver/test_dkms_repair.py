@@ -10,8 +10,8 @@ from typing import Any, Sequence
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._driver.dkms_repair import (
-    Wedge,
-    find_wedged,
+    Damage,
+    find_damages,
     repair_all,
     working,
 )
@@ -75,8 +75,8 @@ class PlayedNode:
             return CommandResult(0, Path(argv[-1]).read_text(), "")
         return CommandResult(0, "", "")
 
-    def find(self) -> list[Wedge]:
-        return find_wedged(self, str(self.root), str(self.root / "proc"), patience_s=0)
+    def find(self) -> list[Damage]:
+        return find_damages(self, str(self.root), str(self.root / "proc"), patience_s=0)
 
     def repair(self) -> list[str]:
         return repair_all(self.find(), self, str(self.root))
@@ -88,7 +88,7 @@ def node(tmp_path: Path) -> PlayedNode:
 
 
 def kinds(node: PlayedNode) -> list[str]:
-    return [wedge.kind for wedge in node.find()]
+    return [damage.kind for damage in node.find()]
 
 
 def test_a_sound_tree_and_no_tree_have_nothing_wrong(node: PlayedNode) -> None:
@@ -103,9 +103,9 @@ def test_a_half_built_kernel_is_taken_out_and_the_other_kept(node: PlayedNode) -
     node.add()
     half = node.build(known=False, active=False)
     whole = node.build(kernel="6.1.0-55-amd64")
-    (wedge,) = node.find()
-    assert (wedge.kind, wedge.version, wedge.kernel) == ("half built", V, K)
-    assert "tree already contains" in str(wedge)
+    (damage,) = node.find()
+    assert (damage.kind, damage.version, damage.kernel) == ("half built", V, K)
+    assert "tree already contains" in str(damage)
     node.repair()
     assert not half.exists()
     assert whole.exists()
@@ -127,11 +127,11 @@ def test_files_that_are_gone_or_of_another_version_make_dkms_install_again(node:
     node.build()
     installed = node.root / f"lib/modules/{K}/updates/dkms/habanalabs.ko"
     installed.write_text("1.23.0-695")
-    (wedge,) = node.find()
-    assert (wedge.kind, "another version of habanalabs" in str(wedge)) == ("not in place", True)
+    (damage,) = node.find()
+    assert (damage.kind, "another version of habanalabs" in str(damage)) == ("not in place", True)
     installed.unlink()
-    (wedge,) = node.find()
-    assert (wedge.kind, "lacks habanalabs" in str(wedge)) == ("not in place", True)
+    (damage,) = node.find()
+    assert (damage.kind, "lacks habanalabs" in str(damage)) == ("not in place", True)
     node.repair()
     assert not (node.tree / f"kernel-{K}-x86_64").is_symlink()
     assert (node.tree / V / K).exists()
@@ -147,8 +147,8 @@ def test_somebodys_own_build_of_the_same_version_is_left(node: PlayedNode, monke
 def test_a_link_to_a_build_that_is_gone_is_removed(node: PlayedNode) -> None:
     node.add()
     (node.tree / f"kernel-{K}-x86_64").symlink_to(f"{V}/{K}/x86_64")
-    (wedge,) = node.find()
-    assert (wedge.kind, wedge.kernel) == ("dangling kernel link", K)
+    (damage,) = node.find()
+    assert (damage.kind, damage.kernel) == ("dangling kernel link", K)
     node.repair()
     assert node.find() == []
 
@@ -178,8 +178,8 @@ def test_a_changed_module_of_such_a_version_stays(node: PlayedNode) -> None:
 def test_a_source_that_a_package_owns_comes_back_by_installing_the_package(node: PlayedNode) -> None:
     node.add(source=False)
     node.build(known=False)
-    (wedge,) = node.find()
-    assert (wedge.kind, wedge.packages, wedge.repairable) == ("without source", ("habanalabs-dkms",), False)
+    (damage,) = node.find()
+    assert (damage.kind, damage.packages, damage.repairable) == ("without source", ("habanalabs-dkms",), False)
     assert node.repair() == []
 
 
@@ -216,7 +216,7 @@ def test_where_dkms_says_nothing_no_build_is_taken_for_half_done(node: PlayedNod
     def run(argv: Sequence[str], **more: Any) -> CommandResult:
         return silent if argv[0] == "dkms" else node(argv, **more)
 
-    assert find_wedged(run, str(node.root), str(node.root / "proc"), patience_s=0) == []
+    assert find_damages(run, str(node.root), str(node.root / "proc"), patience_s=0) == []
 
 
 def test_a_dkms_at_work_is_not_judged(node: PlayedNode) -> None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._driver.dkms import DkmsEntry
-from ansible_collections.gaudi3.scale.plugins.module_utils._driver.dkms_repair import Wedge
+from ansible_collections.gaudi3.scale.plugins.module_utils._driver.dkms_repair import Damage
 from ansible_collections.gaudi3.scale.plugins.module_utils._driver.marker import CHANGING, FAILED, ROLLED_BACK, Marker
 from ansible_collections.gaudi3.scale.plugins.module_utils._driver.outlook import (
     describe,
@@ -22,7 +22,6 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._driver.plan import (
     PREPARING,
     DriverNode,
     DriverOptions,
-    Step,
     boot_list,
     is_change,
     outcome,
@@ -34,6 +33,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._driver.plan import (
 from ansible_collections.gaudi3.scale.plugins.module_utils._driver.signing import Signing
 from ansible_collections.gaudi3.scale.plugins.module_utils._host.kernel.modules import Holder
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.rendered_files import WantedFile
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.steps import Step
 from ansible_collections.gaudi3.scale.plugins.module_utils._packages.package_system import Package
 from ansible_collections.gaudi3.scale.plugins.module_utils._releases.lookup import RELEASES, Release, find_release
 
@@ -292,10 +292,10 @@ def test_the_steps_are_said_in_words() -> None:
     assert str(Step("build", (KERNEL,))) == f"build {KERNEL}"
 
 
-LINK = Wedge("dangling kernel link", "a link points nowhere: it is removed.", remove=("/var/lib/dkms/x",))
-ASIDE = Wedge("without package", "a tree of nobody is moved away.", set_aside=("/var/lib/dkms/y",))
-LOST = Wedge("without source", "habanalabs-dkms has to be installed again.", packages=("habanalabs-dkms",))
-BY_HAND = Wedge("by hand", "habanalabs 9 was put into DKMS by hand and is left alone.", "9")
+LINK = Damage("dangling kernel link", "a link points nowhere: it is removed.", remove=("/var/lib/dkms/x",))
+ASIDE = Damage("without package", "a tree of nobody is moved away.", set_aside=("/var/lib/dkms/y",))
+LOST = Damage("without source", "habanalabs-dkms has to be installed again.", packages=("habanalabs-dkms",))
+BY_HAND = Damage("by hand", "habanalabs 9 was put into DKMS by hand and is left alone.", "9")
 BARRIER = "Secure Boot is on and the firmware does not trust /mok/m.der: run this."
 SETTINGS = WantedFile("/etc/dkms/framework.conf.d/gaudi3_scale.conf", "x")
 TO_SIGN = Signing(files=(SETTINGS,), enrol="/mok/m.der")
@@ -310,20 +310,20 @@ def actions(options: DriverOptions, node: DriverNode) -> list[str]:
 
 def test_a_damaged_tree_is_mended_and_signing_prepared_before_anything_else() -> None:
     assert tuple(ORDER[: len(PREPARING)]) == PREPARING
-    steps = plan(UPGRADE, RELEASE, replace(OTHER, wedges=(LINK, ASIDE, LINK, BY_HAND), signing=TO_SIGN))
+    steps = plan(UPGRADE, RELEASE, replace(OTHER, damages=(LINK, ASIDE, LINK, BY_HAND), signing=TO_SIGN))
     assert steps == [Step("mend", (LINK.sentence, ASIDE.sentence)), SIGN, *WHOLE]
 
 
 def test_what_nobody_but_its_owner_may_mend_is_only_told() -> None:
-    node = replace(GOOD, wedges=(BY_HAND,))
+    node = replace(GOOD, damages=(BY_HAND,))
     assert plan(OPTIONS, RELEASE, node) == []
     assert warnings(node) == [BY_HAND.sentence]
     assert describe(node) == describe(GOOD)
-    assert warnings(replace(GOOD, wedges=(LINK, ASIDE, LOST))) == []
+    assert warnings(replace(GOOD, damages=(LINK, ASIDE, LOST))) == []
 
 
 def test_a_package_whose_source_is_lost_is_installed_again() -> None:
-    node = replace(GOOD, wedges=(LOST,))
+    node = replace(GOOD, damages=(LOST,))
     steps = plan(OPTIONS, RELEASE, node)
     assert steps == [Step("fetch", LOST.packages), Step("install", LOST.packages), Step("hold", LOST.packages)]
     assert plan(OPTIONS, RELEASE, foresee(RELEASE, node, steps)) == []
@@ -351,7 +351,7 @@ def test_a_change_of_release_behind_the_barrier_is_refused() -> None:
 
 
 def test_a_change_of_release_behind_the_barrier_prepares_what_it_can_and_touches_nothing_else() -> None:
-    node = replace(OTHER, signing=replace(TO_SIGN, barrier=BARRIER), wedges=(LINK,), boot_list=None)
+    node = replace(OTHER, signing=replace(TO_SIGN, barrier=BARRIER), damages=(LINK,), boot_list=None)
     assert refusals(UPGRADE, RELEASE, node) == []
     steps = plan(UPGRADE, RELEASE, node)
     assert steps == [Step("mend", (LINK.sentence,)), SIGN]
@@ -399,7 +399,7 @@ def test_a_kernel_that_would_load_another_module_is_told_to_prefer_dkmss() -> No
 def test_the_node_as_text_shows_what_is_to_be_mended_prepared_and_preferred() -> None:
     node = replace(
         GOOD,
-        wedges=(LINK, BY_HAND, LOST),
+        damages=(LINK, BY_HAND, LOST),
         signing=replace(TO_SIGN, unsigned=(NEXT,), barrier=BARRIER),
         shadowed=(KERNEL,),
     )

@@ -8,7 +8,6 @@ import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._firmware.plan import (
     FirmwareNode,
     FirmwareOptions,
-    Step,
     is_outstanding,
     plan,
     refusals,
@@ -17,6 +16,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._firmware.plan import
 from ansible_collections.gaudi3.scale.plugins.module_utils._firmware.record import Record
 from ansible_collections.gaudi3.scale.plugins.module_utils._firmware.spi import FlashCard, Spi, Written, parse_spi
 from ansible_collections.gaudi3.scale.plugins.module_utils._host.kernel.modules import Holder
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.steps import Step
 from ansible_collections.gaudi3.scale.plugins.module_utils._releases.lookup import find_release
 
 OLD, NEW = "1.22.0-fw-61.3.2-sec-3", "1.24.0-fw-62.6.2-sec-3"
