@@ -95,8 +95,8 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._containers.container_start import StartOptions
 from ..module_utils._containers.engines import ENGINES
-from ..module_utils._containers.runtime import Place
 from ..module_utils._containers.start_check import check
+from ..module_utils._containers.state import Place
 from ..module_utils._node.commands import run_process
 from ..module_utils._node.masked_options import MaskedOptions
 from ..module_utils._node.module_failure import module_failure
@@ -122,7 +122,7 @@ def main() -> None:
     try:
         wishes = checked(module.params, module.argument_spec)
         lists: dict[str, Any] = {name: tuple(wishes.pop(name)) for name in ("engines", "mounts")}
-        result = check(StartOptions(**wishes, **lists), Place(), run=run_process, check_mode=module.check_mode)
+        result = check(StartOptions(**wishes, **lists), run_process, module.check_mode, Place())
         module.exit_json(**result)
     except Exception as error:
         module.fail_json(**module_failure(error))

@@ -130,7 +130,7 @@ services:
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._containers.engines import ENGINES
-from ..module_utils._containers.runtime import AUTO, Place, RuntimeOptions, converge
+from ..module_utils._containers.state import AUTO, Place, RuntimeOptions, converge
 from ..module_utils._node.commands import run_process
 from ..module_utils._node.masked_options import MaskedOptions
 from ..module_utils._node.module_failure import module_failure
@@ -164,7 +164,7 @@ def main() -> None:
             settings=wishes["settings"],
             hold=tuple(wishes["hold"]),
         )
-        result = converge(options, Place(), run=run_process, check_mode=module.check_mode)
+        result = converge(options, run_process, module.check_mode, Place())
         for warning in result.pop("warnings"):
             module.warn(warning)
         module.exit_json(**result)

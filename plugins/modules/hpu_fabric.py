@@ -121,7 +121,7 @@ def main() -> None:
     )
     try:
         wishes = checked(module.params, module.argument_spec)
-        result = converge(FabricOptions(**wishes), Place(), run=run_process, check_mode=module.check_mode)
+        result = converge(FabricOptions(**wishes), run_process, module.check_mode, Place())
         for warning in result.pop("warnings"):
             module.warn(warning)
         module.exit_json(**result)

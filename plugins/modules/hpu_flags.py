@@ -325,7 +325,7 @@ systemd_changed:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.gaudi3.scale.plugins.module_utils._flags import environment as flag_environment
+from ansible_collections.gaudi3.scale.plugins.module_utils._flags import state as flag_state
 from ansible_collections.gaudi3.scale.plugins.module_utils._flags.profiles import NETWORKS, PROFILES, EnvironmentOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._flags.vendor import VENDOR_PROFILES
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
@@ -367,7 +367,7 @@ def main() -> None:
     )
     try:
         options = EnvironmentOptions(**checked(module.params, module.argument_spec, empty=("venv",)))
-        result = flag_environment.converge(options, module.check_mode)
+        result = flag_state.converge(options, module.check_mode)
         for warning in result.pop("warnings"):
             module.warn(warning)
         module.exit_json(**result)

@@ -152,7 +152,7 @@ settings:
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._host.node import Node
-from ..module_utils._host.settings import SHORTAGE_CHOICES, HostOptions, converge
+from ..module_utils._host.state import SHORTAGE_CHOICES, HostOptions, converge
 from ..module_utils._node.commands import run_process
 from ..module_utils._node.masked_options import MaskedOptions
 from ..module_utils._node.module_failure import module_failure
@@ -185,7 +185,7 @@ def main() -> None:
         for name in ("kernel_arguments", "firewall_nodes", "firewall_ports"):
             wishes[name] = tuple(wishes[name])
         wishes["module_parameters"] = {name: str(value) for name, value in wishes["module_parameters"].items()}
-        result = converge(HostOptions(**wishes), Node(), run=run_process, check_mode=module.check_mode)
+        result = converge(HostOptions(**wishes), run_process, module.check_mode, Node())
         for warning in result.pop("warnings"):
             module.warn(warning)
         module.exit_json(**result)

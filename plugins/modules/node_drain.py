@@ -175,7 +175,7 @@ from ..module_utils._node.commands import run_process
 from ..module_utils._node.masked_options import MaskedOptions
 from ..module_utils._node.module_failure import module_failure
 from ..module_utils._node.module_options import checked
-from ..module_utils._upgrade.drain import service as drain
+from ..module_utils._upgrade.drain import state as drain
 
 
 class Module(MaskedOptions, AnsibleModule):

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
 import pytest
@@ -62,3 +63,18 @@ def test_all_of_it_is_python(root: Path) -> None:
     """The wheel that a controller writes has nothing else in it."""
     files = (path for path in root.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
     assert [str(path) for path in files if path.suffix != ".py"] == []
+
+
+# What of a node each of these keeps as it is wanted; `_flags` runs no program, so it is given none.
+STATES = ("_containers", "_driver", "_fabric", "_firmware", "_flags", "_host", "_training_venv", "_upgrade/drain")
+
+
+@pytest.mark.parametrize("package", STATES)
+def test_a_state_has_one_shape(package: str) -> None:
+    """Who knows one layer finds the way into the next: ``converge`` in ``state.py``, and the same first parameters."""
+    tree = ast.parse((CORE_ROOT / package / "state.py").read_text(encoding="utf-8"))
+    (converge,) = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "converge"]
+    names = [argument.arg for argument in converge.args.args]
+    wanted = ["options", "run", "check_mode"]
+    assert names[: len(wanted)] == wanted or (package, names[:2]) == ("_flags", ["options", "check_mode"])
+    assert not converge.args.kwonlyargs

@@ -37,7 +37,7 @@ from .container_start import (
     starts,
 )
 from .engines import DAEMONS, DOCKER, reads_cdi, version
-from .runtime import CONFIGURATIONS, Place
+from .state import CONFIGURATIONS, Place
 
 RECORD = "var/lib/gaudi3_scale/container_check.json"
 # Where the programs lie on every system with a merged /usr; elsewhere the directories themselves are mounted.
@@ -47,7 +47,7 @@ _PROGRAMS = ("/usr/bin/habana-container-runtime", "/usr/bin/hl-smi", "/usr/sbin/
 _REMOVAL_SECONDS = 60
 
 
-def check(options: StartOptions, place: Place, *, run: Run, check_mode: bool, root: str = "/") -> dict[str, object]:
+def check(options: StartOptions, run: Run, check_mode: bool, place: Place, root: str = "/") -> dict[str, object]:
     """Start the containers that are due and compare what they see; returns what an Ansible module returns.
 
     Raises :class:`GaudiError` where one sees other cards than the node's own hl-smi. ``root`` is where the record is.

@@ -45,7 +45,7 @@ class Place:
     sleep: Callable[[float], None] = time.sleep
 
 
-def converge(options: FabricOptions, place: Place, *, run: Run, check_mode: bool) -> dict[str, Any]:
+def converge(options: FabricOptions, run: Run, check_mode: bool, place: Place) -> dict[str, Any]:
     """Bring the ports up where the node has any and is to use them; returns what an Ansible module returns."""
     if options.provider not in (AUTO, *PROVIDERS):
         raise GaudiError(f"provider={options.provider!r} is not known; use {AUTO}, {', '.join(PROVIDERS)}.")

@@ -23,10 +23,10 @@ from .._releases.table import RELEASES
 from .bridge import GAUDI_PREFIXES, InstalledBridge, read_bridge
 from .catalogue.catalogue import find_flag, nearest_names
 from .catalogue.rejected import find_rejected, set_by_launcher
-from .environment import shown_edit
 from .harms import Target
 from .judgement import judge_flags
 from .profiles import NETWORKS, PROFILES
+from .state import shown_edit
 from .vendor import ORIGIN
 
 # PyTorch's own: a job's launcher names the interface for the processes' coordination.

@@ -21,7 +21,7 @@ from ..._errors import GaudiError
 from ..._node.commands import CommandResult, Run
 from ..._node.json_file import parse_object
 from ..._node.rendered_files import WantedFile, pending, read_text, write
-from .state import NOBODY, OTHER, US, NodeService
+from .ownership import NOBODY, OTHER, US, NodeService
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import socket
 from ..._errors import GaudiError
 from ..._launch.engines.slurm_commands import DENIED, call_slurm
 from ..._node.commands import CommandResult, Run, last_line
-from .state import NOBODY, OTHER, US, Job, NodeService, is_ours
+from .ownership import NOBODY, OTHER, US, Job, NodeService, is_ours
 
 # Base states and flags with which a node gets no jobs of everybody (scontrol(1), sinfo(1): NODE STATE CODES).
 BLOCKED = frozenset(

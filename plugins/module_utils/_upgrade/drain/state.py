@@ -1,132 +1,157 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
 # Private to gaudi3.scale: it may change in any release.
-"""Who keeps a node out of service, and what may be done about it, as values.
-
-A drain of ours says so in its reason: ``gaudi3_scale: TEXT #DIGEST``. The digest is over the node and the text, so a
-reason that a person has changed or copied to another node is not ours any more, whatever it begins with, and nothing
-has to be remembered between draining and resuming.
-"""
+"""Take a node out of its scheduler's service, wait until its jobs have ended, and give it back."""
 
 from __future__ import annotations
 
-import hashlib
-import re
-from dataclasses import asdict, dataclass
-from typing import Protocol
+import time
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Callable, Sequence
 
 from ..._errors import GaudiError
-
-MARK = "gaudi3_scale:"
-DIGEST_LENGTH = 6
-
-NOBODY, US, OTHER = "nobody", "us", "other"
-DRAIN, RESUME, NOTHING = "drain", "resume", "nothing"
-
-# One node: no list, no range, no word that a program would read as an option or a path.
-_NODE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
+from ..._node.commands import Run
+from ..._node.lock import alone
+from .commands import CommandScheduler, DrainCommands
+from .ownership import (
+    DRAIN,
+    IN_SERVICE,
+    NOTHING,
+    US,
+    NodeService,
+    Scheduler,
+    decide,
+    describe_jobs,
+    foresee,
+    our_reason,
+    require_node_name,
+)
+from .slurm import Slurm
 
 
 @dataclass(frozen=True)
-class Job:
-    """A job that is on the node."""
+class DrainOptions:
+    """What the operator wants. ``wait``, ``poll`` and ``timeout`` are seconds."""
 
-    id: str
-    user: str
-    name: str
+    node: str
+    adapter: str
+    state: str
+    reason: str = "maintenance"
+    only_reason: str = ""
+    wait: float = 0
+    poll: float = 10
+    drain_command: Sequence[str] = ()
+    resume_command: Sequence[str] = ()
+    query_command: Sequence[str] = ()
+    timeout: float = 300
+    state_directory: str = "/var/lib/gaudi3_scale/drain"
 
 
 @dataclass(frozen=True)
-class NodeService:
-    """What the scheduler has of a node. ``blocked``: it gets no new jobs. ``busy``: jobs are still on it."""
+class Clock:
+    """Time, as a value that a test can replace."""
 
-    blocked: bool
-    drained_by: str
-    reason: str
-    jobs: tuple[Job, ...] = ()
-    busy: bool = False
-
-    @property
-    def state(self) -> str:
-        """``resumed``, ``draining`` or ``drained``."""
-        if not self.blocked:
-            return "resumed"
-        return "draining" if self.busy else "drained"
-
-    def facts(self, changed: bool) -> dict[str, object]:
-        """What the module returns."""
-        return {
-            "state": self.state,
-            "drained_by": self.drained_by,
-            "reason": self.reason,
-            "jobs": [asdict(job) for job in self.jobs],
-            "changed": changed,
-        }
+    now: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
 
 
-IN_SERVICE = NodeService(blocked=False, drained_by=NOBODY, reason="")
+def converge(options: DrainOptions, run: Run, check_mode: bool, clock: Clock | None = None) -> dict[str, object]:
+    """Bring the node to the state; the module's result."""
+    _refuse(options)
+    if options.adapter == "none":
+        return {**IN_SERVICE.facts(changed=False), "diff": []}
+    scheduler = scheduler_of(options, run)
+    reason = our_reason(options.node, options.reason)
+    # Not the wait as well: another run may have to put the node back meanwhile.
+    with _one_at_a_time(options, check_mode):
+        found = scheduler.observe()
+        action = decide(options.state, found, options.only_reason)
+        if action == NOTHING or check_mode:
+            after = foresee(action, found, reason)
+        else:
+            after = _act(action, scheduler, options, reason)
+    changed = action != NOTHING
+    if options.state == "drained" and options.wait and not check_mode:
+        after = _wait(scheduler, options, after, changed, clock or Clock())
+    return {**after.facts(changed), "diff": _difference(options.node, found, after) if changed else []}
 
 
-class Scheduler(Protocol):
-    """What can be asked of a scheduler about one node; each raises a :class:`GaudiError` of one sentence."""
-
-    def observe(self) -> NodeService:
-        """The node as it is."""
-
-    def drain(self, reason: str) -> None:
-        """Let the node get no new jobs."""
-
-    def resume(self) -> None:
-        """Take our drain back."""
+def scheduler_of(options: DrainOptions, run: Run) -> Scheduler:
+    """The scheduler that the adapter names."""
+    if options.adapter == "slurm":
+        return Slurm(options.node, run)
+    commands = DrainCommands(options.drain_command, options.resume_command, options.query_command, options.timeout)
+    return CommandScheduler(options.node, commands, options.state_directory, run)
 
 
-def require_node_name(node: str) -> None:
-    """Refuse what is not the name of one node: ``node[1-8]`` would drain eight."""
-    if not _NODE_NAME.fullmatch(node):
-        raise GaudiError(f"{node!r} is not the name of one node; give the name that the scheduler has for it.")
+def _one_at_a_time(options: DrainOptions, check_mode: bool) -> AbstractContextManager[None]:
+    """Slurm takes one update after the other, from any host and account that it trusts; a site's commands may not."""
+    if options.adapter == "slurm":
+        return nullcontext()
+    return alone(f"service of {options.node}", options.state_directory, check_mode=check_mode)
 
 
-def our_reason(node: str, text: str) -> str:
-    """The reason with our mark. Double quotes and line breaks, which schedulers do not keep, are replaced."""
-    words = " ".join(text.replace('"', "'").split())
-    return f"{MARK} {words} #{_digest(node, words)}"
+def _refuse(options: DrainOptions) -> None:
+    require_node_name(options.node)
+    if options.wait < 0:
+        raise GaudiError(f"wait is {options.wait:g}; give the seconds to wait for jobs, or 0 to wait for none.")
+    if options.poll <= 0 or options.timeout <= 0:
+        raise GaudiError(f"poll is {options.poll:g} and timeout {options.timeout:g}; both are seconds above 0.")
+    if options.adapter == "commands" and not (options.drain_command and options.resume_command):
+        raise GaudiError("The adapter commands needs drain_command and resume_command; each is a list of words.")
 
 
-def is_ours(node: str, reason: str) -> bool:
-    """Whether :func:`our_reason` made this reason for this node."""
-    words, _mark, digest = reason.removeprefix(MARK).strip().rpartition(" #")
-    return reason.startswith(f"{MARK} ") and digest == _digest(node, words)
-
-
-def _digest(node: str, words: str) -> str:
-    return hashlib.sha256(f"{node}\n{words}".encode(errors="replace")).hexdigest()[:DIGEST_LENGTH]
-
-
-def decide(wanted: str, found: NodeService, only_reason: str = "") -> str:
-    """What to do for ``wanted`` (``drained`` or ``resumed``): :data:`DRAIN`, :data:`RESUME` or :data:`NOTHING`.
-
-    What somebody else has drained stays as it is, in either case. A drain of ours is lifted where its text begins with
-    ``only_reason``.
-    """
-    if found.drained_by == OTHER:
-        return NOTHING
-    if wanted == "drained":
-        return NOTHING if found.blocked else DRAIN
-    return RESUME if found.drained_by == US and found.reason.startswith(f"{MARK} {only_reason}") else NOTHING
-
-
-def foresee(action: str, found: NodeService, reason: str) -> NodeService:
-    """The node as it will be after ``action``."""
+def _act(action: str, scheduler: Scheduler, options: DrainOptions, reason: str) -> NodeService:
+    """Do it, and look whether it took effect."""
     if action == DRAIN:
-        return NodeService(True, US, reason, found.jobs, found.busy)
-    if action == RESUME:
-        return NodeService(False, NOBODY, "", found.jobs, found.busy)
+        scheduler.drain(reason)
+    else:
+        scheduler.resume()
+    after = scheduler.observe()
+    if after.blocked != (action == DRAIN) and (action == DRAIN or after.drained_by == US):
+        raise GaudiError(
+            f"The scheduler took the command to {action} {options.node} and still shows it as {after.state};"
+            " look at the node there.",
+            **after.facts(changed=True),
+        )
+    return after
+
+
+def _wait(scheduler: Scheduler, options: DrainOptions, found: NodeService, changed: bool, clock: Clock) -> NodeService:
+    """Look again until no job is left. A scheduler that does not answer for a while is asked again."""
+    deadline = clock.now() + options.wait
+    while found.busy:
+        left = deadline - clock.now()
+        if left <= 0:
+            raise GaudiError(_too_late(options, found), **found.facts(changed))
+        clock.sleep(min(options.poll, left))
+        try:
+            found = scheduler.observe()
+        except GaudiError:
+            if clock.now() >= deadline:
+                raise
+            continue
+        if not found.blocked:
+            raise GaudiError(
+                f"Somebody took {options.node} back into service while its jobs were waited for; ask who needs it.",
+                **found.facts(changed),
+            )
     return found
 
 
-def describe_jobs(jobs: tuple[Job, ...]) -> str:
-    """``2 jobs: 7 (alice, train), 8 (bob, eval)``."""
-    if not jobs:
-        return "something that its list of jobs does not show"
-    names = ", ".join(f"{job.id} ({job.user}, {job.name})" for job in jobs)
-    return f"{len(jobs)} job{'s' if len(jobs) > 1 else ''}: {names}"
+def _too_late(options: DrainOptions, found: NodeService) -> str:
+    whose = "our drain stays" if found.drained_by == US else "it stays drained by somebody else"
+    remedy = "run this again to wait on" + (", or give it back with state=resumed." if found.drained_by == US else ".")
+    return (
+        f"{options.node} still runs {describe_jobs(found.jobs)} after {options.wait:g} s;"
+        f" {whose}, so it gets no new jobs: {remedy}"
+    )
+
+
+def _difference(node: str, before: NodeService, after: NodeService) -> list[dict[str, str]]:
+    return [{"before_header": node, "after_header": node, "before": _text(before), "after": _text(after)}]
+
+
+def _text(service: NodeService) -> str:
+    return f"state: {service.state}\ndrained_by: {service.drained_by}\nreason: {service.reason}\n"

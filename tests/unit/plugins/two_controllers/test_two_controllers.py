@@ -12,21 +12,21 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._bundle.build import 
 from ansible_collections.gaudi3.scale.plugins.module_utils._bundle.plan import BundleOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._firmware.plan import FirmwareOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._firmware.state import converge as card_firmware
-from ansible_collections.gaudi3.scale.plugins.module_utils._flags import environment
+from ansible_collections.gaudi3.scale.plugins.module_utils._flags import state as environment
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.control import start
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.stop import remove
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._upgrade.drain import service
+from ansible_collections.gaudi3.scale.plugins.module_utils._upgrade.drain import state as service
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._bundle.collection_archive import archive
 from ansible_collections.gaudi3.scale.tests.unit.described_job import job_on
 from ansible_collections.gaudi3.scale.tests.unit.flag_options import options as flag_options
 from ansible_collections.gaudi3.scale.tests.unit.healthy_node import write_kernel
-from ansible_collections.gaudi3.scale.tests.unit.plugins.module_utils._containers.test_runtime import Node as Engines
+from ansible_collections.gaudi3.scale.tests.unit.plugins.module_utils._containers.test_state import Node as Engines
 from ansible_collections.gaudi3.scale.tests.unit.plugins.module_utils._fabric.test_state import Node as Fabric
 from ansible_collections.gaudi3.scale.tests.unit.plugins.module_utils._firmware.test_state import NEW
 from ansible_collections.gaudi3.scale.tests.unit.plugins.module_utils._firmware.test_state import Node as Cards
-from ansible_collections.gaudi3.scale.tests.unit.plugins.module_utils._host.test_settings import Machine
+from ansible_collections.gaudi3.scale.tests.unit.plugins.module_utils._host.test_state import Machine
 from ansible_collections.gaudi3.scale.tests.unit.plugins.module_utils._upgrade.drain.test_commands import (
     Site as Scheduler,
 )

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._containers.container_start import StartOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._containers.runtime import Place
 from ansible_collections.gaudi3.scale.plugins.module_utils._containers.start_check import RECORD, check
+from ansible_collections.gaudi3.scale.plugins.module_utils._containers.state import Place
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
 
@@ -69,7 +69,7 @@ class Node:
 
     def check(self, *engines: str, check_mode: bool = False, **options: Any) -> dict[str, Any]:
         wishes = StartOptions(engines or ("podman",), **options)
-        return check(wishes, self.place, run=self.run, check_mode=check_mode, root=str(self.root))
+        return check(wishes, self.run, check_mode, self.place, root=str(self.root))
 
 
 EACH = ["podman rm", "podman rmi", "podman import", "podman run", "podman rmi", "podman rm"]

@@ -93,7 +93,7 @@ class Node:
 
     def converge(self, check_mode: bool = False, **options: Any) -> dict[str, Any]:
         place = Place(str(self.kernel), str(self.etc), tool=lambda generation: str(self.tool), sleep=self.sleep)
-        return converge(FabricOptions(**options), place, run=self.run, check_mode=check_mode)
+        return converge(FabricOptions(**options), self.run, check_mode, place)
 
     def files(self) -> set[str]:
         return {str(path.relative_to(self.etc)) for path in self.etc.rglob("*") if path.is_file()}

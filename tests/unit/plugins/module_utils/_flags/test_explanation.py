@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils._flags.environment import converge
 from ansible_collections.gaudi3.scale.plugins.module_utils._flags.explanation import Question, explain, listed
 from ansible_collections.gaudi3.scale.plugins.module_utils._flags.profiles import EnvironmentOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._flags.state import converge
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.kinds import KINDS, Asked
 from ansible_collections.gaudi3.scale.tests.unit.installed_bridge import make_venv

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils._flags.environment import judge
 from ansible_collections.gaudi3.scale.plugins.module_utils._flags.profiles import (
     NETWORKS,
     PROFILES,
@@ -16,6 +15,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._flags.profiles impor
     directories,
     plan_environment,
 )
+from ansible_collections.gaudi3.scale.plugins.module_utils._flags.state import judge
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.environment_file import Setting
 
 CACHE = "PT_HPU_RECIPE_CACHE_CONFIG"

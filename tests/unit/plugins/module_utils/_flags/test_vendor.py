@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils._flags.environment import converge
 from ansible_collections.gaudi3.scale.plugins.module_utils._flags.explanation import Question, explain
 from ansible_collections.gaudi3.scale.plugins.module_utils._flags.profiles import EnvironmentOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._flags.state import converge
 from ansible_collections.gaudi3.scale.plugins.module_utils._flags.vendor import ORIGIN, documented_paths, read_vendor
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.environment_file import parse
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.flag_rows import flag_rows

@@ -13,7 +13,7 @@ import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._host.firewall import UNIT, parse_ports, rules_text
 from ansible_collections.gaudi3.scale.plugins.module_utils._host.node import Node
-from ansible_collections.gaudi3.scale.plugins.module_utils._host.settings import HostOptions, converge
+from ansible_collections.gaudi3.scale.plugins.module_utils._host.state import HostOptions, converge
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
 from ansible_collections.gaudi3.scale.tests.unit.unit_runner import OK, UnitRunner
 
@@ -57,7 +57,7 @@ class Machine:
         )
         only = {"hugepages": "unmanaged", "kernel_arguments": (), "memlock": False, "cpu_governor": ""}
         given = {"firewall": True, "firewall_nodes": NODES, **options}
-        return converge(HostOptions(**only, **given), node, run=self.run, check_mode=check_mode)
+        return converge(HostOptions(**only, **given), self.run, check_mode, node)
 
     def changes(self) -> list[str]:
         return [call for call in self.run.calls if not call.startswith(("systemctl is-", "/usr/sbin/nft list"))]

@@ -7,8 +7,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._flags.environment import converge
 from ansible_collections.gaudi3.scale.plugins.module_utils._flags.profiles import EnvironmentOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._flags.state import converge
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.hand_edits import find_edit, record_of
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
-from ansible_collections.gaudi3.scale.plugins.module_utils._upgrade.drain.service import Clock, DrainOptions, converge
+from ansible_collections.gaudi3.scale.plugins.module_utils._upgrade.drain.ownership import Job, is_ours, our_reason
 from ansible_collections.gaudi3.scale.plugins.module_utils._upgrade.drain.slurm import parse_jobs, parse_node
-from ansible_collections.gaudi3.scale.plugins.module_utils._upgrade.drain.state import Job, is_ours, our_reason
+from ansible_collections.gaudi3.scale.plugins.module_utils._upgrade.drain.state import Clock, DrainOptions, converge
 
 FIXTURES = Path(__file__).parents[4] / "fixtures" / "slurm"
 OURS = "gaudi3_scale: driver 1.24.1 #b87626"

@@ -63,7 +63,7 @@ class Place:
     installed: Installed = is_installed
 
 
-def converge(options: RuntimeOptions, place: Place, *, run: Run, check_mode: bool) -> dict[str, Any]:
+def converge(options: RuntimeOptions, run: Run, check_mode: bool, place: Place) -> dict[str, Any]:
     """Register the runtime; returns what an Ansible module returns.
 
     ``services`` are the running daemons that have yet to read their changed file, with the state to ask for.

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils._flags.environment import converge
+from ansible_collections.gaudi3.scale.plugins.module_utils._flags.state import converge
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.environment_file import parse
 from ansible_collections.gaudi3.scale.tests.unit.flag_options import options
 from ansible_collections.gaudi3.scale.tests.unit.installed_bridge import make_venv

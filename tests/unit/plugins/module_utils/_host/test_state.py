@@ -15,7 +15,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiE
 from ansible_collections.gaudi3.scale.plugins.module_utils._host.cpu_governor import UNIT
 from ansible_collections.gaudi3.scale.plugins.module_utils._host.memory_lock import can_be_raised
 from ansible_collections.gaudi3.scale.plugins.module_utils._host.node import Node
-from ansible_collections.gaudi3.scale.plugins.module_utils._host.settings import HostOptions, converge
+from ansible_collections.gaudi3.scale.plugins.module_utils._host.state import HostOptions, converge
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
 from ansible_collections.gaudi3.scale.tests.unit.unit_runner import UnitRunner
 
@@ -71,7 +71,7 @@ class Machine:
             installed=self.programs.__contains__,
             may_raise_memlock=lambda: self.memlock,
         )
-        return converge(HostOptions(**options), node, run=self.run, check_mode=check_mode)
+        return converge(HostOptions(**options), self.run, check_mode, node)
 
     def files(self) -> dict[str, str]:
         return {
@@ -259,7 +259,7 @@ def test_a_later_sysctl_file_that_wins_is_named(machine: Machine) -> None:
 
 
 def test_fragmented_memory_is_a_warning_and_no_change_the_second_time(machine: Machine, monkeypatch: Any) -> None:
-    from ansible_collections.gaudi3.scale.plugins.module_utils._host import settings as host_settings
+    from ansible_collections.gaudi3.scale.plugins.module_utils._host import state as host_settings
 
     pages = machine.kernel / "proc/sys/vm/nr_hugepages"
     monkeypatch.setattr(host_settings, "write_value", lambda path, value: pages.write_text("300\n", encoding="utf-8"))

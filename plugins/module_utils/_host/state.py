@@ -52,7 +52,7 @@ class HostOptions:
     firewall_ports: tuple[str, ...] = DEFAULT_PORTS
 
 
-def converge(options: HostOptions, node: Node, *, run: Run, check_mode: bool) -> dict[str, Any]:
+def converge(options: HostOptions, run: Run, check_mode: bool, node: Node) -> dict[str, Any]:
     """Bring the node to ``options``; returns what an Ansible module returns."""
     _check(options)
     # What is refused is refused before there is even a lock.

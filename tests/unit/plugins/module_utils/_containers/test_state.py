@@ -14,7 +14,7 @@ import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._containers.containerd import config_toml, cri_is_off
 from ansible_collections.gaudi3.scale.plugins.module_utils._containers.docker import daemon_json
 from ansible_collections.gaudi3.scale.plugins.module_utils._containers.podman import containers_conf
-from ansible_collections.gaudi3.scale.plugins.module_utils._containers.runtime import Place, RuntimeOptions, converge
+from ansible_collections.gaudi3.scale.plugins.module_utils._containers.state import Place, RuntimeOptions, converge
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
 from ansible_collections.gaudi3.scale.tests.unit.unit_runner import UnitRunner
@@ -82,7 +82,7 @@ class Node:
     def converge(self, check_mode: bool = False, **options: Any) -> dict[str, Any]:
         place = Place(str(self.etc), str(self.root / "run"), str(self.root), installed=self.programs.__contains__)
         wishes = RuntimeOptions(program=str(self.program), **options)
-        return converge(wishes, place, run=self.run, check_mode=check_mode)
+        return converge(wishes, self.run, check_mode, place)
 
 
 # ---- Docker
