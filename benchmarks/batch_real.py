@@ -92,7 +92,7 @@ def true_limit(kind: str) -> int:
         TRUTH.parent.mkdir(exist_ok=True)
         TRUTH.write_text(json.dumps({**known, key: low}, indent=2) + "\n")
         known[key] = low
-    return known[key]
+    return int(known[key])
 
 
 def ours(kind: str, limit: int, name: str) -> Result:

@@ -53,7 +53,7 @@ def accelerate() -> Finder:
             _train(kind, batch_size, found)
             return batch_size
 
-        return train()
+        return int(train())
 
     return search
 
@@ -117,7 +117,7 @@ def lightning(mode: str) -> Finder:
 
         with mock.patch.object(scaling, "_try_loop_run", counted):
             module = _module(pl, kind)
-            return Tuner(trainer).scale_batch_size(module, mode=mode, steps_per_trial=STEPS)
+            return Tuner(trainer).scale_batch_size(module, mode=mode, steps_per_trial=STEPS) or 0
 
     return search
 
@@ -125,7 +125,7 @@ def lightning(mode: str) -> Finder:
 def _module(pl: Any, kind: str) -> Any:
     chosen = KINDS[kind]
 
-    class Samples(torch.utils.data.Dataset):
+    class Samples(torch.utils.data.Dataset[torch.Tensor]):
         """Whole batches at once, so that nobody pays for samples one by one."""
 
         def __len__(self) -> int:

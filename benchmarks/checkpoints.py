@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch.distributed.checkpoint.state_dict import get_state_dict
@@ -134,7 +135,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, object]:
     }
 
 
-def show(found: dict) -> None:
+def show(found: dict[str, Any]) -> None:
     print(
         f"{found['ranks']} ranks on {found['device']}, a checkpoint of {found['megabytes']:.0f} MB every "
         f"{found['steps']} steps of {found['milliseconds_a_step']:.1f} ms"
@@ -144,7 +145,7 @@ def show(found: dict) -> None:
     print(f"  agreeing    {found['agreeing_milliseconds']:7.3f} ms a step, {found['agreeing_share']:.2%} of it")
 
 
-def goals(found: dict) -> list[tuple[str, float, float]]:
+def goals(found: dict[str, Any]) -> list[tuple[str, float, float]]:
     """What is held, its figure, and the most that it may be."""
     lost, waited = found["lost"], found["waited"]
     return [

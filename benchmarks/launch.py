@@ -49,6 +49,10 @@ def main() -> int:
     return 0
 
 
+def in_node(host: str) -> list[str]:
+    return ["podman", "exec", f"{os.environ['GAUDI_SANDBOX']}-{host}"]
+
+
 def measure(nodes: int, repeat: int, *, own: bool) -> dict[str, Any]:
     """One size: both kinds of launch by turns, then ranks that are killed."""
     if own:
@@ -60,7 +64,7 @@ def measure(nodes: int, repeat: int, *, own: bool) -> dict[str, Any]:
     hosts = [f"node{number}" for number in range(1, nodes + 1)]
     try:
         for host in hosts:
-            jobs.podman("cp", str(SCRIPT), f"{jobs.SANDBOX}-{host}:{jobs.TRAINEE}")
+            jobs.podman("cp", str(SCRIPT), f"{os.environ['GAUDI_SANDBOX']}-{host}:{jobs.TRAINEE}")
         pairs = [(by_hand(jobs, hosts), by_playbook(jobs, hosts)) for _ in range(repeat)]
         tasks = seconds_of_tasks(jobs, hosts)
         gone = [time_until_gone(jobs, hosts) for _ in range(repeat)]
@@ -99,7 +103,14 @@ def by_hand(jobs: Any, hosts: Sequence[str]) -> float:
     began = time.time()
     started = [
         subprocess.Popen(
-            ["podman", "exec", f"{jobs.SANDBOX}-{host}", "sh", "-c", hand_command(lines, len(hosts), rank, address)],
+            [
+                "podman",
+                "exec",
+                f"{os.environ['GAUDI_SANDBOX']}-{host}",
+                "sh",
+                "-c",
+                hand_command(lines, len(hosts), rank, address),
+            ],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
@@ -138,7 +149,7 @@ def by_playbook(jobs: Any, hosts: Sequence[str]) -> float:
 def seconds_of_tasks(jobs: Any, hosts: Sequence[str]) -> dict[str, Any]:
     """Where the play's time goes in one launch."""
     forget(jobs, hosts)
-    status, events = run_events("launch_training", nodes=jobs.SANDBOX, **wish(hosts, "1"))
+    status, events = run_events("launch_training", wish(hosts, "1"), os.environ["GAUDI_SANDBOX"])
     if status != "successful":
         sys.exit(f"launch_training.yml: {status}")
     jobs.wait_for("the end", lambda: not any(jobs.processes(host, "bench") for host in hosts))
@@ -197,7 +208,7 @@ def wish(hosts: Sequence[str], steps: str) -> dict[str, Any]:
 
 def first_step(told: Sequence[dict[str, Any]]) -> float:
     """When rank 0 had finished its first step."""
-    return next(line["time"] for line in told if line["kind"] == "step")
+    return float(next(line["time"] for line in told if line["kind"] == "step"))
 
 
 if __name__ == "__main__":

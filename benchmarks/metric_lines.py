@@ -14,6 +14,7 @@ import argparse
 import tempfile
 import time
 from types import SimpleNamespace
+from typing import Any
 
 import torch
 import torch.distributed
@@ -52,7 +53,10 @@ def _round(directory: str, steps: int, every: int) -> float:
     write = line_writer(f"{directory}/metrics.jsonl")
     lines = MetricLines(every, steps, 4096, write, clock=clock, nodes=["node"], peak_bytes=peak_reader(None))
     progress = ReportedProgress(ProgressFile(directory, 0, 0), clock)
-    trainer = SimpleNamespace(strategy=SimpleNamespace(model=model, root_device=device), global_step=0, max_steps=steps)
+    # What the callbacks read of a Trainer.
+    trainer: Any = SimpleNamespace(
+        strategy=SimpleNamespace(model=model, root_device=device), global_step=0, max_steps=steps
+    )
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     outputs = {"loss": torch.tensor(1.0)}
     for callback in (first, lines, progress):

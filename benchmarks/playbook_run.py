@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +27,13 @@ def sandbox(*arguments: str) -> None:
 
 def run(playbook: str, **variables: object) -> tuple[str, list[PlayCount]]:
     """One run of the playbook: ansible-runner's status, and the counts per play."""
-    status, events = run_events(playbook, **variables)
+    status, events = run_events(playbook, variables)
     return status, count_plays(events)
 
 
-def run_events(playbook: str, nodes: str = SANDBOX, **variables: object) -> tuple[str, list[dict[str, Any]]]:
+def run_events(
+    playbook: str, variables: Mapping[str, object], nodes: str = SANDBOX
+) -> tuple[str, list[dict[str, Any]]]:
     """One run of the playbook on the sandbox ``nodes``: ansible-runner's status and its events."""
     with tempfile.TemporaryDirectory() as private:
         result = ansible_runner.run(

@@ -20,6 +20,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Collection
 from pathlib import Path
 
 from gaudi3_scale.core._job.supervision import launch_of
@@ -71,7 +72,7 @@ class Other:
             except OSError:
                 return found
 
-    def say(self, to) -> None:
+    def say(self, to: Collection[int]) -> None:
         if not to:
             return
         self.state, message = tell(self.state, self.rules, clock())

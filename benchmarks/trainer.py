@@ -68,13 +68,12 @@ class HandWrittenLoop:
         windows = TrainingWindows(open_data(options.text, None, options.sequence_length).windows)
         sampler = StreamSampler(len(windows), options.batch_size, options.seed, ranks.rank, ranks.world_size)
         self._batches = iter(DataLoader(windows, sampler=sampler, batch_size=None))
-        self._precision = {"device_type": device.type, "dtype": torch.bfloat16, "enabled": device.type != "cpu"}
         self._clip = options.clip
         self._step = 0
         self.losses: list[float] = []
 
     def step(self) -> None:
-        with torch.autocast(**self._precision):
+        with torch.autocast(self._device.type, torch.bfloat16, enabled=self._device.type != "cpu"):
             loss = next_token_loss(self._model, next(self._batches).to(self._device))
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self._model.parameters(), self._clip)
@@ -103,7 +102,7 @@ class TakeTurns(lightning.Callback):
         if trainer.global_step % self._steps:
             return
         middle = self._now()
-        for _ in range(self._steps):
+        for _turn in range(self._steps):
             self._loop.step()
         end = self._now()
         self.turns.append((middle - self._start, end - middle))

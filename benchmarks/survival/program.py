@@ -50,7 +50,8 @@ def heartbeat() -> Callable[[], None]:
 
     client = RankMonitorClient()
     client.init_workload_monitoring()
-    return client.send_heartbeat
+    beat: Callable[[], None] = client.send_heartbeat
+    return beat
 
 
 @record
