@@ -1,18 +1,19 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""How many checks a gate made, read from what it printed."""
+"""How many checks a gate made and why some failed, by the JUnit files that its test runners have written."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree
 
 ESCAPE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-PYTEST_CLOSING = re.compile(r"^=* ?((?:\d+ \w+(?:, )?)+) in [\d.]+s.*$", re.MULTILINE)
-SANITY_TEST = re.compile(r'^Running sanity test "([\w-]+)"', re.MULTILINE)
+# What a gate prints that has no test runner: a linter, or a playbook that makes the nodes.
 REASON = re.compile(r"^(?:FAILED|ERROR|FATAL)\b.*|^E +(?:AssertionError.*|.*\bmsg: .+)|^.*\berror: .+", re.MULTILINE)
 REASON_LINES, REASON_WIDTH = 4, 150
-SANITY_FAILED = re.compile(r"The (\d+) sanity test\(s\) listed below \(out of \d+\) failed")
 
 
 @dataclass(frozen=True)
@@ -31,37 +32,45 @@ class Counts:
         return f"{text}, {self.skipped} skipped" if self.skipped else text
 
 
-def count(output: str, succeeded: bool) -> Counts:
-    """The sum of the test runners' closing lines in ``output``; a gate without any is one check.
+def count(junit: Path, succeeded: bool) -> Counts:
+    """The sum of the suites in the directory ``junit``; a gate without any is one check.
 
-    A gate that did not succeed counts at least one failure, whatever its runners printed.
+    A gate that did not succeed counts at least one failure, whatever its runners wrote.
     """
-    text = ESCAPE.sub("", output)
-    found = _pytest(text) + _sanity(text)
+    found = sum((_counts(suite) for suite in _suites(junit)), Counts())
     if not succeeded and found.failed == 0:
         return found + Counts(failed=1)
     return found if found != Counts() else Counts(passed=1)
 
 
-def reasons(output: str) -> list[str]:
-    """The first few lines of ``output`` that say what went wrong, each once and cut to a line's width."""
-    found = dict.fromkeys(" ".join(line.split())[:REASON_WIDTH] for line in REASON.findall(ESCAPE.sub("", output)))
+def reasons(junit: Path, output: str) -> list[str]:
+    """The first few tests that failed, each with what it said; without any the lines of ``output`` that say why."""
+    failed = [*_failures(junit), *REASON.findall(ESCAPE.sub("", output))]
+    found = dict.fromkeys(" ".join(line.split())[:REASON_WIDTH] for line in failed)
     return list(found)[:REASON_LINES]
 
 
-def _pytest(text: str) -> Counts:
-    total = Counts()
-    for closing in PYTEST_CLOSING.findall(text):
-        numbers = {word.rstrip("s"): int(number) for number, word in re.findall(r"(\d+) (\w+)", closing)}
-        total += Counts(
-            numbers.get("passed", 0),
-            numbers.get("failed", 0) + numbers.get("error", 0),
-            numbers.get("skipped", 0),
-        )
-    return total
+def _suites(junit: Path) -> Iterator[ElementTree.Element]:
+    for path in sorted(junit.glob("*.xml")):
+        try:
+            yield from ElementTree.parse(path).getroot().iter("testsuite")
+        except ElementTree.ParseError:
+            # A runner that was ended while it wrote; its gate has failed, and says so.
+            continue
 
 
-def _sanity(text: str) -> Counts:
-    ran = len(set(SANITY_TEST.findall(text)))
-    failed = sum(map(int, SANITY_FAILED.findall(text)))
-    return Counts(passed=max(0, ran - failed), failed=failed)
+def _counts(suite: ElementTree.Element) -> Counts:
+    def number(name: str) -> int:
+        return int(suite.get(name) or 0)
+
+    failed, skipped = number("failures") + number("errors"), number("skipped") + number("disabled")
+    return Counts(number("tests") - failed - skipped, failed, skipped)
+
+
+def _failures(junit: Path) -> Iterator[str]:
+    for suite in _suites(junit):
+        for case in suite.iter("testcase"):
+            for kind in ("failure", "error"):
+                for one in case.iter(kind):
+                    said = (one.get("message") or one.text or "").strip().partition("\n")[0]
+                    yield f"FAILED {case.get('classname')}::{case.get('name')} - {said}"

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 import secrets
+import shlex
+import shutil
 import signal
 import sys
 import threading
@@ -16,7 +18,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .counting import Counts, count, reasons
@@ -29,6 +31,8 @@ TAIL_LINES = 60
 # Ansible looks for collections on Python's own path too: what a caller put there would be tested instead of this.
 INTRUDERS = ("PYTHONPATH", "PYTHONHOME")
 INTERRUPTIONS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+# Names the directory in which a gate's test runners leave their results.
+JUNIT = "GATE_JUNIT"
 # Removing some containers and their network.
 UNDO_LIMIT = 300
 # More is no matter of a busy machine.
@@ -126,6 +130,11 @@ def log_of(gate: Gate, run: str = "") -> Path:
     return LOGS / ".".join(filter(None, (gate.name, run, "log")))
 
 
+def junit_of(gate: Gate, run: str = "") -> Path:
+    """Where the gate's test runners leave their results."""
+    return LOGS / "junit" / ".".join(filter(None, (gate.name, run)))
+
+
 def _run_after(gate: Gate, needed: Sequence[Future[Outcome]], around: Surroundings, again_until: float) -> Outcome:
     broken = [outcome.gate.name for outcome in (future.result() for future in needed) if not outcome.held]
     if broken:
@@ -133,7 +142,7 @@ def _run_after(gate: Gate, needed: Sequence[Future[Outcome]], around: Surroundin
         return Outcome(gate, "not run", Counts(failed=1))
     if around.stop.is_set():
         return Outcome(gate, "not run", Counts(failed=1))
-    outcome = _run(gate, gate.commands, log_of(gate), around)
+    outcome = _run(gate, gate.commands, "", around)
     expected = 0.0 if gate.failed_again else outcome.seconds
     few = outcome.verdict == "FAILED" and outcome.counts.failed <= MOST_UNSTEADY
     return _run_again(outcome, around) if few and time.monotonic() + expected < again_until else outcome
@@ -142,7 +151,7 @@ def _run_after(gate: Gate, needed: Sequence[Future[Outcome]], around: Surroundin
 def _run_again(first: Outcome, around: Surroundings) -> Outcome:
     """What failed on a busy machine and holds now is shown as such; what fails twice has failed."""
     gate = first.gate
-    second = _run(gate, gate.failed_again or gate.commands, log_of(gate, "again"), around)
+    second = _run(gate, gate.failed_again or gate.commands, "again", around)
     seconds = first.seconds + second.seconds
     if not second.held:
         return Outcome(gate, first.verdict, first.counts, seconds)
@@ -150,16 +159,26 @@ def _run_again(first: Outcome, around: Surroundings) -> Outcome:
     return Outcome(gate, "unsteady", counts + second.counts, seconds)
 
 
-def _run(gate: Gate, commands: Sequence[Sequence[str]], path: Path, around: Surroundings) -> Outcome:
+def _run(gate: Gate, commands: Sequence[Sequence[str]], run: str, around: Surroundings) -> Outcome:
     _say(f"{gate.name:<16} {gate.checks} ...")
     started = time.monotonic()
-    with path.open("wb") as log:
-        succeeded = all(_succeeds(command, around, log.fileno(), gate.limit) for command in commands)
+    shutil.rmtree(junit_of(gate, run), ignore_errors=True)
+    with log_of(gate, run).open("wb") as log:
+        succeeded = all(
+            _succeeds(command, _counted(around, junit_of(gate, run), number), log.fileno(), gate.limit)
+            for number, command in enumerate(commands)
+        )
     seconds = time.monotonic() - started
-    counts = count(path.read_text(errors="replace"), succeeded)
+    counts = count(junit_of(gate, run), succeeded)
     verdict = "ok" if succeeded else "interrupted" if around.stop.is_set() else "FAILED"
     _say(f"{gate.name:<16} {verdict}, {counts} in {seconds:.0f} s")
     return Outcome(gate, verdict, counts, seconds)
+
+
+def _counted(around: Surroundings, junit: Path, number: int) -> Surroundings:
+    """With where to leave results: pytest by its own option, wherever a command starts it."""
+    options = f"{around.environment.get('PYTEST_ADDOPTS', '')} --junit-xml={shlex.quote(str(junit / f'{number}.xml'))}"
+    return replace(around, environment={**around.environment, JUNIT: str(junit), "PYTEST_ADDOPTS": options.strip()})
 
 
 def _succeeds(command: Sequence[str], around: Surroundings, log: int, limit: float) -> bool:
@@ -198,7 +217,7 @@ def _summary(outcomes: Sequence[Outcome], seconds: float, spent: str) -> str:
         f"{outcome.gate.name}: {'passed when run again: ' if outcome.held else ''}{line}"
         for outcome in outcomes
         if outcome.verdict in ("FAILED", "unsteady")
-        for line in reasons(log_of(outcome.gate).read_text(errors="replace"))
+        for line in reasons(junit_of(outcome.gate), log_of(outcome.gate).read_text(errors="replace"))
     ]
     return "\n".join(["", *rows, f"{len(outcomes)} gates in {seconds / 60:.1f} min; {spent}", "", *why, str(total)])
 

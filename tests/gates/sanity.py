@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 from .artifact import build, program, unpack
-from .runner import ROOT
+from .runner import JUNIT, ROOT
 
 STAGE = ROOT / "build" / "sanity"
 HOME = STAGE / "home"
@@ -35,11 +35,15 @@ def main(arguments: list[str]) -> int:
         python,
         "--color",
         "no",
+        "--junit",
         *arguments,
     ]
     environment = {**os.environ, "HOME": str(HOME)}
     environment.pop("ANSIBLE_CONFIG", None)
-    return subprocess.run(command, cwd=collection, env=environment, check=False).returncode
+    status = subprocess.run(command, cwd=collection, env=environment, check=False).returncode
+    if JUNIT in os.environ:
+        shutil.copytree(collection / "tests" / "output" / "junit", os.environ[JUNIT], dirs_exist_ok=True)
+    return status
 
 
 def stage() -> Path:

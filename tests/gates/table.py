@@ -77,7 +77,7 @@ def schedules(seeds: int, limit: float) -> Gate:
 
 GATES = (
     Gate("ruff", "lint and format of the Python files", (("ruff", "check", "."), ("ruff", "format", "--check", "."))),
-    Gate("mypy", "strict types of all but tests and benchmarks", (("mypy",),)),
+    Gate("mypy", "strict types of all but tests", (("mypy",),)),
     Gate(
         "oldest-python", "what runs on a node runs on Python 3.9", (("vermin", "-t=3.9-", "--violations", "plugins"),)
     ),

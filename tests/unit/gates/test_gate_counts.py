@@ -1,42 +1,79 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""What ``make test`` counts of a gate, from the runners' own closing lines."""
+"""What ``make test`` counts of a gate, by the JUnit files of its test runners."""
 
 from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from tests.gates.counting import Counts, count, reasons
 
-PYTEST_TWICE = """
-============================== 2 passed in 5.65s ===============================
-tests/test_gaudi_driver.py ................                              [100%]
-\x1b[31m=== 1 failed, 15 passed, 2 skipped, 1 error in 154.51s (0:02:34) ===\x1b[0m
+TESTS = """
+import pytest
+
+def test_that_holds(): pass
+
+@pytest.mark.parametrize("value", [1, 2])
+def test_that_fails(value):
+    assert value == 3, "it is " + str(value)
+
+@pytest.fixture
+def broken(): raise OSError("no disk")
+
+def test_without_its_fixture(broken): pass
+
+@pytest.mark.skip
+def test_of_another_day(): pass
 """
-QUIET_PYTEST = "1211 passed, 1 warning in 203.33s (0:03:23)\n"
-SANITY = """
-Running sanity test "compile" on Python 3.11
-Running sanity test "pep8"
-Running sanity test "pylint"
-FATAL: The 2 sanity test(s) listed below (out of 3) failed. See error output above for details.
-"""
+# As ansible-test writes them, a file for each test.
+SANITY = {
+    "pep8": '<testsuites><testsuite tests="1"><testcase classname="sanity" name="pep8"/></testsuite></testsuites>',
+    "pylint": '<testsuites><testsuite tests="1" failures="1"><testcase classname="sanity" name="pylint">'
+    '<failure message="a.py:1: unused">x</failure></testcase></testsuite></testsuites>',
+}
 
 
-@pytest.mark.parametrize(
-    ("output", "succeeded", "counts"),
-    [
-        (PYTEST_TWICE, False, Counts(17, 2, 2)),
-        (QUIET_PYTEST, True, Counts(1211)),
-        (SANITY, False, Counts(1, 2)),
-        ("All checks passed!\n", True, Counts(1)),
-        ("Found 3 errors.\n", False, Counts(0, 1)),
-        # A runner that was content inside a gate that was not.
-        (QUIET_PYTEST, False, Counts(1211, 1)),
-    ],
-    ids=["pytest twice", "quiet pytest", "sanity", "a linter", "a linter that found something", "failed after pytest"],
-)
-def test_counts(output: str, succeeded: bool, counts: Counts) -> None:
-    assert count(output, succeeded) == counts
+@pytest.fixture(scope="module")
+def junit(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What pytest itself leaves of some tests."""
+    place = tmp_path_factory.mktemp("tests")
+    (place / "test_some.py").write_text(TESTS)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junit-xml={place}/junit/0.xml"]
+    environment = {name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"}
+    subprocess.run([*command, "test_some.py"], cwd=place, env=environment, capture_output=True, check=False)
+    return place / "junit"
+
+
+def test_pytest(junit: Path) -> None:
+    assert count(junit, succeeded=False) == Counts(1, 3, 1)
+
+
+def test_a_runner_that_was_content_inside_a_gate_that_was_not(tmp_path: Path) -> None:
+    (tmp_path / "0.xml").write_text('<testsuite tests="7" failures="0" errors="0" skipped="0"/>')
+    assert count(tmp_path, succeeded=True) == Counts(7)
+    assert count(tmp_path, succeeded=False) == Counts(7, 1)
+
+
+def test_a_gate_without_a_test_runner_is_one_check(tmp_path: Path) -> None:
+    assert count(tmp_path / "none", succeeded=True) == Counts(1)
+    assert count(tmp_path / "none", succeeded=False) == Counts(0, 1)
+
+
+def test_sanity(tmp_path: Path) -> None:
+    for name, text in SANITY.items():
+        (tmp_path / f"{name}.xml").write_text(text)
+    assert count(tmp_path, succeeded=False) == Counts(1, 1)
+    assert reasons(tmp_path, "") == ["FAILED sanity::pylint - a.py:1: unused"]
+
+
+def test_a_runner_that_was_ended_while_it_wrote(tmp_path: Path) -> None:
+    (tmp_path / "0.xml").write_text('<testsuite tests="7" fail')
+    assert count(tmp_path, succeeded=False) == Counts(0, 1)
 
 
 def test_the_closing_line() -> None:
@@ -44,11 +81,17 @@ def test_the_closing_line() -> None:
     assert str(Counts(3, 0, 1)) == "3 passed, 0 failed, 1 skipped"
 
 
-def test_the_summary_says_why() -> None:
-    output = "ok\nE         msg: No package matching 'gnupg'\n\x1b[31mERROR tests/test_bundle.py::test_a\x1b[0m\n" * 2
-    assert reasons(output) == ["E msg: No package matching 'gnupg'", "ERROR tests/test_bundle.py::test_a"]
+def test_the_summary_names_what_failed_and_why(junit: Path) -> None:
+    found = reasons(junit, "")
+    assert found[0] == "FAILED test_some::test_that_fails[1] - AssertionError: it is 1"
+    assert "OSError: no disk" in found[2]
 
 
-def test_a_long_log_is_cut_to_a_few_lines() -> None:
-    found = reasons("".join(f"FAILED {number} {'x' * 500}\n" for number in range(50)))
+def test_of_a_linter_the_summary_has_the_lines_that_say_why(tmp_path: Path) -> None:
+    output = "ok\nE         msg: No package matching 'gnupg'\n\x1b[31mERROR nothing was made\x1b[0m\n" * 2
+    assert reasons(tmp_path, output) == ["E msg: No package matching 'gnupg'", "ERROR nothing was made"]
+
+
+def test_a_long_log_is_cut_to_a_few_lines(tmp_path: Path) -> None:
+    found = reasons(tmp_path, "".join(f"FAILED {number} {'x' * 500}\n" for number in range(50)))
     assert len(found) == 4 and max(map(len, found)) <= 150
