@@ -108,3 +108,8 @@ def test_core_needs_the_standard_library_only(path: Path) -> None:
 def test_core_imports_its_neighbours_relatively(path: Path) -> None:
     """The wheel carries the same files under another package name."""
     assert not imported(path) & {"ansible_collections", "gaudi3_scale"}
+
+
+@each_module
+def test_the_readme_names_a_module(path: Path) -> None:
+    assert f"`{path.stem}`" in (ROOT / "README.md").read_text(encoding="utf-8")
