@@ -118,8 +118,8 @@ def by_hand(jobs: Any, hosts: Sequence[str]) -> float:
     ]
     for process in started:
         process.wait()
-    told = [json.loads(line) for line in jobs.shell(hosts[0], f"cat {lines}/metrics.jsonl").splitlines()]
-    return first_step(told) - began
+    reported = [json.loads(line) for line in jobs.shell(hosts[0], f"cat {lines}/metrics.jsonl").splitlines()]
+    return first_step(reported) - began
 
 
 def hand_command(directory: str, nodes: int, rank: int, address: str) -> str:
@@ -206,9 +206,9 @@ def wish(hosts: Sequence[str], steps: str) -> dict[str, Any]:
     }
 
 
-def first_step(told: Sequence[dict[str, Any]]) -> float:
+def first_step(reported: Sequence[dict[str, Any]]) -> float:
     """When rank 0 had finished its first step."""
-    return float(next(line["time"] for line in told if line["kind"] == "step"))
+    return float(next(line["time"] for line in reported if line["kind"] == "step"))
 
 
 if __name__ == "__main__":

@@ -101,7 +101,7 @@ def measure(nodes: int, seconds: float) -> dict[str, float]:
             (place / name).mkdir()
         (place / "votes.json").write_text(json.dumps({"launch": launch_of(key)}))
         files = ("status", "events", "stop_requested", "votes", "agent_log")
-        told = {
+        reported = {
             **{name: str(place / f"{name}.json") for name in files},
             "job": "cost",
             "host": "n0",
@@ -118,7 +118,7 @@ def measure(nodes: int, seconds: float) -> dict[str, float]:
             "venv": sys.prefix,
             "argv": ["sleep", "3600"],
         }
-        (place / "supervision.json").write_text(json.dumps(told))
+        (place / "supervision.json").write_text(json.dumps(reported))
         argv = [sys.executable, "-I", "-m", "gaudi3_scale.supervisor", str(place / "supervision.json")]
         with (place / "log").open("w") as log, subprocess.Popen(argv, stdout=log, stderr=log) as supervisor:
             ended = threading.Event()

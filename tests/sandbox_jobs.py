@@ -156,9 +156,9 @@ def wait_for_members(members: list[str], name: str, above: int = 0) -> dict[str,
     """Wait until the first of ``members`` says that they run a generation above ``above``."""
 
     def found() -> dict[str, Any]:
-        told = status(members[0], name)
-        runs = told.get("state") == "running" and told["generation"] > above
-        return told if runs and told["members"] == members else {}
+        reported = status(members[0], name)
+        runs = reported.get("state") == "running" and reported["generation"] > above
+        return reported if runs and reported["members"] == members else {}
 
     return wait_for(f"generation above {above} on {members}", found)
 

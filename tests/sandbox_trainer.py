@@ -76,10 +76,10 @@ def wait_for_resumed(node: str, name: str, after: int) -> int:
     step that they went on from."""
 
     def resumed() -> int:
-        told = lines(node, name)
-        starts = [number for number, line in enumerate(told) if line["kind"] == "start"]
-        going = len(starts) > after and any(line["kind"] == "step" for line in told[starts[-1] :])
-        return told[starts[-1]]["step"] if going else 0
+        reported = lines(node, name)
+        starts = [number for number, line in enumerate(reported) if line["kind"] == "start"]
+        going = len(starts) > after and any(line["kind"] == "step" for line in reported[starts[-1] :])
+        return reported[starts[-1]]["step"] if going else 0
 
     return wait_for("steps of the next generation", resumed)
 
@@ -98,8 +98,8 @@ def damaged(node: str, folder: str) -> list[tuple[str, str]]:
         ).splitlines()
     )
     assert sums
-    told = {name: record["sha256"] for name, record in manifest["files"].items()}
-    return sorted({*told.items()} ^ {*sums.items()})
+    reported = {name: record["sha256"] for name, record in manifest["files"].items()}
+    return sorted({*reported.items()} ^ {*sums.items()})
 
 
 def checkpoints(node: str, directory: str) -> list[str]:

@@ -21,7 +21,7 @@ from tests.unit.supervised_network.simulation import Simulation
 
 CHUNK = 10
 # Between two words on how far it is.
-TOLD_EVERY_S = 60.0
+REPORT_EVERY_S = 60.0
 HOUR_S, LOSS = 3600.0, 0.2
 
 
@@ -74,11 +74,11 @@ def main(argv: list[str]) -> int:
         print(f"seed {given.seed}: all holds")
         return 0
     begun, failed = time.monotonic(), 0
-    seeds, told = range(given.first, given.first + given.seeds), begun
+    seeds, reported = range(given.first, given.first + given.seeds), begun
     for done, (seed, failure) in enumerate(failures_of(seeds, given.processes)):
-        if time.monotonic() > told + TOLD_EVERY_S:
-            told = time.monotonic()
-            print(f"{done} of {given.seeds} seeds, {failed} failed, {told - begun:.0f} s", flush=True)
+        if time.monotonic() > reported + REPORT_EVERY_S:
+            reported = time.monotonic()
+            print(f"{done} of {given.seeds} seeds, {failed} failed, {reported - begun:.0f} s", flush=True)
         if failure is not None:
             failed += 1
             print(f"seed {seed}: {failure}", flush=True)

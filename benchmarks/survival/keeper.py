@@ -55,8 +55,8 @@ def main(words: Sequence[str]) -> int:
 
 def run_once(argv: Sequence[str], watchdog: float, pid_file: Path, notices: socket.socket) -> int:
     """Run the program until it ends or says nothing for too long. Returns its status, as Popen has it."""
-    told = {"NOTIFY_SOCKET": "@survival-notify", "WATCHDOG_USEC": str(round(watchdog * 1e6))}
-    process = subprocess.Popen(argv, env={**os.environ, **told})
+    reported = {"NOTIFY_SOCKET": "@survival-notify", "WATCHDOG_USEC": str(round(watchdog * 1e6))}
+    process = subprocess.Popen(argv, env={**os.environ, **reported})
     pid_file.write_text(f"{process.pid}\n")
     heard: float | None = None
     looked = collected = time.monotonic()

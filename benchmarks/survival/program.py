@@ -28,9 +28,9 @@ def newest(kept: Path) -> int:
     return int(mine)
 
 
-def replace(path: Path, told: dict[str, object]) -> None:
+def replace(path: Path, reported: dict[str, object]) -> None:
     new = path.with_suffix(".new")
-    new.write_text(json.dumps(told))
+    new.write_text(json.dumps(reported))
     new.replace(path)
 
 
@@ -68,8 +68,8 @@ def main() -> None:
             shared, busy = torch.ones(1024), time.time() - began
             dist.all_reduce(shared)
             step += 1
-            told = {"time": time.time(), "step": step, "pid": os.getpid(), "ranks": int(shared[0])}
-            steps.write(json.dumps(told) + "\n")
+            reported = {"time": time.time(), "step": step, "pid": os.getpid(), "ranks": int(shared[0])}
+            steps.write(json.dumps(reported) + "\n")
             replace(kept, {"step": step})
             tell_supervisor(step, busy)
             beat()

@@ -44,8 +44,8 @@ def read_steps(text: str) -> list[Step]:
     found = []
     for line in text.split("\n")[:-1]:
         try:
-            told = json.loads(line)
-            found.append(Step(float(told["time"]), int(told["step"]), int(told["pid"])))
+            reported = json.loads(line)
+            found.append(Step(float(reported["time"]), int(reported["step"]), int(reported["pid"])))
         except (ValueError, KeyError, TypeError):
             continue
     return found

@@ -57,12 +57,12 @@ class ActionModule(NodeProbe):
             found = probe_report(results, sharing(**{"global_batch": None, **wish}, multiple_of=multiple), check_mode)
         except GaudiError as error:
             return {"failed": True, "msg": str(error)}
-        told = {name: found[name] for name in ("batch_size", "global_batch", "failures", "notes")}
+        reported = {name: found[name] for name in ("batch_size", "global_batch", "failures", "notes")}
         size = {"batch_size": found["batch_size"], "accumulation_steps": 1, "learning_rate": None}
         made = found["global_batch"] or size
-        told["found"] = {name: made[name] for name in size}
+        reported["found"] = {name: made[name] for name in size}
         changed = any(bool(result.get("changed")) for result in results.values())
-        return {"changed": changed, "diff": differences(results), **literals({**told, "results": results})}
+        return {"changed": changed, "diff": differences(results), **literals({**reported, "results": results})}
 
     def _probe(self, options: Mapping[str, Any], wish: Mapping[str, Any], task_vars: Any) -> Any:
         """Asks nodes at the same time; see ``Probe``."""

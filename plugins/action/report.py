@@ -154,8 +154,8 @@ class ActionModule(ActionBase):
         super().run(tmp, task_vars)
         options, made = self._options(task_vars)
         _require_names(options)
-        told = (options, *(section for section in options["sections"] if section["on_screen"]))
-        text = "\n".join(_lines(part) for part in told)
+        reported = (options, *(section for section in options["sections"] if section["on_screen"]))
+        text = "\n".join(_lines(part) for part in reported)
         Display().display(f"\n{text}\n" if options["name"] else f"\n{text}")
         kept = [] if options["name"] is None or self._task.check_mode else _keep(options)
         error = " ".join(one.error for one in kept if one.error)
@@ -177,10 +177,10 @@ class ActionModule(ActionBase):
         }
         if options["outcome"] is None:
             return result
-        told_next = _outcome(options["outcome"], task_vars, result, self._task.check_mode)
+        reported_next = _outcome(options["outcome"], task_vars, result, self._task.check_mode)
         # What set_stats returns: AWX makes variables of it for the jobs that follow in a workflow.
-        stats = {"data": {options["outcome"]["variable"]: told_next}, "per_host": False, "aggregate": False}
-        return {**result, "outcome": told_next, "ansible_stats": stats}
+        stats = {"data": {options["outcome"]["variable"]: reported_next}, "per_host": False, "aggregate": False}
+        return {**result, "outcome": reported_next, "ansible_stats": stats}
 
     def _options(self, task_vars: Mapping[str, Any]) -> tuple[dict[str, Any], Made]:
         """Those of the task, which win, and those that its kind makes of what its hosts have registered."""
@@ -289,14 +289,14 @@ def _ways(options: Mapping[str, Any], kept: Sequence[Kept]) -> list[str]:
 
 
 def _outcome(
-    told: Mapping[str, Any], variables: Mapping[str, Any], result: Mapping[str, Any], check_mode: bool
+    reported: Mapping[str, Any], variables: Mapping[str, Any], result: Mapping[str, Any], check_mode: bool
 ) -> dict[str, Any]:
     return play_outcome(
-        told["nodes"],
-        good=told["good"],
+        reported["nodes"],
+        good=reported["good"],
         inventory=variables["groups"]["all"],
-        ok=told["ok"],
-        numbers=told["numbers"],
-        words={**told["words"], "report": result["report"], "report_error": result["report_error"]},
+        ok=reported["ok"],
+        numbers=reported["numbers"],
+        words={**reported["words"], "report": result["report"], "report_error": result["report_error"]},
         check_mode=check_mode,
     )

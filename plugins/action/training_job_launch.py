@@ -86,8 +86,8 @@ class ActionModule(ActionBase):
         answers = begun["answers"]
         launches = {node: answers[node].get("launch", {}) for node in begun["start"] if node in answers}
         changed = any(bool(answer.get("changed")) for answer in answers.values())
-        told = {"start": begun["start"], "left_out": begun["left_out"], "launches": launches}
-        return {"changed": changed, "diff": differences(answers), **literals(told)}
+        reported = {"start": begun["start"], "left_out": begun["left_out"], "launches": launches}
+        return {"changed": changed, "diff": differences(answers), **literals(reported)}
 
 
 def _show(line: str) -> None:

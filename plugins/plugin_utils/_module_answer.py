@@ -60,7 +60,7 @@ _MEASURED = maybe(number)
 _FIELDS = by_name(scalar)
 _DIFFERENCE = record({"before": lines, "after": lines}, {"before_header": said, "after_header": said})
 # Ansible's own, of an answer and of a failure.
-_TOLD = {
+_REPORTED = {
     "changed": truth,
     "failed": truth,
     "warnings": several(event, _MOST_REMARKS),
@@ -87,8 +87,8 @@ _RUN = record(
 )
 _PROBED = {"key": word, "fields": _FIELDS, "cache_file": word, "trials": several(_TRIAL)}
 FAILURES: dict[str, Kind] = {
-    "trials": record({}, {**_TOLD, **_WHY, **_PROBED}),
-    "runs": record({}, {**_TOLD, **_WHY, "runs": several(_RUN)}),
+    "trials": record({}, {**_REPORTED, **_WHY, **_PROBED}),
+    "runs": record({}, {**_REPORTED, **_WHY, "runs": several(_RUN)}),
 }
 
 
@@ -110,7 +110,7 @@ def probe_answer(arguments: Mapping[str, Any]) -> Kind:
             "global_batch": maybe(shared),
             "remarks": _REMARKS,
         },
-        {**_TOLD, "ansible_facts": record({}, {"gaudi_batch_size": size})},
+        {**_REPORTED, "ansible_facts": record({}, {"gaudi_batch_size": size})},
     )
 
 
@@ -145,7 +145,7 @@ _COMPARED = record(
         "remarks": _REMARKS,
         "cached": truth,
     },
-    {**_TOLD, "state_file": word, "changes": several(record({"name": word, "speed": _INTERVAL, "slower": truth}))},
+    {**_REPORTED, "state_file": word, "changes": several(record({"name": word, "speed": _INTERVAL, "slower": truth}))},
 )
 
 

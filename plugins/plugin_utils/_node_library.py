@@ -56,11 +56,11 @@ def build(collection: Path = COLLECTION) -> BuiltWheel:
     files = _sources(collection)
     needs = _requirements(collection)
     release = _release(collection)
-    told = _VERSION.search(files["gaudi3_scale/__init__.py"].decode())
-    if told is None or told[1] != release:
+    reported = _VERSION.search(files["gaudi3_scale/__init__.py"].decode())
+    if reported is None or reported[1] != release:
         raise GaudiError(
-            f"The node library in {collection} has the version {told[1] if told else 'none'}, and the collection "
-            f"{release}; install the collection again."
+            f"The node library in {collection} has the version {reported[1] if reported else 'none'}, and the "
+            f"collection {release}; install the collection again."
         )
     installed = (collection / "MANIFEST.json").is_file()
     version = release if installed else f"{release}+checkout{_digest(files, needs)[:12]}"
@@ -93,10 +93,10 @@ def _release(collection: Path) -> str:
     manifest, galaxy = collection / "MANIFEST.json", collection / "galaxy.yml"
     if manifest.is_file():
         return str(json.loads(manifest.read_text(encoding="utf-8"))["collection_info"]["version"])
-    told = _VERSION.search(galaxy.read_text(encoding="utf-8")) if galaxy.is_file() else None
-    if told is None:
+    reported = _VERSION.search(galaxy.read_text(encoding="utf-8")) if galaxy.is_file() else None
+    if reported is None:
         raise GaudiError(f"{collection} has neither MANIFEST.json nor a galaxy.yml with a version; install it again.")
-    return told[1]
+    return reported[1]
 
 
 def _metadata(version: str, needs: dict[str, list[str]]) -> str:

@@ -49,10 +49,10 @@ class StepByStep(ActionBase):
         super().run(tmp, task_vars)
 
         def execute(arguments: dict[str, Any]) -> dict[str, Any]:
-            told: dict[str, Any] = self._execute_module(
+            reported: dict[str, Any] = self._execute_module(
                 module_name=self.MODULE, module_args=arguments, task_vars=task_vars
             )
-            return told
+            return reported
 
         check_mode = bool(self._task.check_mode)
         return self.steps_of(task_vars["inventory_hostname"], dict(self._task.args), execute, check_mode=check_mode)
@@ -91,13 +91,13 @@ class StepByStep(ActionBase):
     def _answer(
         self, host: str, arguments: dict[str, Any], execute: Callable[[dict[str, Any]], dict[str, Any]]
     ) -> dict[str, Any]:
-        told = execute(dict(arguments))
-        kind = FAILURES[self.STEPS] if told.get("failed") else self.answer(arguments)
+        reported = execute(dict(arguments))
+        kind = FAILURES[self.STEPS] if reported.get("failed") else self.answer(arguments)
         try:
-            result: dict[str, Any] = taken(host, self.MODULE, kind, told)
+            result: dict[str, Any] = taken(host, self.MODULE, kind, reported)
         except GaudiError as error:
             return {"failed": True, "changed": False, "msg": str(error)}
-        if told.get("failed"):
+        if reported.get("failed"):
             # ansible-core 2.19 and newer give a module that broke no other word.
             result.setdefault("msg", result.get("exception", "it said nothing"))
         return result

@@ -51,7 +51,7 @@ class SupervisedWatch:
         self._metrics: dict[str, int] = {}
         self._events: dict[str, int] = {}
         self._outside = time.monotonic()
-        self._told: set[tuple[Any, ...]] = set()
+        self._reported: set[tuple[Any, ...]] = set()
         self._leader = next(iter(nodes))
         self._round = float("-inf")
         self._silent: set[str] = set()
@@ -139,11 +139,11 @@ class SupervisedWatch:
     def _take(self, host: str, info: dict[str, Any]) -> str:
         """Show what is new in an answer; returns the state of the job."""
         for event in info["events"]:
-            told = (event.get("kind"), event.get("generation"), event.get("host"), event.get("text"))
+            reported = (event.get("kind"), event.get("generation"), event.get("host"), event.get("text"))
             # Every node tells the same of the whole job; what one has told before is new when it tells it again.
-            if host in self._events or told not in self._told:
+            if host in self._events or reported not in self._reported:
                 self._show(event_line(event, str(info["log_directory"])))
-            self._told.add(told)
+            self._reported.add(reported)
         self._events[host] = info["events_offset"]
         for metric in info["metrics"]:
             self._show(metric_line(metric))

@@ -87,8 +87,12 @@ def node_names(ranks: Ranks, device: torch.device) -> list[str]:
     """The host names of the nodes, in the order of their ranks; numbered where two nodes have the same."""
     longest = 64  # HOST_NAME_MAX, gethostname(2)
     names = gather_numbers(list(socket.gethostname().encode()[:longest]), longest, device)
-    told = [bytes(name).decode(errors="replace") for name in names[:: ranks.local_world_size]]
-    return told if len(set(told)) == len(told) else [f"{name} (node {number})" for number, name in enumerate(told)]
+    reported = [bytes(name).decode(errors="replace") for name in names[:: ranks.local_world_size]]
+    return (
+        reported
+        if len(set(reported)) == len(reported)
+        else [f"{name} (node {number})" for number, name in enumerate(reported)]
+    )
 
 
 def run_rank(name: str, body: Callable[[Sequence[str]], None], arguments: Sequence[str]) -> None:

@@ -88,7 +88,7 @@ def test_it_installs_into_an_empty_path(installed: Path) -> None:
 
 @pytest.mark.parametrize("playbook", ["site", "upgrade_driver", "upgrade_firmware", "build_bundle"])
 def test_an_installed_playbook_is_found_by_its_name(installed: Path, playbook: str) -> None:
-    told = tasks_of(installed, playbook)
+    reported = tasks_of(installed, playbook)
     if playbook == "site":
         # What starts, stops or writes something is only in a playbook of its own.
         actions = {
@@ -101,7 +101,7 @@ def test_an_installed_playbook_is_found_by_its_name(installed: Path, playbook: s
             "gaudi_tuning_study",
         }
         roles = {role.name for role in (installed / "roles").iterdir()} - actions
-        assert {role for role in roles if role not in told} == set()
+        assert {role for role in roles if role not in reported} == set()
 
 
 def tasks_of(installed: Path, playbook: str) -> str:
@@ -133,8 +133,8 @@ def wheel_of(collections: Path) -> list[str]:
     """File name, digest and version of the node library's wheel, as a controller with this collection writes it."""
     environment = {**os.environ, "PYTHONPATH": str(collections)}
     done = subprocess.run([sys.executable, "-c", BUILD], env=environment, cwd="/", capture_output=True, check=True)
-    told: list[str] = json.loads(done.stdout)
-    return told
+    reported: list[str] = json.loads(done.stdout)
+    return reported
 
 
 def test_a_tarball_and_a_clone_bring_the_same_wheel(installed: Path, tmp_path: Path) -> None:

@@ -22,9 +22,9 @@ OWNER = "releases@example.com"
 
 
 def command(*words: object, **environment: object) -> subprocess.CompletedProcess[str]:
-    told = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": "/nonexistent", "ANSIBLE_NOCOLOR": "1"}
-    told.update((name, str(value)) for name, value in environment.items())
-    return subprocess.run(list(map(str, words)), cwd=ROOT, env=told, capture_output=True, text=True, check=False)
+    reported = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": "/nonexistent", "ANSIBLE_NOCOLOR": "1"}
+    reported.update((name, str(value)) for name, value in environment.items())
+    return subprocess.run(list(map(str, words)), cwd=ROOT, env=reported, capture_output=True, text=True, check=False)
 
 
 def built(output: Path, key: str = "", **environment: object) -> subprocess.CompletedProcess[str]:

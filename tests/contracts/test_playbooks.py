@@ -178,16 +178,16 @@ def test_a_report_goes_to_the_target_and_has_an_outcome_that_the_docs_tell_of(
 ) -> None:
     # Without it the module finds the site's by itself.
     assert "target" not in report
-    told = (ROOT / "docs" / "reports.md").read_text(encoding="utf-8")
+    reported = (ROOT / "docs" / "reports.md").read_text(encoding="utf-8")
     variable = report["outcome"]["variable"]
     if "{{" in variable:
         assert variable == "{{ __gaudi_training_outcome }}"
-        assert "`gaudi_launch_training`, `gaudi_show_training`" in told
+        assert "`gaudi_launch_training`, `gaudi_show_training`" in reported
     else:
-        assert f"| `{variable}` |" in told
+        assert f"| `{variable}` |" in reported
     for word in ("numbers", "words"):
         for key in report["outcome"].get(word, {}):
-            assert f"`{key}`" in told, key
+            assert f"`{key}`" in reported, key
 
 
 def described_jobs(content: Any) -> Iterable[dict[str, Any]]:

@@ -47,8 +47,8 @@ def start_ranks(
             **files_of(folder),
             **(variables or {}),
         }
-        told = {name: str(value) for name, value in environment.items()}
-        process = _FORKED.Process(target=_rank, args=(list(map(str, arguments)), told, folder / f"{rank}.log"))
+        reported = {name: str(value) for name, value in environment.items()}
+        process = _FORKED.Process(target=_rank, args=(list(map(str, arguments)), reported, folder / f"{rank}.log"))
         process.start()
         started.append(process)
     return started

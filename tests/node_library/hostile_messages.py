@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from gaudi3_scale.supervisor.datagram import Decoder, encode
 from gaudi3_scale.supervisor.generation import END, RUN, WAIT, Generation
-from gaudi3_scale.supervisor.messages import Halt, Message, Ping, Report
+from gaudi3_scale.supervisor.messages import Interruption, Message, Ping, Report
 from gaudi3_scale.supervisor.pieces import DIGEST_BYTES, HEADER, PING, Sender, Signed, datagram_of, in_pieces
 from tests.unit.json_places import places, with_value
 
@@ -59,7 +59,7 @@ def message(**values: object) -> Message:
         "report": report,
         "gone": frozenset({1}),
         "leads": 3,
-        "halt": Halt(1, "hang", 1, "no step for 9 s"),
+        "interruption": Interruption(1, "hang", 1, "no step for 9 s"),
         **values,
     }
     return Message(**given)
@@ -67,7 +67,9 @@ def message(**values: object) -> Message:
 
 MESSAGES = [
     message(),
-    message(accepted=None, halt=None, report=Report("running", True, steps=(5, 6), busy=(9.0, 9.0), step_age=99.0)),
+    message(
+        accepted=None, interruption=None, report=Report("running", True, steps=(5, 6), busy=(9.0, 9.0), step_age=99.0)
+    ),
     message(report=Report("idle", False, "a card is missing", True, leaving=True), index=3, incarnation=STARTED + 3),
     message(committed=generation(3, END, outcome="failed", failure={**FAILURE, "host": "n1"}), accepted=None),
     message(committed=generation(0, WAIT), stop=True, asks=True, remembers=STARTED, sequence=8),
@@ -87,7 +89,7 @@ def body_of(one: Message | Ping) -> object:
     return [json.loads(line) if line else None for line in text.split(b"\n")]
 
 
-def told(body: object, like: Message | Ping) -> list[bytes]:
+def reported(body: object, like: Message | Ping) -> list[bytes]:
     """The datagrams that say ``body`` in place of ``like``."""
     sender = Sender(like.index, like.incarnation, like.sequence)
     if isinstance(like, Ping):
@@ -109,7 +111,7 @@ def with_each_value(one: Message | Ping) -> Iterator[list[bytes]]:
     body = body_of(one)
     for path in places(body):
         for value in HOSTILE:
-            yield told(with_value(body, path, value), one)
+            yield reported(with_value(body, path, value), one)
 
 
 def with_missing_and_unknown(one: Message | Ping) -> Iterator[list[bytes]]:
@@ -121,13 +123,15 @@ def with_missing_and_unknown(one: Message | Ping) -> Iterator[list[bytes]]:
             parent = parent[key]
         if isinstance(parent, list):
             for place in range(len(parent)):
-                yield told(with_value(body, path, parent[:place] + parent[place + 1 :]), one)
-            yield told(with_value(body, path, [*parent, 0]), one)
-            yield told(with_value(body, path, [*parent, *parent]), one)
+                yield reported(with_value(body, path, parent[:place] + parent[place + 1 :]), one)
+            yield reported(with_value(body, path, [*parent, 0]), one)
+            yield reported(with_value(body, path, [*parent, *parent]), one)
         if isinstance(parent, dict):
             for name in parent:
-                yield told(with_value(body, path, {key: value for key, value in parent.items() if key != name}), one)
-            yield told(with_value(body, path, {**parent, "__class__": 1}), one)
+                yield reported(
+                    with_value(body, path, {key: value for key, value in parent.items() if key != name}), one
+                )
+            yield reported(with_value(body, path, {**parent, "__class__": 1}), one)
 
 
 def with_many_values(chance: random.Random, rounds: int) -> Iterator[list[bytes]]:
@@ -137,4 +141,4 @@ def with_many_values(chance: random.Random, rounds: int) -> Iterator[list[bytes]
         body = body_of(one)
         for _change in range(chance.randint(1, 4)):
             body = with_value(body, chance.choice(list(places(body))), chance.choice(HOSTILE))
-        yield told(body, one)
+        yield reported(body, one)

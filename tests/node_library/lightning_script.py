@@ -70,7 +70,7 @@ def main(strategy: str, steps: str, directory: Path, checkpoint: str | None = No
     seen = {
         "losses": model.losses,
         "backend": torch.distributed.get_backend(),
-        "told": hccl.TOLD if hccl else [],
+        "reported": hccl.REPORTED if hccl else [],
         "held": sum(
             (weight.to_local() if isinstance(weight, DTensor) else weight).numel() for weight in model.parameters()
         ),

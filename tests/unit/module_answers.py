@@ -41,8 +41,8 @@ def comparison_verdict(name: str, **more) -> dict:
     measured = dict.fromkeys(
         ("samples_per_second", "step_seconds", "peak_memory_bytes", "memory", "loss", "loss_change")
     )
-    told = {"name": name, "verdict": "helps", "why": "samples/s +20.0%", "rounds": 4, "notes": [], "plain": []}
-    return {**told, "speed": speed, "step_time": None, **measured, **more}
+    reported = {"name": name, "verdict": "helps", "why": "samples/s +20.0%", "rounds": 4, "notes": [], "plain": []}
+    return {**reported, "speed": speed, "step_time": None, **measured, **more}
 
 
 def comparison_answer(runs, following=None, names=("a",), **more) -> dict:

@@ -228,8 +228,8 @@ class PlayedNode:
             version, kernel = words[words.index("-v") + 1], words[words.index("-k") + 1]
             change = set.discard if words[0] == "remove" else set.add
             change(self.built, (version, kernel))
-            told = (self.root / "etc/dkms/framework.conf.d/gaudi3_scale.conf").exists()
-            (change if told else set.discard)(self.signed, (version, kernel))
+            reported = (self.root / "etc/dkms/framework.conf.d/gaudi3_scale.conf").exists()
+            (change if reported else set.discard)(self.signed, (version, kernel))
         elif program == "depmod":
             self.in_tree = self.in_tree and not (self.root / "etc/depmod.d/gaudi3_scale.conf").exists()
         elif program == "mokutil":

@@ -128,10 +128,10 @@ class Cluster:
             if condition():
                 return time.monotonic() - begun
             time.sleep(0.02)
-        told = {name: self.status(name) for name in self.names}
+        reported = {name: self.status(name) for name in self.names}
         logs = {name: (self.place(name) / "agent.log").read_text()[-1500:] for name in self.processes}
         raise AssertionError(
-            f"not within {seconds} s: {json.dumps(told, indent=1)}\n" + "\n".join(map(str, logs.items()))
+            f"not within {seconds} s: {json.dumps(reported, indent=1)}\n" + "\n".join(map(str, logs.items()))
         )
 
     def wait_for_step(self, generation=1, *names):
@@ -151,9 +151,9 @@ class Cluster:
         for owner in owners:
             tree = descendants(owner.pid)
             for pid in tree:
-                told = environment_of(pid)
-                if "RANK" in told and "RANK" not in environment_of(tree[pid]):
-                    found[int(told["RANK"])] = pid
+                reported = environment_of(pid)
+                if "RANK" in reported and "RANK" not in environment_of(tree[pid]):
+                    found[int(reported["RANK"])] = pid
         return found
 
     def parent(self, pid):

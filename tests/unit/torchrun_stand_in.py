@@ -37,7 +37,7 @@ def agent(arguments):
     for local in range(processes):
         directory = attempt / str(local)
         directory.mkdir(parents=True)
-        told = {
+        reported = {
             "RANK": str(node_rank * processes + local),
             "LOCAL_RANK": str(local),
             "WORLD_SIZE": str(nodes * processes),
@@ -47,7 +47,7 @@ def agent(arguments):
             ranks.append(
                 subprocess.Popen(
                     [sys.executable, __file__, "rank", options["--control"]],
-                    env={**os.environ, **told},
+                    env={**os.environ, **reported},
                     stdout=stdout,
                     stderr=stderr,
                 )
@@ -122,8 +122,13 @@ def rank(control):
         if "no step" in wanted:
             continue
         step += 1
-        told = {"rank": int(number), "step": step, "busy_seconds": 0.5 if "slow" in wanted else 0.1, "pid": os.getpid()}
-        progress.with_suffix(".new").write_text(json.dumps(told))
+        reported = {
+            "rank": int(number),
+            "step": step,
+            "busy_seconds": 0.5 if "slow" in wanted else 0.1,
+            "pid": os.getpid(),
+        }
+        progress.with_suffix(".new").write_text(json.dumps(reported))
         progress.with_suffix(".new").replace(progress)
 
 

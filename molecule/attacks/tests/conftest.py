@@ -84,8 +84,8 @@ def ask_in_turn(tmp_path: Path) -> Callable[..., list[dict[str, Any]]]:
         assert time.monotonic() - begun < LONGEST_S * len(questions)
         screen = played.stdout.read()
         shows_nothing(screen)
-        told = [event.get("event_data", {}).get("res", {}) for event in played.events]
-        answers = [res for res in told if "changed" in res]
+        reported = [event.get("event_data", {}).get("res", {}) for event in played.events]
+        answers = [res for res in reported if "changed" in res]
         # Of very long answers ansible-runner has no event; the screen has all.
         assert screen.count("TASK [Ask]") == len(questions), screen
         assert "PLAY RECAP" in screen

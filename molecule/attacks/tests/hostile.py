@@ -11,7 +11,7 @@ from pathlib import Path
 
 CONTROL = "/var/lib/gaudi3_scale/control"
 job = os.environ["GAUDI3_SCALE_JOB"]
-told = Path(CONTROL, job)
+reported = Path(CONTROL, job)
 # sys/mount.h, sched.h
 CLONE_NEWUSER = 0x10000000
 libc = ctypes.CDLL(None, use_errno=True)
@@ -24,10 +24,10 @@ def system_call(result: int) -> None:
 
 def attempts():
     for name in ("job.json", "environment", "started.json"):
-        yield f"read {name}", lambda name=name: (told / name).read_bytes()
+        yield f"read {name}", lambda name=name: (reported / name).read_bytes()
     for name in ("job.json", "environment", "supervision.json", "started.json", "new"):
-        yield f"write {name}", lambda name=name: (told / name).open("a").close()
-    yield "move the control directory", lambda: told.rename(told.with_name("moved"))
+        yield f"write {name}", lambda name=name: (reported / name).open("a").close()
+    yield "move the control directory", lambda: reported.rename(reported.with_name("moved"))
     yield "write the agent's log", lambda: Path(f"/var/log/gaudi3_scale/agents/{job}/agent.log").open("a").close()
     yield "change the system", lambda: Path("/etc/cron.d/hostile").open("a").close()
     yield "make a user namespace", lambda: system_call(libc.unshare(CLONE_NEWUSER))

@@ -81,9 +81,9 @@ def train(tmp_path: Path) -> Callable[..., Played]:
 @pytest.fixture(scope="session")
 def expected(cluster: Cluster) -> list[tuple[int, float]]:
     """(step, loss) of that training where nothing interrupts it."""
-    told = never_interrupted(cluster.nodes["node3"])
-    assert [step for step, _loss in told] == list(range(1, STEPS + 1))
-    return told
+    reported = never_interrupted(cluster.nodes["node3"])
+    assert [step for step, _loss in reported] == list(range(1, STEPS + 1))
+    return reported
 
 
 @pytest.fixture

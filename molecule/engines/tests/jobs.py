@@ -26,21 +26,21 @@ KILL = "pkill -KILL -f '^[^ ]*/venv/bin/python (-u )?/var/tmp/engines/[r]ank.py'
 RANK = """
 import os, pathlib, signal, sys, time
 import habana_frameworks.torch.core
-told = []
-signal.signal(signal.SIGTERM, lambda *_: told.append(True))
+reported = []
+signal.signal(signal.SIGTERM, lambda *_: reported.append(True))
 place = pathlib.Path("/var/tmp/engines", os.environ["GAUDI3_SCALE_JOB"])
 place.mkdir(exist_ok=True)
 rank = os.environ["RANK"]
 (place / f"rank-{rank}").write_text(os.environ.get("SLURM_RESTART_COUNT", "0"))
 end = time.monotonic() + float(sys.argv[1])
-while time.monotonic() < end and not told:
+while time.monotonic() < end and not reported:
     time.sleep(0.1)
-if told:
-    (place / f"told-{rank}").touch()
+if reported:
+    (place / f"reported-{rank}").touch()
 """
 
 
-# What the kernel lets it run on, and what it was told of threads.
+# What the kernel lets it run on, and what it was reported of threads.
 BOUND = r"""
 pid=$(pgrep -f '^[^ ]*/venv/bin/python (-u )?/var/tmp/engines/[r]ank.py')
 echo "$(taskset -pc "$pid" | sed 's/.*: //') $(tr '\0' '\n' < "/proc/$pid/environ" | sed -n 's/^OMP_NUM_THREADS=//p')"
@@ -122,7 +122,7 @@ def assert_bound(nodes: dict[str, Host]) -> None:
         assert node.check_output(BOUND) == f"{cpus} {int(last or first) - int(first) + 1}"
 
 
-def told(nodes: dict[str, Host], name: str) -> list[str]:
-    """The ranks that were told to end, on all nodes."""
-    listed = [node.run(f"cd /var/tmp/engines/{name} && ls told-*").stdout.split() for node in nodes.values()]
+def reported(nodes: dict[str, Host], name: str) -> list[str]:
+    """The ranks that were reported to end, on all nodes."""
+    listed = [node.run(f"cd /var/tmp/engines/{name} && ls reported-*").stdout.split() for node in nodes.values()]
     return sorted(rank for ranks in listed for rank in ranks)

@@ -13,7 +13,7 @@ from sandbox import cluster as sandboxes
 from sandbox.nodes import in_node
 from tests.sandbox_nodes import SANDBOX
 
-from .jobs import IN_ORDER, KILL, Played, assert_bound, told, wait_for_ranks
+from .jobs import IN_ORDER, KILL, Played, assert_bound, reported, wait_for_ranks
 
 Launch = Callable[..., Played]
 
@@ -26,7 +26,7 @@ def test_ranks_are_in_the_order_of_the_hosts_and_a_stop_tells_them(
     wait_for_ranks(nodes, "stopped", IN_ORDER)
     assert_bound(nodes)
     assert stop("stopped", "mpirun").status == "successful"
-    assert told(nodes, "stopped") == ["told-0", "told-1", "told-2"]
+    assert reported(nodes, "stopped") == ["reported-0", "reported-1", "reported-2"]
     # Its ranks ended well, but it was not done.
     again = launch("stopped", "mpirun", **bound)
     assert again.changed > 0, again.screen

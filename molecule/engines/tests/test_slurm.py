@@ -14,7 +14,7 @@ from testinfra.host import Host
 from sandbox.podman import podman
 from tests.sandbox_nodes import SANDBOX, run
 
-from .jobs import IN_ORDER, KILL, Played, assert_bound, told, until, wait_for_ranks
+from .jobs import IN_ORDER, KILL, Played, assert_bound, reported, until, wait_for_ranks
 
 Launch = Callable[..., Played]
 
@@ -65,7 +65,7 @@ def test_a_stop_tells_the_ranks_and_leaves_nothing(
     flags = run(tmp_path, "explain_flags", gaudi_tuning_explain_job="stopped", gaudi_report_target=str(tmp_path))
     assert flags.status == "successful", flags.stdout.read()
     assert stop("stopped", "slurm").status == "successful"
-    assert told(nodes, "stopped") == ["told-0", "told-1", "told-2"]
+    assert reported(nodes, "stopped") == ["reported-0", "reported-1", "reported-2"]
     assert controller.check_output("squeue --noheader") == ""
 
 
@@ -79,7 +79,7 @@ def test_a_preempted_job_writes_a_checkpoint_and_goes_on(
     wait_for_ranks(nodes, "preempted", IN_ORDER)
     controller.check_output("cd /tmp && sbatch --partition=gaudi --nodes=3 --exclusive --wrap 'sleep 1'")
     wait_for_ranks(nodes, "preempted", IN_ORDER, start="1")
-    assert told(nodes, "preempted") == ["told-0", "told-1", "told-2"]
+    assert reported(nodes, "preempted") == ["reported-0", "reported-1", "reported-2"]
     # The configuration's partitions only; the job goes with its own.
     controller.check_output("scancel --user=gaudi && scancel --user=root")
     assert until(lambda: controller.check_output("squeue --noheader"), lambda said: not said) == ""

@@ -32,12 +32,12 @@ def test_a_preempted_training_goes_on_from_the_step_where_it_stopped(
         followed = following.result()
     controller.check_output("scontrol delete PartitionName=spot")
     assert followed.status == "successful", followed.screen
-    told = lines(nodes["node3"], "preempted-training")
-    (stopped,) = of_kind(told, "stopped")
-    assert stopped["step"] in [line["step"] for line in of_kind(told, "checkpoint")]
-    assert [line["resumed_from"] for line in of_kind(told, "start")] == [None, stopped["step"]]
+    reported = lines(nodes["node3"], "preempted-training")
+    (stopped,) = of_kind(reported, "stopped")
+    assert stopped["step"] in [line["step"] for line in of_kind(reported, "checkpoint")]
+    assert [line["resumed_from"] for line in of_kind(reported, "start")] == [None, stopped["step"]]
     # Each step once, and each with the loss that it would have had.
-    assert losses(told) == expected
+    assert losses(reported) == expected
     assert "Slurm has the job as PENDING" in followed.screen
 
 
@@ -55,15 +55,15 @@ def test_a_training_goes_on_with_another_node_where_one_was_lost(
         finally:
             podman("start", f"{SANDBOX}-node2")
     assert followed.status == "successful", followed.screen
-    told = lines(nodes["node1"], "lost-training")
-    first, again = of_kind(told, "start")
+    reported = lines(nodes["node1"], "lost-training")
+    first, again = of_kind(reported, "start")
     assert (first["nodes"], again["nodes"]) == (2, 2)
-    at = told.index(again)
-    lost, resumed = losses(told[:at])[-1][0], again["resumed_from"]
+    at = reported.index(again)
+    lost, resumed = losses(reported[:at])[-1][0], again["resumed_from"]
     # One checkpoint may have been under way as the node went.
     assert 0 < resumed <= lost < resumed + 2 * CHECKPOINT_EVERY
-    assert losses(told[:at]) == expected[:lost]
-    assert losses(told[at:]) == expected[resumed:]
+    assert losses(reported[:at]) == expected[:lost]
+    assert losses(reported[at:]) == expected[resumed:]
     # The node that took the place got what its peer had kept. No launch has prepared it, so it keeps it at home.
     assert checkpoints(nodes["node3"], "lost-training", "/var/lib/gaudi/gaudi3_scale")[-1] == STEPS
     assert "Slurm has the job as PENDING" in followed.screen
@@ -78,12 +78,12 @@ def test_a_training_that_was_stopped_goes_on_where_it_is_launched_again(
     assert begun.status == "successful", begun.screen
     wait_for_step(nodes["node2"], "stopped-training", 10)
     assert stop("stopped-training", "mpirun").status == "successful"
-    told = lines(nodes["node2"], "stopped-training")
-    (stopped,) = of_kind(told, "stopped")
+    reported = lines(nodes["node2"], "stopped-training")
+    (stopped,) = of_kind(reported, "stopped")
     assert checkpoints(nodes["node2"], "stopped-training")[-1] == stopped["step"]
     followed = train("stopped-training", "mpirun", "node2", "node3")
     assert followed.status == "successful", followed.screen
     # A launch puts the logs of the run before away.
-    told += lines(nodes["node2"], "stopped-training")
-    assert [line["resumed_from"] for line in of_kind(told, "start")] == [None, stopped["step"]]
-    assert losses(told) == expected
+    reported += lines(nodes["node2"], "stopped-training")
+    assert [line["resumed_from"] for line in of_kind(reported, "start")] == [None, stopped["step"]]
+    assert losses(reported) == expected

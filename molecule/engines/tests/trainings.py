@@ -52,8 +52,8 @@ def wait_for_step(node: Host, name: str, step: int, following: Future[Played] | 
     """Return when the job has done so many steps and is not yet near its end, nor its ``following`` play."""
 
     def last() -> str:
-        told = losses(lines(node, name))
-        return str(told[-1][0] if told else 0)
+        reported = losses(lines(node, name))
+        return str(reported[-1][0] if reported else 0)
 
     said = int(until(last, lambda it: int(it) >= step or (following is not None and following.done())))
     assert following is None or not following.done(), following.result().screen

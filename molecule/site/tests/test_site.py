@@ -137,8 +137,8 @@ def test_the_collection_brought_its_node_library(second: SiteRun) -> None:
     code = "from importlib.metadata import version; print(version('gaudi3-scale'))"
     for node in ("node1", "node2"):
         command = ["podman", "exec", f"{SANDBOX}-{node}", "/opt/gaudi3_scale/venv/bin/python", "-c", code]
-        told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-        assert told.strip() == about["version"]
+        reported = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        assert reported.strip() == about["version"]
 
 
 def test_no_index_was_asked_for_its_name(asked_of_the_vault: str) -> None:

@@ -80,8 +80,8 @@ def ended(
 def test_it_ends_well_after_a_rank_was_killed(ended: Callable[[Program], Ended], program: Program) -> None:
     job = ended(program)
     assert job.exit_code == 0, job.said
-    told = status(job.node, program.name)
-    assert (told["outcome"], told["restarts"]) == ("succeeded", 1), job.said
+    reported = status(job.node, program.name)
+    assert (reported["outcome"], reported["restarts"]) == ("succeeded", 1), job.said
     assert "failed first: killed by SIGKILL" in job.said
 
 
@@ -105,14 +105,14 @@ def test_its_page_shows_what_was_seen_from_outside(ended: Callable[[Program], En
 @pytest.mark.parametrize("program", asked(ALL[-1]))
 def test_the_one_that_reports_has_its_steps_on_its_page(ended: Callable[[Program], Ended], program: Program) -> None:
     job = ended(program)
-    told = lines(job.node, "reported")
-    starts = [line for line in told if line["kind"] == "start"]
-    steps = [line for line in told if line["kind"] == "step"]
+    reported = lines(job.node, "reported")
+    starts = [line for line in reported if line["kind"] == "start"]
+    steps = [line for line in reported if line["kind"] == "step"]
     assert [line["world_size"] for line in starts] == [2, 2]
     assert starts[0]["resumed_from"] is None
     assert starts[1]["resumed_from"] == starts[1]["step"] >= 20
     assert steps[-1]["step"] == steps[-1]["max_steps"] == 160
-    assert [line["step"] for line in told if line["kind"] == "end"] == [160]
+    assert [line["step"] for line in reported if line["kind"] == "end"] == [160]
     losses = [line["loss"] for line in steps if "loss" in line]
     assert losses[-1] < losses[0]
     assert any(line.get("samples_per_second", 0) > 0 for line in steps)

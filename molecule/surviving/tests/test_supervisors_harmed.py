@@ -46,8 +46,8 @@ def signal(node: str, name: str, word: str) -> float:
 
 def info(node: str, name: str) -> dict[str, Any]:
     """What the unit says of itself."""
-    told = shell(node, f"systemctl show gaudi3-scale-job-{name} -p ActiveState,NRestarts")
-    return dict(line.split("=", 1) for line in told.splitlines())
+    reported = shell(node, f"systemctl show gaudi3-scale-job-{name} -p ActiveState,NRestarts")
+    return dict(line.split("=", 1) for line in reported.splitlines())
 
 
 def test_a_killed_supervisor_is_back_as_a_member_with_new_ranks(tmp_path: Path) -> None:
@@ -72,8 +72,8 @@ def test_a_stopped_supervisor_loses_its_ranks_before_the_others_go_on() -> None:
 
     def has_begun() -> bool:
         there = old & set(processes("node2", NAME))
-        told = status("node1", NAME)
-        begun = told["generation"] > generation and told["state"] == "running"
+        reported = status("node1", NAME)
+        begun = reported["generation"] > generation and reported["state"] == "running"
         assert not (begun and there), f"ranks {there} of the generation before are there"
         return begun
 
@@ -107,8 +107,8 @@ def test_a_job_goes_on_when_all_its_nodes_have_lost_power() -> None:
         start_node(node)
     wait_for_members(HOSTS, NAME, above=generation)
     wait_for_steps("node1", NAME)
-    told = json.loads(shell("node1", f"cat /var/lib/gaudi3_scale/jobs/{NAME}/votes.json"))
-    assert told["launch"] == status("node1", NAME)["launch"]
+    reported = json.loads(shell("node1", f"cat /var/lib/gaudi3_scale/jobs/{NAME}/votes.json"))
+    assert reported["launch"] == status("node1", NAME)["launch"]
     assert steps("node1", NAME)[-1][0] > last - 10
 
 

@@ -41,13 +41,15 @@ REPLACED = ["node1", SPARE, "node3"]
 
 def lost_steps(before: int, node: str = "node1") -> int:
     """How many steps were made again since rank 0 went on; each has to have the loss that it had before."""
-    told = lines(node, NAME)
-    start = max(number for number, line in enumerate(told) if line["kind"] == "start")
+    reported = lines(node, NAME)
+    start = max(number for number, line in enumerate(reported) if line["kind"] == "start")
     loss_of = dict(steps(node, NAME))
-    again = [(line["step"], line["loss"]) for line in told[start:] if line["kind"] == "step" and line["step"] <= before]
+    again = [
+        (line["step"], line["loss"]) for line in reported[start:] if line["kind"] == "step" and line["step"] <= before
+    ]
     assert [loss for _step, loss in again] == pytest.approx([loss_of[step] for step, _loss in again])
-    assert told[start]["step"] % 5 == 0
-    return before - told[start]["step"]
+    assert reported[start]["step"] % 5 == 0
+    return before - reported[start]["step"]
 
 
 def all_gone(before: dict[str, set[int]], nodes: list[str]) -> bool:
@@ -60,8 +62,8 @@ def now_running() -> dict[str, set[int]]:
 
 def test_two_launches_at_the_same_time_make_one_job(tmp_path: Path) -> None:
     both = [launching(tmp_path / one, **variables(NAME)) for one in ("first", "second")]
-    told = [screen(tmp_path / one) for one in ("first", "second") if both.pop(0).wait() != 0]
-    assert told == []
+    reported = [screen(tmp_path / one) for one in ("first", "second") if both.pop(0).wait() != 0]
+    assert reported == []
     wait_for_members(HOSTS, NAME)
     wait_for_steps("node1", NAME)
     assert [len([c for c in processes(node, NAME).values() if "trainee" in c and " -u " in c]) for node in NODES] == [
@@ -89,10 +91,10 @@ def test_a_killed_rank_ends_all_and_the_job_goes_on_from_its_checkpoint() -> Non
     wait_for("all processes gone", lambda: all_gone(before, NODES), GONE_S)
     took = time.monotonic() - killed
     last = steps("node1", NAME)[-1][0]
-    told = wait_for_members(HOSTS, NAME, above=generation)
+    reported = wait_for_members(HOSTS, NAME, above=generation)
     wait_for_steps("node1", NAME)
     assert lost_steps(last) <= 5
-    assert told["restarts"] == 1
+    assert reported["restarts"] == 1
     events = [event["text"] for event in lines("node1", NAME, "events.jsonl") if event["kind"] == "rank_failed"]
     assert any("rank 1 on node2 failed first: killed by SIGKILL" in text for text in events), events
     print(f"all gone after {took:.1f} s")
@@ -104,8 +106,8 @@ def test_a_spare_takes_the_place_of_a_dead_node() -> None:
     wait_for_members(REPLACED, NAME, above=generation)
     wait_for_steps("node1", NAME)
     assert lost_steps(last) <= 10
-    told = [event["text"] for event in lines("node1", NAME, "events.jsonl")]
-    assert "node4 takes the place of node2." in told
+    reported = [event["text"] for event in lines("node1", NAME, "events.jsonl")]
+    assert "node4 takes the place of node2." in reported
 
 
 def test_a_launch_goes_on_without_a_node_that_is_away_and_names_it(tmp_path: Path) -> None:
@@ -144,8 +146,8 @@ def test_the_network_of_the_first_node_is_cut_and_healed() -> None:
         assert processes("node1", NAME) == {}
         wait_for_steps("node2", NAME)
     wait_for("node1 is heard", lambda: "node1" in status("node2", NAME)["alive"])
-    told = wait_for_members(members, NAME)
-    assert told["generation"] == status("node1", NAME)["generation"]
+    reported = wait_for_members(members, NAME)
+    assert reported["generation"] == status("node1", NAME)["generation"]
     first = next(line for line in lines("node2", NAME) if line["kind"] == "start")
     assert last - 10 <= first["step"] <= last
 

@@ -56,8 +56,8 @@ def resume(weights: torch.Tensor) -> int:
 @record
 def main() -> None:
     faulthandler.register(signal.SIGUSR1, all_threads=True)
-    told: list[int] = []
-    signal.signal(signal.SIGTERM, lambda number, _frame: told.append(number))
+    reported: list[int] = []
+    signal.signal(signal.SIGTERM, lambda number, _frame: reported.append(number))
     last, seconds = int(sys.argv[1]), float(sys.argv[2])
     dist.init_process_group("gloo")
     directory.mkdir(parents=True, exist_ok=True)
@@ -73,7 +73,7 @@ def main() -> None:
         time.sleep(seconds)
         busy = time.time() - began
         # Gradient and loss of the whole batch, and whether anybody was told to stop.
-        shared = torch.tensor([(errors * inputs).sum(), errors.sum(), (errors**2).sum(), float(bool(told))])
+        shared = torch.tensor([(errors * inputs).sum(), errors.sum(), (errors**2).sum(), float(bool(reported))])
         dist.all_reduce(shared)
         weights -= 0.05 * shared[:2] / SAMPLES
         say("step", step=step, max_steps=last, loss=float(shared[2]) / SAMPLES)

@@ -32,8 +32,8 @@ class Found:
 
 def note(node: Host, keys: list[str]) -> None:
     """Put the keys where the node's own grep reads them. sudo writes each command to the journal: none has a key."""
-    told = base64.b64encode("".join(f"{key}\n" for key in keys).encode()).decode()
-    node.check_output(f"umask 077; echo {told} | base64 -d > {_PATTERNS}")
+    reported = base64.b64encode("".join(f"{key}\n" for key in keys).encode()).decode()
+    node.check_output(f"umask 077; echo {reported} | base64 -d > {_PATTERNS}")
 
 
 def forget(node: Host) -> None:
@@ -69,4 +69,4 @@ def on_the_controller(directory: Path, keys: list[str]) -> dict[str, set[str]]:
         if path.is_file() and path.parts[-2:] != ("env", "extravars"):
             content = path.read_bytes()
             found[str(path.relative_to(directory))] = {key for key in keys if key.encode() in content}
-    return {name: told for name, told in found.items() if told}
+    return {name: reported for name, reported in found.items() if reported}

@@ -82,8 +82,8 @@ def test_each_rank_runs_on_the_numa_node_of_its_card(
         assert shown.status == "successful", shown.screen
         page = json.loads((tmp_path / "training-bound.json").read_text())
         rows = next(section["rows"] for section in page["sections"] if section["title"] == "Binding")
-        told = {(row["node"], row["local rank"]): (row["NUMA node"], row["CPUs"]) for row in rows}
-        assert told == {(name, rank): (near, lists[near]) for name in nodes for rank, near in ((0, 1), (1, 0))}
+        reported = {(row["node"], row["local rank"]): (row["NUMA node"], row["CPUs"]) for row in rows}
+        assert reported == {(name, rank): (near, lists[near]) for name in nodes for rank, near in ((0, 1), (1, 0))}
         # A share's cores are a rank's threads.
         threads = [str(row["cores"]) for row in rows if row["node"] == "node2"]
         assert [line.split("] ")[1] for line in said] == threads

@@ -75,8 +75,8 @@ def searched(nodes: dict[str, Host]) -> Iterator[dict[str, Host]]:
 
 
 def played(left: Path, playbook: str, *, verbose: str = "-vvv --diff", **variables: object) -> str:
-    told = {**SMALL, "gaudi_report_target": str(left / "reports"), **variables}
-    result = run(left, playbook, arguments=verbose, **told)
+    reported = {**SMALL, "gaudi_report_target": str(left / "reports"), **variables}
+    result = run(left, playbook, arguments=verbose, **reported)
     screen: str = result.stdout.read()
     assert result.status == "successful", screen[-5000:]
     return screen
@@ -96,9 +96,9 @@ def test_while_a_job_runs_nobody_else_reads_them(searched: dict[str, Host], left
     try:
         wait_for_steps(searched["node1"])
         for node in searched.values():
-            told = planted.everybodys(node)
-            assert "gaudi3_scale.train" in told
-            assert [way for way, key in KEYS.items() if key in told] == []
+            reported = planted.everybodys(node)
+            assert "gaudi3_scale.train" in reported
+            assert [way for way, key in KEYS.items() if key in reported] == []
         # The job has them, or all of this would show nothing.
         pid = "$(pgrep -f '[g]audi3_scale.train' | tail -n 1)"
         of_rank = searched["node1"].check_output(f"tr '\\0' '\\n' < /proc/{pid}/environ").splitlines()

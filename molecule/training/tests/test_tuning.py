@@ -84,11 +84,11 @@ def test_both_nodes_work_and_the_best_is_a_file_for_the_launch(tmp_path: Path, r
     screen = tuned.stdout.read()
     assert tuned.status == "successful", screen
     assert "done 4 of 4" in screen
-    told = json.loads((reports / "tune-molecule.json").read_text())
-    assert [row["state"] for row in told["sections"][0]["rows"]] == ["ok", "ok"]
-    assert sum(row["outcome"] == "ok" for row in told["rows"]) >= 4
+    reported = json.loads((reports / "tune-molecule.json").read_text())
+    assert [row["state"] for row in reported["sections"][0]["rows"]] == ["ok", "ok"]
+    assert sum(row["outcome"] == "ok" for row in reported["rows"]) >= 4
     best = variables_of((reports / "tune-molecule-best.yml").read_text())
-    fastest = max(told["rows"], key=lambda row: row["tokens/s"])
+    fastest = max(reported["rows"], key=lambda row: row["tokens/s"])
     assert best["gaudi_training_batch_size"] == fastest["batch_size"]
     arguments = best["gaudi_training_arguments"]
     following = arguments[arguments.index("--checkpointing") + 1 :]

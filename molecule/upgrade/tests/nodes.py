@@ -79,19 +79,19 @@ def everything(node: str) -> list[str]:
 
 def driver(node: str) -> Driver:
     """The node's driver as it is now."""
-    told = {}
+    reported = {}
     for line in run_in(node, DRIVER).splitlines():
         name, _, value = line.partition(" ")
-        told[name] = value.split()
+        reported[name] = value.split()
     marker = run_in(node, f"cat {MARKER} 2>/dev/null || true")
     return Driver(
-        packages=dict(item.split("=", 1) for item in told["packages"] if not item.endswith("=")),
-        half=told["half"],
-        held=set(told["held"]),
-        modules=set(told["modules"]),
-        version=" ".join(told["driver"]),
-        cards=int(told["cards"][0]),
-        built={_build(item) for item in told["dkms"] if item.endswith(":installed")},
+        packages=dict(item.split("=", 1) for item in reported["packages"] if not item.endswith("=")),
+        half=reported["half"],
+        held=set(reported["held"]),
+        modules=set(reported["modules"]),
+        version=" ".join(reported["driver"]),
+        cards=int(reported["cards"][0]),
+        built={_build(item) for item in reported["dkms"] if item.endswith(":installed")},
         marker=json.loads(marker) if marker else None,
     )
 

@@ -69,5 +69,5 @@ def _prior(result: str | None) -> Prior | None:
         static, sample = float(data["static_bytes"]), float(data["bytes_per_sample"])
     except (ValueError, KeyError, TypeError, OverflowError):
         return None
-    told = math.isfinite(static) and 0 < sample < math.inf
-    return Prior(max(static, 0.0), sample, UNCERTAINTY) if told else None
+    reported = math.isfinite(static) and 0 < sample < math.inf
+    return Prior(max(static, 0.0), sample, UNCERTAINTY) if reported else None

@@ -63,9 +63,9 @@ class Question:
             return self.largest
         return max(self.smallest, math.floor(size / self.multiple_of + 1e-9) * self.multiple_of)
 
-    def limit(self, told: Sequence[int | None]) -> int | None:
+    def limit(self, reported: Sequence[int | None]) -> int | None:
         """The memory that there is: the least that anybody tells, since a neighbour may have some of it."""
-        limits = [limit for limit in (self.limit_bytes, *told) if limit]
+        limits = [limit for limit in (self.limit_bytes, *reported) if limit]
         return min(limits) if limits else None
 
 

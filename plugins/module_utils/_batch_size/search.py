@@ -81,7 +81,7 @@ def largest_batch(
     try_batch: Callable[[int], Trial],
     question: Question,
     trials: Sequence[Trial] = (),
-    told: Callable[[Trial], None] = lambda _trial: None,
+    reported: Callable[[Trial], None] = lambda _trial: None,
     decide: Callable[[Sequence[Trial], Question], Union[Try, Answer]] | None = None,
 ) -> Search:
     """Try sizes until there is an answer; goes on from ``trials``, and tells each further one.
@@ -98,7 +98,7 @@ def largest_batch(
         if isinstance(step, Answer):
             return Search(step, tuple(made))
         made.append(try_batch(step.batch_size))
-        told(made[-1])
+        reported(made[-1])
 
 
 def next_step(trials: Sequence[Trial], question: Question) -> Union[Try, Answer]:

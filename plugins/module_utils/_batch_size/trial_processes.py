@@ -39,10 +39,10 @@ def run_together(
 ) -> list[Ended]:
     """Run a command for each rank, in ``place``, with what torchrun tells the ranks; none outlives the call."""
     logs = [place.log(rank) for rank in range(len(commands))]
-    told = rank_variables(len(commands))
+    reported = rank_variables(len(commands))
     children: list[subprocess.Popen[bytes]] = []
     try:
-        for command, log, variables in zip(commands, logs, told):
+        for command, log, variables in zip(commands, logs, reported):
             with Path(log).open("wb") as output:
                 child = subprocess.Popen(
                     command,

@@ -93,9 +93,9 @@ def _most_common(values: Iterable[str | None], here: str | None) -> tuple[str | 
 
 def _firmware(versions: Mapping[str, str | None]) -> str | None:
     """Each version that some card has, with "unknown" where only some cards tell."""
-    told = {version for version in versions.values() if version}
-    unknown = {"unknown"} if told and None in versions.values() else set()
-    return _listed(sorted(told | unknown))
+    reported = {version for version in versions.values() if version}
+    unknown = {"unknown"} if reported and None in versions.values() else set()
+    return _listed(sorted(reported | unknown))
 
 
 def _held(name: str, version: str, facts: Mapping[str, Any]) -> str:

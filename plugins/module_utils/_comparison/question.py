@@ -126,19 +126,19 @@ def read_setting(given: Mapping[str, Any], name: str = "") -> Setting:
 
     Raises GaudiError for keys that there are not, and for values that are none.
     """
-    told = name or str(given.get("name") or "")
-    if not _NAME.fullmatch(told):
-        raise GaudiError(f"settings: name is {told!r}; give each a short name of letters, digits and _.,:=+ /-.")
+    reported = name or str(given.get("name") or "")
+    if not _NAME.fullmatch(reported):
+        raise GaudiError(f"settings: name is {reported!r}; give each a short name of letters, digits and _.,:=+ /-.")
     unknown = sorted(set(given) - set(_KEYS))
     if unknown:
-        raise GaudiError(f"settings: {told} has {unknown[0]!r}; give flags, options and batch_size.")
+        raise GaudiError(f"settings: {reported} has {unknown[0]!r}; give flags, options and batch_size.")
     flags, options, size = given.get("flags") or {}, given.get("options") or {}, given.get("batch_size")
     for key, value in (("flags", flags), ("options", options)):
         if not isinstance(value, Mapping):
-            raise GaudiError(f"settings: {key} of {told} is {value!r}; give names with values.")
+            raise GaudiError(f"settings: {key} of {reported} is {value!r}; give names with values.")
     if size is not None and (isinstance(size, bool) or not str(size).isdecimal() or int(size) < 1):
-        raise GaudiError(f"settings: batch_size of {told} is {size!r}; give a whole number of at least 1.")
+        raise GaudiError(f"settings: batch_size of {reported} is {size!r}; give a whole number of at least 1.")
     set_flags = listed({flag: value for flag, value in flags.items() if value is not None})
     return Setting(
-        told, {flag: set_flags.get(flag) for flag in flags}, dict(options), None if size is None else int(size)
+        reported, {flag: set_flags.get(flag) for flag in flags}, dict(options), None if size is None else int(size)
     )

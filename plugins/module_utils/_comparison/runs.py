@@ -92,7 +92,7 @@ def compare(
         check_same(baseline, fields, described(comparison))
     runs, _damage = _known(asked, refresh)
     if check_mode or next_run(runs, comparison) is None:
-        return _told(asked, runs, cached=True)
+        return _reported(asked, runs, cached=True)
     if not os.access(node.python, os.X_OK):
         raise GaudiError(f"{node.python} is missing; install the training stack first, or name its venv.")
     if node.user is not None:
@@ -101,7 +101,7 @@ def compare(
         runs, damage = _known(asked, refresh)
         following = next_run(runs, comparison)
         if following is None:
-            return _told(asked, runs, cached=True)
+            return _reported(asked, runs, cached=True)
         return _go_on(asked, node, runs, following, damage)
 
 
@@ -133,8 +133,8 @@ def _go_on(
     all_runs = [*runs, made]
     backup = write_runs(asked.path, all_runs, asked.about, damaged=bool(damage))
     remarks = [f"{asked.path} is damaged ({damage}); it was put aside as {backup}."] if damage else []
-    told = _told(asked, all_runs, cached=False)
-    return {**told, "remarks": [*remarks, *neighbours(all_runs)]}
+    reported = _reported(asked, all_runs, cached=False)
+    return {**reported, "remarks": [*remarks, *neighbours(all_runs)]}
 
 
 def _run(number: int, name: str, trial: Trial, steps: int) -> Run:
@@ -153,7 +153,7 @@ def _run(number: int, name: str, trial: Trial, steps: int) -> Run:
     )
 
 
-def _told(asked: _Asked, runs: Sequence[Run], cached: bool) -> dict[str, object]:
+def _reported(asked: _Asked, runs: Sequence[Run], cached: bool) -> dict[str, object]:
     comparison, baseline = asked.comparison, asked.baseline
     following = next_run(runs, comparison)
     found = {name: measured(runs, name, comparison) for name in comparison.names}

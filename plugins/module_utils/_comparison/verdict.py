@@ -120,10 +120,10 @@ def _loss_change(runs: Sequence[Run], name: str, comparison: Comparison) -> Inte
     if comparison.samples_of(name) != comparison.samples_of(BASE):
         return None
     pairs = [(setting.loss, base.loss) for setting, base in paired(runs, name)]
-    told = [(setting, base) for setting, base in pairs if setting is not None and base is not None]
-    if any(not math.isfinite(setting) and math.isfinite(base) for setting, base in told):
+    reported = [(setting, base) for setting, base in pairs if setting is not None and base is not None]
+    if any(not math.isfinite(setting) and math.isfinite(base) for setting, base in reported):
         return Interval(math.nan, math.nan, math.nan, comparison.level)
-    return mean_interval([(setting - base) / abs(base) for setting, base in told if base], comparison.level)
+    return mean_interval([(setting - base) / abs(base) for setting, base in reported if base], comparison.level)
 
 
 def _differs(change: Interval, tolerance: float) -> bool:

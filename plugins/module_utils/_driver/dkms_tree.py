@@ -150,5 +150,5 @@ def owner(path: str, run: Run) -> str | None:
     asked = run(["dpkg-query", "--search", path])
     if asked.rc == 0:
         return asked.stdout.partition(":")[0].partition(",")[0].strip() or None
-    told = run(["rpm", "--query", "--queryformat", "%{NAME}\\n", "--file", path])
-    return told.stdout.strip().splitlines()[0] if told.rc == 0 and told.stdout.strip() else None
+    reported = run(["rpm", "--query", "--queryformat", "%{NAME}\\n", "--file", path])
+    return reported.stdout.strip().splitlines()[0] if reported.rc == 0 and reported.stdout.strip() else None

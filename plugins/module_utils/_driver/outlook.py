@@ -100,9 +100,9 @@ def difference(before: DriverNode, after: DriverNode) -> list[dict[str, str]]:
 
 def warnings(node: DriverNode) -> list[str]:
     """What an operator should know although nothing failed."""
-    told = [damage.sentence for damage in node.damages if not damage.repairable and not damage.packages]
-    told += [*node.signing.notes, *([node.signing.barrier] if node.signing.barrier else [])]
-    found = told + [
+    reported = [damage.sentence for damage in node.damages if not damage.repairable and not damage.packages]
+    reported += [*node.signing.notes, *([node.signing.barrier] if node.signing.barrier else [])]
+    found = reported + [
         f"modprobe would load {path}, which DKMS did not put there; remove that file or blacklist it."
         for path in foreign_files(node.files)
     ]

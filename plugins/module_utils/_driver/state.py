@@ -139,7 +139,7 @@ def _converge(options: DriverOptions, release: Release, run: Run, check_mode: bo
         context = replace(context, before=packages_before(options, release, node))
     _change(node, steps, context)
     after = read(options, release, run, root, system)
-    return _result(options, release, before, after, [*preparing, *steps], context.told)
+    return _result(options, release, before, after, [*preparing, *steps], context.reported)
 
 
 def _require_possible(options: DriverOptions, release: Release, node: DriverNode, check_mode: bool) -> None:
@@ -236,7 +236,7 @@ def _go_back(marker: Marker, previous: Release, error: GaudiError, context: Step
         return GaudiError(message, **{**error.facts, "state": driver_marker.FAILED, "reason": marker.reason})
     driver_marker.keep(replace(marker, state=driver_marker.ROLLED_BACK), context.root)
     message = " ".join(
-        [f"{_failed(context)}; the node is back on {previous.version}, verified.", *context.told, str(error)]
+        [f"{_failed(context)}; the node is back on {previous.version}, verified.", *context.reported, str(error)]
     )
     facts = {**error.facts, "state": driver_marker.ROLLED_BACK, "reason": marker.reason}
     return GaudiError(message, previous_release=previous.package_version, **facts)

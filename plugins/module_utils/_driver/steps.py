@@ -35,7 +35,7 @@ BOOT_LIST = "etc/modules-load.d/habanalabs.conf"
 class StepContext:
     """What the steps work with.
 
-    ``before`` are the vendor's packages to be able to go back to, ``told`` collects what did not start again.
+    ``before`` are the vendor's packages to be able to go back to, ``reported`` collects what did not start again.
     """
 
     options: DriverOptions
@@ -44,7 +44,7 @@ class StepContext:
     run: Run
     root: str = "/"
     before: Mapping[str, str] | None = None
-    told: list[str] = field(default_factory=list)
+    reported: list[str] = field(default_factory=list)
 
 
 def _mend(_step: Step, context: StepContext) -> None:
@@ -195,7 +195,7 @@ def _start(step: Step, context: StepContext) -> None:
     try:
         card_holders.start(step.names, context.run)
     except GaudiError as error:
-        context.told.append(str(error))
+        context.reported.append(str(error))
 
 
 def _verify(step: Step, context: StepContext) -> None:

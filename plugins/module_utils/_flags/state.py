@@ -203,8 +203,8 @@ def _judged(settings: Sequence[Setting], target: Target) -> dict[str, str]:
 
 def _with_vendor_files(findings: Sequence[Finding], settings: Sequence[Setting]) -> list[Finding]:
     vendor = {setting.name: setting for setting in settings if setting.origin == vendor_layer.ORIGIN}
-    told = (vendor_layer.of_the_vendor(one, vendor[one.flag]) if one.flag in vendor else one for one in findings)
-    return [finding for finding in told if finding is not None]
+    reported = (vendor_layer.of_the_vendor(one, vendor[one.flag]) if one.flag in vendor else one for one in findings)
+    return [finding for finding in reported if finding is not None]
 
 
 def _disk_findings(text: str, mounts: str) -> list[Finding]:

@@ -212,18 +212,18 @@ def first_failure(failures: Iterable[RankFailure]) -> RankFailure | None:
     return min(failures, key=lambda failure: (failure.echo, failure.time, failure.rank), default=None)
 
 
-def failure_from(told: object) -> dict[str, Any]:
+def failure_from(reported: object) -> dict[str, Any]:
     """A failure as plain values of whoever (see :meth:`RankFailure.as_dict`), each of its kind; empty: there is none.
 
     What else is told of it stays.
     """
-    if not isinstance(told, dict) or not told:
+    if not isinstance(reported, dict) or not reported:
         return {}
-    texts = {name: str(told.get(name) or "") for name in ("exception", "message", "path", "host")}
-    counts = {name: _whole(told.get(name), AGENT) for name in ("rank", "local_rank", "exit_code", "echo")}
-    lines = told.get("lines")
+    texts = {name: str(reported.get(name) or "") for name in ("exception", "message", "path", "host")}
+    counts = {name: _whole(reported.get(name), AGENT) for name in ("rank", "local_rank", "exit_code", "echo")}
+    lines = reported.get("lines")
     shown = [str(line) for line in lines[-LOG_LINES:]] if isinstance(lines, (list, tuple)) else []
-    return {**told, **texts, **counts, "time": _number(told.get("time")), "lines": shown}
+    return {**reported, **texts, **counts, "time": _number(reported.get("time")), "lines": shown}
 
 
 def _whole(value: object, missing: int) -> int:

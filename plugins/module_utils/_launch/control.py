@@ -102,7 +102,7 @@ def start(job: Job, paths: JobPaths, run: Run, options: StartOptions = AS_DESCRI
     if action == KEEP or options.check_mode:
         if job.engine == SLURM and share.state == RUNNING and not options.check_mode:
             remember_found(job, paths, run)
-        return _told(job, paths, _site(job, paths, run, options.kernel_root, library), share, action)
+        return _reported(job, paths, _site(job, paths, run, options.kernel_root, library), share, action)
     check_node(job, paths, run, running=share.state == RUNNING, kernel_root=options.kernel_root, library=library)
     check_places(job, paths)
     lock = f"job-{job.name}"
@@ -112,7 +112,7 @@ def start(job: Job, paths: JobPaths, run: Run, options: StartOptions = AS_DESCRI
         restart = options.restart and not _begun_meanwhile(share, now)
         action = decide(job, now, changed_to(options, restart=restart))
         site = _site(job, paths, run, options.kernel_root, library)
-        result = _told(job, paths, site, now, action)
+        result = _reported(job, paths, site, now, action)
         if action != KEEP:
             result["run"] = _begin(job, paths, site, now, run)
     return result
@@ -122,13 +122,13 @@ def _begun_meanwhile(before: Share, now: Share) -> bool:
     return now.state == RUNNING and (before.state != RUNNING or before.started != now.started)
 
 
-def _told(job: Job, paths: JobPaths, site: Site, share: Share, action: str) -> dict[str, object]:
+def _reported(job: Job, paths: JobPaths, site: Site, share: Share, action: str) -> dict[str, object]:
     """The result, with the share as it will stand after ``action``."""
-    told = shown(job, paths, site)
+    reported = shown(job, paths, site)
     if action == KEEP:
-        return share_result(paths, share.state, changed=False, launch=told, run=share.launch, library=share.library)
+        return share_result(paths, share.state, changed=False, launch=reported, run=share.launch, library=share.library)
     changes = shown_differences(pending(plan_launch(job, paths, site).files), paths)
-    return share_result(paths, RUNNING, changed=True, launch=told, library=_version(site.library), diff=changes)
+    return share_result(paths, RUNNING, changed=True, launch=reported, library=_version(site.library), diff=changes)
 
 
 def _begin(job: Job, paths: JobPaths, site: Site, share: Share, run: Run) -> str:
@@ -156,9 +156,9 @@ def _begin(job: Job, paths: JobPaths, site: Site, share: Share, run: Run) -> str
     name = launch_of(bytes.fromhex(job.key)) if job.key else ""
     if name:
         begin_votes(job, paths, name, share)
-    told = {"launch": name, "library": _version(site.library)} if name else {}
+    reported = {"launch": name, "library": _version(site.library)} if name else {}
     shares = [share.as_dict() for share in site.binding.shares]
-    _start_unit(paths, {**told, "binding": shares}, run, at_boot=job.supervision is not None)
+    _start_unit(paths, {**reported, "binding": shares}, run, at_boot=job.supervision is not None)
     return name
 
 
@@ -169,9 +169,9 @@ def prepare(job: Job, paths: JobPaths, run: Run, options: StartOptions = AS_DESC
     """
     share = _found(job, paths, run, options.check_mode)
     library = library_of(job, run) if job.supervision else None
-    told = shown(job, paths, _site(job, paths, run, options.kernel_root, library))
+    reported = shown(job, paths, _site(job, paths, run, options.kernel_root, library))
     if decide(job, share, options) == KEEP:
-        return share_result(paths, share.state, changed=False, launch=told, run=share.launch, library=share.library)
+        return share_result(paths, share.state, changed=False, launch=reported, run=share.launch, library=share.library)
     missing = [path for path in (paths.directory, paths.logs, paths.ranks) if not Path(path).is_dir()]
     if not options.check_mode:
         check_node(job, paths, run, running=share.state == RUNNING, kernel_root=options.kernel_root, library=library)
@@ -179,7 +179,7 @@ def prepare(job: Job, paths: JobPaths, run: Run, options: StartOptions = AS_DESC
         make_directories(job, paths, recipe_directory(job, setting_of_files(job, RECIPE_CACHE)))
         _install_rank(job, paths)
     state = PREPARED if share.state == ABSENT else share.state
-    return share_result(paths, state, changed=bool(missing), launch=told, library=_version(library))
+    return share_result(paths, state, changed=bool(missing), launch=reported, library=_version(library))
 
 
 def _version(library: Library | None) -> str:

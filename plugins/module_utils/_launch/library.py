@@ -70,12 +70,12 @@ def _look(job: Job, venv: str, run: Run) -> Library:
         return Library(venv)
     try:
         argv = as_user(job.user, [python, "-I", "-c", LOOK])
-        told = parse_object(last_line(run(argv, timeout=LOOK_SECONDS).stdout))
+        reported = parse_object(last_line(run(argv, timeout=LOOK_SECONDS).stdout))
     except (GaudiError, ValueError):
         # An account that is not there, which has a sentence of its own; a Python that does not run.
         return Library(venv)
-    version = str(told.get("version") or "")
+    version = str(reported.get("version") or "")
     # Without a version it was not installed, and nobody could tell it from another one.
     if not _VERSION.fullmatch(version):
         return Library(venv)
-    return Library(venv, version) if told.get("supervisor") is True else Library(venv, old=version)
+    return Library(venv, version) if reported.get("supervisor") is True else Library(venv, old=version)

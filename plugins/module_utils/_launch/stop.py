@@ -71,8 +71,8 @@ def remove(paths: JobPaths, run: Run, *, check_mode: bool, slurm_user: str = "")
     copies = sorted(map(str, Path(paths.control).glob("environment-*")))
     forgotten = (*units, *copies, paths.batch_script, paths.slurm_job, paths.description)
     changes = pending([WantedFile(path, None) for path in forgotten])
-    told = (paths.control, paths.ended, paths.unit_stopped, paths.status, paths.votes)
-    left = [*old_files(paths), *filter(os.path.lexists, told)]
+    reported = (paths.control, paths.ended, paths.unit_stopped, paths.status, paths.votes)
+    left = [*old_files(paths), *filter(os.path.lexists, reported)]
     if not check_mode and (changes or left):
         # The lock of a start: nothing is begun from what is half gone.
         with exclusive(f"job-{paths.name}", SHORT_S, directory=paths.state_directory, remedy="wait for its end"):

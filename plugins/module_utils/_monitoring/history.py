@@ -115,10 +115,10 @@ def merge(histories: Sequence[Mapping[str, Any]], limit: int = POINTS) -> dict[s
     runs = current(list(known.values()))
     share = max(4, limit // max(1, len(runs)))
     events = [event for history in histories for event in history["events"]]
-    return {"runs": [{**run, "points": thin(run["points"], share)} for run in runs], "events": told_once(events)}
+    return {"runs": [{**run, "points": thin(run["points"], share)} for run in runs], "events": reported_once(events)}
 
 
-def told_once(events: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def reported_once(events: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The events in the order of time. Each node notes what happens to the job, at about the same time."""
     kept: list[Mapping[str, Any]] = []
     newest: dict[str, float] = {}

@@ -74,8 +74,8 @@ def metric_line(metric: Mapping[str, object]) -> str:
     said = next((str(metric[key]) for key in ("message", "reason", "text") if metric.get(key)), "")
     known = ("kind", "time", "step", "max_steps", "message", "reason", "text")
     rest = [_field(key, value) for key, value in metric.items() if key not in known and value is not None]
-    told = ", ".join([said, *rest] if said else rest)
-    return f"{kind.replace('_', ' ')}{step}" + (f": {told}" if told else "")
+    reported = ", ".join([said, *rest] if said else rest)
+    return f"{kind.replace('_', ' ')}{step}" + (f": {reported}" if reported else "")
 
 
 def opening_lines(lines: Sequence[Mapping[str, object]], started: float | None, now: float) -> list[str]:
@@ -122,8 +122,8 @@ def _split(metric: Mapping[str, object]) -> str:
     rest = seconds.get("other")
     if isinstance(rest, (int, float)) and rest >= NOTABLE_REST * seconds["step"]:
         shares["rest"] = round(100 * rest / seconds["step"])
-    told = " ".join(f"{name} {share}" for name, share in shares.items() if share)
-    return short_seconds(seconds["step"]) + (f": {told} %" if told else "")
+    reported = " ".join(f"{name} {share}" for name, share in shares.items() if share)
+    return short_seconds(seconds["step"]) + (f": {reported} %" if reported else "")
 
 
 def _memory(metric: Mapping[str, object]) -> str:

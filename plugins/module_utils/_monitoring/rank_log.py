@@ -31,5 +31,5 @@ def rank_log(paths: JobPaths) -> dict[str, Any]:
     newest = max(written, key=written.__getitem__)
     # A progress bar writes over its own line.
     lines = [line.rstrip("\r").rpartition("\r")[2] for line in (read_end(newest, MOST_BYTES) or "").split("\n")]
-    told = [shown for shown in (one_line(line).strip()[:WIDTH] for line in lines) if shown]
-    return {"path": newest, "lines": told[-MOST_LINES:]}
+    reported = [shown for shown in (one_line(line).strip()[:WIDTH] for line in lines) if shown]
+    return {"path": newest, "lines": reported[-MOST_LINES:]}

@@ -39,8 +39,8 @@ def _rank_failures(paths: JobPaths, description: Mapping[str, object]) -> list[R
     if failures or not log:
         return failures
     # One log for the ranks of all nodes: mpirun has brought their output to the first one.
-    told = mpirun_failure(log, place, written, description)
-    return [] if told is None else [told]
+    reported = mpirun_failure(log, place, written, description)
+    return [] if reported is None else [reported]
 
 
 def newest_agent_log(paths: JobPaths) -> tuple[str, float]:

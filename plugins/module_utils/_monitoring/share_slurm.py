@@ -39,8 +39,8 @@ def slurm_share(jobs: Sequence[SlurmJob], description: Mapping[str, object], sto
     started = min((job.started for job in jobs if job.started is not None), default=None)
     if alive:
         # Points of a sweep run while others wait.
-        told = next((job for job in alive if job.state == "RUNNING"), alive[0])
-        return Share(RUNNING, description, started, result=told.words)
+        reported = next((job for job in alive if job.state == "RUNNING"), alive[0])
+        return Share(RUNNING, description, started, result=reported.words)
     if not failed:
         state = SUCCEEDED
     else:

@@ -51,8 +51,8 @@ def read_share(paths: JobPaths, run: Run) -> Share:
 
 def _binding(begun: Mapping[str, object]) -> tuple[Mapping[str, object], ...]:
     """What launches of an older collection did not record is empty."""
-    told = begun.get("binding")
-    return tuple(one for one in told if isinstance(one, dict)) if isinstance(told, list) else ()
+    reported = begun.get("binding")
+    return tuple(one for one in reported if isinstance(one, dict)) if isinstance(reported, list) else ()
 
 
 def _state_of_end(

@@ -58,8 +58,8 @@ def status_from(data: Mapping[str, Any]) -> Status:
     known: dict[str, Any] = {name: data[name] for name in _TEXTS if isinstance(data.get(name), str)}
     known.update({name: data[name] for name in _COUNTS if _is_count(data.get(name))})
     known.update({name: tuple(filter(_is_text, data[name])) for name in _NAMES if isinstance(data.get(name), list)})
-    told = data.get("time")
-    time = float(told) if isinstance(told, (int, float)) and math.isfinite(told) else 0.0
+    reported = data.get("time")
+    time = float(reported) if isinstance(reported, (int, float)) and math.isfinite(reported) else 0.0
     return Status(**known, time=time, failure=failure_from(data.get("failure")))
 
 

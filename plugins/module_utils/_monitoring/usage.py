@@ -57,8 +57,8 @@ def _sample(line: str) -> Sample | None:
         return None
     if not isinstance(data, dict) or _number(data.get("time")) is None:
         return None
-    told = data.get("cards")
-    cards: Mapping[str, object] = told if isinstance(told, dict) else {}
+    reported = data.get("cards")
+    cards: Mapping[str, object] = reported if isinstance(reported, dict) else {}
     busy, memory, watts = (_numbers(cards.get(key)) for key in ("utilisation", "memory_bytes", "watts"))
     return {
         **{key: _number(data.get(key)) for key in ("time", "generation", "of_cores", "cores", "memory_bytes")},

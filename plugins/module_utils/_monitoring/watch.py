@@ -15,8 +15,8 @@ from .status import WAITING, Status
 # What a node is to a supervised job that has no ranks of it.
 SPARE, WITNESS, LOST = "spare", "witness", "lost"
 # Events that are worth a line at the end; that ranks began is seen from the rest.
-TOLD = ("rank_failed", "node_lost", "node_back", "hang", "straggler", "unfit", "spare", "shrunk", "grown")
-MOST_TOLD = 12
+REPORTED = ("rank_failed", "node_lost", "node_back", "hang", "straggler", "unfit", "spare", "shrunk", "grown")
+MOST_REPORTED = 12
 
 
 def host_of_node(node: str, addresses: Mapping[str, str]) -> str | None:
@@ -121,8 +121,8 @@ def job_story(info: Mapping[str, Any], left_out: Mapping[str, str]) -> list[str]
 
     ``info`` is what ``training_job_info`` returned; of many events the last ones are told.
     """
-    told = [event for event in info.get("events") or () if event.get("kind") in TOLD]
-    texts = [event_line(event, str(info.get("log_directory"))).partition("\n")[0] for event in told]
-    earlier = [f"{len(texts) - MOST_TOLD} earlier events are in {info.get('log_directory')}/events.jsonl"]
+    reported = [event for event in info.get("events") or () if event.get("kind") in REPORTED]
+    texts = [event_line(event, str(info.get("log_directory"))).partition("\n")[0] for event in reported]
+    earlier = [f"{len(texts) - MOST_REPORTED} earlier events are in {info.get('log_directory')}/events.jsonl"]
     out = [f"started without {node}: {reason}" for node, reason in left_out.items()]
-    return [*out, *(earlier if len(texts) > MOST_TOLD else ()), *texts[-MOST_TOLD:]]
+    return [*out, *(earlier if len(texts) > MOST_REPORTED else ()), *texts[-MOST_REPORTED:]]

@@ -66,14 +66,14 @@ def without_secrets(value: Any, name: str = "") -> Any:
 
 def _without_secret_words(words: Sequence[Any], name: str) -> list[Any]:
     shown: list[Any] = []
-    is_told = False
+    is_reported = False
     for word in words:
         found = _WORD.fullmatch(word) if isinstance(word, str) else None
-        if is_told and not str(word).startswith("--"):
+        if is_reported and not str(word).startswith("--"):
             shown.append(HIDDEN)
         elif found and found["value"] is not None and is_secret(found["name"]):
             shown.append(f"{word[: found.start('value')]}={HIDDEN}")
         else:
             shown.append(without_secrets(word, name))
-        is_told = isinstance(word, str) and is_secret_option(word)
+        is_reported = isinstance(word, str) and is_secret_option(word)
     return shown

@@ -53,8 +53,8 @@ def explain(done: CommandResult) -> str:
         if found:
             return sentence.format(*found.groups())
     lines = text.splitlines() or [done.stderr.strip() or "no reason given"]
-    told = [line.partition("Error:")[2].strip() if line.startswith("Error:") else line for line in lines]
-    return next(filter(None, told), "no reason given").rstrip(".") + "."
+    reported = [line.partition("Error:")[2].strip() if line.startswith("Error:") else line for line in lines]
+    return next(filter(None, reported), "no reason given").rstrip(".") + "."
 
 
 _NOWHERE = r"(?:Unable to find a match: |nothing provides |requires (?=.*none of the providers can be installed))"

@@ -117,27 +117,27 @@ def obstacles(options: PlanOptions, node: NodeInventory, release: Release, verdi
 
 
 def _firmware_obstacles(node: NodeInventory) -> Iterable[str]:
-    told = {address: version for address, version in node.spi.items() if version}
+    reported = {address: version for address, version in node.spi.items() if version}
     unreadable = [
-        f"{text!r} at {address}" for address, text in told.items() if len(version_key(release_part(text))) != 3
+        f"{text!r} at {address}" for address, text in reported.items() if len(version_key(release_part(text))) != 3
     ]
     if unreadable:
         yield f"SPI firmware cannot be read: {', '.join(unreadable)}; look at these cards with `hl-smi -L`."
-    elif len(set(told.values())) > 1:
-        usual, count = Counter(told.values()).most_common(1)[0]
-        others = ", ".join(f"{version} at {address}" for address, version in told.items() if version != usual)
+    elif len(set(reported.values())) > 1:
+        usual, count = Counter(reported.values()).most_common(1)[0]
+        others = ", ".join(f"{version} at {address}" for address, version in reported.items() if version != usual)
         yield f"The cards have different SPI firmware ({count} have {usual}; {others}): make them equal first."
 
 
 def _remarks(node: NodeInventory, release: Release) -> Iterable[str]:
     if node.half_way:
         yield f"An interrupted installation left {', '.join(node.half_way)} half way; the upgrade ends it first."
-    told = sorted({version for version in node.spi.values() if version})
+    reported = sorted({version for version in node.spi.values() if version})
     target = release.firmware.get(node.generations[0], "") if len(node.generations) == 1 else ""
-    if told and target and told != [target]:
+    if reported and target and reported != [target]:
         yield (
-            f"SPI firmware is {', '.join(told)}; the vendor's recipe of release {release.version} flashes {target}. "
-            "An upgrade of the driver leaves it as it is."
+            f"SPI firmware is {', '.join(reported)}; the vendor's recipe of release {release.version} flashes {target}."
+            " An upgrade of the driver leaves it as it is."
         )
 
 

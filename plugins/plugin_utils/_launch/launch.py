@@ -142,8 +142,8 @@ def _begin(
     first = chosen["start"][0]
     if "state" not in answers.get(first, {}):
         # Of a job that others are to join, the node that was asked first may have been left out.
-        told = " ".join(f"{node}: {reason}" for node, reason in chosen["left_out"].items())
-        raise GaudiError(f"Job {job.name} was not started. {told}")
+        reported = " ".join(f"{node}: {reason}" for node, reason in chosen["left_out"].items())
+        raise GaudiError(f"Job {job.name} was not started. {reported}")
     if chosen["joining"]:
         key = {} if check_mode else {"key": _key_of(job, first, answers[first], ask)}
         show(f"It runs on {first}; joining {', '.join(chosen['joining'])}.")

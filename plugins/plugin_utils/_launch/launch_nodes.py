@@ -54,9 +54,9 @@ def _versions_refusal(ready: Sequence[str], answers: Mapping[str, Mapping[str, o
             nodes_of.setdefault(version, []).append(node)
     if len(nodes_of) < 2:
         return ""
-    told = ", ".join(f"{version} on {' and '.join(nodes)}" for version, nodes in nodes_of.items())
+    reported = ", ".join(f"{version} on {' and '.join(nodes)}" for version, nodes in nodes_of.items())
     remedy = "run playbooks/training_stack.yml on all of them"
-    return f"The nodes have different versions of gaudi3_scale: {told}; {remedy}."
+    return f"The nodes have different versions of gaudi3_scale: {reported}; {remedy}."
 
 
 def _reason(answer: Mapping[str, object]) -> str:
@@ -108,11 +108,11 @@ def _refusal(
     nodes_of: dict[str, list[str]] = {}
     for node, reason in out.items():
         nodes_of.setdefault(reason, []).append(node)
-    told = " ".join(f"{', '.join(nodes)}: {reason.rstrip('.')}." for reason, nodes in nodes_of.items())
+    reported = " ".join(f"{', '.join(nodes)}: {reason.rstrip('.')}." for reason, nodes in nodes_of.items())
     if not runners or not may_do_without:
-        return told
+        return reported
     counted = f"{len(runners)} node(s) are left where {min_nodes or len(hosts)} are needed"
     if len(runners) >= (min_nodes or len(hosts)):
         who = f"{len(hosts)} hosts{' and the witness' if len(voters) > len(hosts) else ''}"
         counted = f"of {who} {sum(node in ready for node in voters)} are left, not more than half"
-    return f"{told} Without, {counted}."
+    return f"{reported} Without, {counted}."

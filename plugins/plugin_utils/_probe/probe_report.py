@@ -48,7 +48,7 @@ def probe_report(
             *_limits(size, results, numbers),
             *(f"{host} {why}: {_cause(host, results)}" for host, why in strange.items()),
             *_without_outliers(size, strange, results),
-            *told_together(failures),
+            *reported_together(failures),
             *([_shared_sentence(shared)] if shared else []),
             *dict.fromkeys(
                 f"{host}: {remark}" for host, result in results.items() for remark in result.get("remarks") or []
@@ -59,7 +59,7 @@ def probe_report(
     }
 
 
-def told_together(failures: Mapping[str, str]) -> list[str]:
+def reported_together(failures: Mapping[str, str]) -> list[str]:
     """A sentence for every reason, after the nodes that gave it."""
     hosts: dict[str, list[str]] = {}
     for host, why in failures.items():

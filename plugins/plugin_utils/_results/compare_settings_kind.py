@@ -40,7 +40,7 @@ def compare_settings_kind(asked: Asked) -> Made:
     found = comparison_report(first, hosts, float(given["tolerance"]))
     names, changes = kept_changes(first, second or None)
     answered = found["data"]["hosts"]
-    told = {
+    reported = {
         **{name: found[name] for name in OPTIONS},
         "notes": [*found["notes"], f"kept: {' and '.join(names) or 'nothing'}"],
         "sections": [_section(second, hosts, given)] if given["together"] and second_question(first) else [],
@@ -51,7 +51,7 @@ def compare_settings_kind(asked: Asked) -> Made:
     }
     return Made(
         # Of a question that was refused there is nothing to keep, and an earlier page stays.
-        {**told, "name": "compare_settings"} if answered else told,
+        {**reported, "name": "compare_settings"} if answered else reported,
         {
             "nodes": {host: "ok" if host in answered else "failed" for host in hosts},
             "ok": not found["failures"] and not found["regressions"],

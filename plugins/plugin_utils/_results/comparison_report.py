@@ -135,8 +135,8 @@ def _differences(nodes: Results, names: Sequence[str], tolerance: float) -> list
     for name in names:
         found = {host: next(one for one in result["verdicts"] if one["name"] == name) for host, result in nodes.items()}
         if len({one["verdict"] for one in found.values()}) > 1:
-            told = ", ".join(f"{one['verdict']} on {host}" for host, one in found.items())
-            sentences.append(f"{name} is not the same on all nodes, so it is not kept: {told}")
+            reported = ", ".join(f"{one['verdict']} on {host}" for host, one in found.items())
+            sentences.append(f"{name} is not the same on all nodes, so it is not kept: {reported}")
         sentences += _outside(name, {host: one["speed"] for host, one in found.items() if one["speed"]})
     return sentences + _slow_nodes(nodes, tolerance)
 

@@ -23,17 +23,18 @@ Point = Mapping[str, Any]
 
 def merged_sweep(histories: Sequence[Mapping[str, Any]]) -> list[Point]:
     """The points from what several nodes know: which one has written a point's metrics, Slurm has chosen."""
-    told: dict[int, list[Point]] = {}
+    reported: dict[int, list[Point]] = {}
     for history in histories:
         for point in history.get("sweep") or ():
-            told.setdefault(point["point"], []).append(point)
-    return [_merged(told[number]) for number in sorted(told)]
+            reported.setdefault(point["point"], []).append(point)
+    return [_merged(reported[number]) for number in sorted(reported)]
 
 
-def _merged(told: Sequence[Point]) -> Point:
-    newest = max(told, key=lambda point: (point["last"] or {}).get("time") or 0.0)
+def _merged(reported: Sequence[Point]) -> Point:
+    newest = max(reported, key=lambda point: (point["last"] or {}).get("time") or 0.0)
     known = {
-        name: next((point[name] for point in told if point[name] is not None), None) for name in ("arguments", "state")
+        name: next((point[name] for point in reported if point[name] is not None), None)
+        for name in ("arguments", "state")
     }
     return {**newest, **known}
 
@@ -41,14 +42,14 @@ def _merged(told: Sequence[Point]) -> Point:
 def sweep_notes(points: Sequence[Point], state: str) -> list[str]:
     """How many points stand how, and the best one so far."""
     counts = Counter(_state(point, state) for point in points)
-    told = ", ".join(f"{count} {word}" for word, count in counts.most_common())
+    reported = ", ".join(f"{count} {word}" for word, count in counts.most_common())
     best = min((point for point in points if is_number(_loss(point))), key=_loss, default=None)
     if best is None:
-        return [f"a sweep of {len(points)} points: {told}", "no step was measured"]
+        return [f"a sweep of {len(points)} points: {reported}", "no step was measured"]
     words = _arguments(best)
     where = f"{_loss(best):.4f} at step {best['last'].get('step', '?')}"
     lowest = f"lowest last loss: {where} of point {best['point']}{f' ({words})' if words else ''}"
-    return [f"a sweep of {len(points)} points: {told}", lowest]
+    return [f"a sweep of {len(points)} points: {reported}", lowest]
 
 
 def sweep_section(points: Sequence[Point], state: str) -> dict[str, Any]:

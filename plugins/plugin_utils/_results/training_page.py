@@ -77,10 +77,10 @@ def training_report(
     first; ``left_out`` are those without which it was begun.
     """
     # A host that was left out has none.
-    told = [
+    reported = [
         host["__gaudi_training_history"] for host in hosts if "runs" in (host.get("__gaudi_training_history") or {})
     ]
-    history, sweep = merge(told), merged_sweep(told)
+    history, sweep = merge(reported), merged_sweep(reported)
     runs = history["runs"]
     leader_first = sorted(hosts, key=lambda host: host["inventory_hostname"] != leader)
     infos = [host.get("__gaudi_training_info") or {} for host in leader_first]
@@ -162,14 +162,14 @@ def _section(title: str, columns: Sequence[str], rows: list[dict[str, Any]], **m
 
 def _nodes(runs: Sequence[Run]) -> dict[str, Any]:
     """The newest line about the nodes; a single node has none to be compared with."""
-    told = next((run["nodes"] for run in reversed(runs) if run["nodes"]), None) or {}
-    nodes = {name: mapping_of(node) for name, node in mapping_of(told.get("nodes")).items()}
+    reported = next((run["nodes"] for run in reversed(runs) if run["nodes"]), None) or {}
+    nodes = {name: mapping_of(node) for name, node in mapping_of(reported.get("nodes")).items()}
     busy = [node["busy_seconds"] for node in nodes.values() if is_number(node.get("busy_seconds"))]
     # Of two nodes the faster one: their mean would hide half of what the other is behind.
     median = statistics.median_low(busy) if busy else 0.0
     rows = [_node(name, node, median) for name, node in nodes.items()]
     columns = ["node", "ranks", "own work", "of the median", "slowest rank", "data", "forward", "backward"]
-    over = f"means a step over {told.get('steps', 0)} steps up to {told.get('step')}"
+    over = f"means a step over {reported.get('steps', 0)} steps up to {reported.get('step')}"
     notes = [f"{over}; own work is data and forward, in which no rank waits for another"]
     return _section("Speed of each node", [*columns, "optimiser", "communication", "memory"], rows, notes=notes)
 

@@ -55,10 +55,10 @@ def _share(host: Mapping[str, Any], info: Mapping[str, Any], first: Mapping[str,
 
 def _loss(steps: list[Mapping[str, Any]]) -> str | None:
     """First and last loss with their steps; a job that resumed begins where it went on."""
-    told = [line for line in steps if isinstance(line.get("loss"), (int, float))]
-    if not told:
+    reported = [line for line in steps if isinstance(line.get("loss"), (int, float))]
+    if not reported:
         return None
-    first, last = told[0], told[-1]
+    first, last = reported[0], reported[-1]
     return f"{first['loss']:.3f} (step {first['step']}) to {last['loss']:.3f} (step {last['step']})"
 
 

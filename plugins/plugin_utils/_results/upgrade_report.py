@@ -147,9 +147,9 @@ def _fixed_rows(plan: Mapping[str, Any]) -> Iterable[dict[str, object]]:
         ("boot firmware (FIT)", facts["fit"], ""),
         ("CPLD", facts["cpld"], wanted["cpld"]),
     ):
-        told = sorted({version for version in versions.values() if version})
-        if told or target:
-            yield _line(what, told, target)
+        reported = sorted({version for version in versions.values() if version})
+        if reported or target:
+            yield _line(what, reported, target)
 
 
 def _changing_rows(plan: Mapping[str, Any]) -> Iterable[dict[str, object]]:

@@ -52,8 +52,8 @@ def outside_line(host: str, info: Mapping[str, Any]) -> str | None:
     used = usage_words(info.get("usage") or {})
     said = (info.get("rank_log") or {}).get("lines") or ()
     words = f'"{one_line(str(said[-1])).strip()}"' if said else ""
-    told = [part for part in (used, words and f"the first rank's last line: {words}") if part]
-    return f"no step was told so far; seen from outside on {host}: {'; '.join(told)}" if told else None
+    reported = [part for part in (used, words and f"the first rank's last line: {words}") if part]
+    return f"no step was told so far; seen from outside on {host}: {'; '.join(reported)}" if reported else None
 
 
 def usage_note(usage: Usage, is_supervised: bool) -> str:

@@ -41,11 +41,11 @@ def tune_nodes(hosts: Sequence[Mapping[str, Any]], alive: Sequence[str]) -> Stud
     having = [host for host in there if _has_study(host)]
     keeper = next((str(host["inventory_hostname"]) for host in [*having, *there]), "")
     names = {_address(host): str(host["inventory_hostname"]) for host in hosts}
-    told = sorted({address for address in map(_told, hosts) if address} - set(map(_address, there)))
+    reported = sorted({address for address in map(_reported, hosts) if address} - set(map(_address, there)))
     reasons = {str(host["inventory_hostname"]): _reason(host, alive) for host in hosts}
     return StudyNodes(
         keeper,
-        names.get(told[0], told[0]) if told and not having else "",
+        names.get(reported[0], reported[0]) if reported and not having else "",
         {name: reason for name, reason in reasons.items() if reason},
     )
 
@@ -68,7 +68,7 @@ def _address(host: Mapping[str, Any]) -> str:
     return str(host.get("ansible_host", host["inventory_hostname"]))
 
 
-def _told(host: Mapping[str, Any]) -> str:
+def _reported(host: Mapping[str, Any]) -> str:
     """The address of the keeper that the node was given with its last share; empty for a storage of the site's own."""
     description = host.get("__gaudi_tuning_study_before", {}).get("description") or {}
     url = urlsplit(str((description.get("environment") or {}).get(STORAGE, "")))

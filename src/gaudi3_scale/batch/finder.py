@@ -63,7 +63,7 @@ class AdaptiveBatchFinder:
         steps: int = 3,
         timeout: float = 900,
         memory_limit: int | None = None,
-        told: Callable[[Trial], None] | None = None,
+        reported: Callable[[Trial], None] | None = None,
     ) -> None:
         if objective not in (LARGEST, THROUGHPUT):
             raise GaudiError(f"objective {objective}: choose {LARGEST} or {THROUGHPUT}.")
@@ -81,7 +81,7 @@ class AdaptiveBatchFinder:
         )
         self._question.check()
         self._objective, self._steps, self._timeout = objective, steps, timeout
-        self._told = told or _print
+        self._reported = reported or _print
 
     def find_optimal_batch_size(self) -> int:
         """Raises GaudiError where there is none, with the reason and what would help."""
@@ -112,7 +112,7 @@ class AdaptiveBatchFinder:
 
     def _search(self, attempt: Callable[[int], Trial], prior: Prior | None = None) -> Search:
         question = replace(self._question, prior=prior)
-        return largest_batch(attempt, question, told=self._told, decide=partial(next_for, self._objective))
+        return largest_batch(attempt, question, reported=self._reported, decide=partial(next_for, self._objective))
 
     def _why_here(self) -> str:
         tensors = [*self._trained.model.parameters(), *self._trained.model.buffers()]

@@ -57,13 +57,13 @@ class Holder:
 
 def generation_from(environment: Mapping[str, str]) -> Generation | None:
     """This process's generation, ``LAUNCH:NUMBER`` in the variable; None where it is not set."""
-    told = environment.get(VARIABLE)
-    if not told:
+    reported = environment.get(VARIABLE)
+    if not reported:
         return None
-    launch, _colon, number = told.rpartition(":")
+    launch, _colon, number = reported.rpartition(":")
     if not (_LAUNCH.fullmatch(launch) and number.isascii() and number.isdigit() and len(number) <= 15):
         raise GaudiError(
-            f"${VARIABLE} is {told[:80]!r}, and a generation is LAUNCH:NUMBER; leave it to what starts the ranks."
+            f"${VARIABLE} is {reported[:80]!r}, and a generation is LAUNCH:NUMBER; leave it to what starts the ranks."
         )
     return Generation(launch, int(number))
 
@@ -94,15 +94,15 @@ def fence_text(holder: Holder) -> str:
 
 def read_fence(text: str | bytes) -> Holder:
     """Raises ValueError with a clause that says what is wrong."""
-    told = parse_object(text, MOST_BYTES)
-    if set(told) != {"launch", "number", "earlier"}:
+    reported = parse_object(text, MOST_BYTES)
+    if set(reported) != {"launch", "number", "earlier"}:
         raise ValueError("it does not say launch, number and earlier, and nothing else")
-    number, earlier = told["number"], told["earlier"]
+    number, earlier = reported["number"], reported["earlier"]
     if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < _MOST_NUMBER:
         raise ValueError("its number is no whole number from 0 on")
-    if not isinstance(earlier, list) or not all(map(_is_launch, [told["launch"], *earlier])):
+    if not isinstance(earlier, list) or not all(map(_is_launch, [reported["launch"], *earlier])):
         raise ValueError("a launch in it is no name of one")
-    return Holder(Generation(told["launch"], number), tuple(earlier))
+    return Holder(Generation(reported["launch"], number), tuple(earlier))
 
 
 class Fence:
@@ -189,8 +189,8 @@ def _superseded(where: str, held: Generation, mine: Generation) -> FenceError:
     return FenceError(f"{where} is held by {held}, so {mine} is over: it writes and removes nothing there.")
 
 
-def _is_launch(told: Any) -> bool:
-    return isinstance(told, str) and _LAUNCH.fullmatch(told) is not None
+def _is_launch(reported: Any) -> bool:
+    return isinstance(reported, str) and _LAUNCH.fullmatch(reported) is not None
 
 
 def _sync(folder: Path) -> None:

@@ -61,11 +61,11 @@ def find_key(given: Path | None, environment: Mapping[str, str], job_dir: Path, 
         mine, refused = _mine(given, environment, own), None
     except GaudiError as error:
         mine, refused = None, str(error)
-    told: list[tuple[str | None, str | None]] = place.gather((mine.hex() if mine else None, refused))
-    refusal = next((f"{why} (rank {rank})" for rank, (_key, why) in enumerate(told) if why), None)
+    reported: list[tuple[str | None, str | None]] = place.gather((mine.hex() if mine else None, refused))
+    refusal = next((f"{why} (rank {rank})" for rank, (_key, why) in enumerate(reported) if why), None)
     if refusal:
         raise GaudiError(refusal)
-    holders = [(rank, bytes.fromhex(key)) for rank, (key, _why) in enumerate(told) if key]
+    holders = [(rank, bytes.fromhex(key)) for rank, (key, _why) in enumerate(reported) if key]
     other = next((rank for rank, key in holders if key != holders[0][1]), None)
     if other is not None:
         raise GaudiError(

@@ -47,20 +47,20 @@ def manifest_text(manifest: Manifest) -> str:
 def read_manifest(text: str | bytes) -> Manifest:
     """Raises ValueError with the reason where it is none, or where a name in it is no plain name of a file."""
     try:
-        told = json.loads(text, object_pairs_hook=_without_repetition)
+        reported = json.loads(text, object_pairs_hook=_without_repetition)
     except _RepetitionError:
         raise
     except (ValueError, RecursionError) as error:
         raise ValueError("it is no manifest") from error
-    if not isinstance(told, dict) or "format" not in told:
+    if not isinstance(reported, dict) or "format" not in reported:
         raise ValueError("it is no manifest")
-    if told["format"] != _FORMAT:
-        raise ValueError(f"it has format {str(told['format'])[:80]!r}, and this release reads {_FORMAT}")
-    if set(told) != {"format", "step", "run", "files"} or not isinstance(told["files"], dict):
+    if reported["format"] != _FORMAT:
+        raise ValueError(f"it has format {str(reported['format'])[:80]!r}, and this release reads {_FORMAT}")
+    if set(reported) != {"format", "step", "run", "files"} or not isinstance(reported["files"], dict):
         raise ValueError("it is no manifest")
-    records = {name: _record(name, about) for name, about in told["files"].items()}
+    records = {name: _record(name, about) for name, about in reported["files"].items()}
     return Manifest(
-        _number("its step", told["step"], _MOST_STEPS), _number("its run", told["run"], _MOST_RUNS), records
+        _number("its step", reported["step"], _MOST_STEPS), _number("its run", reported["run"], _MOST_RUNS), records
     )
 
 

@@ -49,11 +49,11 @@ _MOST_DIMENSIONS = 64
 def read_metadata(content: bytes, files: Mapping[str, FileRecord]) -> Metadata:
     """``files`` are those of the checkpoint: nothing else is ever to be read. Raises ValueError with what is wrong."""
     try:
-        told = _Records(io.BytesIO(content)).load()
+        reported = _Records(io.BytesIO(content)).load()
     except Exception as error:
         # A pickle can make its reader raise anything.
         raise ValueError(f"it is not what torch.distributed.checkpoint writes: {error}") from error
-    fields = _fields(told, "Metadata")
+    fields = _fields(reported, "Metadata")
     return Metadata(
         state_dict_metadata={
             _word(name, "a name"): _entry(about) for name, about in _dict(fields, "state_dict_metadata").items()

@@ -77,7 +77,7 @@ def find_place(directory: Path, ranks: Ranks) -> Place:
     place = Place(directory, (), 0, everyone, everyone, fence)
     mark = directory / f"{MARK}{secrets.token_hex(8)}"
     marks = place.gather(_make(mark) if ranks.local_rank == 0 else "")
-    failed = {rank: told for rank, told in enumerate(marks) if isinstance(told, int)}
+    failed = {rank: reported for rank, reported in enumerate(marks) if isinstance(reported, int)}
     if failed:
         error = next(iter(failed.values()))
         if marks[ranks.rank] and ranks.rank not in failed:

@@ -101,15 +101,19 @@ def _good_copy(step: int, place: Place, left_out: list[LeftOut]) -> int | None:
             reason = damage(path, manifest_of(path), place.number, len(place.members))
         except ValueError as error:
             reason = str(error)
-    told = place.gather((path.is_dir(), reason))
-    mine = next((told[rank][1] for rank in place.members if told[rank][1]), None)
+    reported = place.gather((path.is_dir(), reason))
+    mine = next((reported[rank][1] for rank in place.members if reported[rank][1]), None)
     if mine and place.leads:
         kept = set_aside(path, place.fence.require)
         LOG.warning("gaudi3_scale: %s is damaged and left out: %s; kept as %s.", path, mine, kept.name)
-    found = [LeftOut(step, f"rank {rank}: {path}", why) for rank, (_there, why) in enumerate(told) if why]
+    found = [LeftOut(step, f"rank {rank}: {path}", why) for rank, (_there, why) in enumerate(reported) if why]
     left_out += found
     members = place.gather(place.members)
-    good = [rank for rank, (there, _why) in enumerate(told) if there and not any(told[one][1] for one in members[rank])]
+    good = [
+        rank
+        for rank, (there, _why) in enumerate(reported)
+        if there and not any(reported[one][1] for one in members[rank])
+    ]
     return min(good, default=None)
 
 
@@ -203,20 +207,20 @@ def _steps_in_bucket(choice: str, place: Place, bucket: Bucket | None, some_loca
     """Raises GaudiError where only the bucket can tell whether there is something to go on from, and does not."""
     if bucket is None:
         return []
-    told: list[int] | str = []
+    reported: list[int] | str = []
     if place.members[0] == 0 and place.leads:
         try:
-            told = bucket.steps()
+            reported = bucket.steps()
         except bucket.errors as error:
-            told = f"{type(error).__name__}: {error}"
-            LOG.warning("gaudi3_scale: %s does not say what it holds: %s", bucket.url, told)
-    told = place.gather(told)[0]
-    if isinstance(told, list):
-        return told
+            reported = f"{type(error).__name__}: {error}"
+            LOG.warning("gaudi3_scale: %s does not say what it holds: %s", bucket.url, reported)
+    reported = place.gather(reported)[0]
+    if isinstance(reported, list):
+        return reported
     if choice == "auto" and not some_local:
         raise GaudiError(
-            f"--upload {bucket.url}: it does not say whether it holds a checkpoint to go on from ({told}); correct it "
-            "or wait until it answers, or begin anew with --resume never."
+            f"--upload {bucket.url}: it does not say whether it holds a checkpoint to go on from ({reported}); correct "
+            "it or wait until it answers, or begin anew with --resume never."
         )
     return []
 
@@ -231,9 +235,9 @@ def _manifest(folder: Path) -> Manifest | None:
 def _refuse_files_of_old(choice: str, place: Place) -> None:
     """Before there were folders a checkpoint was one file of Lightning's."""
     old = sorted(path.name for path in place.directory.glob("step-*.ckpt"))
-    told = next((names for names in place.gather(old) if names), None)
-    if told:
+    reported = next((names for names in place.gather(old) if names), None)
+    if reported:
         raise GaudiError(
-            f"--resume {choice}: {place.directory / told[-1]} was written by an older release, and this one cannot go "
-            "on from it; finish that job with the older one, or choose another --job-dir."
+            f"--resume {choice}: {place.directory / reported[-1]} was written by an older release, and this one cannot "
+            "go on from it; finish that job with the older one, or choose another --job-dir."
         )

@@ -51,10 +51,10 @@ def signed_fence(text: str, key: bytes) -> bytes:
 def opened_fence(content: bytes, key: bytes) -> str:
     """The text of a fence in its envelope; ForeignError where that is none, or its signature is not by ``key``."""
     try:
-        told = parse_object(content)
+        reported = parse_object(content)
     except ValueError as error:
         raise ForeignError(str(error)) from error
-    text, signature = told.get("fence"), told.get("hmac_sha256")
+    text, signature = reported.get("fence"), reported.get("hmac_sha256")
     if not (isinstance(text, str) and isinstance(signature, str) and signature.isascii()):
         raise ForeignError("it is not signed")
     if not hmac.compare_digest(signature, _hmac(text, key, _PURPOSE_OF_FENCE)):
@@ -65,12 +65,12 @@ def opened_fence(content: bytes, key: bytes) -> str:
 def _parts(content: bytes) -> tuple[str, str | None]:
     try:
         text = content.decode("utf-8")
-        told = json.loads(text)
+        reported = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ValueError("it is no manifest") from error
-    if not isinstance(told, dict) or "hmac_sha256" not in told:
+    if not isinstance(reported, dict) or "hmac_sha256" not in reported:
         return text, None
-    inner, signature = told.get("manifest"), told["hmac_sha256"]
+    inner, signature = reported.get("manifest"), reported["hmac_sha256"]
     if not (isinstance(inner, str) and isinstance(signature, str) and signature.isascii()):
         raise ValueError("it is no manifest")
     return inner, signature

@@ -29,11 +29,11 @@ def state_of(trainer: lightning.Trainer) -> dict[str, Any]:
     """Tensors are the training's own, not copies."""
     module = trainer.lightning_module
     model, optimizer = get_state_dict(module, trainer.optimizers)
-    told: dict[str, Any] = {}
-    module.on_save_checkpoint(told)
+    reported: dict[str, Any] = {}
+    module.on_save_checkpoint(reported)
     progress = {
         "global_step": trainer.global_step,
-        "module": told,
+        "module": reported,
         "loops": trainer.fit_loop.state_dict(),
         "param_groups": optimizer["param_groups"],
         "lr_schedulers": [config.scheduler.state_dict() for config in trainer.lr_scheduler_configs],
@@ -128,9 +128,9 @@ def _load(state: dict[str, Any], reader: DataReader, path: Path, group: torch.di
     except CheckpointException as error:
         cause, _traceback = next(iter(error.failures.values()))
         # PyTorch's own words for the first advise to run it.
-        told = "a value in it is no plain data" if isinstance(cause, pickle.UnpicklingError) else str(cause)
-        told = told.strip().partition("\n")[0]
-        raise GaudiError(f"--resume: {path} cannot be gone on from: {told}; name another checkpoint.") from error
+        reported = "a value in it is no plain data" if isinstance(cause, pickle.UnpicklingError) else str(cause)
+        reported = reported.strip().partition("\n")[0]
+        raise GaudiError(f"--resume: {path} cannot be gone on from: {reported}; name another checkpoint.") from error
 
 
 def _begin_a_step(trainer: lightning.Trainer) -> None:

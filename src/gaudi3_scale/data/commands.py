@@ -68,12 +68,14 @@ def _add_workers(parser: argparse.ArgumentParser) -> None:
 def _prepare(options: argparse.Namespace) -> int:
     start = time.monotonic()
 
-    def told(done: int, parts: int, text_bytes: int) -> None:
+    def reported(done: int, parts: int, text_bytes: int) -> None:
         speed = text_bytes / (1 << 20) / (time.monotonic() - start)
         sys.stdout.write(f"{done} of {parts} parts, {text_bytes / (1 << 20):.1f} MiB of text, {speed:.1f} MiB/s\n")
         sys.stdout.flush()
 
-    prepared = prepare(options.text, options.out, options.tokenizer, options.processes, options.part_mib << 20, told)
+    prepared = prepare(
+        options.text, options.out, options.tokenizer, options.processes, options.part_mib << 20, reported
+    )
     manifest = prepared.manifest
     made = f"{prepared.made} of {len(manifest.files)} files made" if prepared.made else "nothing to do"
     sys.stdout.write(f"{options.out}: {manifest.tokens} tokens, checksum {manifest.checksum[:16]}, {made}\n")

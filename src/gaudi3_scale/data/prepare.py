@@ -90,9 +90,9 @@ def prepare(
     tokenizer_name: str,
     processes: int,
     part_bytes: int,
-    told: Callable[[int, int, int], None],
+    reported: Callable[[int, int, int], None],
 ) -> Prepared:
-    """Make ``directory`` hold the tokens of ``paths``. ``told`` gets parts done, parts in all, and bytes of text done.
+    """Make ``directory`` hold the tokens of ``paths``. ``reported`` gets parts done, parts in all, bytes of text done.
 
     A part that is there under its name is whole and stays, so an interrupted run goes on where it was, and a second one
     changes nothing. Raises GaudiError for what cannot be read or written.
@@ -110,7 +110,7 @@ def prepare(
         if before is not None:
             _remove_cut_short(directory, before)
         there = {part.name for part in parts if (directory / part.name).is_file()}
-        files = _make_all(parts, directory, tokenizer_name, processes, told)
+        files = _make_all(parts, directory, tokenizer_name, processes, reported)
         manifest = Manifest(tokenizer.identity, tokenizer.vocabulary, dtype_for(tokenizer.vocabulary), files)
         write_manifest(directory, manifest)
         _remove_others(directory, {part.name for part in parts})
@@ -129,7 +129,7 @@ def _make_all(
     directory: Path,
     tokenizer_name: str,
     processes: int,
-    told: Callable[[int, int, int], None],
+    reported: Callable[[int, int, int], None],
 ) -> tuple[TokenFile, ...]:
     done = 0
     # Not forked: the tokenizers' library has threads.
@@ -141,7 +141,7 @@ def _make_all(
             for number, future in enumerate(as_completed(futures), 1):
                 future.result()
                 done += futures[future].size
-                told(number, len(parts), done)
+                reported(number, len(parts), done)
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise

@@ -18,7 +18,7 @@ from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.json_lines import line_writer, no_line
 from gaudi3_scale.metrics.rates import Rates
 from gaudi3_scale.progress import DIRECTORY, ProgressFile
-from gaudi3_scale.reporting.told_numbers import real_of, step_of
+from gaudi3_scale.reporting.reported_numbers import real_of, step_of
 
 METRICS = "GAUDI3_SCALE_METRICS"
 # Seconds from one line to the next at least: of a job of three days it makes 130,000 lines, which are read in seconds.

@@ -101,8 +101,8 @@ class TransformersCallback(TrainerCallback):
     def on_evaluate(  # type: ignore[override]
         self, _args: TrainingArguments, state: TrainerState, *_: Any, metrics: dict[str, Any] | None = None, **__: Any
     ) -> None:
-        told = {name: value for name, value in (metrics or {}).items() if isinstance(value, (int, float))}
-        self._reports.tell("evaluation", step=state.global_step, **told)
+        reported = {name: value for name, value in (metrics or {}).items() if isinstance(value, (int, float))}
+        self._reports.tell("evaluation", step=state.global_step, **reported)
 
     def on_train_end(self, *_: Any, **__: Any) -> None:
         for hook in self._hooks:

@@ -44,7 +44,7 @@ def adopt(state: State, generation: Generation, now: float) -> State:
         promised=NO_BALLOT,
         accepted=None,
         gone=frozenset(),
-        halt=None,
+        interruption=None,
         step=None,
         waiting=None,
         slow={},

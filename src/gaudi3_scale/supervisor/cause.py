@@ -18,12 +18,12 @@ NODES_CHANGED = (NODE_LOST, ISOLATED, LEAVING, GROWING)
 
 def first_failure(view: Standing, rules: Rules, now: float) -> dict[str, object] | None:
     """What failed first among the nodes that are heard, with its ``host``; ages are compared, never clocks."""
-    told = {
+    reported = {
         rules.names[index]: {**message.report.failure, "time": now - view.failure_age(index)}
         for index, message in view.messages.items()
         if message.report.failure is not None
     }
-    found = first_failure_of(told)
+    found = first_failure_of(reported)
     if found is None:
         return None
     original = view.messages[rules.names.index(found[0])].report.failure or {}
@@ -35,8 +35,8 @@ def cause_may_show(
 ) -> bool:
     """Whether ranks have only lost each other so far: the link or node that is to blame is not missed at once."""
     cause_is_known = view.missing or (failure is not None and failure.get("echo") == 0)
-    failed = state.halt is not None and state.halt.cause == RANK_FAILED
-    return failed and not cause_is_known and now - state.halted <= rules.lost_after
+    failed = state.interruption is not None and state.interruption.cause == RANK_FAILED
+    return failed and not cause_is_known and now - state.interrupted <= rules.lost_after
 
 
 def went_silent_before(
@@ -63,27 +63,27 @@ def why_it_ended(state: State, rules: Rules, view: Standing, failure: Mapping[st
     if names and failure is None:
         return f"{' and '.join(names)} {'were' if len(names) > 1 else 'was'} lost"
     refused = [f"{rules.names[index]}: {view.messages[index].report.unfit}" for index in unfit_members(state, view)]
-    if (state.halt is not None and state.halt.cause in (HANG, LEAVING, GROWING)) or failure is None:
-        said = state.halt.text if state.halt else ""
+    if (state.interruption is not None and state.interruption.cause in (HANG, LEAVING, GROWING)) or failure is None:
+        said = state.interruption.text if state.interruption else ""
         return "; ".join([said or "the ranks were ended", *refused])
     return failure_sentence(str(failure["host"]), failure).splitlines()[0]
 
 
 def is_early(state: State, rules: Rules, view: Standing) -> bool:
     """Whether the program failed by itself soon after its start, and no further than before: it may do so again."""
-    if state.is_further or view.missing or state.halt is None or unfit_members(state, view):
+    if state.is_further or view.missing or state.interruption is None or unfit_members(state, view):
         return False
-    return state.halt.cause == RANK_FAILED and not has_run(state, rules) and rules.min_runtime > 0
+    return state.interruption.cause == RANK_FAILED and not has_run(state, rules) and rules.min_runtime > 0
 
 
 def has_run(state: State, rules: Rules) -> bool:
     """Whether the ranks of the current generation had run for min_runtime when their end was asked for."""
-    return rules.min_runtime > 0 and state.halted - state.changed >= rules.min_runtime
+    return rules.min_runtime > 0 and state.interrupted - state.changed >= rules.min_runtime
 
 
 def counts(state: State, view: Standing, failure: Mapping[str, object] | None) -> bool:
     """Whether max_restarts bounds a restart now: ranks failed or hung, or did not get further than any before them."""
-    cause = state.halt.cause if state.halt is not None else ""
+    cause = state.interruption.cause if state.interruption is not None else ""
     nodes_changed = cause in NODES_CHANGED or (failure is None and bool(view.missing))
     return not (nodes_changed and state.is_further)
 

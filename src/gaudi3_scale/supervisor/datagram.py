@@ -153,7 +153,7 @@ def _plain(message: Message) -> list[Any]:
         message.remembers,
         sorted(message.gone),
         message.leads,
-        list(vars(message.halt).values()) if message.halt else None,
+        list(vars(message.interruption).values()) if message.interruption else None,
         int(message.stop),
         int(message.asks),
     ]
@@ -184,14 +184,14 @@ def _short(value: Any) -> Any:
 
 def _shortened(message: Message, length: int) -> Message:
     """The message with its texts cut to ``length``, or to as many times it as they may be longer."""
-    report, halt, accepted = message.report, message.halt, message.accepted
+    report, interruption, accepted = message.report, message.interruption, message.accepted
     failure = None if report.failure is None else short_failure(report.failure, length)
     return replace(
         message,
         committed=_generation(message.committed, length),
         accepted=None if accepted is None else (accepted[0], _generation(accepted[1], length)),
         report=replace(report, unfit=report.unfit[:length], failure=failure),
-        halt=None if halt is None else replace(halt, text=halt.text[: _reason(length)]),
+        interruption=None if interruption is None else replace(interruption, text=interruption.text[: _reason(length)]),
     )
 
 

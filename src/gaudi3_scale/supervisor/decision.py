@@ -3,8 +3,8 @@
 """What a supervisor does next: values in, values out. Nothing here waits, sends or touches a process.
 
 Called for what came and several times a second. What happens to a generation, in this order: it is chosen; its members
-start their ranks, each once a quorum knows of it; somebody sees a reason to end it (a halt), which all take over; the
-ranks of all that are heard are gone; the leader asks for the next one.
+start their ranks, each once a quorum knows of it; somebody sees a reason to end it (an interruption), which all take
+over; the ranks of all that are heard are gone; the leader asks for the next one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gaudi3_scale.supervisor.away import is_away, refusals_after
 from gaudi3_scale.supervisor.events import events_between
 from gaudi3_scale.supervisor.generation import END, FAILED, RUN, STOPPED, WAIT
 from gaudi3_scale.supervisor.growth import standing_by
-from gaudi3_scale.supervisor.halts import halt_of
+from gaudi3_scale.supervisor.interruptions import interruption_of
 from gaudi3_scale.supervisor.lease import gone_by, grace_left, has_vote, holds_lease, reaches_quorum
 from gaudi3_scale.supervisor.members import is_member, leader, places_to_fill, standing
 from gaudi3_scale.supervisor.messages import (
@@ -111,8 +111,12 @@ def _take_over(state: State, rules: Rules, message: Message, now: float) -> Stat
     state = take(state, rules, message, now)
     if message.stop and not state.stop:
         state = state.having(stop=True, stopped=now)
-    if message.halt is not None and message.halt.generation == state.committed.number and state.halt is None:
-        state = state.having(halt=message.halt, halted=now)
+    if (
+        message.interruption is not None
+        and message.interruption.generation == state.committed.number
+        and state.interruption is None
+    ):
+        state = state.having(interruption=message.interruption, interrupted=now)
     if message.committed.number == state.committed.number and _is_member_message(state, message):
         state = _seen(state, message.report.steps)
     return state
@@ -143,13 +147,13 @@ def _own(state: State, rules: Rules, facts: Facts, now: float) -> State:
 
 def _watch(state: State, rules: Rules, facts: Facts, now: float) -> State:
     """Look for a reason to end the current generation."""
-    if state.committed.kind != RUN or state.halt is not None:
+    if state.committed.kind != RUN or state.interruption is not None:
         return state
     own = message_of(state.having(report=_report(state, rules, facts)), rules, now)
     view = standing(state, rules, own, now)
-    halt = halt_of(state, rules, facts, view, now)
-    if halt is not None:
-        return state.having(halt=halt, halted=now)
+    interruption = interruption_of(state, rules, facts, view, now)
+    if interruption is not None:
+        return state.having(interruption=interruption, interrupted=now)
     return state.having(slow=slow_nodes(state, rules, view, now), standing_by=standing_by(state, rules, view, now))
 
 
@@ -175,8 +179,8 @@ def _phase(state: State, rules: Rules, facts: Facts, mine: bool) -> str:
     if mine and facts.succeeded:
         return DONE
     if facts.alive:
-        return RUNNING if mine and state.halt is None else ENDING
-    if mine or (state.halt is not None and is_member(state, rules)):
+        return RUNNING if mine and state.interruption is None else ENDING
+    if mine or (state.interruption is not None and is_member(state, rules)):
         return GONE
     return IDLE
 
@@ -187,7 +191,7 @@ def _lead(state: State, rules: Rules, now: float) -> State:
     state = state.having(gone=_gone_now(state, own, now), leads=_leads(state, rules, own, now))
     if _is_to_lead(state, rules, now):
         wanted = successor(state, rules, own, now)
-        if wanted is None and state.halt is not None and state.waiting is None:
+        if wanted is None and state.interruption is not None and state.waiting is None:
             state = state.having(waiting=now)
         # With one member each step is the answer to the one before.
         for _step in range(3):
@@ -218,7 +222,7 @@ def _leads(state: State, rules: Rules, own: Message, now: float) -> int:
     """What this node says of itself as a leader. While ranks run there is nothing to choose from."""
     if not has_vote(state, rules) or not reaches_quorum(state, rules, now):
         return 0
-    chooses = state.committed.kind == WAIT or state.halt is not None
+    chooses = state.committed.kind == WAIT or state.interruption is not None
     return 1 + (places_to_fill(state, rules, own, now) if chooses else 0)
 
 
@@ -265,11 +269,11 @@ def _has_waited(state: State, rules: Rules, now: float) -> bool:
 def _order(state: State, rules: Rules, facts: Facts, now: float) -> Order:
     current = facts.generation == state.committed.number
     if facts.alive:
-        if current and state.halt is None and state.committed.kind == RUN and state.exit is None:
+        if current and state.interruption is None and state.committed.kind == RUN and state.exit is None:
             return Order()
         grace = _grace(state, rules, facts, now)
-        return Order(end=True, grace=grace, stacks=state.halt is not None and state.halt.cause == HANG)
-    starts = is_member(state, rules) and state.halt is None and not current and state.exit is None
+        return Order(end=True, grace=grace, stacks=state.interruption is not None and state.interruption.cause == HANG)
+    starts = is_member(state, rules) and state.interruption is None and not current and state.exit is None
     return Order(run=state.committed) if starts and holds_lease(state, rules, now) else Order()
 
 
@@ -279,5 +283,5 @@ def _grace(state: State, rules: Rules, facts: Facts, now: float) -> float:
         return 0.0
     if not holds_lease(state, rules, now):
         return grace_left(state, rules, now)
-    planned = state.stop or (state.halt is not None and state.halt.cause in (LEAVING, GROWING))
+    planned = state.stop or (state.interruption is not None and state.interruption.cause in (LEAVING, GROWING))
     return rules.stop_grace if planned else rules.failure_grace

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from gaudi3_scale.core._job.failure import failure_sentence
 from gaudi3_scale.supervisor.generation import END, FAILED, RUN, STOPPED, Generation
-from gaudi3_scale.supervisor.messages import HANG, RANK_FAILED, Halt
+from gaudi3_scale.supervisor.messages import HANG, RANK_FAILED, Interruption
 from gaudi3_scale.supervisor.pace import stragglers
 from gaudi3_scale.supervisor.state import Event, Rules, State
 from gaudi3_scale.supervisor.view import linked
@@ -25,7 +25,7 @@ STOPPED_JOB = "stopped"
 CHANGES = (NODE_LOST, NODE_BACK)
 # What is told in a peer's own words. A peer that says something else each time is not listened to for ever.
 PEERS_WORDS = (RANK_FAILED, UNFIT)
-MOST_TOLD = 2000
+MOST_REPORTED = 2000
 
 
 def events_between(before: State, seen: State, state: State, rules: Rules, now: float) -> tuple[State, list[Event]]:
@@ -36,16 +36,16 @@ def events_between(before: State, seen: State, state: State, rules: Rules, now: 
     events = [
         *_links(state, rules, now),
         *_failures(seen, rules),
-        *_halts(before, seen, rules),
+        *_interruptions(before, seen, rules),
         *_unfit(state, rules),
     ]
     events += _slow(state, rules, now)
     if state.committed.number > before.committed.number:
         events += _generations(before.committed, state.committed, rules)
-    events = [event for event in events if event.kind not in PEERS_WORDS or len(state.told) < MOST_TOLD]
-    new = [event for event in events if event.kind in CHANGES or _name(event) not in state.told]
+    events = [event for event in events if event.kind not in PEERS_WORDS or len(state.reported) < MOST_REPORTED]
+    new = [event for event in events if event.kind in CHANGES or _name(event) not in state.reported]
     lost = _lost(state, rules, now)
-    return state.having(lost=lost, told=state.told | {_name(event) for event in new}), new
+    return state.having(lost=lost, reported=state.reported | {_name(event) for event in new}), new
 
 
 def _name(event: Event) -> str:
@@ -79,25 +79,25 @@ def _links(state: State, rules: Rules, now: float) -> list[Event]:
 def _failures(state: State, rules: Rules) -> list[Event]:
     """Ranks that failed by themselves; those that lost a peer only say that somebody else did."""
     reports = {index: peer.message for index, peer in state.peers.items()}
-    told = [
+    reported = [
         (index, message.report.failure)
         for index, message in reports.items()
         if message.committed.number == state.committed.number and message.report.failure
     ]
     if state.report.failure:
-        told.append((rules.index, state.report.failure))
+        reported.append((rules.index, state.report.failure))
     return [
         Event(RANK_FAILED, state.committed.number, rules.names[index], failure_sentence(rules.names[index], failure))
-        for index, failure in told
+        for index, failure in reported
         if failure.get("echo") == 0
     ]
 
 
-def _halts(before: State, state: State, rules: Rules) -> list[Event]:
-    halt: Halt | None = state.halt
-    if halt is None or halt == before.halt or halt.cause != HANG:
+def _interruptions(before: State, state: State, rules: Rules) -> list[Event]:
+    interruption: Interruption | None = state.interruption
+    if interruption is None or interruption == before.interruption or interruption.cause != HANG:
         return []
-    return [Event(HANG, halt.generation, rules.names[halt.index], f"{_sentence(halt.text)}")]
+    return [Event(HANG, interruption.generation, rules.names[interruption.index], f"{_sentence(interruption.text)}")]
 
 
 def _unfit(state: State, rules: Rules) -> list[Event]:

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from gaudi3_scale.supervisor.members import Standing, all_run, could_take_part
-from gaudi3_scale.supervisor.messages import GROWING, Halt
+from gaudi3_scale.supervisor.messages import GROWING, Interruption
 from gaudi3_scale.supervisor.state import Rules, State
 from gaudi3_scale.supervisor.view import links_among
 
@@ -22,8 +22,8 @@ def standing_by(state: State, rules: Rules, view: Standing, now: float) -> dict[
     return {index: state.standing_by.get(index, now) for index in able}
 
 
-def growth(state: State, rules: Rules, view: Standing, now: float) -> Halt | None:
-    """The halt of ranks that are to begin again with a node more.
+def growth(state: State, rules: Rules, view: Standing, now: float) -> Interruption | None:
+    """The interruption of ranks that are to begin again with a node more.
 
     Only once they have got further than any before them: however often nodes come and go, the job gets on.
     """
@@ -33,7 +33,7 @@ def growth(state: State, rules: Rules, view: Standing, now: float) -> Halt | Non
     for index, since in sorted(state.standing_by.items()):
         wanted = patience(rules, current.grown.count(index))
         if index not in current.left_out and now - since >= wanted:
-            return Halt(current.number, GROWING, index, f"{rules.names[index]} has stood by for {wanted:.0f} s")
+            return Interruption(current.number, GROWING, index, f"{rules.names[index]} has stood by for {wanted:.0f} s")
     return None
 
 

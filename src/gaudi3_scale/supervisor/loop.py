@@ -122,7 +122,7 @@ class Loop:
     def _rest(self) -> None:
         """While nothing changes, what comes is looked at together: 63 others say something each second."""
         state = self._state
-        is_steady = state.committed.kind == RUN and state.halt is None and state.report.phase == RUNNING
+        is_steady = state.committed.kind == RUN and state.interruption is None and state.report.phase == RUNNING
         if is_steady:
             time.sleep(max(0.0, self._looked + LOOK_S - clock()))
 
@@ -180,7 +180,7 @@ class Loop:
     def _tell_if_due(self, now: float) -> None:
         state, report = self._state, self._state.report
         said = (
-            (state.committed.number, state.promised, state.accepted, state.halt, state.stop, state.leads),
+            (state.committed.number, state.promised, state.accepted, state.interruption, state.stop, state.leads),
             (report.phase, report.fit, report.stuck, report.failure, report.leaving),
         )
         if said != self._said:
@@ -236,7 +236,7 @@ def status_of(state: State, rules: Rules, launch: str, now: float) -> Status:
         alive=tuple(rules.names[index] for index in sorted(near)),
         step=max(steps, default=None),
         outcome=state.exit or (current.outcome or None),
-        reason=state.exit_reason or (state.halt.text if state.halt else current.reason),
+        reason=state.exit_reason or (state.interruption.text if state.interruption else current.reason),
         failure=current.failure,
     )
 
@@ -244,6 +244,6 @@ def status_of(state: State, rules: Rules, launch: str, now: float) -> Status:
 def _word(state: State, member: bool) -> str:
     if state.exit is not None:
         return "ended"
-    if state.report.phase == ENDING or (member and state.halt is not None):
+    if state.report.phase == ENDING or (member and state.interruption is not None):
         return "stopping"
     return "running" if member else "waiting"

@@ -54,7 +54,7 @@ def standing(state: State, rules: Rules, own: Message, now: float) -> Standing:
             missing.append(index)
         elif incarnation and message.incarnation != incarnation:
             # Its cards are looked at; if they are well, it can take part again.
-            awaited = message.report.fit is None and now - state.halted <= rules.lost_after
+            awaited = message.report.fit is None and now - state.interrupted <= rules.lost_after
             (unknown if awaited else missing).append(index)
         elif _unsettled(message, state.committed):
             unknown.append(index)

@@ -43,7 +43,7 @@ Ack = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Halt:
+class Interruption:
     """The ranks of generation ``generation`` are to end: for what cause, seen at or by which node."""
 
     generation: int
@@ -95,7 +95,7 @@ class Message:
     remembers: int = 0
     gone: frozenset[int] = frozenset()
     leads: int = 0
-    halt: Halt | None = None
+    interruption: Interruption | None = None
     stop: bool = False
     asks: bool = False
 

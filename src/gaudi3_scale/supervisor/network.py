@@ -45,7 +45,7 @@ class Network:
         self._closed = threading.Event()
         self._came: deque[bytes] = deque(maxlen=MOST_KEPT)
         self._refused: deque[int] = deque(maxlen=MOST_KEPT)
-        self._told = False
+        self._reported = False
         self._hears_refusals = ask_for_refusals(self._socket)
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -72,7 +72,7 @@ class Network:
         with contextlib.suppress(BlockingIOError):
             self._woken.recv(1024)
         # Before what is there is taken: what comes after it wakes again.
-        self._told = False
+        self._reported = False
         datagrams = [self._came.popleft() for _datagram in range(len(self._came))]
         return datagrams, frozenset(self._refused.popleft() for _index in range(len(self._refused)))
 
@@ -137,8 +137,8 @@ class Network:
         return [index for index, target in list(self._targets.items()) if target[:2] in refused]
 
     def _wake(self) -> None:
-        if not self._told:
-            self._told = True
+        if not self._reported:
+            self._reported = True
             with contextlib.suppress(BlockingIOError):
                 self.wake.send(b"\0")
 

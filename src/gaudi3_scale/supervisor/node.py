@@ -83,7 +83,7 @@ class Node:
             steps=self._progress.steps,
             busy=self._progress.busy,
             step_age=None if self._stepped is None else now - self._stepped,
-            reports=self._progress.told,
+            reports=self._progress.reported,
             fit=self._fit,
             unfit=self._unfit,
             terminated=terminated,

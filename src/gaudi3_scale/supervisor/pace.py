@@ -8,7 +8,7 @@ from statistics import median
 from typing import Mapping
 
 from gaudi3_scale.supervisor.members import Standing, all_run
-from gaudi3_scale.supervisor.messages import HANG, Halt
+from gaudi3_scale.supervisor.messages import HANG, Interruption
 from gaudi3_scale.supervisor.state import Rules, State
 
 # A median needs somebody to compare with.
@@ -17,8 +17,8 @@ FEWEST_RANKS = 3
 SLOW_FOR_S = 30.0
 
 
-def hang(state: State, rules: Rules, view: Standing, reports: bool, now: float) -> Halt | None:
-    """The halt of ranks of which none has made a step for too long.
+def hang(state: State, rules: Rules, view: Standing, reports: bool, now: float) -> Interruption | None:
+    """The interruption of ranks of which none has made a step for too long.
 
     Of a program that has told nothing so far (``reports``: here, now) nobody knows whether it ever makes a step.
     """
@@ -36,16 +36,16 @@ def hang(state: State, rules: Rules, view: Standing, reports: bool, now: float) 
     said = f"no step for {limit:.0f} s" if known else f"no first step within {limit:.0f} s"
     first = next(iter(behind), None)
     index = rules.index if first is None else state.committed.indexes[first // rules.processes_per_node]
-    return Halt(state.committed.number, HANG, index, said + (_named(state, rules, behind) if known else ""))
+    return Interruption(state.committed.number, HANG, index, said + (_named(state, rules, behind) if known else ""))
 
 
 def ranks_behind(state: State, rules: Rules, view: Standing) -> dict[int, int | None]:
     """Step by rank of those that have made fewer steps than others; empty where all are equal."""
     steps: dict[int, int | None] = {}
     for node_rank, (index, _one) in enumerate(state.committed.members):
-        told = view.messages[index].report.steps
+        reported = view.messages[index].report.steps
         for local in range(rules.processes_per_node):
-            steps[node_rank * rules.processes_per_node + local] = told[local] if local < len(told) else None
+            steps[node_rank * rules.processes_per_node + local] = reported[local] if local < len(reported) else None
     most = max((step for step in steps.values() if step is not None), default=None)
     behind = {rank: step for rank, step in steps.items() if step != most}
     return behind if most is not None else {}

@@ -86,7 +86,7 @@ class Ranks:
         self._ranks_gone: float | None = None
         self._signs = self._named = False
         self._collected = now
-        self._told: set[int] = set()
+        self._reported: set[int] = set()
         self._agent = subprocess.Popen(
             list(argv),
             stdin=subprocess.DEVNULL,
@@ -151,13 +151,13 @@ class Ranks:
             self._ending = now + grace
             # Not to the agent: it would give its ranks 30 s, whatever was agreed upon. What a rank leaves behind looks
             # like one once its parent is gone, but is not waited for.
-            self._told = set(ranks_of(os.getpid()).values())
-            for pid in self._told:
+            self._reported = set(ranks_of(os.getpid()).values())
+            for pid in self._reported:
                 _send(pid, signal.SIGTERM)
         self._ending = min(self._ending, now + grace)
 
     def _go_on_ending(self, ending: float, now: float) -> None:
-        ranks = self._told & set(descendants(os.getpid()))
+        ranks = self._reported & set(descendants(os.getpid()))
         if ranks and now < ending:
             return
         for pid in ranks:

@@ -20,12 +20,12 @@ LONGEST_STEP_S = 1e9
 class Progress:
     """By local rank; None where a rank has said nothing. ``busy``: seconds a step of its own work.
 
-    ``told``: at least one has its file, be it without a step.
+    ``reported``: at least one has its file, be it without a step.
     """
 
     steps: tuple[int | None, ...] = ()
     busy: tuple[float | None, ...] = ()
-    told: bool = False
+    reported: bool = False
 
 
 def read_progress(directory: str, processes: int) -> Progress:

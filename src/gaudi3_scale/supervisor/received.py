@@ -24,7 +24,7 @@ from gaudi3_scale.supervisor.messages import (
     TEXT_LENGTH,
     Ack,
     Ballot,
-    Halt,
+    Interruption,
     Message,
     Ping,
     Report,
@@ -53,7 +53,7 @@ def message_of_peer(
     body: object, sender: Sender, current: Known, accepted: Optional[Generation], nodes: int
 ) -> Message:
     """The message of the JSON value ``body``, in a job of ``nodes`` nodes."""
-    promised, ballot, acks, links, report, remembers, gone, leads, halt, stop, asks = _list(body, 11, 11)
+    promised, ballot, acks, links, report, remembers, gone, leads, interruption, stop, asks = _list(body, 11, 11)
     if (accepted is None) != (ballot is None):
         raise ValueError("a ballot without its generation, or the other way")
     return Message(
@@ -67,7 +67,7 @@ def message_of_peer(
         remembers=count_of(remembers, sender.incarnation),
         gone=_gone(gone, current.indexes),
         leads=count_of(leads, nodes + 1),
-        halt=None if halt is None else _halt(halt, nodes),
+        interruption=None if interruption is None else _interruption(interruption, nodes),
         stop=bool(count_of(stop, 1)),
         asks=bool(count_of(asks, 1)),
     )
@@ -178,11 +178,11 @@ def ballot_of(data: object, nodes: int) -> Ballot:
     return count_of(number), -1 if _whole(index) == -1 else count_of(index, nodes - 1)
 
 
-def _halt(data: object, nodes: int) -> Halt:
+def _interruption(data: object, nodes: int) -> Interruption:
     generation, cause, index, text = _list(data, 4, 4)
     if cause not in CAUSES:
         raise ValueError("no cause")
-    return Halt(count_of(generation), cause, count_of(index, nodes - 1), _text(text, REASON_LENGTH))
+    return Interruption(count_of(generation), cause, count_of(index, nodes - 1), _text(text, REASON_LENGTH))
 
 
 def _report(data: object) -> Report:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Mapping
 
 from gaudi3_scale.supervisor.generation import Generation
-from gaudi3_scale.supervisor.messages import Accepted, Ballot, Halt, Report
+from gaudi3_scale.supervisor.messages import Accepted, Ballot, Interruption, Report
 from gaudi3_scale.supervisor.view import Peers
 
 NO_BALLOT: Ballot = (0, -1)
@@ -109,9 +109,9 @@ class State:
     ranks have ended. ``leads``: see :class:`messages.Message`. ``asked``: when a node was last asked for an answer.
     ``looked``: when this was decided on last; ``alone``: for how many seconds of looking no quorum was in reach.
 
-    ``halt`` is that of the current generation; ``step``: the furthest of it that was seen. ``waiting``: since when
-    there is nobody to go on with. By index, since when a node has been slower than the others (``slow``), or could have
-    taken part though it does not (``standing_by``). ``lost``, ``told`` are what was told already. ``exit`` is the
+    ``interruption`` is that of the current generation; ``step``: the furthest of it that was seen. ``waiting``: since
+    when there is nobody to go on with. By index, since when a node has been slower than the others (``slow``), or could have
+    taken part though it does not (``standing_by``). ``lost``, ``reported`` are what was told already. ``exit`` is the
     outcome with which this supervisor may end.
     """
 
@@ -134,8 +134,8 @@ class State:
     refused: Mapping[int, Refusal] = field(default_factory=dict)
     asked: Mapping[int, float] = field(default_factory=dict)
     alone: float = 0.0
-    halt: Halt | None = None
-    halted: float = 0.0
+    interruption: Interruption | None = None
+    interrupted: float = 0.0
     stop: bool = False
     stopped: float = 0.0
     step: int | None = None
@@ -143,7 +143,7 @@ class State:
     slow: Mapping[int, float] = field(default_factory=dict)
     standing_by: Mapping[int, float] = field(default_factory=dict)
     lost: frozenset[int] = frozenset()
-    told: frozenset[str] = frozenset()
+    reported: frozenset[str] = frozenset()
     exit: str | None = None
     exit_reason: str = ""
 

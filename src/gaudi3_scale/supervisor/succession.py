@@ -43,7 +43,7 @@ def successor(state: State, rules: Rules, own: Message, now: float) -> Generatio
         return None
     if current.kind == RUN and all_done(state, rules, own):
         return _end(current, SUCCEEDED, "all ranks ended well")
-    if current.kind == RUN and state.halt is None:
+    if current.kind == RUN and state.interruption is None:
         return None
     view = standing(state, rules, own, now)
     if state.stop:
@@ -52,10 +52,10 @@ def successor(state: State, rules: Rules, own: Message, now: float) -> Generatio
         return _first_run(state, rules, view, now)
     if view.unknown:
         return None
-    return _after_halt(state, rules, view, now)
+    return _after_interruption(state, rules, view, now)
 
 
-def _after_halt(state: State, rules: Rules, view: Standing, now: float) -> Generation | None:
+def _after_interruption(state: State, rules: Rules, view: Standing, now: float) -> Generation | None:
     """Of ranks that were ended, or ended by themselves, and are all gone."""
     current = state.committed
     failure = first_failure(view, rules, now)
@@ -69,7 +69,7 @@ def _after_halt(state: State, rules: Rules, view: Standing, now: float) -> Gener
         return _end(current, FAILED, f"{why}; {_of_early(early, rules)}: it is not started again", failure)
     if current.restarts >= rules.max_restarts and counts(state, view, failure):
         return _end(current, FAILED, f"{why}; max_restarts allows {_times(rules.max_restarts)}", failure)
-    if early and now - state.halted < EARLY_PAUSE_S * 2 ** (early - 1):
+    if early and now - state.interrupted < EARLY_PAUSE_S * 2 ** (early - 1):
         return None
     return _next_run(state, rules, view, why, failure, now)
 
@@ -135,7 +135,7 @@ def _next_run(
     early = _early_failures(state, rules, view)
     most = min(MOST_EARLY_FAILURES, early + rules.max_restarts - current.restarts)
     again = f"; {_of_early(early, rules)}, and is tried again ({most} times end the job)"
-    grows = state.halt is not None and state.halt.cause == GROWING
+    grows = state.interruption is not None and state.interruption.cause == GROWING
     return replace(
         current,
         number=current.number + 1,
@@ -147,14 +147,14 @@ def _next_run(
         has_run=current.has_run or has_run(state, rules),
         left_out=left_out,
         step=state.step if state.is_further else current.step,
-        grown=(*current.grown, state.halt.index) if grows and state.halt is not None else current.grown,
+        grown=(*current.grown, state.interruption.index) if grows and state.interruption is not None else current.grown,
         reason=f"{why}{again}" if early else why,
     )
 
 
 def _left_out(state: State, rules: Rules, view: Standing, failure: Mapping[str, object] | None) -> tuple[int, ...]:
     """Nodes that are slower than the others or cannot begin, as far as enough are left without them."""
-    slow = stragglers(state, state.halted) if rules.exclude_stragglers else ()
+    slow = stragglers(state, state.interrupted) if rules.exclude_stragglers else ()
     kept: tuple[int, ...] = ()
     for index in (*state.committed.left_out, *slow, *cannot_begin(state, rules, view, failure)):
         tried = (*kept, index)

@@ -59,8 +59,8 @@ class Usage:
                 tree.memory if used.memory is None else used.memory,
             )
         cores = self._cores(used.processor, now)
-        told = {"time": round(time.time(), 3), "generation": generation, "of_cores": os.cpu_count()}
-        self._keep({**told, "cores": cores, "memory_bytes": used.memory, **({"cards": cards} if cards else {})})
+        reported = {"time": round(time.time(), 3), "generation": generation, "of_cores": os.cpu_count()}
+        self._keep({**reported, "cores": cores, "memory_bytes": used.memory, **({"cards": cards} if cards else {})})
 
     def _cores(self, processor: float | None, now: float) -> float | None:
         """How many cores were busy since the line before."""
@@ -82,8 +82,8 @@ class Usage:
         with contextlib.suppress(Exception):
             self._cards = ask_cards(self._run, CARDS_ANSWER_S)
 
-    def _keep(self, told: Mapping[str, object]) -> None:
-        line = json.dumps(told, separators=(",", ":")) + "\n"
+    def _keep(self, reported: Mapping[str, object]) -> None:
+        line = json.dumps(reported, separators=(",", ":")) + "\n"
         self._lines.append(line)
         # A full disk is no reason to end what runs.
         with contextlib.suppress(OSError):

@@ -49,7 +49,7 @@ def _votes(data: dict[str, object], nodes: int) -> Votes:
 def keep_votes(path: str, launch: str, votes: Votes) -> None:
     """Once this returns, they are on the disk. Raises OSError."""
     accepted = votes.accepted
-    told = {
+    reported = {
         "launch": launch,
         "incarnation": votes.incarnation,
         "remembers": votes.remembers,
@@ -60,7 +60,7 @@ def keep_votes(path: str, launch: str, votes: Votes) -> None:
     place = Path(path)
     new = place.with_name(f"{place.name}.new")
     with new.open("w", encoding="utf-8") as stream:
-        json.dump(told, stream)
+        json.dump(reported, stream)
         stream.flush()
         os.fsync(stream.fileno())
     new.replace(place)

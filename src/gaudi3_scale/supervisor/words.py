@@ -30,7 +30,7 @@ def message_of(state: State, rules: Rules, now: float, *, asks: bool = False) ->
         remembers=state.remembers,
         gone=state.gone,
         leads=state.leads,
-        halt=state.halt,
+        interruption=state.interruption,
         stop=state.stop,
         asks=asks,
     )

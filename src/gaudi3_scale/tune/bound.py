@@ -34,8 +34,8 @@ class ProbedBound:
         setup = setup_of(self._study, params, flags)
         if setup not in self._known:
             self._known[setup] = self._ask(params, flags)
-            told = {name: params[name] for name in (*MEMORY, "accumulation") if name in params}
-            self._say("probe", fits=self._known[setup], **told, **flags)
+            reported = {name: params[name] for name in (*MEMORY, "accumulation") if name in params}
+            self._say("probe", fits=self._known[setup], **reported, **flags)
         known = self._known[setup]
         if isinstance(known, str):
             raise CannotFitError(known)

@@ -54,7 +54,7 @@ class Progress:
         self._steps = steps
         self._rates: list[float] = []
         self._losses: list[float] = []
-        self._told = 0
+        self._reported = 0
         self._end: Line | None = None
 
     def add(self, line: Line) -> tuple[int, float] | None:
@@ -68,9 +68,9 @@ class Progress:
         self._losses += [] if loss is None else [loss]
         window = int(WINDOWS * (_number(line.get("step")) or 0) / self._steps)
         value = self.loss if self._objective == LOSS else self.tokens_per_second
-        if value is None or window <= self._told:
+        if value is None or window <= self._reported:
             return None
-        self._told = window
+        self._reported = window
         return window, value
 
     @property

@@ -183,10 +183,10 @@ def _report(options: argparse.Namespace) -> None:
         found = optuna.load_study(study_name=study.name, storage=open_storage(where))
     except KeyError as error:
         raise GaudiError(f"Study {study.name} has no trial yet; run playbooks/tune_training.yml.") from error
-    told = report(study, found, json.loads(options.absent))
+    reported = report(study, found, json.loads(options.absent))
     wanted = [
         WantedFile(str(options.study.parent / "figures.html"), figures_page(study, found), 0o600),
-        WantedFile(str(options.study.parent / "report.json"), json.dumps(told, indent=2) + "\n", 0o600),
+        WantedFile(str(options.study.parent / "report.json"), json.dumps(reported, indent=2) + "\n", 0o600),
     ]
     changes = pending(wanted)
     for change in changes:

@@ -88,8 +88,8 @@ def nodes_of(study: optuna.Study) -> dict[str, dict[str, Any]]:
 
     Nodes write this themselves; what no node writes is passed over.
     """
-    told = {name.removeprefix(PREFIX): value for name, value in study.user_attrs.items() if name.startswith(PREFIX)}
-    return {name: dict(value) for name, value in told.items() if _is_name(name) and _is_presence(value)}
+    reported = {name.removeprefix(PREFIX): value for name, value in study.user_attrs.items() if name.startswith(PREFIX)}
+    return {name: dict(value) for name, value in reported.items() if _is_name(name) and _is_presence(value)}
 
 
 def _is_name(name: str) -> bool:

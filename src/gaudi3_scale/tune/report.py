@@ -87,20 +87,20 @@ def notes(
 ) -> list[str]:
     complete = [_reached(trial) for trial in trials if trial.state == TrialState.COMPLETE]
     outcomes = [outcome_of(trial) for trial in trials]
-    told = []
+    reported = []
     if best is None:
-        told.append("No trial came to its end, so there is no best configuration; the table says why.")
+        reported.append("No trial came to its end, so there is no best configuration; the table says why.")
     else:
         value = _reached(best)
-        told.append(f"Trial {best.number} is the best: {_value(study, value)}{_against(value, complete)}.")
-        told.append("Each was measured once; hold the best against today's settings with compare_settings.yml.")
+        reported.append(f"Trial {best.number} is the best: {_value(study, value)}{_against(value, complete)}.")
+        reported.append("Each was measured once; hold the best against today's settings with compare_settings.yml.")
     counts = {outcome: outcomes.count(outcome) for outcome in dict.fromkeys(outcomes)}
     if counts:
-        told.append("Outcomes: " + ", ".join(f"{count} {outcome}" for outcome, count in counts.items()) + ".")
+        reported.append("Outcomes: " + ", ".join(f"{count} {outcome}" for outcome, count in counts.items()) + ".")
     if SKIPPED in counts:
-        told.append("What was skipped could not fit or could not be set, and took no time on a card.")
-    told += [f"{node['node']} is sick: {node['why']}" for node in nodes if node["state"] == FAILED]
-    return told
+        reported.append("What was skipped could not fit or could not be set, and took no time on a card.")
+    reported += [f"{node['node']} is sick: {node['why']}" for node in nodes if node["state"] == FAILED]
+    return reported
 
 
 def _reached(trial: FrozenTrial) -> float:

@@ -187,7 +187,7 @@ class Worker:
     def _tell(self, trial: Trial, ended: Ended) -> None:
         """Where this node had gone silent, another one may have given the trial back meanwhile; then that counts."""
         again = ended.outcome in BROKEN and may_be_made_again(trial.user_attrs)
-        told = {
+        reported = {
             MADE_AGAIN: again,
             "outcome": ended.outcome,
             "message": ended.message,
@@ -195,7 +195,7 @@ class Worker:
             "loss": ended.loss,
         }
         try:
-            for name, value in told.items():
+            for name, value in reported.items():
                 trial.set_user_attr(name, value)
         except optuna.exceptions.UpdateFinishedTrialError:
             return

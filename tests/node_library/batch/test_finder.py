@@ -59,8 +59,8 @@ def test_a_model_gets_its_batch_size_and_is_left_as_it_was(capsys):
     assert_same(before, state(model))
     assert torch.equal(random_before, torch.get_rng_state())
     assert not model.training
-    told = capsys.readouterr().err
-    assert f"batch size {size}: ran, 0.0" in told
+    reported = capsys.readouterr().err
+    assert f"batch size {size}: ran, 0.0" in reported
 
 
 def test_what_cannot_be_pickled_is_tried_here_and_put_back():

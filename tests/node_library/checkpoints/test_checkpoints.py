@@ -99,16 +99,16 @@ def test_local_ranks_share_out_one_copy(tmp_path):
     assert max(sizes.values()) < 0.7 * sum(sizes.values())
 
 
-@pytest.mark.parametrize("told", ["one rank", "every process, some of them twice"])
-def test_sigterm_writes_a_checkpoint_at_one_step_and_ends(tmp_path, whole, told):
+@pytest.mark.parametrize("reported", ["one rank", "every process, some of them twice"])
+def test_sigterm_writes_a_checkpoint_at_one_step_and_ends(tmp_path, whole, reported):
     job = torchrun(tmp_path, "-m", "gaudi3_scale.train", *TRAIN, "--text", LICENCE)
     metrics = tmp_path / "metrics.jsonl"
     wait_until(lambda: len(of_kind(read_lines(metrics), "step")) >= 5, job)
     ranks = ranks_of(job)
-    for pid in [ranks[1]] if told == "one rank" else [*ranks, job.pid, *ranks]:
+    for pid in [ranks[1]] if reported == "one rank" else [*ranks, job.pid, *ranks]:
         os.kill(pid, signal.SIGTERM)
     status, output = end_of(job)
-    assert told != "one rank" or status == 0, output
+    assert reported != "one rank" or status == 0, output
     lines = read_lines(metrics)
     (stopped,) = of_kind(lines, "stopped")
     assert lines[-1] == stopped
@@ -129,12 +129,12 @@ def test_a_second_sigterm_ends_at_once(tmp_path):
         "    class fit_loop:\n"
         "        class epoch_loop: pass\n"
         "stop_together.SAME_SIGNAL_SECONDS = 0.5\n"
-        "told = stop_together.StopSignal()\n"
-        "told.install(Trainer)\n"
+        "stopping = stop_together.StopSignal()\n"
+        "stopping.install(Trainer)\n"
         "print('ready', flush=True)\n"
         "while True:\n"
         "    time.sleep(0.05)\n"
-        "    told.received and print('finishing the step', flush=True)\n"
+        "    stopping.received and print('finishing the step', flush=True)\n"
     )
     process = subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "ready\n"
@@ -289,6 +289,6 @@ def test_a_sharded_training_goes_on_sharded_or_not(tmp_path):
 
 def test_shards_on_disks_that_are_not_shared_are_refused(tmp_path):
     assert ends_of(start_two_nodes(tmp_path, "--sharding", "fsdp2")) == [1, 1]
-    told = (tmp_path / "first" / "0.log").read_text()
-    assert "--job-dir: a model that is sharded over all ranks needs one directory of checkpoints" in told
+    reported = (tmp_path / "first" / "0.log").read_text()
+    assert "--job-dir: a model that is sharded over all ranks needs one directory of checkpoints" in reported
     assert not list((tmp_path / "first" / "checkpoints").glob("step-*"))

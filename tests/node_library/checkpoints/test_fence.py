@@ -47,11 +47,11 @@ def test_a_generation_is_a_launch_and_a_number(environment, expected):
 
 
 @pytest.mark.parametrize(
-    "told", ["7", ":7", "a:", "a:-1", "a:1.5", "a:٣", "a b:1", "a/b:1", f"{'a' * 65}:1", "a:" + "9" * 16, "a:1\n"]
+    "reported", ["7", ":7", "a:", "a:-1", "a:1.5", "a:٣", "a b:1", "a/b:1", f"{'a' * 65}:1", "a:" + "9" * 16, "a:1\n"]
 )
-def test_what_is_no_generation_is_one_sentence(told):
+def test_what_is_no_generation_is_one_sentence(reported):
     with pytest.raises(GaudiError, match=rf"^\${VARIABLE} is .*, and a generation is LAUNCH:NUMBER; leave it to what "):
-        generation_from({VARIABLE: told})
+        generation_from({VARIABLE: reported})
 
 
 def test_a_later_generation_and_another_launch_take_over():
@@ -66,9 +66,9 @@ def test_a_later_generation_and_another_launch_take_over():
 
 
 def test_an_earlier_generation_is_refused_by_name():
-    with pytest.raises(FenceError) as told:
+    with pytest.raises(FenceError) as reported:
         successor(Holder(THIRD), SECOND, "/job/fence.json")
-    assert str(told.value) == (
+    assert str(reported.value) == (
         "/job/fence.json is held by generation 3 of launch 0123456789abcdef, so generation 2 of launch "
         "0123456789abcdef is over: it writes and removes nothing there."
     )
@@ -144,10 +144,10 @@ def test_a_fence_that_is_none_is_one_sentence_and_stays(tmp_path, made, reason):
     made(path)
     before = path.lstat()
     for act in (Fence(tmp_path, SECOND).take, Fence(tmp_path, SECOND).require):
-        with pytest.raises(FenceError) as told:
+        with pytest.raises(FenceError) as reported:
             act()
-        assert str(told.value).startswith(f"{path} does not say which generation may write there: {reason}")
-        assert str(told.value).endswith("; remove it when no rank of the job runs, and launch again.")
+        assert str(reported.value).startswith(f"{path} does not say which generation may write there: {reason}")
+        assert str(reported.value).endswith("; remove it when no rank of the job runs, and launch again.")
     assert path.lstat() == before
     assert not list(tmp_path.glob(".*"))
 

@@ -138,9 +138,9 @@ def test_an_old_rank_that_wakes_up_when_a_new_one_just_begins_publishes_nothing(
     old = sleep_in("writer", "put_in_place", "00000004", ranks=2)
     assert len(list(checkpoints.glob(".step-00000004.*/manifest.json"))) == 1
     Fence(checkpoints, Generation(LAUNCH, 2)).take()
-    told = old.wake()
+    reported = old.wake()
     assert [rank.returncode for rank in old.ranks] == [1, 1]
-    for said in told:
+    for said in reported:
         assert f"held by generation 2 of launch {LAUNCH}, so generation 1 of launch {LAUNCH} is over" in said
         assert "training goes on" not in said
     assert sorted(path.name for path in checkpoints.iterdir()) == [FILE_NAME, "step-00000002"]

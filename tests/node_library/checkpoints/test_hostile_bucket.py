@@ -59,8 +59,8 @@ def put(storage: S3Server, key: str, content: bytes) -> None:
 
 def manifest(storage: S3Server) -> dict[str, Any]:
     """As anybody can read it, in its envelope or without."""
-    told = json.loads(get(storage, MANIFEST))
-    bare: dict[str, Any] = json.loads(told["manifest"]) if "manifest" in told else told
+    reported = json.loads(get(storage, MANIFEST))
+    bare: dict[str, Any] = json.loads(reported["manifest"]) if "manifest" in reported else reported
     return bare
 
 
@@ -70,10 +70,10 @@ def recorded(content: bytes) -> dict[str, Any]:
 
 def plant(storage: S3Server, name: str, content: bytes) -> None:
     """A file of the newest checkpoint, and a manifest that says that it has to be so."""
-    told = manifest(storage)
-    told["files"][name] = recorded(content)
+    reported = manifest(storage)
+    reported["files"][name] = recorded(content)
     put(storage, f"team/step-00000004/{name}", content)
-    put(storage, MANIFEST, json.dumps(told).encode())
+    put(storage, MANIFEST, json.dumps(reported).encode())
 
 
 def in_place_of_the_progress(storage: S3Server, value: object) -> tuple[str, bytes]:
@@ -117,11 +117,11 @@ def test_no_pickle_of_theirs_is_run(job, storage, train_here, tmp_path, which, a
 def test_nothing_is_written_elsewhere(job, storage, train_here, tmp_path, name, accepting):
     before = {path for path in tmp_path.rglob("*") if "checkpoints" not in path.parts}
     name = name.format(outside=tmp_path / "escaped")
-    told = manifest(storage)
-    told["files"][name] = recorded(b"planted")
+    reported = manifest(storage)
+    reported["files"][name] = recorded(b"planted")
     # The server keeps any key, as S3 does.
     put(storage, f"team/step-00000004/{name}", b"planted")
-    put(storage, MANIFEST, json.dumps(told).encode())
+    put(storage, MANIFEST, json.dumps(reported).encode())
     if accepting:
         lines = train_here(*PLAN, *accepting)
         assert "no name of a checkpoint's file" in lines[0]["message"]
@@ -138,8 +138,12 @@ def without_signature(storage: S3Server, _tmp_path: Path) -> None:
 
 
 def another_text(storage: S3Server, _tmp_path: Path) -> None:
-    told = json.loads(get(storage, MANIFEST))
-    put(storage, MANIFEST, json.dumps({**told, "manifest": told["manifest"].replace('"run"', '"run" ')}).encode())
+    reported = json.loads(get(storage, MANIFEST))
+    put(
+        storage,
+        MANIFEST,
+        json.dumps({**reported, "manifest": reported["manifest"].replace('"run"', '"run" ')}).encode(),
+    )
 
 
 def anothers_key(storage: S3Server, tmp_path: Path) -> None:
@@ -217,15 +221,15 @@ def test_a_node_that_is_left_tells_the_key_to_one_that_replaced_another(tmp_path
         storage.client.delete_object(Bucket=BUCKET, Key=key)
     two_nodes(storage, tmp_path, "--stop-after-steps", 4)
     keys = [tmp_path / name / "checkpoint.key" for name in ("first", "second")]
-    told = keys[0].read_text()
-    assert [(path.read_text(), path.stat().st_mode & 0o777) for path in keys] == [(told, 0o600)] * 2
-    assert not [key for key in storage.names(BUCKET) if told.strip().encode() in get(storage, key)]
+    reported = keys[0].read_text()
+    assert [(path.read_text(), path.stat().st_mode & 0o777) for path in keys] == [(reported, 0o600)] * 2
+    assert not [key for key in storage.names(BUCKET) if reported.strip().encode() in get(storage, key)]
     shutil.rmtree(tmp_path / "first")
     shutil.rmtree(tmp_path / "second" / "checkpoints")
     lines = two_nodes(storage, tmp_path)
     assert lines[0]["resumed_from"] == 4
     assert losses(lines) == {step: loss for step, loss in whole.items() if step > 4}
-    assert keys[0].read_text() == told
+    assert keys[0].read_text() == reported
 
 
 def test_another_cluster_goes_on_with_the_key_that_a_site_gave(storage, train_here, tmp_path, monkeypatch):

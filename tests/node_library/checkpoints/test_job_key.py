@@ -105,8 +105,8 @@ def test_a_link_a_pipe_and_a_device_are_no_key_files(found, tmp_path):
 def test_nodes_that_differ_are_named(tmp_path, mine):
     keys = [bytes(32), bytes(31) + b"1"]
     key_file(tmp_path / "checkpoint.key", keys[mine].hex())
-    told = [(keys[0].hex(), None), (None, None), (keys[1].hex(), None)]
-    place = SimpleNamespace(gather=lambda _value: told, leads=True)
+    reported = [(keys[0].hex(), None), (None, None), (keys[1].hex(), None)]
+    place = SimpleNamespace(gather=lambda _value: reported, leads=True)
     with pytest.raises(GaudiError) as refused:
         find_key(None, {}, tmp_path, place)
     assert str(refused.value) == (

@@ -68,7 +68,10 @@ def test_step_and_run_are_numbers_within_bounds(change):
     ],
 )
 def test_other_text_is_no_manifest(text):
-    for read in (read_manifest, lambda told: opened(told.encode() if isinstance(told, str) else told, KEY, True)):
+    for read in (
+        read_manifest,
+        lambda reported: opened(reported.encode() if isinstance(reported, str) else reported, KEY, True),
+    ):
         with pytest.raises(ValueError, match=r"^it is no manifest$"):
             read(text)
 

@@ -40,12 +40,14 @@ def changed(content: bytes, change) -> bytes:
 
 def test_it_says_what_pytorch_reads(written):
     content, files = written
-    told, wanted = read_metadata(content, files), pickle.loads(content)
-    assert isinstance(told, Metadata)
-    assert told.state_dict_metadata == wanted.state_dict_metadata
-    assert told.storage_data == wanted.storage_data
-    assert told.planner_data == wanted.planner_data
-    assert {type(about.size) for about in told.state_dict_metadata.values() if hasattr(about, "size")} == {torch.Size}
+    reported, wanted = read_metadata(content, files), pickle.loads(content)
+    assert isinstance(reported, Metadata)
+    assert reported.state_dict_metadata == wanted.state_dict_metadata
+    assert reported.storage_data == wanted.storage_data
+    assert reported.planner_data == wanted.planner_data
+    assert {type(about.size) for about in reported.state_dict_metadata.values() if hasattr(about, "size")} == {
+        torch.Size
+    }
 
 
 @pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
@@ -69,8 +71,8 @@ def with_getattr(content: bytes, name: str) -> bytes:
 
 def test_a_member_may_be_written_as_getattr(written):
     content, files = written
-    told = read_metadata(with_getattr(content, "TORCH_CONTIGUOUS_FORMAT"), files)
-    assert told.state_dict_metadata == pickle.loads(content).state_dict_metadata
+    reported = read_metadata(with_getattr(content, "TORCH_CONTIGUOUS_FORMAT"), files)
+    assert reported.state_dict_metadata == pickle.loads(content).state_dict_metadata
 
 
 @pytest.mark.parametrize("name", ["__class__", "mro", "TORCH", "__subclasses__"])

@@ -49,7 +49,7 @@ def plain(two_ranks):
 
 def test_lightnings_launcher_tells_the_bridge_its_ranks(two_ranks, plain):
     ranks = two_ranks([], "habana_ddp", 6)
-    assert [rank["told"] for rank in ranks] == [[[2, 0, 0]], [[2, 1, 1]]]
+    assert [rank["reported"] for rank in ranks] == [[[2, 0, 0]], [[2, 1, 1]]]
     assert {rank["backend"] for rank in ranks} == {"hccl"}
     assert [rank["losses"] for rank in ranks] == [rank["losses"] for rank in plain]
 

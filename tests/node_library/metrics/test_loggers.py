@@ -81,8 +81,8 @@ def test_a_logger_that_fails_is_told_once_without_the_key_and_left_out(capsys, m
     assert not thread.close(time.monotonic() + 5)
     thread.log({"loss": 1.0}, 1)
     assert not thread.close(time.monotonic() + 5)
-    told = capsys.readouterr().err
-    assert told == "gaudi3_scale: wandb is left out from here on: SystemExit: key (not shown) is refused\n"
+    reported = capsys.readouterr().err
+    assert reported == "gaudi3_scale: wandb is left out from here on: SystemExit: key (not shown) is refused\n"
 
 
 def test_a_logger_gets_every_line_and_then_its_end():
@@ -116,8 +116,8 @@ def test_the_curves_are_in_tensorboard_and_go_on_after_a_restart(train_here, tmp
     second = train_here("--max-steps", 6, "--loggers", "tensorboard")
     curves = EventAccumulator(str(tmp_path / "job" / "tensorboard")).Reload()
     written = {event.step: event.value for event in curves.Scalars("loss")}
-    told = {line["step"]: line["loss"] for line in [*first, *second] if line["kind"] == "step"}
-    assert written == pytest.approx(told, rel=1e-6)
+    reported = {line["step"]: line["loss"] for line in [*first, *second] if line["kind"] == "step"}
+    assert written == pytest.approx(reported, rel=1e-6)
     assert {"seconds/forward", "tokens_per_second", "lr", "validation_loss"} <= set(curves.Tags()["scalars"])
 
 

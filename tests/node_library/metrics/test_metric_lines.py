@@ -119,6 +119,6 @@ def test_a_rank_shows_its_stacks_when_it_is_asked(tmp_path):
 def test_nodes_are_called_by_their_host_names(monkeypatch, hosts, names):
     from gaudi3_scale import ranks
 
-    told = [list(host.encode()) for host in hosts for _local_rank in range(2)]
-    monkeypatch.setattr(ranks, "gather_numbers", lambda *given: told)
+    reported = [list(host.encode()) for host in hosts for _local_rank in range(2)]
+    monkeypatch.setattr(ranks, "gather_numbers", lambda *given: reported)
     assert ranks.node_names(ranks.Ranks(0, 4, 0, 2), None) == names

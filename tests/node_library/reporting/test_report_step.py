@@ -18,8 +18,8 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.training_pag
 
 from gaudi3_scale.core._monitoring.history import read_history
 from gaudi3_scale.reporting import steps
+from gaudi3_scale.reporting.reported_numbers import real_of, step_of
 from gaudi3_scale.reporting.steps import LINE_EVERY_S, StepReports
-from gaudi3_scale.reporting.told_numbers import real_of, step_of
 from job_runs import read_lines
 
 

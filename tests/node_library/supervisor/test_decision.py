@@ -199,8 +199,8 @@ def test_a_slow_node_is_named_once_and_left_out_where_asked(exclude, place):
     running(simulation)
     simulation.run(60)
     for node in simulation.nodes.values():
-        told = [event.text for event in node.events if event.kind == "straggler"]
-        assert told == ["n1 needs more than 1.3 times as long for its own work as the median of all ranks."]
+        reported = [event.text for event in node.events if event.kind == "straggler"]
+        assert reported == ["n1 needs more than 1.3 times as long for its own work as the median of all ranks."]
     simulation.kill_rank(0)
     running(simulation, 2)
     assert members(simulation) == place
@@ -222,8 +222,8 @@ def test_an_unfit_node_is_not_taken_and_says_why():
         simulation.nodes[index].fit, simulation.nodes[index].unfit = False, "a card is missing"
     running(simulation)
     assert members(simulation) == [0, 4, 2]
-    told = {event.host: event.text for event in simulation.nodes[0].events if event.kind == "unfit"}
-    assert told == {name: f"{name} cannot take part: a card is missing" for name in ("n1", "n3")}
+    reported = {event.host: event.text for event in simulation.nodes[0].events if event.kind == "unfit"}
+    assert reported == {name: f"{name} cannot take part: a card is missing" for name in ("n1", "n3")}
 
 
 def test_too_few_fit_nodes_end_the_job_by_their_names():

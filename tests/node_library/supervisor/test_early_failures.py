@@ -45,12 +45,12 @@ def test_after_the_first_failure_it_is_said_what_failed_and_that_it_is_tried_aga
     simulation = Simulation(2, 0, silent=True)
     fails(simulation, 1, 0)
     simulation.run(4)
-    told = [event.text for event in simulation.nodes[1].events]
-    assert told[-1].startswith("rank 0 on n0 failed first: killed")
+    reported = [event.text for event in simulation.nodes[1].events]
+    assert reported[-1].startswith("rank 0 on n0 failed first: killed")
     assert simulation.current().number == 1
     simulation.run(30, lambda: begun(simulation, 2))
-    told = [event.text for event in simulation.nodes[1].events]
-    assert told[-1] == (
+    reported = [event.text for event in simulation.nodes[1].events]
+    assert reported[-1] == (
         "Generation 2 runs on n0, n1: rank 0 on n0 failed first: killed; the program failed once before it had run for "
         "60 s, and is tried again (3 times end the job)."
     )
@@ -211,4 +211,4 @@ def test_many_failures_of_a_silent_program_have_one_history(seed):
     simulation.finish_after = 50
     simulation.run(500, simulation.ended)
     assert simulation.ended(), "somebody waits for ever"
-    assert len({told[0] for told in simulation.exits.values() if told[2].kind == END}) <= 1
+    assert len({reported[0] for reported in simulation.exits.values() if reported[2].kind == END}) <= 1

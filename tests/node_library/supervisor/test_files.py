@@ -63,11 +63,11 @@ def test_what_is_left_out_has_its_default(tmp_path):
     assert (rules.names, rules.hosts, rules.index, rules.min_nodes) == (("a", "b"), 2, 1, 2)
     assert (rules.max_restarts, rules.lost_after, rules.join_timeout, rules.hang_timeout) == (3, 10.0, 600.0, 0.0)
     assert (given.key, given.kernel_root) == (KEY, "/")
-    told = read_supervision(written(tmp_path, max_restarts=0, lost_after=20, min_nodes=1, stop_grace=90)).rules
-    assert (told.max_restarts, told.lost_after, told.min_nodes, told.stop_grace) == (0, 20.0, 1, 90.0)
+    reported = read_supervision(written(tmp_path, max_restarts=0, lost_after=20, min_nodes=1, stop_grace=90)).rules
+    assert (reported.max_restarts, reported.lost_after, reported.min_nodes, reported.stop_grace) == (0, 20.0, 1, 90.0)
     assert (rules.min_runtime, rules.reports_steps) == (60.0, False)
-    told = read_supervision(written(tmp_path, min_runtime=0, reports_steps=True)).rules
-    assert (told.min_runtime, told.reports_steps) == (0.0, True)
+    reported = read_supervision(written(tmp_path, min_runtime=0, reports_steps=True)).rules
+    assert (reported.min_runtime, reported.reports_steps) == (0.0, True)
 
 
 @pytest.mark.parametrize(
@@ -121,8 +121,8 @@ def test_the_status_is_replaced_and_events_are_added(tmp_path):
     status = Status("l", 1, "running", 1, ("a",), 0, "a", 0, ("a",), 3, None, "", None)
     write_status(str(tmp_path / "s"), status)
     write_status(str(tmp_path / "s"), replace(status, step=4))
-    told = json.loads((tmp_path / "s").read_text())
-    assert (told["step"], told["members"]) == (4, ["a"]) and abs(told["time"] - time.time()) < 60
+    reported = json.loads((tmp_path / "s").read_text())
+    assert (reported["step"], reported["members"]) == (4, ["a"]) and abs(reported["time"] - time.time()) < 60
     for kind in ("run", "ended"):
         append_event(str(tmp_path / "e"), Event(kind, 1, None, "text"))
     assert [json.loads(line)["kind"] for line in (tmp_path / "e").read_text().splitlines()] == ["run", "ended"]

@@ -41,7 +41,7 @@ from hostile_messages import (
     body_of,
     generation,
     message,
-    told,
+    reported,
     understood,
     with_each_value,
     with_many_values,
@@ -70,7 +70,7 @@ def check(said: Message | Ping | None) -> bool:
 @pytest.mark.parametrize("one", EVERYTHING, ids=range(len(EVERYTHING)))
 def test_what_peers_say_rightly_is_understood(one: Message | Ping) -> None:
     assert understood(encode(one, KEY)) == one
-    assert understood(told(body_of(one), one)) == one
+    assert understood(reported(body_of(one), one)) == one
 
 
 @pytest.mark.parametrize("one", EVERYTHING, ids=range(len(EVERYTHING)))

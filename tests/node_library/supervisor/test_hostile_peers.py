@@ -13,7 +13,7 @@ import pytest
 from gaudi3_scale.core._job.failure import AgentEntry, rank_failure
 from gaudi3_scale.supervisor.datagram import Decoder, encode
 from gaudi3_scale.supervisor.decision import advance, begin
-from gaudi3_scale.supervisor.events import MOST_TOLD
+from gaudi3_scale.supervisor.events import MOST_REPORTED
 from gaudi3_scale.supervisor.generation import END
 from gaudi3_scale.supervisor.loop import status_of
 from gaudi3_scale.supervisor.messages import Message, Report
@@ -49,8 +49,8 @@ def hear(*messages: Message) -> None:
         state, order, _events = advance(state, RULES, facts, messages if now < 3 else (), now)
         if order.end:
             facts = replace(facts, alive=False, rank_died=True, failure=FAILURE, fit=True)
-        state, told = tell(state, RULES, now)
-        assert max(map(len, encode(told, KEY))) <= PIECE_BYTES
+        state, reported = tell(state, RULES, now)
+        assert max(map(len, encode(reported, KEY))) <= PIECE_BYTES
         json.dumps(status_of(state, RULES, "x", now).reason)
 
 
@@ -98,13 +98,13 @@ def test_however_they_come_again_the_newest_counts() -> None:
 def test_a_peer_that_tells_something_new_each_time_fills_no_memory() -> None:
     state = replace(begin(RULES, STARTED, first_votes(RULES), 0.0), committed=generation(1))
     noted = 0
-    for number in range(2 * MOST_TOLD):
+    for number in range(2 * MOST_REPORTED):
         report = Report("gone", False, f"card {number}", failure={**FAILURE, "message": f"no {number}"})
-        one = message(sequence=number, report=report, accepted=None, halt=None)
+        one = message(sequence=number, report=report, accepted=None, interruption=None)
         state, _order, events = advance(state, RULES, Facts(1, True), [one], 1.0)
         noted += len(events)
-    assert len(state.told) <= MOST_TOLD + 10
-    assert noted <= MOST_TOLD + 10
+    assert len(state.reported) <= MOST_REPORTED + 10
+    assert noted <= MOST_REPORTED + 10
 
 
 @pytest.mark.parametrize("alphabet", ["ascii", "astral", "control"])

@@ -57,9 +57,9 @@ def test_a_killed_rank_ends_all_and_the_job_goes_on(cluster):
     assert_nothing_left(nodes)
     for name in "abc":
         assert nodes.kinds(name) == ["run", "rank_failed", "run", "ended"]
-        told = nodes.events(name)[1]
-        assert (told["host"], told["generation"]) == ("b", 1)
-        assert told["text"].startswith("rank 2 on b failed first: killed by SIGKILL")
+        reported = nodes.events(name)[1]
+        assert (reported["host"], reported["generation"]) == ("b", 1)
+        assert reported["text"].startswith("rank 2 on b failed first: killed by SIGKILL")
         assert nodes.status(name)["outcome"] == "succeeded"
     # The logs of both runs are there.
     assert len(list((nodes.place("b") / "ranks").glob("*/attempt_0/0/stderr.log"))) == 2
@@ -124,9 +124,9 @@ def test_the_rank_that_failed_is_named_though_others_were_first_to_say_so(cluste
     nodes.wait(lambda: nodes.status("b")["state"] == "stopping")
     os.kill(agent, signal.SIGCONT)
     nodes.wait_for_step(2)
-    told = [event["text"].splitlines()[0] for event in nodes.events("a") if event["kind"] == "rank_failed"]
+    reported = [event["text"].splitlines()[0] for event in nodes.events("a") if event["kind"] == "rank_failed"]
     said = "ValueError: bad thing on rank 3; then killed by SIGTERM" if how == "raises" else "killed by SIGKILL"
-    assert told == [f"rank 3 on b failed first: {said}"]
+    assert reported == [f"rank 3 on b failed first: {said}"]
 
 
 def test_ranks_that_ignore_sigterm_are_killed(cluster):
@@ -188,8 +188,8 @@ def test_fewer_nodes_go_on_where_min_nodes_allows_it(cluster):
     nodes.wait_for_step(2, "b", "c")
     assert nodes.status("b")["members"] == ["b", "c"]
     assert sorted(nodes.ranks()) == [0, 1, 2, 3]
-    told = environment_of(nodes.ranks()[0])
-    assert (told["WORLD_SIZE"], told["MASTER_ADDR"]) == ("4", "127.0.0.11")
+    reported = environment_of(nodes.ranks()[0])
+    assert (reported["WORLD_SIZE"], reported["MASTER_ADDR"]) == ("4", "127.0.0.11")
     # Who goes gets a checkpoint from all, in the grace that a stop has.
     assert len(list(nodes.control.glob("checkpoint-*"))) == 6
     assert nodes.codes("a") == {"a": 143}
@@ -220,9 +220,9 @@ def test_ranks_that_hang_are_named_with_their_stacks(cluster):
         (nodes.control / str(rank)).unlink()
     # Not the next step: a rank that is free again may make one before it is ended.
     nodes.wait(lambda: nodes.status("b")["generation"] == 2)
-    told = [event for event in nodes.events("b") if event["kind"] == "hang"]
-    assert len(told) == 1
-    assert told[0]["text"].startswith("no step for 3 s")
+    reported = [event for event in nodes.events("b") if event["kind"] == "hang"]
+    assert len(reported) == 1
+    assert reported[0]["text"].startswith("no step for 3 s")
     stacks = nodes.place("b") / "stacks/generation-1/rank-3.txt"
     assert "torchrun_stand_in.py" in stacks.read_text()
     nodes.wait_for_step(2)

@@ -12,7 +12,7 @@ import pytest
 from gaudi3_scale.core._job.supervision import launch_of
 from gaudi3_scale.supervisor.datagram import Decoder, encode
 from gaudi3_scale.supervisor.generation import ANY, END, RUN, WAIT, Generation, first_generation
-from gaudi3_scale.supervisor.messages import Halt, Message, Ping, Report, short_failure
+from gaudi3_scale.supervisor.messages import Interruption, Message, Ping, Report, short_failure
 from gaudi3_scale.supervisor.pieces import DIGEST_BYTES, MOST_BYTES, MOST_PIECES, PIECE_BYTES, PROTOCOL
 
 KEY = bytes(range(32))
@@ -26,8 +26,8 @@ ALPHABETS = {"ascii": (33, 126), "astral": (0x1F300, 0x1FAFF), "control": (0, 31
 
 def generation_of(hosts, number=3, **values):
     places = tuple((index, STARTED + 977 * index) for index in range(hosts))
-    told = {"restarts": 2, "early_failures": 1, "has_run": True, "left_out": (4,), **values}
-    return Generation(number, RUN, places, reason="rank 3 on n1 failed first: killed", **told)
+    reported = {"restarts": 2, "early_failures": 1, "has_run": True, "left_out": (4,), **values}
+    return Generation(number, RUN, places, reason="rank 3 on n1 failed first: killed", **reported)
 
 
 def message_of(hosts=4, nodes=NODES, **values):
@@ -105,7 +105,7 @@ def come(datagrams, nodes, key=KEY):
     [
         message_of(),
         message_of(accepted=((2, 1), generation_of(4, 4))),
-        message_of(halt=Halt(3, "hang", 2, "no step for 9 s"), stop=True, asks=True, remembers=STARTED),
+        message_of(interruption=Interruption(3, "hang", 2, "no step for 9 s"), stop=True, asks=True, remembers=STARTED),
         message_of(committed=first_generation(4), promised=(0, -1), report=Report()),
         message_of(report=Report("gone", False, "a card is missing", True, failure=FAILURE, failure_age=2.5)),
         message_of(committed=generation_of(4, witness=(4, STARTED + 4)), gone=frozenset({0, 3}), leads=NODES + 1),
@@ -168,7 +168,7 @@ def largest(text, chance):
         committed=committed,
         accepted=((5, 3), accepted),
         report=report,
-        halt=Halt(3, "hang", 2, text[-5000:]),
+        interruption=Interruption(3, "hang", 2, text[-5000:]),
         gone=frozenset(range(64)),
     )
 

@@ -171,7 +171,7 @@ def test_ranks_of_a_generation_that_is_over_get_no_grace_of_a_planned_end():
     simulation = Simulation(5, 0, min_nodes=3, stop_grace=60.0, deaf=0.0)
     running(simulation)
     simulation.terminate(4)
-    simulation.run(60, lambda: simulation.every[2].tree.told is not None)
+    simulation.run(60, lambda: simulation.every[2].tree.asked_to_end is not None)
     # Its ranks alone take all of the time that they are given.
     tree = simulation.every[2].tree
     tree.polite, tree.ends = 60.0, simulation.now + 60.0

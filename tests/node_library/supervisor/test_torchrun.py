@@ -30,13 +30,13 @@ rank = distributed.get_rank()
 place = pathlib.Path(os.environ["GAUDI3_SCALE_PROGRESS_DIR"], os.environ["LOCAL_RANK"] + ".json")
 control = pathlib.Path(sys.argv[1])
 for step in range(1, 10000):
-    told = torch.tensor([float(bool(stop)), float((control / "finish").exists())])
-    distributed.all_reduce(told, op=distributed.ReduceOp.MAX)
+    reported = torch.tensor([float(bool(stop)), float((control / "finish").exists())])
+    distributed.all_reduce(reported, op=distributed.ReduceOp.MAX)
     if (control / f"raise-{rank}").exists():
         raise ValueError(f"bad thing on rank {rank}")
-    if told[0]:
+    if reported[0]:
         (control / f"checkpoint-{rank}-{step}").write_text("x")
-    if told.any():
+    if reported.any():
         break
     while (control / f"hang-{rank}").exists():
         time.sleep(0.1)
@@ -82,8 +82,8 @@ def test_a_killed_rank_a_lost_node_and_a_stop(nodes):
     gone = nodes.wait(lambda: not set(first.values()) & set(nodes.left()))
     assert gone < 2 + SLACK_S
     second_run(nodes, "a", "b")
-    told = [event for event in nodes.events("a") if event["kind"] == "rank_failed"]
-    assert [event["text"].splitlines()[0] for event in told] == ["rank 1 on b failed first: killed by SIGKILL"]
+    reported = [event for event in nodes.events("a") if event["kind"] == "rank_failed"]
+    assert [event["text"].splitlines()[0] for event in reported] == ["rank 1 on b failed first: killed by SIGKILL"]
 
     # The node is gone with all that it ran.
     for pid in [nodes.processes["b"].pid, *(pid for pid in nodes.left() if nodes.belongs(pid, "b"))]:
@@ -107,9 +107,9 @@ def test_a_killed_rank_a_lost_node_and_a_stop(nodes):
 def test_the_rank_that_raised_is_named_and_not_the_one_that_lost_it(nodes):
     (nodes.control / "raise-1").write_text("x")
     nodes.wait(lambda: nodes.status("a").get("generation", 0) > 1 or nodes.status("a").get("outcome"), 60)
-    told = [event for event in nodes.events("a") if event["kind"] == "rank_failed"]
-    assert told[0]["host"] == "b"
-    assert told[0]["text"].startswith("rank 1 on b failed first: ValueError: bad thing on rank 1")
+    reported = [event for event in nodes.events("a") if event["kind"] == "rank_failed"]
+    assert reported[0]["host"] == "b"
+    assert reported[0]["text"].startswith("rank 1 on b failed first: ValueError: bad thing on rank 1")
     (nodes.control / "raise-1").unlink()
     second_run(nodes, "a", "b")
     nodes.finish()

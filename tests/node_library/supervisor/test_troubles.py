@@ -80,6 +80,6 @@ def test_whatever_happens_one_history_and_one_outcome(seed):
     simulation.finish_after = 50
     simulation.run(400, simulation.ended)
     assert simulation.ended(), "somebody waits for ever"
-    assert len({told[0] for told in simulation.exits.values() if told[2].kind == END}) <= 1
+    assert len({reported[0] for reported in simulation.exits.values() if reported[2].kind == END}) <= 1
     # Word of the isolated end comes late by what the network delays.
     assert simulation.overlap <= 2.0

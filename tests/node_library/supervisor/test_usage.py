@@ -81,15 +81,15 @@ def test_the_file_keeps_its_length_and_its_whole_course(path, monkeypatch):
     for number in range(3 * MOST_LINES):
         usage.look(number, now)
         now += usage._interval
-    told = [line["generation"] for line in lines(path)]
-    assert MOST_LINES // 2 <= len(told) <= MOST_LINES
-    assert told == sorted(told) and told[0] < 8 and told[-1] == 3 * MOST_LINES - 1
+    reported = [line["generation"] for line in lines(path)]
+    assert MOST_LINES // 2 <= len(reported) <= MOST_LINES
+    assert reported == sorted(reported) and reported[0] < 8 and reported[-1] == 3 * MOST_LINES - 1
     assert usage._interval > 10
     # A supervisor that is started again goes on with it.
     again = Usage(path, "cpu", "", None)
     again.look(99999, 0.0)
     after = [line["generation"] for line in lines(path)]
-    assert (after[0], after[-1]) == (told[0], 99999) and set(after) <= {*told, 99999}
+    assert (after[0], after[-1]) == (reported[0], 99999) and set(after) <= {*reported, 99999}
 
 
 def test_a_full_disk_ends_nothing(tmp_path):

@@ -11,13 +11,13 @@ def step(number, rate=None, loss=1.0):
     return {"kind": "step", "step": number, "loss": loss, "tokens_per_second": rate}
 
 
-def told(progress, lines):
+def reported(progress, lines):
     return [window for window in map(progress.add, lines) if window is not None]
 
 
 def test_each_tenth_is_told_once_and_as_a_part_of_the_budget():
     lines = [step(n, loss=float(n)) for n in range(1, 41)]
-    windows = told(Progress("loss", 40), lines)
+    windows = reported(Progress("loss", 40), lines)
     assert windows == [(n, float(4 * n)) for n in range(1, 11)]
 
 
@@ -30,7 +30,7 @@ def test_the_speed_leaves_the_first_rate_out_and_a_stall_does_not_count():
 
 
 def test_a_speed_is_not_told_before_there_is_one():
-    assert told(Progress("throughput", 10), [step(1), step(2, 10.0), step(3, 20.0)]) == [(3, 20.0)]
+    assert reported(Progress("throughput", 10), [step(1), step(2, 10.0), step(3, 20.0)]) == [(3, 20.0)]
 
 
 def test_the_loss_of_held_out_text_is_taken_where_there_is_one():
@@ -49,4 +49,4 @@ def test_a_trial_without_its_measure_is_none():
 
 
 def test_other_lines_say_nothing():
-    assert told(Progress("loss", 10), [{"kind": "start", "step": 0}, {"kind": "checkpoint", "step": 5}]) == []
+    assert reported(Progress("loss", 10), [{"kind": "start", "step": 0}, {"kind": "checkpoint", "step": 5}]) == []

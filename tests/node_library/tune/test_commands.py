@@ -70,11 +70,11 @@ def test_two_processes_share_a_study_through_the_one_that_keeps_it(tmp_path, por
             process.kill()
     assert (keeper.returncode, other.returncode) == (0, 0), errors
     tune.tune(["report", "--study", str(path)])
-    told = json.loads((tmp_path / "report.json").read_text())
-    assert told["data"]["done"] >= 12
-    assert {row["node"] for row in told["sections"][0]["rows"]} == {"n1", "n2"}
+    reported = json.loads((tmp_path / "report.json").read_text())
+    assert reported["data"]["done"] >= 12
+    assert {row["node"] for row in reported["sections"][0]["rows"]} == {"n1", "n2"}
     # The keeper shows the trials of all nodes.
-    assert len([line for line in read_lines(tmp_path / "n1.jsonl") if line["kind"] == "trial"]) == len(told["rows"])
+    assert len([line for line in read_lines(tmp_path / "n1.jsonl") if line["kind"] == "trial"]) == len(reported["rows"])
 
 
 def test_a_study_that_was_stopped_goes_on(tmp_path):
@@ -220,9 +220,9 @@ def test_no_secret_of_a_study_is_in_a_file_that_others_read_or_in_what_is_told(t
     said = shown.communicate(timeout=120)[1]
     assert shown.returncode == 0, said
     tune.tune(["report", "--study", str(path), "--storage", str(tmp_path / "storage")])
-    told = (tmp_path / "report.json").read_text()
-    assert json.loads(told)["data"]["done"] == 2
-    assert "planted" not in told + (tmp_path / "figures.html").read_text() + said
+    reported = (tmp_path / "report.json").read_text()
+    assert json.loads(reported)["data"]["done"] == 2
+    assert "planted" not in reported + (tmp_path / "figures.html").read_text() + said
     assert "planted" not in (tmp_path / "n1.jsonl").read_text()
     # The study itself is what nodes share, and a site's own database may be everybody's.
     found = optuna.load_study(study_name="s", storage=file_url(tmp_path / "study.db"))

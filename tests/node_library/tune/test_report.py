@@ -43,21 +43,21 @@ def found_by(outcomes):
 
 def test_the_best_is_told_with_what_launches_it():
     study, found = small_study(flags=FLAGS), found_by(["ok", "ok", "pruned", "skipped", "ok"])
-    told = report(study, found)
+    reported = report(study, found)
     best = found.best_trial
-    assert told["title"] == "Study s: 4 of 4 trials"
-    assert told["notes"][0].startswith("Trial 4 is the best: 400 tokens/s, +300.0% against the median of 3")
-    assert "Outcomes: 3 ok, 1 pruned, 1 skipped." in told["notes"]
-    assert told["data"]["best"]["params"]["batch_size"] == best.params["batch_size"]
-    assert ("PT_HPU_X" in told["data"]["best"]["flags"]) == (best.params["PT_HPU_X"] is not None)
-    assert [row["trial"] for row in told["rows"]] == [0, 1, 2, 3, 4]
+    assert reported["title"] == "Study s: 4 of 4 trials"
+    assert reported["notes"][0].startswith("Trial 4 is the best: 400 tokens/s, +300.0% against the median of 3")
+    assert "Outcomes: 3 ok, 1 pruned, 1 skipped." in reported["notes"]
+    assert reported["data"]["best"]["params"]["batch_size"] == best.params["batch_size"]
+    assert ("PT_HPU_X" in reported["data"]["best"]["flags"]) == (best.params["PT_HPU_X"] is not None)
+    assert [row["trial"] for row in reported["rows"]] == [0, 1, 2, 3, 4]
 
 
 def test_a_study_without_a_best_says_so_and_draws_nothing():
     study, found = small_study(flags=FLAGS), found_by(["crash", "out_of_memory"])
-    told = report(study, found)
-    assert told["data"]["best"] is None
-    assert told["notes"][0].startswith("No trial came to its end")
+    reported = report(study, found)
+    assert reported["data"]["best"] is None
+    assert reported["notes"][0].startswith("No trial came to its end")
     assert figures(study, found) == []
     assert figures_page(study, found) == ""
 
@@ -67,15 +67,15 @@ def test_every_node_is_there_and_the_sick_ones_are_named():
     found.set_user_attr("node:n1", {"state": "done", "why": "", "beat": 1})
     found.set_user_attr("node:n2", {"state": "gave up", "why": "3 trials in a row broke", "beat": 1})
     found.set_user_attr("node:n3", {"state": "working", "why": "", "beat": 1})
-    told = report(small_study(flags=FLAGS), found, {"n4": "it did not answer"})
-    rows = {row["node"]: (row["state"], row["why"]) for row in told["sections"][0]["rows"]}
+    reported = report(small_study(flags=FLAGS), found, {"n4": "it did not answer"})
+    rows = {row["node"]: (row["state"], row["why"]) for row in reported["sections"][0]["rows"]}
     assert rows == {
         "n1": ("ok", ""),
         "n2": ("failed", "3 trials in a row broke"),
         "n3": ("working", ""),
         "n4": ("failed", "it did not answer"),
     }
-    assert [note for note in told["notes"] if "is sick" in note] == [
+    assert [note for note in reported["notes"] if "is sick" in note] == [
         "n2 is sick: 3 trials in a row broke",
         "n4 is sick: it did not answer",
     ]
@@ -137,10 +137,10 @@ LOOKUP = "{{ lookup('pipe', 'id') }}"
 def test_a_best_that_is_not_of_the_space_is_left_out_and_named(params, why):
     study, found = small_study(flags=FLAGS), found_by(["ok", "ok", "ok"])
     add(found, params)
-    told = report(study, found)
-    assert (told["data"]["best"]["trial"], told["data"]["done"]) == (2, 3)
-    assert re.search(f"Trial 3, by node 'n9', is left out: {why}; look at who wrote it", told["notes"][-1])
-    assert LOOKUP not in json.dumps([told["rows"], told["data"]])
+    reported = report(study, found)
+    assert (reported["data"]["best"]["trial"], reported["data"]["done"]) == (2, 3)
+    assert re.search(f"Trial 3, by node 'n9', is left out: {why}; look at who wrote it", reported["notes"][-1])
+    assert LOOKUP not in json.dumps([reported["rows"], reported["data"]])
     # Its value is in no plot either.
     assert "987654321" not in figures_page(study, found)
 
@@ -149,9 +149,9 @@ def test_a_best_that_is_not_of_the_space_is_left_out_and_named(params, why):
 def test_a_value_beyond_all_bounds_is_no_best(value):
     found = found_by(["ok"])
     add(found, GOOD, value)
-    told = report(small_study(flags=FLAGS), found)
-    assert told["data"]["best"]["trial"] == 0
-    json.dumps(told, allow_nan=False)
+    reported = report(small_study(flags=FLAGS), found)
+    assert reported["data"]["best"]["trial"] == 0
+    json.dumps(reported, allow_nan=False)
 
 
 def test_what_no_node_writes_stops_no_report():
@@ -160,10 +160,10 @@ def test_what_no_node_writes_stops_no_report():
     found.set_user_attr("node:\x1b]0;t\x07", {"state": "gave up", "why": "", "beat": 1})
     add(found, GOOD, 1.0, node=["n1"], tokens_per_second="fast")
     add(found, GOOD, 1.0, node={"n": "1" * 9999}, loss=math.nan)
-    told = report(small_study(flags=FLAGS), found)
-    assert {row["node"] for row in told["sections"][0]["rows"]} == set()
-    assert "its tokens_per_second is no number" in told["notes"][-1]
-    assert len(told["rows"][-1]["node"]) <= 200
+    reported = report(small_study(flags=FLAGS), found)
+    assert {row["node"] for row in reported["sections"][0]["rows"]} == set()
+    assert "its tokens_per_second is no number" in reported["notes"][-1]
+    assert len(reported["rows"][-1]["node"]) <= 200
 
 
 def test_each_value_that_a_study_chooses_is_of_its_space():

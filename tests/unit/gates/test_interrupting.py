@@ -57,8 +57,8 @@ def test_interrupted_gates_leave_nothing(tmp_path: Path, number: int) -> None:
     )
     wait_for(tmp_path / "begun", tmp_path / "stubborn")
     gates.send_signal(number)
-    told, _none = gates.communicate(timeout=60)
-    assert gates.returncode == 1, told
+    reported, _none = gates.communicate(timeout=60)
+    assert gates.returncode == 1, reported
     assert started_with("GATES_TEST", str(tmp_path)) == set()
     assert not (tmp_path / "made").exists(), "what the gate made is still there"
     assert not (tmp_path / "later").exists(), "a gate began after the interruption"

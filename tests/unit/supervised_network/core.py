@@ -40,7 +40,15 @@ class Supervisor:
         """What the others are told at once when it has changed."""
         state, report = self.state, self.state.report
         return (
-            (state.committed.number, state.promised, state.accepted, state.halt, state.stop, state.gone, state.leads),
+            (
+                state.committed.number,
+                state.promised,
+                state.accepted,
+                state.interruption,
+                state.stop,
+                state.gone,
+                state.leads,
+            ),
             (report.phase, report.fit, report.stuck, report.failure, report.leaving),
         )
 

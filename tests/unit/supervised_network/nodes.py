@@ -16,7 +16,7 @@ BUFFERED = 185
 class Tree:
     """The ranks of a generation on one node; times are the simulation's.
 
-    ``told``: when they were told to end, ``polite``: how long they take for that unless they are killed before;
+    ``asked_to_end``: when they were, ``polite``: how long they take for that unless they are killed before;
     ``ends``: when they are gone. ``hurt``: when they fail since they have lost a peer.
     """
 
@@ -28,15 +28,15 @@ class Tree:
     succeeded: bool = False
     step: int | None = None
     stepped: float = 0.0
-    told: float | None = None
+    asked_to_end: float | None = None
     polite: float = 0.0
     ends: float | None = None
     hurt: float | None = None
 
     def end(self, grace: float, now: float, takes: float) -> None:
         """SIGTERM; SIGKILL after ``grace``, of which the shortest that was ordered counts."""
-        if self.told is None:
-            self.told, self.polite, self.ends = now, takes, now + min(takes, grace)
+        if self.asked_to_end is None:
+            self.asked_to_end, self.polite, self.ends = now, takes, now + min(takes, grace)
         self.ends = min(self.ends, now + grace)
 
 
@@ -90,4 +90,4 @@ class Node:
         tree = self.tree
         if not self.up or self.frozen or tree is None or tree.generation != generation:
             return False
-        return tree.succeeded or (tree.alive and tree.died is None and tree.told is None)
+        return tree.succeeded or (tree.alive and tree.died is None and tree.asked_to_end is None)

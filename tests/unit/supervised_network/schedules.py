@@ -166,6 +166,6 @@ def _finishes(simulation: Simulation) -> None:
     simulation.finish_after = simulation.saved + 5
     simulation.run(FINISH_S, simulation.ended)
     assert simulation.ended(), f"{sorted(simulation.nodes)} wait for ever"
-    outcomes = {told[0] for told in simulation.exits.values() if told[2].kind == END}
+    outcomes = {reported[0] for reported in simulation.exits.values() if reported[2].kind == END}
     assert outcomes == {SUCCEEDED}, simulation.exits
     assert not simulation.alive_ranks()

@@ -201,7 +201,7 @@ class Simulation:
 
     def kill_rank(self, index):
         node = self.nodes.get(index)
-        if node and node.tree and node.tree.alive and node.tree.died is None and node.tree.told is None:
+        if node and node.tree and node.tree.alive and node.tree.died is None and node.tree.asked_to_end is None:
             node.tree.died = self.now
             self.tells(f"n{index}: a rank dies")
             return True
@@ -292,15 +292,15 @@ class Simulation:
         index, now = node.index, node.clock(self.now)
         messages = [what if self.codec is None else self.codec.read(index, what) for _source, what in node.buffer]
         node.buffer.clear()
-        before = node.state.halt
+        before = node.state.interruption
         order, events = node.supervisor.look(self._facts(node), [said for said in messages if said is not None], now)
         node.refused.clear()
         node.disk = node.supervisor.disk
         node.overdue = self.now + self._watched_s(node, order, now)
         if self.history.learned(index, node.state.committed):
             self.tells(f"n{index}: {node.state.committed}")
-        if node.state.halt is not before and node.state.halt is not None:
-            self.tells(f"n{index}: {node.state.halt}")
+        if node.state.interruption is not before and node.state.interruption is not None:
+            self.tells(f"n{index}: {node.state.interruption}")
         node.events += events
         self._send(node, order)
         self._carry_out(node, order)
@@ -318,7 +318,7 @@ class Simulation:
         rules = self.rules[node.index]
         tree = node.tree
         if order.end and tree is not None and tree.alive:
-            if tree.told is None:
+            if tree.asked_to_end is None:
                 deaf = self.random.random() < self.deaf
                 takes = 1e9 if deaf else self.random.uniform(0, min(1.0, order.grace))
                 if order.grace == rules.stop_grace and tree.died is None:
@@ -350,7 +350,7 @@ class Simulation:
         if tree.ends is not None and self.now >= tree.ends:
             tree.alive = False
             self.tells(f"n{node.index}: ranks of {tree.generation} are gone")
-        if tree.told is not None or tree.died is not None:
+        if tree.asked_to_end is not None or tree.died is not None:
             return
         whole = all(self.every[member].runs(tree.generation) for member, _one in tree.members) and not self._torn(tree)
         if whole and (self.stuck_step is None or (tree.step or 0) < self.stuck_step):
@@ -377,7 +377,7 @@ class Simulation:
     def _facts(self, node):
         tree = node.tree
         has_ranks = node.index in self.rules[node.index].ranked
-        told = {
+        reported = {
             "fit": node.fit if has_ranks and (tree is None or not tree.alive) else None,
             "unfit": node.unfit,
             "terminated": node.terminated,
@@ -385,7 +385,7 @@ class Simulation:
             "refused": frozenset(node.refused),
         }
         if tree is None:
-            return Facts(**told)
+            return Facts(**reported)
         failure = None
         if tree.died is not None and not tree.alive:
             failure = {"rank": node.index, "echo": tree.echo, "exception": "", "message": "killed", "lines": []}
@@ -400,7 +400,7 @@ class Simulation:
             steps=(None if self.silent else tree.step,),
             busy=(None if self.silent else self.busy.get(node.index, 0.1),),
             step_age=None if tree.step is None or self.silent else self.now - tree.stepped,
-            **told,
+            **reported,
         )
 
     def _send(self, node, order):
@@ -410,14 +410,14 @@ class Simulation:
             node.said = said
             node.due = [self.now, *(self.now + later for later in TELL_AGAIN_S)]
             self.changed = self.now
-        told = node.due[0] <= self.now
-        if told:
+        reported = node.due[0] <= self.now
+        if reported:
             every = self.rules[node.index].tell_every
             node.due = [due for due in node.due if due > self.now] or [self.now + every]
             self._say(node, others)
         if order.ask:
             self._say(node, order.ask, asks=True)
-        answered = [index for index in order.answer if not told and index not in order.ask]
+        answered = [index for index in order.answer if not reported and index not in order.ask]
         if answered:
             self._say(node, answered)
 
@@ -449,7 +449,7 @@ class Simulation:
 
     @property
     def outcomes(self):
-        return {index: told[0] for index, told in self.exits.items()}
+        return {index: reported[0] for index, reported in self.exits.items()}
 
     def alive_ranks(self):
         return [index for index, node in self.every.items() if node.tree and node.tree.alive]

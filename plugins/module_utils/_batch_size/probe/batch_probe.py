@@ -36,7 +36,7 @@ class _Place:
     key: str
     fields: Mapping[str, str]
 
-    def told(self, trials: Sequence[Trial]) -> dict[str, object]:
+    def reported(self, trials: Sequence[Trial]) -> dict[str, object]:
         """What every result has."""
         kept = [asdict(trial) for trial in trials]
         return {"key": self.key, "fields": dict(self.fields), "cache_file": self.path, "trials": kept}
@@ -67,7 +67,8 @@ def probe_step(wanted: Probe, *, refresh: bool = False, check_mode: bool = False
         return _open(wanted, place, log, step)
     if not os.access(wanted.python, os.X_OK):
         raise GaudiError(
-            f"{wanted.python} is missing; install the training stack first, or name its venv.", **place.told(log.trials)
+            f"{wanted.python} is missing; install the training stack first, or name its venv.",
+            **place.reported(log.trials),
         )
     if wanted.user is not None:
         check_device_access(wanted.user, wanted.workload.device, wanted.kernel_root)
@@ -121,7 +122,7 @@ def _try(wanted: Probe, place: _Place, log: ProbeLog, step: Try, environment: Ma
         if trial.outcome in (OK, OUT_OF_MEMORY, WORKLOAD_ERROR) and Path(place.path).exists():
             # It is the workload that has to change, and of its code the key knows nothing.
             _keep(place, log.forgotten())
-        raise GaudiError(str(error), **{**place.told(made.trials), **error.facts}) from None
+        raise GaudiError(str(error), **{**place.reported(made.trials), **error.facts}) from None
     if isinstance(following, Answer):
         return _answered(wanted, place, made, following, tried=True, check_mode=False)
     backup = _keep(place, made)
@@ -140,7 +141,7 @@ def _open(wanted: Probe, place: _Place, log: ProbeLog, step: Try, backup: str | 
     """No answer yet: ``next`` is the size that will tell more."""
     before = log.answers.get(wanted.asked)
     return {
-        **place.told(log.trials),
+        **place.reported(log.trials),
         "changed": True,
         "cached": False,
         "batch_size": None,
@@ -165,7 +166,7 @@ def _answered(
     if (changed or tried) and not check_mode:
         backup = _keep(place, log.with_answer(wanted.asked, size))
     return {
-        **place.told(log.trials),
+        **place.reported(log.trials),
         "changed": changed,
         "cached": not tried,
         "batch_size": size,

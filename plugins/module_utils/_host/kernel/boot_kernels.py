@@ -67,9 +67,9 @@ def _of_entries(entries: list[Path], run: Run, boot: Path) -> str | None:
         return _of_entry(once, boot)
     # Where grubby is not installed its answer is empty.
     answer = run(["grubby", "--default-kernel"])
-    told = _release(answer.stdout.strip(), boot) if answer.rc == 0 else None
-    if told:
-        return told
+    reported = _release(answer.stdout.strip(), boot) if answer.rc == 0 else None
+    if reported:
+        return reported
     saved = texts.get(environment.get("saved_entry", ""))
     if saved is not None:
         return _of_entry(saved, boot)

@@ -12,7 +12,7 @@ import shlex
 from typing import Sequence
 
 # 128 + SIGTERM, as a shell tells of a program that was ended by it.
-TOLD = 143
+STOPPED = 143
 # Seconds from the last word to the ranks until the time limit: torchrun takes 30 to kill what does not listen.
 LAST_WORD = 45
 # The signals by which the script is told that the time is nearly over, and that somebody stops the job.
@@ -38,9 +38,9 @@ def tell_ranks(nodes: int, signal_ahead: int) -> list[str]:
         f"  for _ in $(seq {max(1, signal_ahead - LAST_WORD)}); do sleep 1; done",
         '  scancel --signal=TERM "$me"',
         "}",
-        "interrupted= told= warned=",
-        f"trap 'interrupted=yes told=yes warned=yes; tell_ranks &' {WARNING}",
-        f"trap 'interrupted=yes told=yes; tell_ranks &' {STOP}",
+        "interrupted= asked_to_stop= warned=",
+        f"trap 'interrupted=yes asked_to_stop=yes warned=yes; tell_ranks &' {WARNING}",
+        f"trap 'interrupted=yes asked_to_stop=yes; tell_ranks &' {STOP}",
         "trap 'interrupted=yes' TERM",
     ]
 
@@ -81,7 +81,7 @@ def record(first: str) -> list[str]:
     here = f'sh -c {shlex.quote(RECORD)} sh "$ended" "$said"'
     there = f"srun --overlap --nodes=1 --ntasks=1 --nodelist={shlex.quote(first)} {here} ||\n  "
     return [
-        f'[ -z "$told" ] || [ "$status" -ne 0 ] || status={TOLD}',
+        f'[ -z "$asked_to_stop" ] || [ "$status" -ne 0 ] || status={STOPPED}',
         "result=exit-code",
         '[ "$status" -ne 0 ] || result=success',
         f'said=$(printf {shlex.quote(RECORD_TEXT)} "$result" "$status" "$(date +%s)")',

@@ -74,7 +74,7 @@ def supervision_text(job: Job, paths: JobPaths, kernel_root: str, launcher: Sequ
         "address": "@MASTER_ADDRESS@",
         "rendezvous_id": "@RENDEZVOUS_ID@",
     }
-    told = {
+    reported = {
         "job": job.name,
         "host": job.host,
         "hosts": job.hosts,
@@ -111,7 +111,7 @@ def supervision_text(job: Job, paths: JobPaths, kernel_root: str, launcher: Sequ
         "events": paths.events,
         "stop_requested": paths.stop_requested,
     }
-    return json.dumps(told, indent=2) + "\n"
+    return json.dumps(reported, indent=2) + "\n"
 
 
 def supervisor_command(venv: str) -> tuple[str, ...]:

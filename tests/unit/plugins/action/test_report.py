@@ -39,11 +39,11 @@ PLAYBOOK = """
         outcome:
           variable: gaudi_drivers
           nodes: {localhost: ok}
-      register: told
+      register: reported
 
     - name: Fail after it
       ansible.builtin.fail:
-        msg: "Something is wrong. {{ told.way }}"
+        msg: "Something is wrong. {{ reported.way }}"
       when: fails | default(false) | bool
 """
 

@@ -27,18 +27,18 @@ class Node:
         self.story = list(story)
         self.failure = failure
         self.metrics = list(metrics)
-        self.told = []
+        self.reported = []
 
     def command(self, command, _timeout, *, as_become_user):
         if "stop" in command:
             assert as_become_user
-            self.told.append("stop")
+            self.reported.append("stop")
             return ""
         return f"ActiveState={'active' if self._state(look=True) == 'running' else 'inactive'}\n"
 
     def module(self, name, arguments, _timeout):
         if name.endswith("training_job"):
-            self.told.append(arguments["state"])
+            self.reported.append(arguments["state"])
             self.story = ["stopped"]
             return {"changed": True}
         state = self._state(look="metrics_after" in arguments)
@@ -91,7 +91,7 @@ def test_a_job_is_shown_until_it_has_ended_on_all_nodes(follow):
     assert "failed" not in result
     assert result["nodes"] == {"n1": "succeeded", "n2": "succeeded"}
     assert lines[1:] == ["step 1", "step 2"]
-    assert nodes["n2"].told == []
+    assert nodes["n2"].reported == []
 
 
 def test_a_job_that_has_run_for_a_while_is_shown_from_its_last_lines_on(follow):
@@ -120,14 +120,14 @@ def test_a_failure_on_one_node_ends_the_job_on_all_and_names_the_cause(follow):
         "Job llama failed: rank 1 on n2 failed first: ValueError: bad\n  x\nThe whole log is /log/1 on n2."
     )
     assert result["nodes"] == {"n1": "failed", "n2": "failed", "n3": "stopped"}
-    assert [nodes[host].told for host in nodes] == [[], [], ["stop", "stopped"]]
+    assert [nodes[host].reported for host in nodes] == [[], [], ["stop", "stopped"]]
 
 
 def test_a_share_that_never_started_ends_the_others(follow):
     nodes = {"n1": Node("running"), "n2": Node("absent")}
     result, _ = follow(nodes)
     assert "Job llama is not on n2" in result["msg"]
-    assert nodes["n1"].told == ["stop", "stopped"]
+    assert nodes["n1"].reported == ["stop", "stopped"]
 
 
 def test_a_node_may_be_away_for_a_while(follow):
@@ -142,7 +142,7 @@ def test_a_node_that_stays_away_ends_the_job_on_the_others(follow):
     result, _ = follow(nodes, unreachable_timeout=0.05)
     assert result["failed"]
     assert result["msg"].startswith("n2 did not answer for 0 s; job llama was ended on the other nodes.")
-    assert [nodes[host].told for host in nodes] == [["stop", "stopped"], [], []]
+    assert [nodes[host].reported for host in nodes] == [["stop", "stopped"], [], []]
 
 
 def test_a_node_that_has_ended_is_not_asked_and_not_missed(follow):
@@ -155,7 +155,7 @@ def test_the_job_goes_on_when_the_time_to_follow_is_over(follow):
     result, _ = follow(nodes, timeout=0.02)
     assert result["failed"]
     assert "It goes on; launch it again to follow it." in result["msg"]
-    assert nodes["n1"].told == nodes["n2"].told == []
+    assert nodes["n1"].reported == nodes["n2"].reported == []
 
 
 class LogNode:
@@ -236,6 +236,6 @@ def test_a_node_that_replaced_another_is_found_by_its_name_in_slurm():
 def test_each_state_of_slurms_is_told_once():
     node = SlurmNode("waiting", "waiting", "running", "running", "waiting", "running", "failed", failure=CAUSE)
     _result, lines = follow_slurm(node, {})
-    told = [line for line in lines if line.startswith("Slurm")]
+    reported = [line for line in lines if line.startswith("Slurm")]
     waits, runs = "Slurm has the job as PENDING (Resources).", "Slurm has the job as RUNNING."
-    assert told == [waits, runs, waits, runs]
+    assert reported == [waits, runs, waits, runs]

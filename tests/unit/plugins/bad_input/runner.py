@@ -162,8 +162,8 @@ def _is_clear(said: str, option: str, value: Any) -> bool:
         option.rpartition(".")[2],
         *(str(one) for one in given if isinstance(one, (str, int)) and one != ""),
     ]
-    is_told = any(word in said for word in words) or said.startswith(_ANSIBLES)
-    return is_told and "\n" not in said and len(said) < 1000
+    is_reported = any(word in said for word in words) or said.startswith(_ANSIBLES)
+    return is_reported and "\n" not in said and len(said) < 1000
 
 
 def _in_place(value: Any, place: str) -> Any:

@@ -31,22 +31,23 @@ def options(tmp_path):
 def test_the_options_of_the_engines_are_documented_as_they_are():
     documented = yaml.safe_load(training_job.DOCUMENTATION)["options"]
     for name, spec in engine_argument_spec().items():
-        told = documented[name]
-        assert (told["type"], told.get("default"), told.get("choices")) == (
+        reported = documented[name]
+        assert (reported["type"], reported.get("default"), reported.get("choices")) == (
             spec["type"],
             spec.get("default"),
             spec.get("choices"),
         ), name
         for part, inner in spec.get("options", {}).items():
-            told = documented[name]["suboptions"][part]
-            assert {key: told.get(key) for key in inner} == inner, f"{name}.{part}"
+            reported = documented[name]["suboptions"][part]
+            assert {key: reported.get(key) for key in inner} == inner, f"{name}.{part}"
         assert set(documented[name].get("suboptions", {})) == set(spec.get("options", {}))
 
 
 def test_the_options_that_find_a_job_are_documented_as_they_are():
     documented = yaml.safe_load(job.ModuleDocFragment.DOCUMENTATION)["options"]
     assert {
-        name: {key: value for key, value in told.items() if key != "description"} for name, told in documented.items()
+        name: {key: value for key, value in reported.items() if key != "description"}
+        for name, reported in documented.items()
     } == JOB_ARGUMENTS
 
 

@@ -39,9 +39,9 @@ def test_the_verdict_is_that_of_the_nodes_or_the_plays_own(nodes, ok, verdict):
 
 
 def test_only_names_of_the_inventory_and_words_of_states_come_through():
-    told = outcome({"n1": TEMPLATE, "n2": None, TEMPLATE: "ok", "n3": "ok"}, good=["ok", TEMPLATE])
-    assert told["nodes"] == {"n1": "unclear", "n2": "unclear"}
-    assert told["ok_nodes"] == []
+    reported = outcome({"n1": TEMPLATE, "n2": None, TEMPLATE: "ok", "n3": "ok"}, good=["ok", TEMPLATE])
+    assert reported["nodes"] == {"n1": "unclear", "n2": "unclear"}
+    assert reported["ok_nodes"] == []
 
 
 @pytest.mark.parametrize(
@@ -85,6 +85,6 @@ def test_it_is_plain_json():
     class Tagged(str):
         __slots__ = ()
 
-    told = outcome({Tagged("n1"): Tagged("ok")}, words={"x": Tagged("y")})
-    assert json.loads(json.dumps(told)) == told
-    assert {type(part) for pair in told["nodes"].items() for part in (*pair, told["x"])} == {str}
+    reported = outcome({Tagged("n1"): Tagged("ok")}, words={"x": Tagged("y")})
+    assert json.loads(json.dumps(reported)) == reported
+    assert {type(part) for pair in reported["nodes"].items() for part in (*pair, reported["x"])} == {str}

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.status import status_from
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.watch import MOST_TOLD, job_story, share_words
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.watch import (
+    MOST_REPORTED,
+    job_story,
+    share_words,
+)
 from ansible_collections.gaudi3.scale.plugins.plugin_utils import _supervised_watch as supervised_watch
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_action import UnreachableError
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._supervised_watch import SupervisedWatch
@@ -21,7 +25,7 @@ FAILURE = {
 }
 
 
-def told(leader="n1", members=("n1", "n2"), generation=1, state="running", **changes):
+def reported(leader="n1", members=("n1", "n2"), generation=1, state="running", **changes):
     return {
         "time": 1.0,
         "state": state,
@@ -92,8 +96,8 @@ def event(text, kind="run", generation=1, host=None):
 
 
 def test_only_the_node_of_rank_0_is_asked_while_all_is_well(follow):
-    running = {"supervision": told(), "metrics": [step(1), step(2)], "events": [event("begun")]}
-    ended = {**running, "state": "succeeded", "supervision": told(state="ended", outcome="succeeded")}
+    running = {"supervision": reported(), "metrics": [step(1), step(2)], "events": [event("begun")]}
+    ended = {**running, "state": "succeeded", "supervision": reported(state="ended", outcome="succeeded")}
     nodes = {"n1": Node(running, running, ended), "n2": Node({}), "n3": Node({})}
     result, lines = follow(nodes)
     assert (result["state"], result["last_loss"], result.get("failed")) == ("succeeded", 1.0, None)
@@ -105,8 +109,8 @@ def test_only_the_node_of_rank_0_is_asked_while_all_is_well(follow):
 
 def test_a_hang_is_told_with_the_place_of_the_stacks(follow):
     hang = event("no step for 15 s; rank 2 on n2 is at step 4.", "hang", host="n2")
-    running = {"supervision": told(), "events": [hang]}
-    ended = {**running, "state": "succeeded", "supervision": told(state="ended", outcome="succeeded")}
+    running = {"supervision": reported(), "events": [hang]}
+    ended = {**running, "state": "succeeded", "supervision": reported(state="ended", outcome="succeeded")}
     _, lines = follow({"n1": Node(running, ended)})
     said = f"{hang['text']} The stacks are in /log/jobs/llama/stacks/generation-1 on the ranks' nodes."
     assert lines[1:] == [said]
@@ -114,8 +118,8 @@ def test_a_hang_is_told_with_the_place_of_the_stacks(follow):
 
 
 def test_a_lost_leader_is_followed_by_the_one_that_the_others_name(follow):
-    before = {"supervision": told(), "metrics": [step(1)], "events": [event("begun")]}
-    moved = told(leader="n2", members=("n2", "n3"), generation=2, alive=["n2", "n3"])
+    before = {"supervision": reported(), "metrics": [step(1)], "events": [event("begun")]}
+    moved = reported(leader="n2", members=("n2", "n3"), generation=2, alive=["n2", "n3"])
     after = {"supervision": moved, "metrics": [step(2)], "events": [event("begun"), event("n1 was lost", "node_lost")]}
     ended = {**after, "state": "succeeded", "supervision": {**moved, "state": "ended", "outcome": "succeeded"}}
     nodes = {"n1": Node(before, None), "n2": Node(after, ended), "n3": Node({"supervision": moved})}
@@ -126,8 +130,8 @@ def test_a_lost_leader_is_followed_by_the_one_that_the_others_name(follow):
 
 def test_a_node_that_was_cut_off_does_not_speak_for_the_job(follow):
     """Its own status is that of the time before: it leads nothing, and waits."""
-    cut = {"supervision": told(state="waiting")}
-    moved = told(leader="n2", members=("n2", "n3"), generation=2, state="ended", outcome="failed", failure=FAILURE)
+    cut = {"supervision": reported(state="waiting")}
+    moved = reported(leader="n2", members=("n2", "n3"), generation=2, state="ended", outcome="failed", failure=FAILURE)
     result, _ = follow({"n1": Node(cut), "n2": Node({"state": "failed", "supervision": moved}), "n3": Node(None)})
     assert result["failed"]
     assert result["msg"] == (
@@ -143,19 +147,19 @@ def test_the_job_is_left_alone_when_no_node_answers(follow):
 
 
 def test_a_job_that_nobody_ended_is_told(follow):
-    result, _ = follow({"n1": Node({"state": "failed", "supervision": told()}), "n2": Node({"state": "failed"})})
+    result, _ = follow({"n1": Node({"state": "failed", "supervision": reported()}), "n2": Node({"state": "failed"})})
     assert "its supervisors were ended before they could tell why" in result["msg"]
 
 
 def test_a_stopped_job_is_no_success(follow):
-    ended = told(state="ended", outcome="stopped", reason="somebody stopped the job")
+    ended = reported(state="ended", outcome="stopped", reason="somebody stopped the job")
     result, _ = follow({"n1": Node({"state": "stopped", "supervision": ended})})
     assert (result["failed"], result["state"]) == (True, "stopped")
     assert "was stopped before it was done (somebody stopped the job)" in result["msg"]
 
 
 def test_the_job_goes_on_when_the_time_to_follow_is_over(follow):
-    result, _ = follow({"n1": Node({"supervision": told()})}, timeout=0.02)
+    result, _ = follow({"n1": Node({"supervision": reported()})}, timeout=0.02)
     assert "It goes on; launch it again to follow it." in result["msg"]
 
 
@@ -171,17 +175,17 @@ def test_the_story_has_a_line_an_event_and_the_nodes_that_were_left_out():
         "3 of 3",
     ]
     many = {"events": [event(f"lost {number}", "node_lost") for number in range(20)], "log_directory": "/log"}
-    assert job_story(many, {})[:2] == [f"{20 - MOST_TOLD} earlier events are in /log/events.jsonl", "lost 8"]
+    assert job_story(many, {})[:2] == [f"{20 - MOST_REPORTED} earlier events are in /log/events.jsonl", "lost 8"]
 
 
 def test_a_job_that_tells_no_steps_is_seen_to_live(follow, monkeypatch):
     monkeypatch.setattr(supervised_watch, "OUTSIDE_S", 0.0)
-    silent = {"last_step": {}, "supervision": told()}
+    silent = {"last_step": {}, "supervision": reported()}
     used = {
         "usage": {"cores": 3.94, "of_cores": 160.0, "memory_bytes": float(41 << 30)},
         "rank_log": {"lines": ["a\x1b"]},
     }
-    end = {**silent, "state": "succeeded", "supervision": told(state="ended", outcome="succeeded")}
+    end = {**silent, "state": "succeeded", "supervision": reported(state="ended", outcome="succeeded")}
     result, lines = follow({"n1": Node(silent, {**silent, **used}, end), "n2": Node(silent)})
     assert result["state"] == "succeeded"
     assert [line for line in lines if "outside" in line] == [
@@ -191,6 +195,6 @@ def test_a_job_that_tells_no_steps_is_seen_to_live(follow, monkeypatch):
 
 def test_of_a_job_that_tells_its_steps_nothing_else_is_shown(follow, monkeypatch):
     monkeypatch.setattr(supervised_watch, "OUTSIDE_S", 0.0)
-    one = {"usage": {"cores": 3.9}, "supervision": told(), "metrics": [step(1)], "last_step": step(1)}
-    end = {**one, "state": "succeeded", "supervision": told(state="ended", outcome="succeeded")}
+    one = {"usage": {"cores": 3.9}, "supervision": reported(), "metrics": [step(1)], "last_step": step(1)}
+    end = {**one, "state": "succeeded", "supervision": reported(state="ended", outcome="succeeded")}
     assert not [line for line in follow({"n1": Node(one, one, end)})[1] if "outside" in line]

@@ -278,7 +278,7 @@ def test_a_minimum_is_rounded_up_to_a_multiple():
 def test_whatever_the_trials_say_the_search_ends_without_trying_a_size_twice(seed):
     dice = random.Random(seed)
     memory, static, sample = 100 * GIB, dice.uniform(1, 90) * GIB, 10 ** dice.uniform(-3, 1.5) * GIB
-    wrong, told = dice.choice([0.0, 0.02, 0.2, 0.9]), dice.choice([memory, 2 * memory, memory // 2, None])
+    wrong, reported = dice.choice([0.0, 0.02, 0.2, 0.9]), dice.choice([memory, 2 * memory, memory // 2, None])
 
     def attempt(size):
         peak = int((static + sample * size) * dice.uniform(1 - wrong, 1 + wrong))
@@ -289,10 +289,10 @@ def test_whatever_the_trials_say_the_search_ends_without_trying_a_size_twice(see
 
     minimum, multiple_of = dice.choice([1, 5]), dice.choice([1, 8])
     prior = dice.choice([None, Prior(static * dice.uniform(0.1, 3), sample * dice.uniform(0.1, 3), 0.1)])
-    question = Question(dice.choice([16, 1000, 8192]), multiple_of, minimum, told, prior=prior)
+    question = Question(dice.choice([16, 1000, 8192]), multiple_of, minimum, reported, prior=prior)
     made = []
     try:
-        search = largest_batch(attempt, question, told=made.append)
+        search = largest_batch(attempt, question, reported=made.append)
     except GaudiError:
         search = None
     tried = [trial.batch_size for trial in made]

@@ -60,8 +60,8 @@ def trial_of(tmp_path, monkeypatch):
 def test_a_trial_is_the_account_with_its_groups_and_home_and_can_become_nobody_else(trial_of):
     trial = trial_of(
         "status = open('/proc/self/status').read()\n"
-        "told = [os.getuid(), os.getgid(), sorted(os.getgroups()), os.environ['HOME'], 'NoNewPrivs:\\t1' in status]\n"
-        "open(result, 'w').write(json.dumps({'outcome': 'workload_error', 'message': json.dumps(told)}))\n"
+        "ids = [os.getuid(), os.getgid(), sorted(os.getgroups()), os.environ['HOME'], 'NoNewPrivs:\\t1' in status]\n"
+        "open(result, 'w').write(json.dumps({'outcome': 'workload_error', 'message': json.dumps(ids)}))\n"
     )
     entry = pwd.getpwnam(USER)
     groups = sorted(os.getgrouplist(USER, entry.pw_gid))

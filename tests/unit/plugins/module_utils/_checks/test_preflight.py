@@ -181,7 +181,7 @@ KEYS = ("/mok.key", "/mok.der")
 
 
 @pytest.mark.parametrize(
-    ("state", "refused", "told"),
+    ("state", "refused", "reported"),
     [
         (SecureBoot(False), False, False),
         (SecureBoot(None), False, False),
@@ -192,10 +192,10 @@ KEYS = ("/mok.key", "/mok.der")
         (SecureBoot(True, *KEYS), False, True),
     ],
 )
-def test_secure_boot_without_a_trusted_key_is_refused_with_the_steps(node, state, refused, told):
+def test_secure_boot_without_a_trusted_key_is_refused_with_the_steps(node, state, refused, reported):
     checks = preflight_checks(node(), (), WANTED, state)
     assert [check.name for check in failed(checks)] == ["Secure Boot"] * refused
-    assert len(advice(checks)) == told
+    assert len(advice(checks)) == reported
     if refused:
         assert "Enroll MOK" in failed(checks)[0].sentence
 

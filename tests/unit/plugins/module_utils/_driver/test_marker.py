@@ -62,9 +62,9 @@ def test_a_node_that_never_had_one_has_none(tmp_path: Path) -> None:
 
 def test_the_next_steps_name_is_on_disk_and_the_rest_stays(tmp_path: Path) -> None:
     assert begun(MARKER, "install", str(tmp_path)).phase == "install"
-    told = read(str(tmp_path))
-    assert told is not None
-    assert (told.phase, told.stopped, told.cards) == ("install", MARKER.stopped, 8)
+    reported = read(str(tmp_path))
+    assert reported is not None
+    assert (reported.phase, reported.stopped, reported.cards) == ("install", MARKER.stopped, 8)
 
 
 @pytest.mark.parametrize(

@@ -77,9 +77,9 @@ def test_check_mode_promises_what_the_run_then_does(node: PlayedNode) -> None:
     assert not (node.root / "var/lib/gaudi3_scale").exists()
     done = node.converge()
     assert promised["steps"] == done["steps"]
-    told, real = promised["diff"][0]["after"].splitlines(), done["diff"][0]["after"].splitlines()
-    assert told[:-1] == real[:-1]
-    assert (told[-1], real[-1]) == ("loaded release: 1.24.1", "loaded release: 1.24.1-abcdef")
+    reported, real = promised["diff"][0]["after"].splitlines(), done["diff"][0]["after"].splitlines()
+    assert reported[:-1] == real[:-1]
+    assert (reported[-1], real[-1]) == ("loaded release: 1.24.1", "loaded release: 1.24.1-abcdef")
 
 
 def test_another_release_is_not_replaced_unless_asked_for(old: PlayedNode) -> None:
@@ -328,9 +328,9 @@ def test_what_a_person_put_into_dkms_is_told_and_left_alone(node: PlayedNode) ->
     tree(node, "9.9.9-1", str(own))
     files = everything(node)
     for check_mode in (True, False):
-        told = node.converge(check_mode=check_mode)
-        assert (told["changed"], told["diff"], node.commands) == (False, [], [])
-        assert [line.partition(" (")[0] for line in told["warnings"]] == [
+        reported = node.converge(check_mode=check_mode)
+        assert (reported["changed"], reported["diff"], node.commands) == (False, [], [])
+        assert [line.partition(" (")[0] for line in reported["warnings"]] == [
             "habanalabs 9.9.9-1 was put into DKMS by hand"
         ]
     assert everything(node) == files

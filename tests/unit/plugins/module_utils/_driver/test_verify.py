@@ -90,18 +90,18 @@ def test_the_driver_of_another_release_is_told_with_its_build(node: Node) -> Non
 
 def test_a_card_that_is_not_on_the_bus_is_counted_and_the_others_are_named(node: Node) -> None:
     node.lose(LAST)
-    told = unmet(node.facts())
-    assert set(told) == {"cards"}
-    assert told["cards"].startswith(f"cards: found 7 ({', '.join(ADDRESSES[:-1])}), expected 8; see `lspci")
+    reported = unmet(node.facts())
+    assert set(reported) == {"cards"}
+    assert reported["cards"].startswith(f"cards: found 7 ({', '.join(ADDRESSES[:-1])}), expected 8; see `lspci")
     assert unmet(node.facts(), cards=7) == {}
 
 
 def test_a_card_that_does_not_work_is_named_with_its_status(node: Node) -> None:
     node.set_status(FIRST, "in reset")
     (node.root / "sys/bus/pci/devices" / LAST / "status").unlink()
-    told = unmet(node.facts())
-    assert set(told) == {"status"}
-    assert told["status"].startswith(f"status: found {FIRST} in reset, {LAST} without driver, expected ")
+    reported = unmet(node.facts())
+    assert set(reported) == {"status"}
+    assert reported["status"].startswith(f"status: found {FIRST} in reset, {LAST} without driver, expected ")
 
 
 @pytest.mark.parametrize("shown", ["0 C", "N/A"])
@@ -113,9 +113,9 @@ def test_a_card_without_a_temperature_did_not_initialise(node: Node, shown: str)
 
 
 def test_a_node_without_driver_fails_every_check_but_the_count(tmp_path: Path) -> None:
-    told = unmet(gather(HlSmi(), str(write_kernel(tmp_path, driver=False))))
-    assert set(told) == {"modules", "driver", "status", "temperature"}
-    assert "driver: found none, expected 1.24.1" in told["driver"]
+    reported = unmet(gather(HlSmi(), str(write_kernel(tmp_path, driver=False))))
+    assert set(reported) == {"modules", "driver", "status", "temperature"}
+    assert "driver: found none, expected 1.24.1" in reported["driver"]
 
 
 def test_more_cards_than_wanted_are_fine(node: Node) -> None:

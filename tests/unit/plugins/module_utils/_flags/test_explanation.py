@@ -147,8 +147,8 @@ def test_nodes_that_agree_share_a_line_and_silent_ones_have_a_note(tmp_path: Pat
     flags = ["PT_HPU_LAZY_MODE=0", "PT_HPU_ENABLE_ADVANCED_FUSION=1"]
     plain = explain(Question(flags=flags), no_run)
     judged = explain(Question(flags=flags, venv=make_venv(tmp_path, ["PT_HPU_LAZY_MODE"])), no_run)
-    told = made(n1=plain, n2=plain, n3=judged, n4={"failed": True, "msg": "There is\n no file."}, n5=None)
-    report = told.options
+    reported = made(n1=plain, n2=plain, n3=judged, n4={"failed": True, "msg": "There is\n no file."}, n5=None)
+    report = reported.options
     assert report["title"] == "Flags of the list that was given"
     assert [(row["flag"], row["nodes"]) for row in report["rows"]] == [
         ("PT_HPU_LAZY_MODE", "n1, n2"),
@@ -158,12 +158,12 @@ def test_nodes_that_agree_share_a_line_and_silent_ones_have_a_note(tmp_path: Pat
     assert report["notes"][0] == "2 flags: 1 not real, 0 real but without effect"
     assert report["notes"][-2:] == ["n4: There is no file.", "n5: not reached"]
     assert report["sections"] == []
-    assert told.outcome == {
+    assert reported.outcome == {
         "nodes": {"n1": "ok", "n2": "ok", "n3": "ok", "n4": "failed", "n5": "failed"},
         "ok": True,
         "numbers": {"not_real": 1},
     }
-    assert told.refusal == ""
+    assert reported.refusal == ""
 
 
 def test_where_nobody_answered_the_play_fails_with_the_reason() -> None:

@@ -147,10 +147,10 @@ def test_each_value_tells_where_it_comes_from_who_judged_and_whether_it_acts(tmp
     venv = make_venv(tmp_path / "bridge", ["PT_HPU_LAZY_MODE", "PT_HPU_RECIPE_CACHE_CONFIG", "PT_HPU_SYNC_LAUNCH"])
     more: dict[str, Any] = {"network": "infiniband", "interface": "ens", "overrides": {"PT_HPU_SYNC_LAUNCH": 1}}
     result: Any = converge(options(tmp_path, venv=venv, environment={"OMP_NUM_THREADS": 8}, **more), check_mode=True)
-    told = {
+    reported = {
         flag["name"]: (flag["origin"], flag["judged_by"].split(" ")[0], flag["effective"]) for flag in result["flags"]
     }
-    assert told == {
+    assert reported == {
         "PT_HPU_LAZY_MODE": ("profile training_compile", "installed", "yes"),
         "RDMAV_FORK_SAFE": ("network infiniband", "catalogue,", "unknown"),
         "MLX5_SCATTER_TO_CQE": ("network infiniband", "catalogue,", "unknown"),
@@ -232,8 +232,8 @@ def test_recipes_belong_on_a_local_disk(tmp_path: Path) -> None:
         GaudiError, match=r"^PT_HPU_RECIPE_CACHE_CONFIG: .* lies on nfs4 \(mounted at .*local disk; choose"
     ):
         converge(options(tmp_path), False, str(mounts))
-    told_so = {"PT_HPU_RECIPE_CACHE_CONFIG": f"{tmp_path}/r,false,8,true"}
-    assert converge(options(tmp_path, overrides=told_so), True, str(mounts))["changed"]
+    reported_so = {"PT_HPU_RECIPE_CACHE_CONFIG": f"{tmp_path}/r,false,8,true"}
+    assert converge(options(tmp_path, overrides=reported_so), True, str(mounts))["changed"]
 
 
 def test_the_file_reaches_shells_slurm_and_other_services(tmp_path: Path) -> None:

@@ -59,12 +59,12 @@ def test_an_engine_that_reaches_the_others_is_started_on_the_first_host():
 
 
 def test_what_ansible_is_told_of_the_options_comes_from_their_fields():
-    told = argument_spec(SlurmOptions)
-    assert told["requeue_limit"] == {"type": "int", "default": 100}
-    assert told["requeue"] == {"type": "bool", "default": True}
-    assert told["partition"] == {"type": "str", "default": ""}
-    assert told["array"] == {"type": "list", "elements": "list", "default": []}
-    assert told["arguments"] == {"type": "list", "elements": "str", "default": []}
+    reported = argument_spec(SlurmOptions)
+    assert reported["requeue_limit"] == {"type": "int", "default": 100}
+    assert reported["requeue"] == {"type": "bool", "default": True}
+    assert reported["partition"] == {"type": "str", "default": ""}
+    assert reported["array"] == {"type": "list", "elements": "list", "default": []}
+    assert reported["arguments"] == {"type": "list", "elements": "str", "default": []}
     assert set(argument_spec(MpiOptions)) == {field.name for field in fields(MpiOptions)}
 
 
@@ -74,9 +74,9 @@ def test_options_that_were_left_out_have_their_defaults():
 
 
 def test_the_ranks_are_told_their_batch_and_where_checkpoints_go():
-    told = job_environment(job(global_batch_size=64, checkpoint_directory="/big/llama"), JobPaths("llama"), None)
-    assert told["GAUDI3_SCALE_GLOBAL_BATCH_SIZE"] == "64"
-    assert told["GAUDI3_SCALE_JOB_DIR"] == "/big/llama"
+    reported = job_environment(job(global_batch_size=64, checkpoint_directory="/big/llama"), JobPaths("llama"), None)
+    assert reported["GAUDI3_SCALE_GLOBAL_BATCH_SIZE"] == "64"
+    assert reported["GAUDI3_SCALE_JOB_DIR"] == "/big/llama"
     assert "GAUDI3_SCALE_GLOBAL_BATCH_SIZE" not in job_environment(job(), JobPaths("llama"), None)
 
 

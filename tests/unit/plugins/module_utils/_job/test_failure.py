@@ -199,6 +199,6 @@ def test_an_exception_that_ends_a_rank_is_the_last_that_it_says(stderr, exceptio
 def test_a_rank_that_raised_is_a_cause_though_its_agent_ended_it():
     late = rank_failure(AgentEntry(1, 1, -15, 2.0, wrote_error=False), None, RAISED, "/log")
     assert (late.echo, late.exception, late.message) == (0, "OddError", "odd; then killed by SIGTERM")
-    told = rank_failure(AgentEntry(0, 0, -15, 1.0, wrote_error=False), None, "loss 3\n", "/log")
-    assert (told.echo, told.message) == (2, "killed by SIGTERM")
-    assert first_failure([told, late]) is late
+    reported = rank_failure(AgentEntry(0, 0, -15, 1.0, wrote_error=False), None, "loss 3\n", "/log")
+    assert (reported.echo, reported.message) == (2, "killed by SIGTERM")
+    assert first_failure([reported, late]) is late

@@ -98,13 +98,13 @@ def test_forgetting_a_job_shows_no_secret(job, paths):
 def test_a_nodes_report_shows_no_secret(job, paths):
     Path(paths.control).mkdir(parents=True)
     Path(paths.description).write_text(json.dumps(describe(job)))
-    told = report(paths, systemd)
-    assert told["description"]["environment"] == {
+    reported = report(paths, systemd)
+    assert reported["description"]["environment"] == {
         "WANDB_API_KEY": HIDDEN,
         "AWS_SECRET_ACCESS_KEY": HIDDEN,
         "SHOWN": "it's",
     }
-    assert not has_a_secret(told)
+    assert not has_a_secret(reported)
 
 
 def test_the_refusal_of_another_description_shows_no_secret(job):

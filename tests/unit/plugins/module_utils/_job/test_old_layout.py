@@ -84,12 +84,12 @@ def test_it_can_be_forgotten(paths, unit):
 
 @pytest.mark.parametrize("harm", ["link", "second name", "writable"])
 def test_a_description_that_root_did_not_leave_so_is_no_description(paths, unit, harm):
-    told = Path(paths.directory, "job.json")
+    reported = Path(paths.directory, "job.json")
     if harm == "writable":
-        told.chmod(0o666)
+        reported.chmod(0o666)
     elif harm == "second name":
-        Path(paths.directory, "other").hardlink_to(told)
+        Path(paths.directory, "other").hardlink_to(reported)
     else:
-        told.rename(told.with_name("other"))
-        told.symlink_to("other")
+        reported.rename(reported.with_name("other"))
+        reported.symlink_to("other")
     assert read_share(paths, unit).state == "absent"

@@ -42,21 +42,21 @@ def supervised(**changes):
 def test_the_supervisor_reads_what_it_is_told(tmp_path):
     file = tmp_path / "supervision.json"
     file.write_text(supervision_text(JOB, PATHS, "/kernel"))
-    told = read_supervision(str(file))
-    assert told.addresses == {"n1": "192.0.2.1", "n2": "n2", "n3": "10.0.0.3", "n4": "10.0.0.4"}
-    assert (told.control_port, told.rendezvous_port, told.key) == (29501, 29500, b"\xab" * 32)
-    assert (told.rules.names, told.rules.hosts, told.rules.index) == (("n1", "n2", "n3", "n4"), 3, 1)
-    assert (told.rules.min_nodes, told.rules.stop_grace, told.kernel_root) == (3, 60.0, "/kernel")
-    assert told.rules.grow_after == 90.0
-    words = dict(zip(told.argv[1::2], told.argv[2::2]))
+    reported = read_supervision(str(file))
+    assert reported.addresses == {"n1": "192.0.2.1", "n2": "n2", "n3": "10.0.0.3", "n4": "10.0.0.4"}
+    assert (reported.control_port, reported.rendezvous_port, reported.key) == (29501, 29500, b"\xab" * 32)
+    assert (reported.rules.names, reported.rules.hosts, reported.rules.index) == (("n1", "n2", "n3", "n4"), 3, 1)
+    assert (reported.rules.min_nodes, reported.rules.stop_grace, reported.kernel_root) == (3, 60.0, "/kernel")
+    assert reported.rules.grow_after == 90.0
+    words = dict(zip(reported.argv[1::2], reported.argv[2::2]))
     assert (words["--nnodes"], words["--node-rank"], words["--master-addr"]) == (
         "@NNODES@",
         "@NODE_RANK@",
         "@MASTER_ADDRESS@",
     )
     assert words["--rdzv-id"] == "@RENDEZVOUS_ID@"
-    assert told.argv[-2:] == ("/x.py", "$$5")
-    assert told.votes == f"{PATHS.directory}/votes.json"
+    assert reported.argv[-2:] == ("/x.py", "$$5")
+    assert reported.votes == f"{PATHS.directory}/votes.json"
 
 
 def test_every_node_runs_a_supervisor_and_a_spare_waits():
@@ -109,8 +109,12 @@ def test_the_supervisors_number_the_witness_last(tmp_path):
     file = tmp_path / "supervision.json"
     addresses = ("", "", "", "", "10.0.0.9")
     file.write_text(supervision_text(supervised(witness="login1", addresses=addresses), PATHS, "/"))
-    told = read_supervision(str(file))
-    assert (told.witness, told.rules.names[-2:], told.addresses["login1"]) == ("login1", ("n4", "login1"), "10.0.0.9")
+    reported = read_supervision(str(file))
+    assert (reported.witness, reported.rules.names[-2:], reported.addresses["login1"]) == (
+        "login1",
+        ("n4", "login1"),
+        "10.0.0.9",
+    )
 
 
 @pytest.mark.parametrize(

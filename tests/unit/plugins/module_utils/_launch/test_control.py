@@ -371,9 +371,9 @@ def secret(paths):
 def test_the_first_node_makes_a_secret_that_nobody_is_shown(supervised, paths, unit):
     result = launch(supervised, paths, unit)
     assert len(bytes.fromhex(secret(paths))) == 32
-    told, account = Path(paths.supervision).stat(), pwd.getpwnam(supervised.user)
+    reported, account = Path(paths.supervision).stat(), pwd.getpwnam(supervised.user)
     # Root's, and its account's to read.
-    assert (told.st_uid, told.st_gid, told.st_mode & 0o777) == (os.geteuid(), account.pw_gid, 0o640)
+    assert (reported.st_uid, reported.st_gid, reported.st_mode & 0o777) == (os.geteuid(), account.pw_gid, 0o640)
     assert secret(paths) not in json.dumps(result)
     assert paths.supervision not in [change["after_header"].partition(" ")[0] for change in result["diff"]]
     program = f'"{supervised.venv}/bin/python" "-I" "-m" "gaudi3_scale.supervisor" "{paths.supervision}"'

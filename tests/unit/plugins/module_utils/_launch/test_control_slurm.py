@@ -164,10 +164,10 @@ def test_of_two_launches_at_once_with_other_descriptions_the_second_is_refused(j
 def test_what_slurms_states_mean(job, paths, slurm, state, code, ours):
     launch(job, paths, slurm)
     slurm.jobs[0].state, slurm.jobs[0].exit_code = state, code
-    told = report(paths, slurm)
-    assert told["state"] == ours
-    assert state in told["result"]
-    assert (told["failure"] is not None) == (ours == "failed")
+    reported = report(paths, slurm)
+    assert reported["state"] == ours
+    assert state in reported["result"]
+    assert (reported["failure"] is not None) == (ours == "failed")
 
 
 def test_a_job_that_came_to_no_agent_tells_what_slurm_says(job, paths, slurm):

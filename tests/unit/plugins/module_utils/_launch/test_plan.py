@@ -66,9 +66,9 @@ def test_the_open_mpi_of_the_node_decides():
 
 @pytest.mark.parametrize("engine", ["torchrun", "slurm", "mpirun"])
 def test_what_is_shown_has_all_but_the_secrets(engine):
-    told = shown(replace(JOB, engine=engine), PATHS, SITE)
-    assert (told["engine"], told["file"]) == (engine, through(engine).file)
-    assert told["environment"]["A"] == "1"
-    assert told["environment"]["WANDB_API_KEY"] == HIDDEN
-    assert "train.py" in told["text"]
-    assert "s3cret" not in json.dumps(told)
+    reported = shown(replace(JOB, engine=engine), PATHS, SITE)
+    assert (reported["engine"], reported["file"]) == (engine, through(engine).file)
+    assert reported["environment"]["A"] == "1"
+    assert reported["environment"]["WANDB_API_KEY"] == HIDDEN
+    assert "train.py" in reported["text"]
+    assert "s3cret" not in json.dumps(reported)

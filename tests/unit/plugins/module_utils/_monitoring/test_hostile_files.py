@@ -109,7 +109,7 @@ def defaulted(parts):
     return [{"notes": [], **part} if isinstance(part, dict) and "title" in part else part for part in parts]
 
 
-def told(paths):
+def reported(paths):
     """All that is told of the job, as far as its page; the texts are those that a terminal would get."""
     with within(60):
         info = json.loads(json.dumps(report(paths, systemd), allow_nan=False))
@@ -132,7 +132,7 @@ def told(paths):
 
 
 def test_an_honest_job_is_told(paths):
-    info = told(paths)
+    info = reported(paths)
     assert (info["state"], info["failure"]["rank"], info["last_step"]["step"]) == ("failed", 1, 2)
 
 
@@ -142,7 +142,7 @@ def test_a_value_of_any_kind_in_a_record(paths, name, nth):
     for at, odd in rows_of(product(places(FILES[name]), ODD), nth):
         put(getattr(paths, name), json.dumps(with_value(FILES[name], at, odd)))
         try:
-            told(paths)
+            reported(paths)
         except Exception as error:
             raise AssertionError(f"{name} {at} {odd!r}") from error
 
@@ -154,7 +154,7 @@ def test_a_value_of_any_kind_in_a_line(paths, name, nth):
         lines = with_value(LINES[name], at, odd)
         put(getattr(paths, name), "".join(f"{json.dumps(line)}\n" for line in lines or ()) if at else "7\n")
         try:
-            told(paths)
+            reported(paths)
         except Exception as error:
             raise AssertionError(f"{name} {at} {odd!r}") from error
 
@@ -163,7 +163,7 @@ def test_a_value_of_any_kind_in_a_line(paths, name, nth):
 def test_any_bytes_in_place_of_a_file(paths, name):
     for text in TEXTS:
         put(getattr(paths, name), text)
-        told(paths)
+        reported(paths)
 
 
 @pytest.mark.parametrize("kind", ["pipe", "device", "directory", "link"])
@@ -178,7 +178,7 @@ def test_what_is_no_file(paths, name, kind, tmp_path):
     else:
         (tmp_path / "shadow").write_text("root:secret\n" * 9)
         path.symlink_to("/dev/zero" if kind == "device" else tmp_path / "shadow")
-    info = told(paths)
+    info = reported(paths)
     if name != "agent_log" or kind != "link":
         assert "root:secret" not in json.dumps(info)
 
@@ -204,4 +204,4 @@ def test_a_log_that_names_what_cannot_be(paths, fields, supervised):
     if not supervised:
         Path(paths.status).unlink()
     put(paths.agent_log, AGENT_LOG % fields)
-    assert "root:x:0:0" not in json.dumps(told(paths))
+    assert "root:x:0:0" not in json.dumps(reported(paths))

@@ -185,15 +185,15 @@ def test_of_a_job_that_has_run_for_a_while_the_last_lines_are_shown():
 
 
 @pytest.mark.parametrize(
-    ("told", "line"),
+    ("reported", "line"),
     [
         ({"samples_per_second": 640.0, "samples_per_second_per_card": 40.0}, "step 7  640 samples/s (40/card)"),
         ({"samples_per_second": 640.0, "tokens_per_second": 1e6}, "step 7  1.00M tokens/s"),
         ({"loss": "nan", "seconds": {"step": 0.25}}, "step 7  loss nan  250 ms"),
     ],
 )
-def test_a_step_of_a_users_own_script(told, line):
-    assert metric_line({"kind": "step", "step": 7, **told}) == line
+def test_a_step_of_a_users_own_script(reported, line):
+    assert metric_line({"kind": "step", "step": 7, **reported}) == line
 
 
 @pytest.mark.parametrize(

@@ -249,6 +249,6 @@ def test_a_failure_in_the_logs_of_a_node_without_a_share_is_told_on_request(path
     unit.active = False
     known = report(paths, unit)["failure"]
     Path(paths.description).unlink()
-    told = report(paths, unit, failure_in_logs=True)
-    assert (told["state"], told["failure"]) == ("absent", known)
+    reported = report(paths, unit, failure_in_logs=True)
+    assert (reported["state"], reported["failure"]) == ("absent", known)
     assert report(paths, unit)["failure"] is None

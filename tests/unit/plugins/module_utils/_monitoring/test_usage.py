@@ -22,8 +22,14 @@ def paths(tmp_path):
 
 
 def line(number, **more):
-    told = {"time": 1000.0 + number, "generation": 1, "of_cores": 8, "cores": float(number % 4), "memory_bytes": number}
-    return json.dumps({**told, **more})
+    reported = {
+        "time": 1000.0 + number,
+        "generation": 1,
+        "of_cores": 8,
+        "cores": float(number % 4),
+        "memory_bytes": number,
+    }
+    return json.dumps({**reported, **more})
 
 
 def write(paths, *lines):
@@ -99,6 +105,6 @@ def test_the_last_words_of_a_rank_are_those_that_came_last(paths):
     many = "".join(f"line {n}\n" for n in range(30))
     (attempt / "stderr.log").write_text(f"{many} 1%|\r 2%|\x1b[A\r\n\n{'z' * 999}")
     os.utime(attempt / "stdout.log", (1, 1))
-    told = rank_log(paths)
-    assert told["path"].endswith("/0/stderr.log")
-    assert told["lines"] == [*(f"line {n}" for n in range(22, 30)), "2%| [A", "z" * 300]
+    reported = rank_log(paths)
+    assert reported["path"].endswith("/0/stderr.log")
+    assert reported["lines"] == [*(f"line {n}" for n in range(22, 30)), "2%| [A", "z" * 300]

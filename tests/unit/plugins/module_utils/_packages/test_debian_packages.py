@@ -119,7 +119,7 @@ def test_a_journal_of_dpkg_that_was_not_worked_off_is_an_interruption(tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("names", "interrupted", "told"),
+    ("names", "interrupted", "reported"),
     [
         (["habanalabs-dkms", "vim"], False, ["habanalabs-dkms", "vim"]),
         (["habanalabs-dkms"], True, ["-a"]),
@@ -127,7 +127,7 @@ def test_a_journal_of_dpkg_that_was_not_worked_off_is_an_interruption(tmp_path: 
     ],
 )
 def test_half_packages_are_configured_and_all_of_them_where_dpkg_insists(
-    tmp_path: Path, names: list[str], interrupted: bool, told: list[str]
+    tmp_path: Path, names: list[str], interrupted: bool, reported: list[str]
 ) -> None:
     if interrupted:
         (tmp_path / "var/lib/dpkg/updates").mkdir(parents=True)
@@ -135,7 +135,7 @@ def test_half_packages_are_configured_and_all_of_them_where_dpkg_insists(
     # What cannot be configured now is replaced later: no error.
     node = Node(CommandResult(1, "", "dpkg: error processing package vim (--configure):\n"))
     Apt(node, str(tmp_path)).repair(names)
-    assert node.calls == [["dpkg", "--force-confdef", "--force-confold", "--configure", *told]]
+    assert node.calls == [["dpkg", "--force-confdef", "--force-confold", "--configure", *reported]]
     assert node.env["DEBIAN_FRONTEND"] == "noninteractive"
 
 
@@ -272,9 +272,9 @@ def test_what_is_half_way_is_finished_and_not_installed_again(act: Any) -> None:
     node = Node()
     node.half = "habanalabs-dkms"
     act(Apt(node), [f"/x/{QUAL}", f"/x/{DKMS}", "dkms"], 300.0)
-    asked, told = node.calls
+    asked, reported = node.calls
     assert asked[4:] == ["habanalabs-qual", "habanalabs-dkms", "dkms"]
-    assert [word for word in INSTALL if word not in told] == ["--reinstall"]
+    assert [word for word in INSTALL if word not in reported] == ["--reinstall"]
 
 
 POSTINST = """Setting up habanalabs-dkms (1.24.1-482) ...

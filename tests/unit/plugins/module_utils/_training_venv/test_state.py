@@ -163,10 +163,10 @@ def test_who_logs_in_at_an_index_is_told_to_nobody(site: Site) -> None:
     results = [site.converge(check_mode=True, **wanted), site.converge(**wanted)]
     assert site.version_of("lightning") == "2.6.6"
     assert site.commands
-    told = str([results, site.commands])
+    reported = str([results, site.commands])
     results.append(site.converge(**{**wanted, "index_url": index.replace("simple", "other")}))
     results.append(site.converge(**{**wanted, "requirements": ["lightning==2.6.5"]}))
-    assert "Planted1" not in told + str([results, site.commands])
+    assert "Planted1" not in reported + str([results, site.commands])
     files = modes_of_files_with("Planted1", site.base)
     assert files["pip.conf"] == 0o600
     # pip's own record of where a package came from has no password.

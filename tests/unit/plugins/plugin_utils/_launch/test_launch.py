@@ -43,18 +43,18 @@ class Nodes:
 def begin(nodes, job=None, check_mode=False, left_out=None):
     job = job or LaunchedJob("llama", HOSTS, {"command": ["/t.py"]}, supervision={"spares": [SPARE]})
     said = []
-    told = launch(
+    reported = launch(
         job, nodes, said.append, left_out=left_out or {}, check_mode=check_mode, clock=lambda: 7.0, secret=lambda _: KEY
     )
-    return told, said
+    return reported, said
 
 
 def test_all_are_asked_before_the_first_is_started():
     nodes = Nodes()
-    told, _said = begin(nodes)
+    reported, _said = begin(nodes)
     everybody = [*HOSTS, SPARE]
     assert nodes.questions() == [("prepared", node) for node in everybody] + [("started", node) for node in everybody]
-    assert (told["start"], told["left_out"]) == (everybody, {})
+    assert (reported["start"], reported["left_out"]) == (everybody, {})
 
 
 def test_each_node_has_the_same_options_and_its_own_name():
@@ -74,16 +74,16 @@ def test_nodes_that_begin_a_run_have_one_secret():
 
 def test_a_node_that_is_away_is_left_out_where_a_spare_is_there():
     nodes = Nodes(prepared={"n2": AWAY})
-    told, said = begin(nodes)
-    assert told["start"] == ["n1", "n3"]
+    reported, said = begin(nodes)
+    assert reported["start"] == ["n1", "n3"]
     assert nodes.questions("started") == [("started", "n1"), ("started", "n3")]
     assert said[-1] == "Going on without n2: it does not answer: No route to host"
 
 
 def test_one_that_was_away_before_is_not_asked():
     nodes = Nodes()
-    told, _said = begin(nodes, left_out={"n2": "it does not answer"})
-    assert told["left_out"] == {"n2": "it does not answer"}
+    reported, _said = begin(nodes, left_out={"n2": "it does not answer"})
+    assert reported["left_out"] == {"n2": "it does not answer"}
     assert ("prepared", "n2") not in nodes.questions()
 
 
@@ -125,8 +125,8 @@ def test_the_others_join_the_run_of_the_node_that_knows_the_job():
         started={"n2": {"state": "running", "run": "r", "control_directory": "/control/llama"}},
         slurp={"n2": {"content": base64.b64encode(json.dumps({"key": OTHER_KEY}).encode()).decode()}},
     )
-    told, _said = begin(nodes)
-    assert told["start"][0] == "n2"
+    reported, _said = begin(nodes)
+    assert reported["start"][0] == "n2"
     started = [(node, options.get("key")) for question, node, options in nodes.asked if question == "started"]
     assert started == [("n2", None), ("n1", OTHER_KEY), ("n3", OTHER_KEY)]
     assert ("slurp", "n2", {"src": "/control/llama/supervision.json"}) in nodes.asked
@@ -145,9 +145,9 @@ def test_a_key_that_is_none_is_refused(content):
 
 def test_slurm_is_asked_on_the_first_host_alone():
     nodes = Nodes()
-    told, _said = begin(nodes, LaunchedJob("llama", HOSTS, {}, engine="slurm"))
+    reported, _said = begin(nodes, LaunchedJob("llama", HOSTS, {}, engine="slurm"))
     assert nodes.questions() == [("prepared", "n1"), ("prepared", "n2"), ("started", "n1")]
-    assert told["start"] == HOSTS
+    assert reported["start"] == HOSTS
 
 
 def test_what_slurm_has_is_never_ended():

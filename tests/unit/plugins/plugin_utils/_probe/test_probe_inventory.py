@@ -108,8 +108,8 @@ def test_a_node_that_runs_less_than_its_equals_is_an_outlier_and_says_why():
     report = probe_report({"n1": FOUND, "n2": less, "n3": VERIFIED})
     assert report["batch_size"] == 48
     assert [row["verdict"] for row in report["rows"]] == ["ok", "outlier", "ok"]
-    told, without = report["notes"]
-    assert told.startswith(
+    reported, without = report["notes"]
+    assert reported.startswith(
         "n2 ran out of memory with 96, and n1, which is of its kind, ran 96: its trials had 61440 MiB"
     )
     assert without.startswith("without n2 all could run 96")

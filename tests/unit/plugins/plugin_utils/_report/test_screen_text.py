@@ -33,9 +33,9 @@ def test_words_stay(text):
 
 
 def test_a_line_of_a_rank_is_no_line_of_the_play():
-    told = lines_of(f"Job x failed: rank 1 failed first\n  {RECAP}\n{RECAP}\r{RECAP}\x1b[1A{RECAP}")
-    assert not any(line.startswith("PLAY") for line in told.split("\n"))
-    assert told.split("\n")[1] == f"  |   {RECAP}"
+    reported = lines_of(f"Job x failed: rank 1 failed first\n  {RECAP}\n{RECAP}\r{RECAP}\x1b[1A{RECAP}")
+    assert not any(line.startswith("PLAY") for line in reported.split("\n"))
+    assert reported.split("\n")[1] == f"  |   {RECAP}"
 
 
 def test_a_line_has_an_end():

@@ -181,7 +181,7 @@ def test_nothing_kept_sets_nothing():
     assert launch_variables(kept_changes({"n1": result(verdict("bf16", "hurts", 0.8))}, None)[1], [], True, {}) == {}
 
 
-def told(baseline="", together=True, **hosts):
+def reported(baseline="", together=True, **hosts):
     given = {"tolerance": 0.05, "together": together, "built_in": True, "workload": "m:f", "kept_file": "mine.yml"}
     return compare_settings_kind(Asked(hosts, {**given, "baseline": baseline}, False))
 
@@ -189,7 +189,7 @@ def told(baseline="", together=True, **hosts):
 def test_what_is_kept_becomes_a_file_beside_the_operators_own_values():
     first = result(verdict("bf16", speed=1.3), verdict("queue"))
     own = {"gaudi_training_environment": {"WANDB_MODE": "offline"}}
-    made = told(n1={COMPARED: first, TOGETHER: result(verdict("together")), **own})
+    made = reported(n1={COMPARED: first, TOGETHER: result(verdict("together")), **own})
     (file,) = made.options["files"]
     assert file["heading"].startswith("Written by compare_settings.yml: bf16 and queue\non n1 (m:f). For launch")
     assert file["variables"]["gaudi_training_environment"] == {"WANDB_MODE": "offline", "PT_HPU_X": "1"}
@@ -201,7 +201,7 @@ def test_what_is_kept_becomes_a_file_beside_the_operators_own_values():
 
 
 def test_a_baseline_is_saved_where_one_was_asked_for_and_what_is_slower_is_refused():
-    made = told(
+    made = reported(
         baseline="base.json", together=False, n1={COMPARED: result(verdict("bf16"), regressions=["it is slow"])}
     )
     assert [file["path"] for file in made.options["files"]] == ["mine.yml", "base.json"]
@@ -211,7 +211,7 @@ def test_a_baseline_is_saved_where_one_was_asked_for_and_what_is_slower_is_refus
 
 
 def test_of_a_question_that_was_refused_nothing_is_kept_and_an_earlier_page_stays():
-    made = told(n1={COMPARED: {"failed": True, "msg": "rounds is 1"}}, n2={})
+    made = reported(n1={COMPARED: {"failed": True, "msg": "rounds is 1"}}, n2={})
     assert "name" not in made.options
     assert made.outcome["nodes"] == {"n1": "failed", "n2": "failed"}
     assert made.refusal == "n1 failed: rounds is 1; n2 failed: it was not reached"

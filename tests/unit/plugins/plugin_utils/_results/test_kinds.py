@@ -48,9 +48,9 @@ GIVEN = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_made_are_options_of_the_report(kind: str) -> None:
     planned = {"gaudi_driver_upgrade_plan_result": plan()}
-    told = made(kind, GIVEN[kind], n1=planned, n2={})
-    assert {"title", "columns", "rows"} <= told.options.keys() <= ARGUMENTS.keys()
-    assert told.outcome.keys() <= ARGUMENTS["outcome"]["options"].keys()
+    reported = made(kind, GIVEN[kind], n1=planned, n2={})
+    assert {"title", "columns", "rows"} <= reported.options.keys() <= ARGUMENTS.keys()
+    assert reported.outcome.keys() <= ARGUMENTS["outcome"]["options"].keys()
 
 
 def test_every_kind_is_tried() -> None:
@@ -60,10 +60,10 @@ def test_every_kind_is_tried() -> None:
 def test_a_probe_is_told_as_it_was_registered_for_all_nodes() -> None:
     results = {"n1": {**probe_answer(16, 16), "changed": True}, "n2": {"unreachable": True, "msg": "No route to host"}}
     shared = {"global_batch": 64, "world_size": 2, "batch_size": 16, "accumulation_steps": 2, "learning_rate": 0.1}
-    told = made("probe_batch_size", n1={"gaudi_batch_probe_result": {"results": results, "global_batch": shared}})
-    assert told.outcome["nodes"] == {"n1": "ok", "n2": "unreachable"}
-    assert told.outcome["numbers"] == {"batch_size": 16, "accumulation_steps": 2, "learning_rate": 0.1}
-    assert (told.outcome["ok"], told.reasons) == (False, {"n2": "cannot be reached: No route to host"})
+    reported = made("probe_batch_size", n1={"gaudi_batch_probe_result": {"results": results, "global_batch": shared}})
+    assert reported.outcome["nodes"] == {"n1": "ok", "n2": "unreachable"}
+    assert reported.outcome["numbers"] == {"batch_size": 16, "accumulation_steps": 2, "learning_rate": 0.1}
+    assert (reported.outcome["ok"], reported.reasons) == (False, {"n2": "cannot be reached: No route to host"})
     alone = made("probe_batch_size", n1={"gaudi_batch_probe_result": {"results": {"n1": results["n1"]}}})
     assert alone.outcome["numbers"] == {"batch_size": 16, "accumulation_steps": 1, "learning_rate": None}
     assert alone.outcome["ok"] is True
@@ -84,18 +84,18 @@ def of_a_training(**given: Any) -> Made:
 
 
 def test_a_training_is_told_by_the_node_that_leads_it_now() -> None:
-    told = of_a_training()
-    assert told.options["title"] == "Job llama: running"
-    assert told.outcome["nodes"] == {"n1": "failed", "n2": "running", "n3": "unreachable"}
-    assert told.outcome["numbers"] == {"last_step": 7, "last_loss": 2.5}
-    assert (told.outcome["ok"], told.refusal) == (True, "")
+    reported = of_a_training()
+    assert reported.options["title"] == "Job llama: running"
+    assert reported.outcome["nodes"] == {"n1": "failed", "n2": "running", "n3": "unreachable"}
+    assert reported.outcome["numbers"] == {"last_step": 7, "last_loss": 2.5}
+    assert (reported.outcome["ok"], reported.refusal) == (True, "")
 
 
 def test_a_training_that_failed_is_shown_and_then_refused() -> None:
-    told = of_a_training(failure="rank 3 failed", left_out={"n3": "it does not answer"})
-    assert (told.outcome["ok"], told.refusal) == (False, "rank 3 failed")
-    assert told.options["notes"][0] == "started without n3: it does not answer"
-    assert told.options["rows"][2]["share"] == "left out"
+    reported = of_a_training(failure="rank 3 failed", left_out={"n3": "it does not answer"})
+    assert (reported.outcome["ok"], reported.refusal) == (False, "rank 3 failed")
+    assert reported.options["notes"][0] == "started without n3: it does not answer"
+    assert reported.options["rows"][2]["share"] == "left out"
 
 
 def test_a_job_that_nobody_knows_is_not_shown() -> None:
@@ -109,23 +109,25 @@ def test_a_job_that_nobody_knows_is_not_shown() -> None:
 
 
 def test_a_verdict_has_a_line_a_host_and_the_columns_that_were_given() -> None:
-    told = made("verdict", {"loss": 2.5}, n1={"gaudi_verify_result": {"summary": {"ok": True}}}, n2={})
-    assert [(row["node"], row["verdict"], row["loss"]) for row in told.options["rows"]] == [
+    reported = made("verdict", {"loss": 2.5}, n1={"gaudi_verify_result": {"summary": {"ok": True}}}, n2={})
+    assert [(row["node"], row["verdict"], row["loss"]) for row in reported.options["rows"]] == [
         ("n1", "ok", 2.5),
         ("n2", "FAILED before preflight", 2.5),
     ]
-    assert told.options["notes"][0] == "n2: it got no further; see the task that failed above."
-    assert told.outcome["nodes"] == {"n1": "ok", "n2": "FAILED before preflight"}
-    assert told.options["title"] == "Verdict"
+    assert reported.options["notes"][0] == "n2: it got no further; see the task that failed above."
+    assert reported.outcome["nodes"] == {"n1": "ok", "n2": "FAILED before preflight"}
+    assert reported.options["title"] == "Verdict"
     assert "nothing was changed" in made("verdict", check_mode=True, n1={}).options["title"]
 
 
 def test_a_plan_tells_the_next_job_how_each_node_stands() -> None:
     results = {"n1": plan(), "n2": plan(VIRGIN), "n3": LOST}
-    told = made("plan_upgrade", **{host: {"gaudi_driver_upgrade_plan_result": one} for host, one in results.items()})
-    assert told.outcome["nodes"] == {"n1": "compatible", "n2": "compatible", "n3": "unreachable"}
-    assert (told.outcome["ok"], told.refusal) == (True, "")
-    assert isinstance(told.outcome["numbers"]["in_the_way"], int)
+    reported = made(
+        "plan_upgrade", **{host: {"gaudi_driver_upgrade_plan_result": one} for host, one in results.items()}
+    )
+    assert reported.outcome["nodes"] == {"n1": "compatible", "n2": "compatible", "n3": "unreachable"}
+    assert (reported.outcome["ok"], reported.refusal) == (True, "")
+    assert isinstance(reported.outcome["numbers"]["in_the_way"], int)
 
 
 @pytest.mark.parametrize(
@@ -147,35 +149,35 @@ def test_a_node_that_nobody_knows_cannot_be_explained() -> None:
 def test_an_upgrade_names_its_release_and_each_nodes_reason() -> None:
     kept = {"state": "failed", "release": "1.24.1", "from": "1.23.0", "reason": "no.\nmore"}
     well = {**kept, "state": "unchanged"}
-    told = made(
+    reported = made(
         "upgrade_driver",
         {"release": "1.22.0"},
         n1={"gaudi_driver_upgrade_result": kept},
         n2={},
         n3={"gaudi_driver_upgrade_result": well},
     )
-    assert told.options["title"] == "Upgrade to 1.24.1"
-    assert told.options["notes"] == ["n1: no.", "n3: no."]
-    assert told.reasons == {"n1": "failed: no."}
-    assert told.outcome["nodes"] == {"n1": "failed", "n2": "not reached", "n3": "unchanged"}
-    assert told.outcome["words"] == {"release": "1.24.1"}
-    assert "unchanged" in told.outcome["good"]
+    assert reported.options["title"] == "Upgrade to 1.24.1"
+    assert reported.options["notes"] == ["n1: no.", "n3: no."]
+    assert reported.reasons == {"n1": "failed: no."}
+    assert reported.outcome["nodes"] == {"n1": "failed", "n2": "not reached", "n3": "unchanged"}
+    assert reported.outcome["words"] == {"release": "1.24.1"}
+    assert "unchanged" in reported.outcome["good"]
     # Where no node has come far enough to say it.
     assert made("upgrade_driver", {"release": "1.22.0"}, n2={}).options["title"] == "Upgrade to 1.22.0"
 
 
 def test_firmware_has_a_reason_for_each_host_with_which_something_is_wrong() -> None:
-    told = made(
+    reported = made(
         "upgrade_firmware",
         {"accepted": False},
         n1={"gaudi_firmware_shown_result": SHOWN},
         n2={"gaudi_firmware_shown_result": LOST},
     )
-    assert told.options["title"] == "Card firmware (nothing is accepted, nothing was changed)"
-    assert told.options["columns"][-2:] == ["published", "state"]
+    assert reported.options["title"] == "Card firmware (nothing is accepted, nothing was changed)"
+    assert reported.options["columns"][-2:] == ["published", "state"]
     inventory = made(
         "upgrade_firmware", {"accepted": False}, n1={"gaudi_firmware_shown_result": {**SHOWN, "target": "2"}}
     )
     assert inventory.options["title"] == "Card firmware"
-    assert told.reasons == {"n2": "n2: timed out"}
-    assert told.outcome["nodes"] == {"n1": "ok", "n2": "failed"}
+    assert reported.reasons == {"n2": "n2: timed out"}
+    assert reported.outcome["nodes"] == {"n1": "ok", "n2": "failed"}

@@ -193,15 +193,15 @@ def test_a_script_that_writes_steps_and_losses_only_has_curves_of_these():
 
 
 @pytest.mark.parametrize(
-    ("told", "title", "label", "cell", "note"),
+    ("reported", "title", "label", "cell", "note"),
     [
         ({"samples_per_second": 640.0}, "Speed", "samples/s", "640 samples/s", "640 samples/s, 40 a card"),
         ({}, "Time of a step", "milliseconds", None, "250 ms a step"),
     ],
 )
-def test_what_counts_no_tokens_has_its_speed_too(told, title, label, cell, note):
+def test_what_counts_no_tokens_has_its_speed_too(reported, title, label, cell, note):
     begun = {"kind": "start", "step": 0, "time": 1.0, "world_size": 16}
-    lines = [{"kind": "step", "step": number, "seconds": {"step": 0.25}, **told} for number in (1, 2, 3)]
+    lines = [{"kind": "step", "step": number, "seconds": {"step": 0.25}, **reported} for number in (1, 2, 3)]
     host = {
         "inventory_hostname": "n1",
         "__gaudi_training_info": INFO,

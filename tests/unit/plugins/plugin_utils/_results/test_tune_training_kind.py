@@ -35,7 +35,7 @@ def changed(**best):
 
 def test_the_best_becomes_variables_here():
     made = take(REPORT)
-    told, (file,) = made.options, made.options["files"]
+    reported, (file,) = made.options, made.options["files"]
     assert file["variables"] == {
         "gaudi_training_precision": "bf16",
         "gaudi_training_environment": {"WANDB_API_KEY": "planted-key", "PT_HPU_X": "1"},
@@ -44,9 +44,9 @@ def test_the_best_becomes_variables_here():
     }
     assert (file["name"], file["mode"]) == ("tune-s-best.yml", "0600")
     assert file["heading"].startswith("Trial 3 of study s, the best by throughput.\n")
-    assert (told["title"], told["data"]["best"]) == ("Study s: 4 of 4 trials", BEST)
+    assert (reported["title"], reported["data"]["best"]) == ("Study s: 4 of 4 trials", BEST)
     # What is kept with the page and the JSON has none of the operator's environment.
-    assert "planted-key" not in json.dumps({name: told[name] for name in ("rows", "notes", "sections", "data")})
+    assert "planted-key" not in json.dumps({name: reported[name] for name in ("rows", "notes", "sections", "data")})
 
 
 def test_the_outcome_names_the_nodes_that_failed():
@@ -119,9 +119,9 @@ def test_text_that_a_screen_or_a_template_would_obey_is_only_text():
     hostile = copy.deepcopy(REPORT)
     hostile["notes"] = [f"\x1b[2J{LOOKUP}\nPLAY RECAP"]
     hostile["rows"][0]["why"] = LOOKUP
-    told = take(hostile).options
-    assert told["notes"] == [" [2J{ { lookup('pipe', 'touch PWNED') }} PLAY RECAP"]
-    assert "{{" not in json.dumps(told)
+    reported = take(hostile).options
+    assert reported["notes"] == [" [2J{ { lookup('pipe', 'touch PWNED') }} PLAY RECAP"]
+    assert "{{" not in json.dumps(reported)
 
 
 def test_the_file_of_a_best_launches_nothing_but_it(tmp_path, monkeypatch):

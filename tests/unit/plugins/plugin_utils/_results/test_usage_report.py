@@ -12,7 +12,7 @@ INFO = {"state": "running", "description": {"hosts": ["n1", "n2"], "processes_pe
 
 
 def sample(time, **more):
-    told = {"time": time, "cores": 2.0, "of_cores": 160.0, "memory_bytes": float(8 << 30)}
+    reported = {"time": time, "cores": 2.0, "of_cores": 160.0, "memory_bytes": float(8 << 30)}
     cards = {
         "cards": 8.0,
         "utilisation": 85.0,
@@ -20,7 +20,7 @@ def sample(time, **more):
         "card_memory_bytes": float(60 << 30),
         "watts": 4120.0,
     }
-    return {**told, **cards, **more}
+    return {**reported, **cards, **more}
 
 
 def host(name, samples, **more):
@@ -66,8 +66,8 @@ def test_a_job_that_tells_nothing_is_told_of_from_outside():
 def test_the_page_of_it_is_drawn():
     report = training_report([host("n1", [sample(1000.0 + 10 * number, cores=number % 3) for number in range(9)])])
     sections = [{"notes": [], **section} for section in report["sections"]]
-    told = {key: report[key] for key in ("rows", "columns", "notes", "charts")}
-    page = report_page("Job a", subtitle="", **told, sections=sections)
+    reported = {key: report[key] for key in ("rows", "columns", "notes", "charts")}
+    page = report_page("Job a", subtitle="", **reported, sections=sections)
     assert page.count("<svg") == 5
     assert "loss [2J &lt;b&gt;" in page
 
@@ -76,9 +76,9 @@ def test_a_job_that_tells_its_steps_keeps_its_table_and_has_the_charts():
     one = host("n1", [sample(1000.0), sample(1010.0)])
     points = [{"step": number, "time": 1000.0 + number, "loss": 2.0, "tokens_per_second": 9.0} for number in (1, 2)]
     run = {"start": None, "points": points, "means": [], "last": points[-1], "nodes": None, "end": None, "remarks": []}
-    told = copy.deepcopy(one)
-    told["__gaudi_training_history"]["runs"] = [run]
-    report = training_report([told])
+    reported = copy.deepcopy(one)
+    reported["__gaudi_training_history"]["runs"] = [run]
+    report = training_report([reported])
     assert report["columns"][3:5] == ["loss", "tokens/s"]
     assert report["notes"][0] == "at step 2"
     assert "Processor of each node" in [chart["title"] for chart in report["charts"]]

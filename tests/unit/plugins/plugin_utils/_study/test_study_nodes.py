@@ -5,12 +5,12 @@ from __future__ import annotations
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._study.study_nodes import STORAGE, lost, tune_nodes
 
 
-def host(name: str, *, has_study: bool = False, told: str = "", **registered) -> dict:
+def host(name: str, *, has_study: bool = False, reported: str = "", **registered) -> dict:
     return {
         "inventory_hostname": name,
         "ansible_host": f"10.0.0.{name[-1]}",
         "__gaudi_tuning_study_kept": {"stat": {"exists": has_study}},
-        "__gaudi_tuning_study_before": {"description": {"environment": {STORAGE: told}} if told else {}},
+        "__gaudi_tuning_study_before": {"description": {"environment": {STORAGE: reported}} if reported else {}},
         **registered,
     }
 
@@ -25,7 +25,7 @@ def test_a_study_stays_where_it_is():
 
 
 def test_a_keeper_that_does_not_answer_is_known_by_what_the_others_were_told():
-    hosts = [{"inventory_hostname": "n1", "ansible_host": "10.0.0.1"}, host("n2", told="grpc://10.0.0.1:29510")]
+    hosts = [{"inventory_hostname": "n1", "ansible_host": "10.0.0.1"}, host("n2", reported="grpc://10.0.0.1:29510")]
     assert tune_nodes(hosts, ["n2"]).lost_keeper == "n1"
     assert tune_nodes(hosts, ["n1", "n2"]).lost_keeper == ""
     # Also where it is not one of the study's nodes this time.
@@ -33,9 +33,9 @@ def test_a_keeper_that_does_not_answer_is_known_by_what_the_others_were_told():
 
 
 def test_a_study_that_is_there_or_in_a_storage_of_the_sites_own_has_lost_no_keeper():
-    moved = host("n2", has_study=True, told="grpc://10.0.0.1:29510")
+    moved = host("n2", has_study=True, reported="grpc://10.0.0.1:29510")
     assert tune_nodes([moved], ["n2"]).lost_keeper == ""
-    assert tune_nodes([host("n2", told="postgresql://db/optuna")], ["n2"]).lost_keeper == ""
+    assert tune_nodes([host("n2", reported="postgresql://db/optuna")], ["n2"]).lost_keeper == ""
 
 
 def test_no_node_at_all_is_no_keeper():

@@ -9,7 +9,7 @@ from datetime import timedelta
 
 import torch.distributed as distributed
 
-TOLD: list[tuple[int, int, int]] = []
+REPORTED: list[tuple[int, int, int]] = []
 """World size, rank and local rank, each time that a launcher told them."""
 
 
@@ -18,7 +18,7 @@ def initialize_distributed_hpu(
 ) -> tuple[int, int, int]:
     if world_size is not None and rank is not None and local_rank is not None:
         os.environ.update(WORLD_SIZE=str(world_size), RANK=str(rank), LOCAL_RANK=str(local_rank))
-        TOLD.append((world_size, rank, local_rank))
+        REPORTED.append((world_size, rank, local_rank))
     return (
         int(os.environ.get("WORLD_SIZE", 1)),
         int(os.environ.get("RANK", -1)),

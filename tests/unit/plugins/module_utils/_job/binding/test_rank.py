@@ -55,11 +55,11 @@ def rank(program, kernel, tmp_path):
         launcher = Launcher(sys.executable, program, bind or "", "cpu", kernel)
         before = launcher.argv(threads) if bind else ()
         inherited = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
-        told = {"LOCAL_RANK": str(local_rank), "LOCAL_WORLD_SIZE": str(ranks)}
+        reported = {"LOCAL_RANK": str(local_rank), "LOCAL_WORLD_SIZE": str(ranks)}
         return subprocess.Popen(
             [*before, python, "-u", *command],
             cwd=tmp_path,
-            env={**inherited, **told, **variables},
+            env={**inherited, **reported, **variables},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -72,9 +72,9 @@ def seen(process):
     """What the program saw of itself; its number has to be that of the process that was started."""
     output, errors = process.communicate(timeout=60)
     assert process.returncode == 0, errors
-    told = json.loads(output)
-    assert told.pop("pid") == process.pid
-    return told
+    reported = json.loads(output)
+    assert reported.pop("pid") == process.pid
+    return reported
 
 
 @needs_two
@@ -108,8 +108,8 @@ def test_a_program_sees_nothing_but_its_processors_and_threads(rank, tmp_path, f
 )
 def test_threads_are_the_cores_of_the_share_unless_they_are_the_users(rank, tmp_path, threads, given, seen_there):
     (tmp_path / "show.py").write_text(SHOW)
-    told = seen(rank("show.py", threads=threads, **given))
-    assert told["environment"]["OMP_NUM_THREADS"] == (str(len(CPUS) // 2) if seen_there else "77")
+    reported = seen(rank("show.py", threads=threads, **given))
+    assert reported["environment"]["OMP_NUM_THREADS"] == (str(len(CPUS) // 2) if seen_there else "77")
 
 
 def test_who_sets_no_threads_adds_no_variable(rank, tmp_path):
@@ -162,8 +162,8 @@ def test_a_confined_rank_shares_what_it_was_confined_to(rank, tmp_path):
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, CPUS[:1])
     try:
-        told, process = rank("show.py", ranks=1), rank("show.py", local_rank=1, ranks=2)
-        assert seen(told)["cpus"] == CPUS[:1]
+        reported, process = rank("show.py", ranks=1), rank("show.py", local_rank=1, ranks=2)
+        assert seen(reported)["cpus"] == CPUS[:1]
         output, errors = process.communicate(timeout=60)
     finally:
         os.sched_setaffinity(0, before)
@@ -205,11 +205,11 @@ def test_under_the_real_torchrun_a_recorded_error_and_the_ranks_processors(progr
 
     done, logs = run("show.py", "shown")
     assert done.returncode == 0, done.stderr
-    told = [json.loads(logs[rank].read_text()) for rank in ("0", "1")]
+    reported = [json.loads(logs[rank].read_text()) for rank in ("0", "1")]
     half = len(CPUS) // 2
-    assert [one["cpus"] for one in told] == [CPUS[:half], CPUS[half:]]
-    assert [one["argv"] for one in told] == [[str(tmp_path / "show.py"), "$x"]] * 2
-    assert [one["environment"]["OMP_NUM_THREADS"] for one in told] == [str(half), str(len(CPUS) - half)]
+    assert [one["cpus"] for one in reported] == [CPUS[:half], CPUS[half:]]
+    assert [one["argv"] for one in reported] == [[str(tmp_path / "show.py"), "$x"]] * 2
+    assert [one["environment"]["OMP_NUM_THREADS"] for one in reported] == [str(half), str(len(CPUS) - half)]
 
     done, _logs = run("recorded.py", "failed")
     assert done.returncode == 1

@@ -20,12 +20,12 @@ FIXTURES = Path(__file__).parents[4] / "fixtures/job_failure"
 DESCRIPTION = {"processes_per_node": 2, "hosts": ["n1", "n2"]}
 
 
-def told(log):
+def reported(log):
     return mpirun_failure(log, "/log/agent.log", 7.0, DESCRIPTION)
 
 
 def test_a_rank_that_raised():
-    found = told((FIXTURES / "mpirun_exit.log").read_text())
+    found = reported((FIXTURES / "mpirun_exit.log").read_text())
     assert (found.rank, found.local_rank, found.exit_code, found.time) == (3, 1, 1, 7.0)
     assert found.host == "n2"
     assert (found.exception, found.message, found.path) == ("ValueError", "loss is nan", "/log/agent.log")
@@ -36,7 +36,7 @@ def test_a_rank_that_raised():
 
 
 def test_a_rank_that_was_killed():
-    found = told((FIXTURES / "mpirun_killed.log").read_text())
+    found = reported((FIXTURES / "mpirun_killed.log").read_text())
     assert (found.rank, found.local_rank, found.exit_code, found.message) == (2, 0, -9, "killed by SIGKILL")
     # The log is on the first host, the rank was on the second.
     assert found.host == "n2"
@@ -55,7 +55,7 @@ def test_a_node_that_was_lost_is_named_and_not_who_lost_it(name):
         "the agent on trainer2 failed first: the node, or its network, went down while the job ran"
     )
     # Without addresses mpirun was given the names.
-    assert told((FIXTURES / name).read_text()).host == "node2"
+    assert reported((FIXTURES / name).read_text()).host == "node2"
 
 
 @pytest.mark.parametrize(
@@ -73,8 +73,8 @@ def test_the_words_of_open_mpi_5(name, rank, host, code, message):
 
 
 def test_an_mpirun_that_tells_of_no_rank():
-    assert told("There are not enough slots available in the system to satisfy the 16\nslots\n") is None
-    assert told("") is None
+    assert reported("There are not enough slots available in the system to satisfy the 16\nslots\n") is None
+    assert reported("") is None
 
 
 def test_the_log_of_a_job_tells_its_failed_rank(tmp_path):

@@ -221,9 +221,9 @@ def test_bound_ranks_begin_as_the_launcher_with_the_threads_of_their_share_or_th
 def test_what_everybody_can_read_of_a_running_job_has_no_value(batch, tmp_path):
     """The words of srun, of the shell on each node and of torchrun; the ranks have the value, and no copy of it."""
     batch.run(replace(JOB, environment={"HF_TOKEN": "hf_Planted1", "GREETING": "it's"}))
-    told = Path(f"{batch.noted}.words").read_text() + batch.noted.read_text()
-    assert "hf_Planted1" not in told
-    assert "HF_TOKEN" in told
+    reported = Path(f"{batch.noted}.words").read_text() + batch.noted.read_text()
+    assert "hf_Planted1" not in reported
+    assert "HF_TOKEN" in reported
     of_ranks = Path(f"{batch.noted}.env").read_text().splitlines()
     assert [line for line in of_ranks if "hf_Planted1" in line] == ["HF_TOKEN=hf_Planted1"]
     assert "GREETING=it's" in of_ranks
@@ -319,8 +319,8 @@ def test_ranks_that_cannot_be_told_alone_are_told_with_their_agents(batch):
 def test_ranks_that_do_not_listen_are_ended_before_the_time_is_over(batch):
     # torchrun needs 30 s to kill what does not listen.
     text = script_text(replace(JOB, slurm=SlurmOptions(signal_ahead=60)), PATHS, job_environment(JOB, PATHS, None))
-    told = text.partition("tell_ranks() {")[2].partition("}")[0].splitlines()
-    assert [line.strip() for line in told[-2:]] == [
+    reported = text.partition("tell_ranks() {")[2].partition("}")[0].splitlines()
+    assert [line.strip() for line in reported[-2:]] == [
         "for _ in $(seq 15); do sleep 1; done",
         'scancel --signal=TERM "$me"',
     ]
