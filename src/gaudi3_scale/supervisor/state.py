@@ -110,9 +110,9 @@ class State:
     ``looked``: when this was decided on last; ``alone``: for how many seconds of looking no quorum was in reach.
 
     ``interruption`` is that of the current generation; ``step``: the furthest of it that was seen. ``waiting``: since
-    when there is nobody to go on with. By index, since when a node has been slower than the others (``slow``), or could have
-    taken part though it does not (``standing_by``). ``lost``, ``reported`` are what was told already. ``exit`` is the
-    outcome with which this supervisor may end.
+    when there is nobody to go on with. By index, since when a node has been slower than the others (``slow``), or
+    could have taken part though it does not (``standing_by``). ``lost``, ``reported`` are what was
+    told already. ``exit`` is the outcome with which this supervisor may end.
     """
 
     incarnation: int
