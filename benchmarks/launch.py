@@ -72,12 +72,12 @@ def measure(nodes: int, repeat: int, *, own: bool) -> dict[str, Any]:
         if own:
             sandbox("down")
     hand, playbook = (statistics.median(column) for column in zip(*pairs, strict=True))
-    own_share = statistics.median(played - bare for bare, played in pairs)
+    own_part = statistics.median(played - bare for bare, played in pairs)
     figure = {
         "nodes": nodes,
         "by hand": hand,
         "by playbook": playbook,
-        "own share": own_share,
+        "own share": own_part,
         "dead rank until all gone": statistics.median(gone),
         **tasks,
         "pairs": pairs,

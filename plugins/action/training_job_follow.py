@@ -11,14 +11,14 @@ from ansible.errors import AnsibleError
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JOB_ARGUMENTS, JobPaths, paths_from
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.share import RUNNING
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.watch import host_of_node
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import RUNNING
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.screen_text import lines_of
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_action import NodeAction, UnreachableError
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._share_watch import ShareWatch, followed_result
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._supervised_watch import SupervisedWatch
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._worker_group_watch import WorkerGroupWatch, followed_result
 
 # Bytes before the end of the metrics at which the first look begins: a job that has run for days shows its last lines.
 RECENT = -8192
@@ -79,7 +79,7 @@ class ActionModule(ActionBase):
             host = host_of_node(node, {name: str(known[name].get("ansible_host", name)) for name in known})
             return None if host is None else (host, NodeAction(self, host, task_vars))
 
-        return ShareWatch(paths, options, nodes, _show, RECENT, others, chosen).follow()
+        return WorkerGroupWatch(paths, options, nodes, _show, RECENT, others, chosen).follow()
 
 
 def supervised(paths: JobPaths, options: dict[str, Any], nodes: dict[str, NodeAction]) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 ---
 module: training_job
-short_description: Start or stop one node's share of a distributed training job
+short_description: Start or stop one node's worker group of a distributed training job
 version_added: "0.1.0"
 description:
   - Runs C(torchrun) as a systemd unit, so that the job outlives SSH, the controller and a job limit of AWX. The same
@@ -171,7 +171,8 @@ options:
       - How the job outlives its nodes. A supervisor runs on each of O(hosts) and O(supervision.spares), up to 64 nodes
         with O(supervision.witness), also while the controller is gone. It ends all ranks when one dies, starts them
         again from their last checkpoint, and lets a spare take a lost node's place.
-      - For O(engine=torchrun) only. Without it C(torchrun) alone runs each node's share, and nothing is restarted.
+      - For O(engine=torchrun) only. Without it C(torchrun) alone runs each node's worker group, and nothing is
+        restarted.
       - Options with a time are in seconds.
     type: dict
     suboptions:
@@ -388,7 +389,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Start the share of each node
+- name: Start the worker group of each node
   gaudi3.scale.training_job:
     name: llama
     hosts: "{{ groups['gaudi'] }}"
@@ -422,8 +423,9 @@ EXAMPLES = r"""
 RETURN = r"""
 state:
   description:
-    - How the share stands now; V(running) also in check mode for one that would be started, and for a job that waits in
-      Slurm's queue. V(prepared) where nothing runs yet, or where the engine reaches this node from the first one.
+    - How the worker group stands now; V(running) also in check mode for one that would be started, and for a job that
+      waits in Slurm's queue. V(prepared) where nothing runs yet, or where the engine reaches this node from the first
+      one.
   returned: success
   type: str
   sample: running

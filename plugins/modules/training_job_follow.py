@@ -14,7 +14,7 @@ description:
     ended on all O(hosts).
   - Of a job with supervisors it also shows what they do - restarts, nodes that are lost and replaced, hangs. They end
     and restart the job by themselves. The task fails when it is over and has not succeeded.
-  - As soon as one node's share of any other job fails, ends the job on the others.
+  - As soon as one node's worker group of any other job fails, ends the job on the others.
   - A failure is told with the rank that failed first - its node, exception and last lines, and where its log is.
   - One task follows all nodes, so run it with C(run_once). With a task on each host, hosts beyond C(forks) would not be
     looked at before the job has ended on the first ones.
@@ -36,8 +36,8 @@ options:
     default: ""
   log_hosts:
     description:
-      - Further nodes that have ranks but no share of the job, since Slurm started it on them. After a failure their
-        logs are read, to name the rank that failed first.
+      - Further nodes that have ranks but no worker group of the job, since Slurm started it on them. After a failure
+        their logs are read, to name the rank that failed first.
       - Nodes that Slurm has chosen itself (O(gaudi3.scale.training_job#module:slurm.nodes=any)) need not be given. They
         are found in the inventory by their names or by C(ansible_host).
     type: list
@@ -101,8 +101,8 @@ state:
   type: str
 nodes:
   description:
-    - State of each node's share. Of a supervised job also V(spare), V(witness) and V(lost) for nodes that have no ranks
-      of it.
+    - State of each node's worker group. Of a supervised job also V(spare), V(witness) and V(lost) for nodes that have
+      no ranks of it.
   returned: always
   type: dict
   sample: {"gaudi-01": "succeeded", "gaudi-02": "succeeded"}

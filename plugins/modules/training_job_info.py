@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 ---
 module: training_job_info
-short_description: Tell how one node's share of a training job stands
+short_description: Tell how one node's worker group of a training job stands
 version_added: "0.1.0"
 description:
   - Returns state, exit codes, metrics, last log lines and, after a failure, the rank of this node that failed first.
@@ -30,7 +30,7 @@ options:
     type: int
     default: 20
   wait:
-    description: Wait on the node until the share has ended.
+    description: Wait on the node until the worker group has ended.
     type: bool
     default: false
   timeout:
@@ -39,7 +39,8 @@ options:
     default: 600
   failure_in_logs:
     description:
-      - Tell a failure that the logs show also where no share is known, as on the other nodes of a job of Slurm's.
+      - Tell a failure that the logs show also where no worker group is known, as on the other nodes of a job of
+        Slurm's.
     type: bool
     default: false
 extends_documentation_fragment:
@@ -106,7 +107,7 @@ nodes:
   elements: str
 binding:
   description:
-    - What each rank of this node was bound to when systemd started the share here, as
+    - What each rank of this node was bound to when systemd started the worker group here, as
       RV(gaudi3.scale.training_job#module:launch.binding). Empty where nothing was bound, or not by us.
   returned: always
   type: list
@@ -122,7 +123,7 @@ exit_codes:
   sample: {"8": 1, "9": -15}
 failure:
   description:
-    - What failed first on this node. V(null) where nothing did, or where the share was only told to stop.
+    - What failed first on this node. V(null) where nothing did, or where the worker group was only told to stop.
     - Of a supervised job that is over, what failed first on any node, on every node alike.
   returned: always
   type: dict

@@ -14,19 +14,19 @@ from collections.abc import Callable
 from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.metrics import duration, metric_line
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.share import ABSENT, RUNNING, SUCCEEDED
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.status import Status, status_from
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.watch import (
     event_line,
     outcome_sentence,
-    share_words,
     speaks_for_the_job,
     unknown_end_sentence,
     witness_of,
+    worker_group_words,
 )
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import ABSENT, RUNNING, SUCCEEDED
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_action import NodeAction, UnreachableError
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.usage_report import outside_line
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._share_watch import followed_result
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._worker_group_watch import followed_result
 
 # Seconds between two rounds in which all nodes are asked for one that knows more; a cluster can be large.
 ROUND_S = 15.0
@@ -177,9 +177,9 @@ class SupervisedWatch:
 
     def _result(self, state: str) -> dict[str, Any]:
         witness = witness_of(self.info.get("description") or {})
-        shares = share_words(tuple(self._nodes), _status(self.info), witness)
+        worker_groups = worker_group_words(tuple(self._nodes), _status(self.info), witness)
         supervision = self.info.get("supervision", {})
-        return {**followed_result(state, shares, self.info), "followed": True, "supervision": supervision}
+        return {**followed_result(state, worker_groups, self.info), "followed": True, "supervision": supervision}
 
 
 def _status(info: dict[str, Any]) -> Status:

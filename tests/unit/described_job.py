@@ -16,7 +16,7 @@ PATHS = JobPaths("llama")
 
 
 def described_job(**changes: Any) -> Job:
-    """The share of the first of two nodes with eight cards each."""
+    """The worker group of the first of two nodes with eight cards each."""
     described: dict[str, Any] = {
         "name": "llama",
         "hosts": ("n2", "n1"),
@@ -31,7 +31,7 @@ def described_job(**changes: Any) -> Job:
 
 
 def job_on(node: Path, **changes: Any) -> Job:
-    """The share of a node below whose directory ``node`` the venv and the script are; on the CPU, and unbound."""
+    """The worker group of a node below whose directory ``node`` venv and script are; on the CPU, and unbound."""
     for name in ("torchrun", "python"):
         program = node / "venv/bin" / name
         program.parent.mkdir(parents=True, exist_ok=True)

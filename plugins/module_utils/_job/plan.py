@@ -1,7 +1,7 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
 # Private to gaudi3.scale: it may change in any release.
-"""A training job as a value: what one node is to run as its share of it. Nothing here touches the node."""
+"""A training job as a value: what one node is to run of it. Nothing here touches the node."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ UNDESCRIBED = ("key", "new_key")
 
 @dataclass(frozen=True)
 class Job:
-    """One node's share of a job. ``hosts`` is the order of the nodes, hence of the ranks; ``host`` is this node.
+    """One node's worker group of a job. ``hosts`` is the order of the nodes, hence of the ranks; ``host`` is this node.
 
     ``command`` is what each rank runs: a script or ``-m`` and a module, then its arguments. ``engine`` is what starts
     the ranks. ``bind`` says to which cores each rank is bound (``binding.plan``). ``global_batch_size`` 0: not told.
@@ -182,7 +182,7 @@ def check(job: Job, cards: int | None) -> Job:
 
 
 def _as_witness(job: Job) -> Job:
-    """The share of a node that runs no ranks: it needs neither what they need, nor the secrets in their variables."""
+    """What a node has that runs no ranks: it needs neither what they need, nor the secrets in their variables."""
     return replace(
         job,
         environment={},

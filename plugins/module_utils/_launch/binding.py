@@ -11,8 +11,8 @@ from typing import Callable
 
 from .._errors import GaudiError
 from .._job.binding.launcher import Launcher
-from .._job.binding.node import read_shares, service_cpus
-from .._job.binding.plan import CORES, Share
+from .._job.binding.node import read_bindings, service_cpus
+from .._job.binding.plan import CORES, RankBinding
 from .._job.binding.rank import ALWAYS, NEVER, THREADS
 from .._job.binding.topology import VISIBLE
 from .._job.description import ANY, SLURM
@@ -23,12 +23,12 @@ from .node_programs import RANK, program_path
 
 @dataclass(frozen=True)
 class Binding:
-    """``shares`` are those that the ranks would have now; empty where only the start will tell. ``launcher`` None: not
+    """``ranks`` are as they would be bound now; empty where only the start will tell. ``launcher`` None: not
     bound. ``sets_threads``: nobody else says how many threads a rank has.
     """
 
     launcher: Launcher | None = None
-    shares: tuple[Share, ...] = ()
+    ranks: tuple[RankBinding, ...] = ()
     sets_threads: bool = False
 
     @property
@@ -48,22 +48,22 @@ def binding_of(job: Job, paths: JobPaths, setting: Setting, kernel_root: str) ->
         return UNBOUND
     program = program_path(paths.rank_programs, RANK)
     launcher = Launcher(f"{job.venv}/bin/python", program, _bind(job), job.device, kernel_root)
-    shares: tuple[Share, ...] = ()
+    ranks: tuple[RankBinding, ...] = ()
     # Only to be shown: where something is started, check_node has refused a node with too few cores before.
     with contextlib.suppress(GaudiError):
-        shares = shares_now(job, setting, kernel_root)
-    return Binding(launcher, shares, _value(job, THREADS, setting) is None)
+        ranks = ranks_bound_now(job, setting, kernel_root)
+    return Binding(launcher, ranks, _value(job, THREADS, setting) is None)
 
 
-def shares_now(job: Job, setting: Setting, kernel_root: str) -> tuple[Share, ...]:
-    """The shares that this node's ranks would have now. Raises GaudiError where one would have no core."""
+def ranks_bound_now(job: Job, setting: Setting, kernel_root: str) -> tuple[RankBinding, ...]:
+    """How this node's ranks would be bound now. Raises GaudiError where one would have no core."""
     # Which nodes, or which of their processors, is then Slurm's to say.
     is_open = job.engine == SLURM and (job.slurm.nodes == ANY or job.slurm.cpus_per_rank)
     if is_open or not job.is_bound:
         return ()
     name = VISIBLE.get(job.device, "")
     visible = {name: _value(job, name, setting) or ""}
-    return read_shares(job.bind, job.device, job.processes_per_node, visible, job.host, service_cpus(), kernel_root)
+    return read_bindings(job.bind, job.device, job.processes_per_node, visible, job.host, service_cpus(), kernel_root)
 
 
 def _bind(job: Job) -> str:

@@ -1,7 +1,7 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
 # Private to gaudi3.scale: it may change in any release.
-"""Starting one node's share of a job, or seeing that the node could."""
+"""Starting one node's worker group of a job, or seeing that the node could."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .._job.plan import Job, describe
 from .._job.recipe_cache import RECIPE_CACHE
 from .._job.supervision import launch_of
 from .._job.user import account
-from .._monitoring.share import ABSENT, RUNNING, SUCCEEDED, Share
+from .._monitoring.worker_group import ABSENT, RUNNING, SUCCEEDED, WorkerGroup
 from .._node.commands import Run
 from .._node.kernel_tree import kernel_tree
 from .._node.lock import exclusive
@@ -32,7 +32,7 @@ from .._node.rendered_files import WantedFile, pending, write
 from .._node.systemd_units import enable, reload_units
 from .._releases.table import NEWEST
 from .binding import binding_of
-from .control_slurm import find_share, remember_found, start_slurm
+from .control_slurm import find_worker_group, remember_found, start_slurm
 from .directories import check_places, let_read, make_control, make_directories, put_away_logs, recipe_directory
 from .engines.mpirun import version_of_release
 from .environment_files import copies_of, setting_of_files
@@ -40,13 +40,13 @@ from .library import Library, library_of
 from .node_check import check_node, open_mpi_version
 from .node_programs import RANK, install
 from .plan import Site, plan_launch, shown
-from .stop import not_at_boot, share_result, stop
+from .stop import not_at_boot, stop, worker_group_result
 from .votes import begin_votes
 
 KEEP = "keep"
 START = "start"
 RESTART = "restart"
-# State of a share on a node that has what it needs, while nothing runs there.
+# State of a worker group on a node that has what it needs, while nothing runs there.
 PREPARED = "prepared"
 # Longer than a start takes, which may have to stop a job first.
 LOCK_SECONDS = 300.0
@@ -55,8 +55,8 @@ KEY_BYTES = 32
 
 @dataclass(frozen=True)
 class StartOptions:
-    """How a share is started, whatever the job is. ``restart``: also one that runs or has ended well. ``replace``: end
-    a job of this name with another description. Below ``kernel_root`` the node's cards are looked at.
+    """How a worker group is started, whatever the job is. ``restart``: also one that runs or ended well. ``replace``:
+    end a job of this name with another description. Below ``kernel_root`` the node's cards are looked at.
     """
 
     restart: bool = False
@@ -68,48 +68,48 @@ class StartOptions:
 AS_DESCRIBED = StartOptions()
 
 
-def decide(job: Job, share: Share, options: StartOptions) -> str:
-    """What to do with a share that stands as it does; raises GaudiError when a different job of this name runs."""
-    changed = description_differences(share.description or {}, describe(job))
-    if share.state == RUNNING and changed and not options.replace:
+def decide(job: Job, worker_group: WorkerGroup, options: StartOptions) -> str:
+    """What to do with a worker group as it stands; raises GaudiError when a different job of this name runs."""
+    changed = description_differences(worker_group.description or {}, describe(job))
+    if worker_group.state == RUNNING and changed and not options.replace:
         raise refuse_difference(job.name, job.host, changed)
     if job.key:
-        return _joining(share, launch_of(bytes.fromhex(job.key)))
-    if share.state == RUNNING:
+        return _joining(worker_group, launch_of(bytes.fromhex(job.key)))
+    if worker_group.state == RUNNING:
         return RESTART if options.restart or changed else KEEP
-    if share.state == SUCCEEDED and not changed and not options.restart:
+    if worker_group.state == SUCCEEDED and not changed and not options.restart:
         return KEEP
     return START
 
 
-def _joining(share: Share, launch: str) -> str:
+def _joining(worker_group: WorkerGroup, launch: str) -> str:
     """What to do where another node has begun: its run is joined, also by a node that was in it and went down."""
-    if share.launch == launch and share.state in (RUNNING, SUCCEEDED):
+    if worker_group.launch == launch and worker_group.state in (RUNNING, SUCCEEDED):
         return KEEP
-    return RESTART if share.state == RUNNING else START
+    return RESTART if worker_group.state == RUNNING else START
 
 
 def start(job: Job, paths: JobPaths, run: Run, options: StartOptions = AS_DESCRIBED) -> dict[str, object]:
-    """Bring the share to running, or leave one that ended well; see :func:`decide`.
+    """Bring the worker group to running, or leave one that ended well; see :func:`decide`.
 
     On a node that the engine reaches by itself from the first one it is only prepared.
     """
     if job.host not in job.starting_hosts:
         return prepare(job, paths, run, options)
-    share = _found(job, paths, run, options.check_mode)
-    action = decide(job, share, options)
+    worker_group = _found(job, paths, run, options.check_mode)
+    action = decide(job, worker_group, options)
     library = library_of(job, run) if job.supervision else None
     if action == KEEP or options.check_mode:
-        if job.engine == SLURM and share.state == RUNNING and not options.check_mode:
+        if job.engine == SLURM and worker_group.state == RUNNING and not options.check_mode:
             remember_found(job, paths, run)
-        return _reported(job, paths, _site(job, paths, run, options.kernel_root, library), share, action)
-    check_node(job, paths, run, running=share.state == RUNNING, kernel_root=options.kernel_root, library=library)
+        return _reported(job, paths, _site(job, paths, run, options.kernel_root, library), worker_group, action)
+    check_node(job, paths, run, running=worker_group.state == RUNNING, kernel_root=options.kernel_root, library=library)
     check_places(job, paths)
     lock = f"job-{job.name}"
     with exclusive(lock, LOCK_SECONDS, directory=paths.state_directory, remedy="wait for its end"):
-        now = find_share(job, paths, run)
+        now = find_worker_group(job, paths, run)
         # Who was faster has started it, and that is what we were asked for as well.
-        restart = options.restart and not _begun_meanwhile(share, now)
+        restart = options.restart and not _begun_meanwhile(worker_group, now)
         action = decide(job, now, changed_to(options, restart=restart))
         site = _site(job, paths, run, options.kernel_root, library)
         result = _reported(job, paths, site, now, action)
@@ -118,30 +118,39 @@ def start(job: Job, paths: JobPaths, run: Run, options: StartOptions = AS_DESCRI
     return result
 
 
-def _begun_meanwhile(before: Share, now: Share) -> bool:
+def _begun_meanwhile(before: WorkerGroup, now: WorkerGroup) -> bool:
     return now.state == RUNNING and (before.state != RUNNING or before.started != now.started)
 
 
-def _reported(job: Job, paths: JobPaths, site: Site, share: Share, action: str) -> dict[str, object]:
-    """The result, with the share as it will stand after ``action``."""
+def _reported(job: Job, paths: JobPaths, site: Site, worker_group: WorkerGroup, action: str) -> dict[str, object]:
+    """The result, with the worker group as it will stand after ``action``."""
     reported = shown(job, paths, site)
     if action == KEEP:
-        return share_result(paths, share.state, changed=False, launch=reported, run=share.launch, library=share.library)
+        return worker_group_result(
+            paths,
+            worker_group.state,
+            changed=False,
+            launch=reported,
+            run=worker_group.launch,
+            library=worker_group.library,
+        )
     changes = shown_differences(pending(plan_launch(job, paths, site).files), paths)
-    return share_result(paths, RUNNING, changed=True, launch=reported, library=_version(site.library), diff=changes)
+    return worker_group_result(
+        paths, RUNNING, changed=True, launch=reported, library=_version(site.library), diff=changes
+    )
 
 
-def _begin(job: Job, paths: JobPaths, site: Site, share: Share, run: Run) -> str:
+def _begin(job: Job, paths: JobPaths, site: Site, worker_group: WorkerGroup, run: Run) -> str:
     """Returns the name of the run, which other nodes may join; empty where nodes do not know of each other."""
     if job.supervision:
         job = changed_to(job, key=job.key or job.new_key or secrets.token_hex(KEY_BYTES))
     _install_rank(job, paths)
     launch = plan_launch(job, paths, site)
-    if share.state == RUNNING:
-        in_slurm = (share.description or {}).get("engine") == SLURM
+    if worker_group.state == RUNNING:
+        in_slurm = (worker_group.description or {}).get("engine") == SLURM
         stop(paths, run, check_mode=False, slurm_user=job.user if in_slurm else "")
     put_away_logs(paths)
-    if not job.supervision and "supervision" in (share.description or {}):
+    if not job.supervision and "supervision" in (worker_group.description or {}):
         # The unit of a supervisor is for the boot, too.
         not_at_boot(paths, run)
     group = account(job.user).pw_gid
@@ -155,31 +164,40 @@ def _begin(job: Job, paths: JobPaths, site: Site, share: Share, run: Run) -> str
     let_read(paths, group)
     name = launch_of(bytes.fromhex(job.key)) if job.key else ""
     if name:
-        begin_votes(job, paths, name, share)
+        begin_votes(job, paths, name, worker_group)
     reported = {"launch": name, "library": _version(site.library)} if name else {}
-    shares = [share.as_dict() for share in site.binding.shares]
-    _start_unit(paths, {**reported, "binding": shares}, run, at_boot=job.supervision is not None)
+    binding = [rank.as_dict() for rank in site.binding.ranks]
+    _start_unit(paths, {**reported, "binding": binding}, run, at_boot=job.supervision is not None)
     return name
 
 
 def prepare(job: Job, paths: JobPaths, run: Run, options: StartOptions = AS_DESCRIBED) -> dict[str, object]:
-    """See that this node has what the share needs, and make its directories; starts nothing.
+    """See that this node has what the worker group needs, and make its directories; starts nothing.
 
     What refuses a start refuses this, so that a job begins on no node before it can on all.
     """
-    share = _found(job, paths, run, options.check_mode)
+    worker_group = _found(job, paths, run, options.check_mode)
     library = library_of(job, run) if job.supervision else None
     reported = shown(job, paths, _site(job, paths, run, options.kernel_root, library))
-    if decide(job, share, options) == KEEP:
-        return share_result(paths, share.state, changed=False, launch=reported, run=share.launch, library=share.library)
+    if decide(job, worker_group, options) == KEEP:
+        return worker_group_result(
+            paths,
+            worker_group.state,
+            changed=False,
+            launch=reported,
+            run=worker_group.launch,
+            library=worker_group.library,
+        )
     missing = [path for path in (paths.directory, paths.logs, paths.ranks) if not Path(path).is_dir()]
     if not options.check_mode:
-        check_node(job, paths, run, running=share.state == RUNNING, kernel_root=options.kernel_root, library=library)
+        check_node(
+            job, paths, run, running=worker_group.state == RUNNING, kernel_root=options.kernel_root, library=library
+        )
         check_places(job, paths)
         make_directories(job, paths, recipe_directory(job, setting_of_files(job, RECIPE_CACHE)))
         _install_rank(job, paths)
-    state = PREPARED if share.state == ABSENT else share.state
-    return share_result(paths, state, changed=bool(missing), launch=reported, library=_version(library))
+    state = PREPARED if worker_group.state == ABSENT else worker_group.state
+    return worker_group_result(paths, state, changed=bool(missing), launch=reported, library=_version(library))
 
 
 def _version(library: Library | None) -> str:
@@ -192,14 +210,14 @@ def _install_rank(job: Job, paths: JobPaths) -> None:
         install(paths.rank_programs, RANK)
 
 
-def _found(job: Job, paths: JobPaths, run: Run, check_mode: bool) -> Share:
+def _found(job: Job, paths: JobPaths, run: Run, check_mode: bool) -> WorkerGroup:
     try:
-        return find_share(job, paths, run)
+        return find_worker_group(job, paths, run)
     except GaudiError:
         # A check of a node that is not set up yet shows what would be run there all the same.
         if not check_mode:
             raise
-        return Share(ABSENT)
+        return WorkerGroup(ABSENT)
 
 
 def _site(job: Job, paths: JobPaths, run: Run, kernel_root: str, library: Library | None) -> Site:

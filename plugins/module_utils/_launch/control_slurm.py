@@ -16,9 +16,9 @@ from .._job.old_layout import is_old, read_control
 from .._job.paths import JobPaths
 from .._job.plan import Job, describe
 from .._job.user import account
-from .._monitoring.share import RUNNING, Share
-from .._monitoring.share_slurm import slurm_jobs_of, slurm_share
-from .._monitoring.state import read_share
+from .._monitoring.state import read_worker_group
+from .._monitoring.worker_group import RUNNING, WorkerGroup
+from .._monitoring.worker_group_slurm import slurm_jobs_of, slurm_worker_group
 from .._node.account_directory import acting_as_owner
 from .._node.commands import Run
 from .._node.rendered_files import WantedFile, pending, write
@@ -30,15 +30,15 @@ from .plan import Launch, description_file
 UNREADABLE = "its description cannot be read from Slurm by this user"
 
 
-def find_share(job: Job, paths: JobPaths, run: Run) -> Share:
-    """The share as it stands here, or, where nothing runs here, the job that Slurm has under this name."""
-    share = read_share(paths, run)
-    if share.state == RUNNING or job.engine != SLURM or job.host not in job.starting_hosts:
-        return share
+def find_worker_group(job: Job, paths: JobPaths, run: Run) -> WorkerGroup:
+    """The worker group as it stands here, or, where nothing runs here, the job that Slurm has under this name."""
+    worker_group = read_worker_group(paths, run)
+    if worker_group.state == RUNNING or job.engine != SLURM or job.host not in job.starting_hosts:
+        return worker_group
     alive = find(slurm_name(paths), job.user, run)
     if not alive:
-        return share
-    return slurm_share(alive, _description(job, alive[0].array, alive[0].comment, run), False)
+        return worker_group
+    return slurm_worker_group(alive, _description(job, alive[0].array, alive[0].comment, run), False)
 
 
 def _description(job: Job, number: str, remark: str, run: Run) -> Mapping[str, object]:

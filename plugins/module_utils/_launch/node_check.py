@@ -1,7 +1,7 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
 # Private to gaudi3.scale: it may change in any release.
-"""What a node has to bring for its share of a job. Looks before anything is started, and leaves nothing behind."""
+"""What a node has to bring for its worker group. Looks before anything is started, and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .._job.plan import Job
 from .._job.supervision import control_port_of
 from .._job.user import account, as_user, check_left_to
 from .._node.commands import Run, last_line
-from .binding import shares_now
+from .binding import ranks_bound_now
 from .engines.mpirun import version_of
 from .engines.mpirun_reach import check_reach
 from .engines.slurm_jobs import check_slurm_there
@@ -77,7 +77,7 @@ IMPORT_SECONDS = 60.0
 def check_node(
     job: Job, paths: JobPaths, run: Run, *, running: bool, kernel_root: str = "/", library: Library | None = None
 ) -> None:
-    """Raises GaudiError where this node lacks what the share needs; ``running``: the job holds its port already.
+    """Raises GaudiError where this node lacks what the worker group needs; ``running``: the job holds its port already.
     ``library`` is what runs its supervisor.
     """
     if not job.is_witness:
@@ -121,7 +121,7 @@ def _check_cards(job: Job, run: Run, kernel_root: str) -> None:
     if unfit:
         raise GaudiError(f"{job.host} cannot take part: {unfit}")
     check_device_access(job.user, job.device, kernel_root)
-    shares_now(job, functools.partial(setting_of_files, job), kernel_root)
+    ranks_bound_now(job, functools.partial(setting_of_files, job), kernel_root)
 
 
 def _check_ports(job: Job, running: bool) -> None:

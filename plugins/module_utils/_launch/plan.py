@@ -99,8 +99,8 @@ def _unit_launch(job: Job, paths: JobPaths, site: Site) -> Launch:
 
 
 def _threads(site: Site) -> dict[str, str]:
-    """For torchrun, which without it sets 1 and says so; each rank takes its own share's number all the same."""
-    least = min((share.cores for share in site.binding.shares), default=0)
+    """For torchrun, which without it sets 1 and says so; each rank takes the number of its own cores all the same."""
+    least = min((rank.cores for rank in site.binding.ranks), default=0)
     return {THREADS: str(least)} if site.binding.sets_threads and least else {}
 
 
@@ -119,5 +119,5 @@ def shown(job: Job, paths: JobPaths, site: Site) -> dict[str, object]:
         "environment": dict(launch.environment),
         "file": launch.file,
         "text": without_credentials(launch.text),
-        "binding": [share.as_dict() for share in site.binding.shares],
+        "binding": [rank.as_dict() for rank in site.binding.ranks],
     }

@@ -1,7 +1,7 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
 # Private to gaudi3.scale: it may change in any release.
-"""Stopping and removing one node's share of a job, and how a share is reported."""
+"""Stopping and removing one node's worker group of a job, and how a worker group is reported."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from .._job.description import SLURM
 from .._job.job_secrets import shown_differences
 from .._job.old_layout import old_files
 from .._job.paths import JobPaths
-from .._monitoring.share import ABSENT, RUNNING, STOPPED, Share
-from .._monitoring.share_slurm import slurm_jobs_of
-from .._monitoring.state import read_share
+from .._monitoring.state import read_worker_group
+from .._monitoring.worker_group import ABSENT, RUNNING, STOPPED, WorkerGroup
+from .._monitoring.worker_group_slurm import slurm_jobs_of
 from .._node.account_directory import remove as remove_entries
 from .._node.commands import Run
 from .._node.lock import SHORT_S, exclusive
@@ -29,14 +29,14 @@ STOP_SECONDS = 60.0
 
 
 def stop(paths: JobPaths, run: Run, *, check_mode: bool, slurm_user: str = "") -> dict[str, object]:
-    """End every process of the share, and make sure of it.
+    """End every process of the worker group, and make sure of it.
 
     ``slurm_user``: also end a job of this name that this account has in Slurm and that is not known here.
     """
-    share = read_share(paths, run)
-    engine = (share.description or {}).get("engine")
-    if engine == SLURM or (slurm_user and share.state != RUNNING):
-        return _stop_slurm(paths, share, slurm_user, run, check_mode)
+    worker_group = read_worker_group(paths, run)
+    engine = (worker_group.description or {}).get("engine")
+    if engine == SLURM or (slurm_user and worker_group.state != RUNNING):
+        return _stop_slurm(paths, worker_group, slurm_user, run, check_mode)
     active = has_processes(run, paths.unit)
     if active and not check_mode:
         group = unit_properties(run, paths.unit, "ControlGroup").get("ControlGroup", "")
@@ -50,22 +50,22 @@ def stop(paths: JobPaths, run: Run, *, check_mode: bool, slurm_user: str = "") -
                 f"(process ids {', '.join(map(str, left)) or 'unknown'}); look at `systemctl status {paths.unit}`.",
                 processes=left,
             )
-        share = read_share(paths, run)
-    return share_result(paths, share.state, changed=active)
+        worker_group = read_worker_group(paths, run)
+    return worker_group_result(paths, worker_group.state, changed=active)
 
 
-def _stop_slurm(paths: JobPaths, share: Share, user: str, run: Run, check_mode: bool) -> dict[str, object]:
-    described = share.description or {}
+def _stop_slurm(paths: JobPaths, worker_group: WorkerGroup, user: str, run: Run, check_mode: bool) -> dict[str, object]:
+    described = worker_group.description or {}
     user, grace = user or str(described.get("user")), described.get("stop_timeout")
     active = any(job.alive for job in slurm_jobs_of(paths, user, run))
     if active and not check_mode:
         stop_slurm(paths, user, float(grace) if isinstance(grace, int) else STOP_SECONDS, run)
-        share = read_share(paths, run)
-    return share_result(paths, STOPPED if active and not check_mode else share.state, changed=active)
+        worker_group = read_worker_group(paths, run)
+    return worker_group_result(paths, STOPPED if active and not check_mode else worker_group.state, changed=active)
 
 
 def remove(paths: JobPaths, run: Run, *, check_mode: bool, slurm_user: str = "") -> dict[str, object]:
-    """Stop the share and forget its description; checkpoints and logs stay."""
+    """Stop the worker group and forget its description; checkpoints and logs stay."""
     stopped = stop(paths, run, check_mode=check_mode, slurm_user=slurm_user)
     units = (paths.unit_file, paths.environment, paths.host_file, paths.supervision)
     copies = sorted(map(str, Path(paths.control).glob("environment-*")))
@@ -82,16 +82,16 @@ def remove(paths: JobPaths, run: Run, *, check_mode: bool, slurm_user: str = "")
             remove_entries(left)
             reload_units(run)
     diff = shown_differences(changes, paths)
-    return share_result(paths, ABSENT, changed=bool(stopped["changed"] or changes or left), diff=diff)
+    return worker_group_result(paths, ABSENT, changed=bool(stopped["changed"] or changes or left), diff=diff)
 
 
 def not_at_boot(paths: JobPaths, run: Run) -> None:
-    """Take the share's unit out of the boot, while its file is there to say what there is to undo."""
+    """Take the worker group's unit out of the boot, while its file is there to say what there is to undo."""
     if Path(paths.unit_file).exists():
         disable(run, paths.unit)
 
 
-def share_result(
+def worker_group_result(
     paths: JobPaths,
     state: str,
     *,

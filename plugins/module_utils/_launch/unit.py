@@ -42,7 +42,7 @@ STARTS, STARTS_SECONDS = 10, 300
 
 
 def unit_text(job: Job, paths: JobPaths, argv: Sequence[str], environment_files: Sequence[str]) -> str:
-    """The unit of this node's share, which runs ``argv``; systemd reads ``environment_files`` as root."""
+    """The unit of this node's worker group, which runs ``argv``; systemd reads ``environment_files`` as root."""
     standing_by = "the witness" if job.is_witness else "a spare"
     place = standing_by if job.node_rank is None else f"node {job.node_rank} of {len(job.hosts)}"
     record = RECORD_LAST_END if job.supervision else RECORD_END

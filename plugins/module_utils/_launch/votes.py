@@ -18,20 +18,20 @@ from .._errors import GaudiError
 from .._job.paths import JobPaths
 from .._job.plan import Job
 from .._job.user import account
-from .._monitoring.share import Share
+from .._monitoring.worker_group import WorkerGroup
 from .._node.account_directory import acting_as
 from .._node.json_file import read_json
 
 
-def begin_votes(job: Job, paths: JobPaths, launch: str, share: Share) -> None:
-    """Make the file for the run ``launch``, unless this node has been in it before; ``share`` is how it stood.
+def begin_votes(job: Job, paths: JobPaths, launch: str, worker_group: WorkerGroup) -> None:
+    """Make the file for the run ``launch``, unless this node has been in it before; ``worker_group`` is how it stood.
 
     It is on the disk when this returns. The directory is the account's, and so is the file.
     """
     with acting_as(account(job.user)):
         has_voted = (read_json(paths.votes) or {}).get("launch") == launch
         # One that was in this run has lost its file since.
-        if has_voted or share.launch == launch:
+        if has_voted or worker_group.launch == launch:
             return
         try:
             _write(paths.votes, json.dumps({"launch": launch}) + "\n")

@@ -1,7 +1,7 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
 # Private to gaudi3.scale: it may change in any release.
-"""Everything that one node tells about its share of a job, and about the whole job where a supervisor knows that."""
+"""Everything that one node tells about its worker group, and about the whole job where a supervisor knows that."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from .._node.account_directory import acting_as_owner
 from .._node.commands import Run
 from .metrics import read_metrics, step_losses
 from .rank_log import rank_log
-from .share import ABSENT, RUNNING, SUCCEEDED, Share
-from .share_failure import failure_of, newest_agent_log, rank_failures
-from .state import read_share
+from .state import read_worker_group
 from .status import Status, read_status
 from .usage import last_usage
 from .watch import witness_of
+from .worker_group import ABSENT, RUNNING, SUCCEEDED, WorkerGroup
+from .worker_group_failure import failure_of, newest_agent_log, rank_failures
 
 POLL_S = 0.5
 # Of a node; more cores than any has.
 MOST_RANKS = 4096
 
 
-def exit_codes(paths: JobPaths, share: Share, status: Status) -> dict[str, int]:
+def exit_codes(paths: JobPaths, worker_group: WorkerGroup, status: Status) -> dict[str, int]:
     """Exit code by rank, negative for a signal: all ranks after success, those that torchrun named after failure."""
-    if share.state != SUCCEEDED or share.description is None:
+    if worker_group.state != SUCCEEDED or worker_group.description is None:
         return {str(failure.rank): failure.exit_code for failure in rank_failures(paths)}
-    processes, place = share.description.get("processes_per_node"), _node_rank(share.description, status)
+    processes, place = worker_group.description.get("processes_per_node"), _node_rank(worker_group.description, status)
     if place is None or not isinstance(processes, int) or not 0 < processes <= MOST_RANKS:
         return {}
     return {str(rank): 0 for rank in range(place * processes, (place + 1) * processes)}
@@ -50,11 +50,11 @@ def _is_witness(description: Mapping[str, object]) -> bool:
     return bool(witness) and description.get("host") == witness
 
 
-def failure_to_tell(paths: JobPaths, share: Share, status: Status) -> dict[str, object] | None:
+def failure_to_tell(paths: JobPaths, worker_group: WorkerGroup, status: Status) -> dict[str, object] | None:
     """The first failure: of the whole job where a supervisor knows it, else of this node."""
     if status.outcome:
         return dict(status.failure) or None
-    failure = failure_of(paths, share)
+    failure = failure_of(paths, worker_group)
     return None if failure is None else failure.as_dict()
 
 
@@ -67,12 +67,12 @@ def report(
     log_lines: int = 20,
     failure_in_logs: bool = False,
 ) -> dict[str, object]:
-    """Everything about this node's share, always with the same keys.
+    """Everything about this node's worker group, always with the same keys.
 
-    ``failure_in_logs``: tell what the logs show of a failure also where no share is known.
+    ``failure_in_logs``: tell what the logs show of a failure also where no worker group is known.
     """
-    share = read_share(paths, run)
-    present = share.state != ABSENT
+    worker_group = read_worker_group(paths, run)
+    present = worker_group.state != ABSENT
     status = read_status(paths) if present else Status()
     agent_lines = (tail(newest_agent_log(paths)[0]) or "").splitlines()
     with acting_as_owner(paths.logs):
@@ -82,20 +82,20 @@ def report(
         latest = read_metrics(paths.metrics, -TAIL_BYTES).lines if present else ()
         usage = last_usage(paths) if present else {}
         said = rank_log(paths) if present else {}
-    failure = failure_to_tell(paths, share, status)
+    failure = failure_to_tell(paths, worker_group, status)
     if failure is None and failure_in_logs and not present:
         failure = next((found.as_dict() for found in rank_failures(paths)), None)
     return {
-        "state": share.state,
-        "description": masked_description(share.description or {}),
-        "is_witness": _is_witness(share.description or {}),
+        "state": worker_group.state,
+        "description": masked_description(worker_group.description or {}),
+        "is_witness": _is_witness(worker_group.description or {}),
         "unit": paths.unit,
-        "started": share.started,
-        "ended": share.ended,
-        "result": share.result,
-        "nodes": list(share.nodes),
-        "binding": [dict(one) for one in share.binding],
-        "exit_codes": exit_codes(paths, share, status) if present and share.state != RUNNING else {},
+        "started": worker_group.started,
+        "ended": worker_group.ended,
+        "result": worker_group.result,
+        "nodes": list(worker_group.nodes),
+        "binding": [dict(one) for one in worker_group.binding],
+        "exit_codes": exit_codes(paths, worker_group, status) if present and worker_group.state != RUNNING else {},
         "failure": failure,
         "supervision": status.as_dict(),
         "events": [dict(line) for line in events.lines],
@@ -121,9 +121,9 @@ def wait_until_ended(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> bool:
-    """Wait until the share runs no more; False when it still does after ``timeout`` seconds."""
+    """Wait until the worker group runs no more; False when it still does after ``timeout`` seconds."""
     end = clock() + timeout
-    while read_share(paths, run).state == RUNNING:
+    while read_worker_group(paths, run).state == RUNNING:
         left = end - clock()
         if left <= 0:
             return False

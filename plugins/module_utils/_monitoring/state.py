@@ -1,7 +1,7 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
 # Private to gaudi3.scale: it may change in any release.
-"""How one node's share of a job stands: from systemd or Slurm, and from what was recorded at its end."""
+"""How one node's worker group of a job stands: from systemd or Slurm, and from what was recorded at its end."""
 
 from __future__ import annotations
 
@@ -15,33 +15,43 @@ from .._node.account_directory import acting_as_owner
 from .._node.commands import Run
 from .._node.json_file import read_json
 from .._node.systemd_units import end_of_unit, has_processes
-from .share import ABSENT, FAILED, RUNNING, STOPPED, Share, ended_state, exit_code_of, stop_requested, time_of
-from .share_slurm import chosen_nodes, slurm_jobs_of, slurm_share
 from .status import read_status
 from .sweep import arguments_of
+from .worker_group import (
+    ABSENT,
+    FAILED,
+    RUNNING,
+    STOPPED,
+    WorkerGroup,
+    ended_state,
+    exit_code_of,
+    stop_requested,
+    time_of,
+)
+from .worker_group_slurm import chosen_nodes, slurm_jobs_of, slurm_worker_group
 
 
-def read_share(paths: JobPaths, run: Run) -> Share:
-    """The share as it stands now."""
+def read_worker_group(paths: JobPaths, run: Run) -> WorkerGroup:
+    """The worker group as it stands now."""
     description = read_control(paths.description, paths)
     if description is None:
-        return Share(ABSENT)
+        return WorkerGroup(ABSENT)
     if description.get("engine") == SLURM:
         known = slurm_jobs_of(paths, str(description.get("user")), run)
         if known:
-            share = slurm_share(known, description, stop_requested(paths))
-            return replace(share, nodes=chosen_nodes(known, description, run))
+            worker_group = slurm_worker_group(known, description, stop_requested(paths))
+            return replace(worker_group, nodes=chosen_nodes(known, description, run))
     begun = read_control(paths.started, paths) or {}
     launch, library = str(begun.get("launch", "")), str(begun.get("library", ""))
-    begun_share = Share(RUNNING, description, time_of(begun), launch=launch, library=library, binding=_binding(begun))
+    group = WorkerGroup(RUNNING, description, time_of(begun), launch=launch, library=library, binding=_binding(begun))
     if description.get("engine") != SLURM and has_processes(run, paths.unit):
-        return begun_share
+        return group
     stopped = stop_requested(paths)
     ended = _recorded_end(paths, description) or _end_of_unit(paths, description, run)
     if ended is None:
-        return replace(begun_share, state=STOPPED if stopped else FAILED)
+        return replace(group, state=STOPPED if stopped else FAILED)
     return replace(
-        begun_share,
+        group,
         state=_state_of_end(paths, description, ended, stopped),
         ended=time_of(ended),
         result=str(ended.get("result")),

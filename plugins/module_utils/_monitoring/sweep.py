@@ -14,7 +14,7 @@ from .._job.paths import JobPaths
 from .._node.account_directory import acting_as_owner
 from .._node.json_file import read_json
 from .history import POINTS, course_of, lines_of_runs, thin
-from .share import ended_state, stop_requested
+from .worker_group import ended_state, stop_requested
 
 _POINT = re.compile(r"point-([0-9]{1,6})")
 # What a curve has of a step; the whole of the last one is kept besides.

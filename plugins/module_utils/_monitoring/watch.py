@@ -1,7 +1,7 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
 # Private to gaudi3.scale: it may change in any release.
-"""What the shares of a job on all its nodes mean together."""
+"""What the worker groups of a job on all its nodes mean together."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any, Mapping, Sequence
 
 from .._job.failure import failure_sentence, first_failure_of
 from .._job.paths import JobPaths
-from .share import ABSENT, FAILED, RUNNING, STOPPED, SUCCEEDED
 from .status import WAITING, Status
+from .worker_group import ABSENT, FAILED, RUNNING, STOPPED, SUCCEEDED
 
 # What a node is to a supervised job that has no ranks of it.
 SPARE, WITNESS, LOST = "spare", "witness", "lost"
@@ -33,38 +33,38 @@ def host_of_node(node: str, addresses: Mapping[str, str]) -> str | None:
     return None
 
 
-def job_state(shares: Mapping[str, str]) -> str:
-    """The state of the whole job: it fails as soon as one share does, and has succeeded when all have."""
-    states = set(shares.values())
+def job_state(worker_groups: Mapping[str, str]) -> str:
+    """The state of the whole job: it fails as soon as one worker group does, and has succeeded when all have."""
+    states = set(worker_groups.values())
     for state in (FAILED, ABSENT, STOPPED, RUNNING):
         if state in states:
             return FAILED if state == ABSENT else state
     return SUCCEEDED
 
 
-def verdict_sentence(name: str, shares: Mapping[str, str], failures: Mapping[str, Mapping[str, object]]) -> str:
+def verdict_sentence(name: str, worker_groups: Mapping[str, str], failures: Mapping[str, Mapping[str, object]]) -> str:
     """Why a job that did not succeed did not; ``failures`` by host, as ``training_job_info`` returns them."""
     first = first_failure_of(failures)
     if first is not None:
         return f"Job {name} failed: {failure_sentence(*first)}"
-    absent = sorted(host for host, state in shares.items() if state == ABSENT)
+    absent = sorted(host for host, state in worker_groups.items() if state == ABSENT)
     if absent:
         return f"Job {name} is not on {', '.join(absent)}; start it there, on all its nodes at once."
-    stopped = sorted(host for host, state in shares.items() if state == STOPPED)
+    stopped = sorted(host for host, state in worker_groups.items() if state == STOPPED)
     return f"Job {name} was stopped on {', '.join(stopped)} before it was done; start it again to go on."
 
 
-def speaks_for_the_job(host: str, status: Status, share: str) -> bool:
+def speaks_for_the_job(host: str, status: Status, worker_group: str) -> bool:
     """Whether this node knows how the job stands: it leads it, or the job is over.
 
     A node that was cut off goes on telling what it knew before.
     """
-    if share != RUNNING:
+    if worker_group != RUNNING:
         return bool(status.outcome)
     return status.leader == host and status.state != WAITING
 
 
-def share_words(nodes: Sequence[str], status: Status, witness: str = "") -> dict[str, str]:
+def worker_group_words(nodes: Sequence[str], status: Status, witness: str = "") -> dict[str, str]:
     """What each node is to the job now, or was at its end: a state for those with ranks, else a word above.
 
     ``witness`` "": there is none.

@@ -22,7 +22,7 @@ from typing import Any, Optional
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.clocks import clocks_apart
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.share import RUNNING
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import RUNNING
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.launch_nodes import launch_nodes
 
 JOB_MODULE, LOOK_MODULE = "gaudi3.scale.training_job", "gaudi3.scale.training_job_info"

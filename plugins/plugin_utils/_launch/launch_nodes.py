@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Mapping, Sequence
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.share import RUNNING, SUCCEEDED
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import RUNNING, SUCCEEDED
 
 
 def launch_nodes(

@@ -11,7 +11,7 @@ from typing import Any, Mapping, Sequence
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.history import is_number
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.metrics import short_number
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.share import RUNNING
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import RUNNING
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.stacked_chart import COLOURS
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.training_charts import X_LABEL
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.json_lines import mapping_of
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.share import ABSENT, RUNNING, SUCCEEDED
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.watch import job_story
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import ABSENT, RUNNING, SUCCEEDED
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.training_page import training_report
 

@@ -105,7 +105,7 @@ def training_report(
         _versions(runs, release),
     ]
     return {
-        "columns": ["node", "share", "ranks", *(seen or STEP_COLUMNS), "checkpoints", "logs"],
+        "columns": ["node", "state", "ranks", *(seen or STEP_COLUMNS), "checkpoints", "logs"],
         "rows": rows,
         "notes": sweep_notes(sweep, state) if sweep else _notes(first, runs, steps) or [_unmeasured(first, usage)],
         "charts": [*sweep_charts(sweep), *training_charts(runs), *usage_charts(usage, _starts(history["events"]))],
@@ -236,13 +236,13 @@ def _binding(hosts: Sequence[Host]) -> dict[str, Any]:
     rows = [
         {
             "node": host["inventory_hostname"],
-            "local rank": share.get("local_rank"),
-            "NUMA node": share.get("numa_node"),
-            "CPUs": share.get("cpus"),
-            "cores": share.get("cores"),
+            "local rank": worker_group.get("local_rank"),
+            "NUMA node": worker_group.get("numa_node"),
+            "CPUs": worker_group.get("cpus"),
+            "cores": worker_group.get("cores"),
         }
         for host in hosts
-        for share in (host.get("__gaudi_training_info") or {}).get("binding") or []
+        for worker_group in (host.get("__gaudi_training_info") or {}).get("binding") or []
     ]
     return _section("Binding", ["node", "local rank", "NUMA node", "CPUs", "cores"], rows, on_screen=False)
 

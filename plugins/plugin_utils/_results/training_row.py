@@ -12,7 +12,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._job.description impo
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.history import rate_of
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.status import status_from
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.sweep import arguments_of
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.watch import share_words, witness_of
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.watch import witness_of, worker_group_words
 
 
 def training_row(
@@ -25,14 +25,15 @@ def training_row(
     info = host.get("__gaudi_training_info") or {}
     described = info.get("description") or {}
     whole = first.get("description") or {}
-    # Slurm and mpirun reach the other nodes by themselves; such a node knows of no share, and stands as the job does.
+    # Slurm and mpirun reach the other nodes by themselves; such a node knows of no worker
+    # group, and stands as the job does.
     if not described and whole.get("engine", TORCHRUN) != TORCHRUN and _is_of(host, whole):
         info, described = {**info, "state": first.get("state")}, whole
     kept = described.get("checkpoint_directory") or info.get("job_directory")
     steps = [line for line in first.get("metrics") or [] if line.get("kind") == "step"]
     return {
         "node": host["inventory_hostname"],
-        "share": "left out" if host["inventory_hostname"] in left_out else _share(host, info, first),
+        "state": "left out" if host["inventory_hostname"] in left_out else _worker_group(host, info, first),
         "ranks": None if witness_of(described) == host["inventory_hostname"] else described.get("processes_per_node"),
         "loss": _loss(steps),
         "tokens/s": _rate(steps),
@@ -46,11 +47,11 @@ def _is_of(host: Mapping[str, Any], description: Mapping[str, Any]) -> bool:
     return isinstance(hosts, list) and host["inventory_hostname"] in hosts
 
 
-def _share(host: Mapping[str, Any], info: Mapping[str, Any], first: Mapping[str, Any]) -> object:
+def _worker_group(host: Mapping[str, Any], info: Mapping[str, Any], first: Mapping[str, Any]) -> object:
     """A supervised job is told by rank 0's node, since a node that was lost does not know how it ended."""
     name = host["inventory_hostname"]
     status = status_from(first.get("supervision") or {})
-    return share_words([name], status, witness_of(first.get("description") or {})).get(name, info.get("state"))
+    return worker_group_words([name], status, witness_of(first.get("description") or {})).get(name, info.get("state"))
 
 
 def _loss(steps: list[Mapping[str, Any]]) -> str | None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.share import FAILED, STOPPED
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import FAILED, STOPPED
 
 STORAGE = "GAUDI3_SCALE_TUNE_STORAGE"
 # What the role registers for each node, and is read here.
@@ -69,7 +69,7 @@ def _address(host: Mapping[str, Any]) -> str:
 
 
 def _reported(host: Mapping[str, Any]) -> str:
-    """The address of the keeper that the node was given with its last share; empty for a storage of the site's own."""
+    """The address of the keeper that the node was given last; empty for a storage of the site's own."""
     description = host.get("__gaudi_tuning_study_before", {}).get("description") or {}
     url = urlsplit(str((description.get("environment") or {}).get(STORAGE, "")))
     return (url.hostname or "") if url.scheme == "grpc" else ""
@@ -84,5 +84,5 @@ def _reason(host: Mapping[str, Any], alive: Sequence[str]) -> str:
     if info.get("state") == STOPPED:
         return "it was stopped; run the playbook again to go on"
     if info.get("state") == FAILED:
-        return str((info.get("failure") or {}).get("message") or "its share failed")
+        return str((info.get("failure") or {}).get("message") or "its worker group failed")
     return ""

@@ -81,7 +81,7 @@ def advance(
     state = state.having(report=_report(state, rules, facts))
     seen = state
     state = _lead(state, rules, now)
-    # What was agreed upon now is seen in our own share at once.
+    # What was agreed upon now is seen in our own worker group at once.
     state = state.having(report=_report(state, rules, facts))
     state = _leave(state, rules, facts, now)
     state, events = events_between(before, seen, state, rules, now)
@@ -158,7 +158,7 @@ def _watch(state: State, rules: Rules, facts: Facts, now: float) -> State:
 
 
 def _report(state: State, rules: Rules, facts: Facts) -> Report:
-    """This node's share of the current generation, for itself and the others."""
+    """This node's worker group of the current generation, for itself and the others."""
     mine = is_member(state, rules) and facts.generation == state.committed.number
     failure = facts.failure if mine and not facts.alive else None
     return Report(

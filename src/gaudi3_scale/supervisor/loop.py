@@ -3,8 +3,8 @@
 """The program on each node of a torchrun job: it keeps the job going, also when the controller is gone.
 
 It starts torchrun for each generation (see ``decision.py``) and ends it with all its children, tells the other
-nodes how its own share stands, and leaves what it knows in status.json and events.jsonl. SIGTERM ends the whole job
-where the file stop_requested is there, and only this node's part in it otherwise.
+nodes how its own worker group stands, and leaves what it knows in status.json and events.jsonl. SIGTERM ends the whole
+job where the file stop_requested is there, and only this node's part in it otherwise.
 """
 
 from __future__ import annotations

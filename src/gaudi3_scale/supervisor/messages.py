@@ -13,7 +13,7 @@ from typing import Mapping, Optional
 
 from gaudi3_scale.supervisor.generation import Generation
 
-# Where a node's own share of the current generation stands.
+# Where a node's own worker group of the current generation stands.
 IDLE = "idle"
 RUNNING = "running"
 DONE = "done"
@@ -54,7 +54,7 @@ class Interruption:
 
 @dataclass(frozen=True)
 class Report:
-    """A node's own share. Lists have an entry for each of its ranks; ``step_age``: seconds since a step came last.
+    """A node's own worker group. Lists have an entry for each rank; ``step_age``: seconds since a step came last.
 
     ``fit`` None: not looked at yet; ``unfit`` is the reason of a False. ``stuck``: processes that cannot be ended.
     ``failure`` is :meth:`job.failure.RankFailure.as_dict` with its time given as the age ``failure_age``.

@@ -126,7 +126,7 @@ def _work_on(study: Study, found: optuna.Study, options: argparse.Namespace, wri
     gave_up = worker.work()
     if options.serve:
         worker.wait_for_others()
-    # The keeper's share succeeds with the study; that its own trials broke is told in the report.
+    # The keeper's worker group succeeds with the study; that its own trials broke is told in the report.
     if gave_up and not (options.serve and worker.has_its_trials()):
         raise GaudiError(f"{gave_up.rstrip('.')}. Look at {metrics.parent / 'trials'}, then run the playbook again.")
 

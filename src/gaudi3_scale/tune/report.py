@@ -11,7 +11,7 @@ import optuna
 from optuna.trial import FrozenTrial, TrialState
 
 from gaudi3_scale.core._batch_size.search import CRASH, HANG, OK
-from gaudi3_scale.core._monitoring.share import FAILED
+from gaudi3_scale.core._monitoring.worker_group import FAILED
 from gaudi3_scale.core._tuning.space import THROUGHPUT
 from gaudi3_scale.core._tuning.study import Study
 from gaudi3_scale.core._tuning.values import sorted_out, values_of

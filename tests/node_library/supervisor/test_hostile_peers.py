@@ -41,7 +41,7 @@ RULES = Rules(NAMES, 3, 0, 2, hang_timeout=30.0, straggler_ratio=1.5, start_time
 
 
 def hear(*messages: Message) -> None:
-    """A node that runs its share hears them, and goes on through all that follows."""
+    """A node that runs its worker group hears them, and goes on through all that follows."""
     state = begin(RULES, STARTED, first_votes(RULES), 0.0)
     state = replace(state, committed=generation(1), changed=0.0)
     facts = Facts(1, True, reports=True, steps=(5, 6), busy=(0.1, 0.1), step_age=40.0, fit=None)

@@ -44,7 +44,7 @@ def study_file(directory: Path, **changed) -> Path:
 
 
 def start(path: Path, host: str, where: str, *more: object):
-    """A node's share, without PyTorch, which only its error file needs."""
+    """A node's worker group, without PyTorch, which only its error file needs."""
     files = {"GAUDI3_SCALE_TUNE_STORAGE": where, "GAUDI3_SCALE_METRICS": str(path.parent / f"{host}.jsonl")}
     words = ["work", "--study", path, "--host", host, *more]
     return subprocess.Popen(

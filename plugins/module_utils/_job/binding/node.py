@@ -1,7 +1,7 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
 # Private to gaudi3.scale: it may change in any release.
-"""The shares of the ranks of this node, as it stands."""
+"""The bindings of the ranks of this node, as it stands."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pathlib import Path
 
 from ..._cards.accel_sysfs import attribute
 from .cpus import parse_cpus
-from .plan import Share, share_out, spread
+from .plan import RankBinding, bind_ranks, spread
 from .topology import VISIBLE, read_card_nodes, read_cores
 
 
-def read_shares(
+def read_bindings(
     bind: str,
     device: str,
     ranks: int,
@@ -23,12 +23,12 @@ def read_shares(
     host: str,
     allowed: Iterable[int],
     kernel_root: str = "/",
-) -> tuple[Share, ...]:
+) -> tuple[RankBinding, ...]:
     """What each local rank is bound to where processes may run on ``allowed``; GaudiError where one has no core."""
     cores = read_cores(allowed, kernel_root)
     # A device without cards has every NUMA node as near as any other.
     nodes = read_card_nodes(device, ranks, environment, kernel_root) if device in VISIBLE else spread(ranks, cores)
-    return share_out(bind, cores, nodes, host)
+    return bind_ranks(bind, cores, nodes, host)
 
 
 def service_cpus(cgroups: str = "/sys/fs/cgroup") -> frozenset[int]:

@@ -17,7 +17,7 @@ BINDINGS = (NUMA, CORES, NONE)
 
 
 @dataclass(frozen=True)
-class Share:
+class RankBinding:
     """What one rank may use. ``cores`` counts physical cores; ``numa_node`` None: several, or sysfs names none."""
 
     local_rank: int
@@ -41,11 +41,11 @@ def check_bind(bind: str) -> None:
         raise GaudiError(f"bind {bind!r} (gaudi_training_bind) is not known; give one of {', '.join(BINDINGS)}.")
 
 
-def share_out(bind: str, cores: Sequence[Core], nodes: Sequence[int | None], host: str) -> tuple[Share, ...]:
-    """The share of each local rank; ``nodes`` has the NUMA node of each rank's card.
+def bind_ranks(bind: str, cores: Sequence[Core], nodes: Sequence[int | None], host: str) -> tuple[RankBinding, ...]:
+    """The binding of each local rank; ``nodes`` has the NUMA node of each rank's card.
 
     ``numa``: the ranks whose cards are at one NUMA node share its cores. Where that node is not known of a card, it is
-    as with ``cores``: all cores are shared out in the order of the ranks. Shares of one set of cores differ by one core
+    as with ``cores``: all cores are dealt out in the order of the ranks. Ranks at one set of cores differ by one core
     at most. Raises GaudiError, naming ``host``, where a rank would have no core.
     """
     # More ranks than cores are a case for neither.
@@ -59,14 +59,14 @@ def share_out(bind: str, cores: Sequence[Core], nodes: Sequence[int | None], hos
         groups = {host: (list(range(len(nodes))), cores)}
     else:
         groups = {f"NUMA node {node} of {host}": _near(node, cores, nodes) for node in nodes}
-    shares: list[Share] = []
+    bindings: list[RankBinding] = []
     for place, (ranks, own) in groups.items():
         if len(own) < len(ranks):
             there = f"{len(own)} core(s){f' (CPUs {_text(own)})' if own else ''} that the job may use"
             who = f"{len(ranks)} ranks that belong there" if len(ranks) > 1 else f"local rank {ranks[0]}"
             raise GaudiError(f"{start} {place} has {there} for {who}; {end} (processes_per_node).")
-        shares += _shared(ranks, own)
-    return tuple(sorted(shares, key=lambda share: share.local_rank))
+        bindings += _bound(ranks, own)
+    return tuple(sorted(bindings, key=lambda binding: binding.local_rank))
 
 
 def _near(node: int | None, cores: Sequence[Core], nodes: Sequence[int | None]) -> tuple[list[int], Sequence[Core]]:
@@ -80,16 +80,16 @@ def spread(ranks: int, cores: Sequence[Core]) -> tuple[int | None, ...]:
     return tuple(nodes[rank * len(nodes) // ranks] if nodes else None for rank in range(ranks))
 
 
-def _shared(ranks: Sequence[int], cores: Sequence[Core]) -> list[Share]:
+def _bound(ranks: Sequence[int], cores: Sequence[Core]) -> list[RankBinding]:
     least, more = divmod(len(cores), len(ranks))
-    shares, first = [], 0
+    bindings, first = [], 0
     for place, rank in enumerate(ranks):
         own = cores[first : first + least + (place < more)]
         first += len(own)
         numa_nodes = {core.numa_node for core in own}
         cpus = tuple(sorted(cpu for core in own for cpu in core.cpus))
-        shares.append(Share(rank, cpus, len(own), numa_nodes.pop() if len(numa_nodes) == 1 else None))
-    return shares
+        bindings.append(RankBinding(rank, cpus, len(own), numa_nodes.pop() if len(numa_nodes) == 1 else None))
+    return bindings
 
 
 def _text(cores: Sequence[Core]) -> str:

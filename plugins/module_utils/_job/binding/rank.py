@@ -16,9 +16,9 @@ import sys
 from typing import Sequence
 
 from ..._errors import GaudiError
-from .node import read_shares
+from .node import read_bindings
 
-# What becomes of OMP_NUM_THREADS: made the number of the share's cores; only where it is not set; left as it is.
+# What becomes of OMP_NUM_THREADS: made the number of the rank's cores; only where it is not set; left as it is.
 ALWAYS, UNSET, NEVER = "always", "unset", "never"
 THREADS = "OMP_NUM_THREADS"
 
@@ -29,14 +29,14 @@ def main(argv: Sequence[str]) -> int:
     local_rank, ranks = int(os.environ.get("LOCAL_RANK", "0")), int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
     allowed = os.sched_getaffinity(0)
     try:
-        shares = read_shares(bind, device, ranks, os.environ, os.uname().nodename, allowed, kernel_root)
+        bindings = read_bindings(bind, device, ranks, os.environ, os.uname().nodename, allowed, kernel_root)
     except GaudiError as error:
         sys.stderr.write(f"{error}\n")
         return 1
-    share = shares[local_rank]
-    os.sched_setaffinity(0, share.cpus)
+    binding = bindings[local_rank]
+    os.sched_setaffinity(0, binding.cpus)
     if threads == ALWAYS or (threads == UNSET and THREADS not in os.environ):
-        os.environ[THREADS] = str(share.cores)
+        os.environ[THREADS] = str(binding.cores)
     # Python ignores these, and what is ignored stays so through exec.
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)

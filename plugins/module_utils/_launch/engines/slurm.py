@@ -36,7 +36,7 @@ WAIT_FOR_OTHERS = 60
 NODE_RANK, ADDRESS, PORT, RANK_LOGS = "\0node_rank", "\0MASTER_ADDR", "\0MASTER_PORT", "\0rank_logs"
 SET_THREADS = "\0set_threads"
 
-# Where nobody has set it, torchrun would set 1 for all ranks and say so; each rank then takes its share's number.
+# Where nobody has set it, torchrun would set 1 for all ranks and say so; each rank then takes its own cores' number.
 _THREADS = f"""set_threads={NEVER}
 [ -n "${{{THREADS}+x}}" ] || {{ set_threads={ALWAYS}; export {THREADS}=1; }}"""
 

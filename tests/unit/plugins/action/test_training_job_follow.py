@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_action import UnreachableError
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._share_watch import ShareWatch
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._worker_group_watch import WorkerGroupWatch
 
 RECENT = -8192
 PEER = {"rank": 0, "echo": 1, "time": 1.0, "exception": "", "message": "lost a peer", "lines": [], "path": "/log/0"}
@@ -21,7 +21,7 @@ CAUSE = {
 
 
 class Node:
-    """A node whose share goes through ``story``, one word at each look; the last one stays."""
+    """A node whose worker group goes through ``story``, one word at each look; the last one stays."""
 
     def __init__(self, *story, failure=None, metrics=()):
         self.story = list(story)
@@ -78,7 +78,7 @@ def follow():
             "log_directory": "/log",
             **changes,
         }
-        return ShareWatch(JobPaths("llama"), options, nodes, lines.append, RECENT).follow(), lines
+        return WorkerGroupWatch(JobPaths("llama"), options, nodes, lines.append, RECENT).follow(), lines
 
     return run
 
@@ -194,7 +194,9 @@ def follow_slurm(node, others, chosen=None):
         "log_directory": "/log",
     }
     found = (chosen or {}).get
-    return ShareWatch(JobPaths("llama"), options, {"n1": node}, lines.append, RECENT, others, found).follow(), lines
+    return WorkerGroupWatch(
+        JobPaths("llama"), options, {"n1": node}, lines.append, RECENT, others, found
+    ).follow(), lines
 
 
 def test_a_rank_that_failed_on_a_node_of_slurms_is_named_from_its_logs():

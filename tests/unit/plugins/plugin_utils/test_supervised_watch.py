@@ -7,7 +7,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.status im
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.watch import (
     MOST_REPORTED,
     job_story,
-    share_words,
+    worker_group_words,
 )
 from ansible_collections.gaudi3.scale.plugins.plugin_utils import _supervised_watch as supervised_watch
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_action import UnreachableError
@@ -164,7 +164,7 @@ def test_the_job_goes_on_when_the_time_to_follow_is_over(follow):
 
 
 def test_nothing_is_said_of_nodes_where_no_supervisor_has_told_anything():
-    assert share_words(["n1"], status_from({})) == {}
+    assert worker_group_words(["n1"], status_from({})) == {}
 
 
 def test_the_story_has_a_line_an_event_and_the_nodes_that_were_left_out():

@@ -17,7 +17,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._launch.plan import S
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.stop import remove
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.history import read_history
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.report import report
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.share import RUNNING, Share
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import RUNNING, WorkerGroup
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.rendered_files import pending, write
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.secret_texts import HIDDEN_CHANGE, masked_texts
@@ -108,7 +108,7 @@ def test_a_nodes_report_shows_no_secret(job, paths):
 
 
 def test_the_refusal_of_another_description_shows_no_secret(job):
-    running = Share(RUNNING, describe(replace(job, environment={**ENVIRONMENT, "WANDB_API_KEY": "s3cret too"})))
+    running = WorkerGroup(RUNNING, describe(replace(job, environment={**ENVIRONMENT, "WANDB_API_KEY": "s3cret too"})))
     with pytest.raises(Exception, match="environment differs in WANDB_API_KEY") as caught:
         decide(job, running, StartOptions())
     assert not has_a_secret([str(caught.value), caught.value.facts])

@@ -13,7 +13,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._job.plan import desc
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.control import start
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.stop import remove, stop
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.history import read_history
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.state import read_share
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.state import read_worker_group
 from ansible_collections.gaudi3.scale.tests.unit.described_job import job_on
 from ansible_collections.gaudi3.scale.tests.unit.systemd_fake import JobUnit
 
@@ -56,8 +56,8 @@ def losses(paths):
 
 
 def test_it_is_found_and_left_alone_while_it_runs(job, paths, unit):
-    share = read_share(paths, unit)
-    assert (share.state, share.started, share.description) == ("running", 100.5, describe(job))
+    worker_group = read_worker_group(paths, unit)
+    assert (worker_group.state, worker_group.started, worker_group.description) == ("running", 100.5, describe(job))
     assert start(job, paths, unit)["changed"] is False
 
 
@@ -68,7 +68,7 @@ def test_it_is_told_to_stop_where_it_looks(paths, unit):
 
 def test_the_next_launch_takes_it_over_with_checkpoints_and_history(job, paths, unit):
     unit.end("exit-code", "exited", "1")
-    assert read_share(paths, unit).state == "failed"
+    assert read_worker_group(paths, unit).state == "failed"
     assert start(job, paths, unit)["changed"]
     assert json.loads(Path(paths.description).read_text()) == describe(job)
     # With the secrets that lay among the account's files.
@@ -92,4 +92,4 @@ def test_a_description_that_root_did_not_leave_so_is_no_description(paths, unit,
     else:
         reported.rename(reported.with_name("other"))
         reported.symlink_to("other")
-    assert read_share(paths, unit).state == "absent"
+    assert read_worker_group(paths, unit).state == "absent"

@@ -94,9 +94,13 @@ def test_the_witness_runs_a_supervisor_and_is_told_nothing_of_the_ranks():
         environment_files=("/data/flags",),
         checkpoint_directory="/data/checkpoints",
     )
-    share = check(job, 0)
-    launch = plan_launch(share, PATHS, SITE)
-    assert (share.starting_hosts, launch.argv, share.node_rank) == (("n1", "n2", "n3", "n4", "login1"), (), None)
+    worker_group = check(job, 0)
+    launch = plan_launch(worker_group, PATHS, SITE)
+    assert (worker_group.starting_hosts, launch.argv, worker_group.node_rank) == (
+        ("n1", "n2", "n3", "n4", "login1"),
+        (),
+        None,
+    )
     assert f'ExecStart="/venv/bin/python" "-I" "-m" "gaudi3_scale.supervisor" "{PATHS.supervision}"' in launch.text
     assert "Description=gaudi3.scale job demo: the witness\n" in launch.text
     assert "s3cret" not in json.dumps([file.content for file in launch.files])

@@ -18,13 +18,13 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._job.description impo
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.plan import Job, check
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch import binding as job_binding
-from ansible_collections.gaudi3.scale.plugins.module_utils._launch.binding import UNBOUND, binding_of, shares_now
+from ansible_collections.gaudi3.scale.plugins.module_utils._launch.binding import UNBOUND, binding_of, ranks_bound_now
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.control import StartOptions, prepare, start
 from ansible_collections.gaudi3.scale.tests.unit.described_job import described_job, job_on
 from ansible_collections.gaudi3.scale.tests.unit.healthy_node import write_kernel
 from ansible_collections.gaudi3.scale.tests.unit.systemd_fake import JobUnit
 
-SHARES = [
+BINDINGS_OF_RANKS = [
     {"local_rank": 0, "numa_node": 0, "cpus": "0-3", "cores": 4},
     {"local_rank": 1, "numa_node": 1, "cpus": "4-7", "cores": 4},
 ]
@@ -58,13 +58,13 @@ def job(tmp_path):
 
 
 def now(job: Job, kernel_root: str, **files: str):
-    return [share.as_dict() for share in shares_now(job, files.get, kernel_root)]
+    return [binding.as_dict() for binding in ranks_bound_now(job, files.get, kernel_root)]
 
 
 def test_a_start_brings_the_launcher_and_keeps_the_table(job, paths, unit, server):
     result = start(job, paths, unit, server)
-    assert result["launch"]["binding"] == SHARES
-    assert json.loads(Path(paths.started).read_text())["binding"] == SHARES
+    assert result["launch"]["binding"] == BINDINGS_OF_RANKS
+    assert json.loads(Path(paths.started).read_text())["binding"] == BINDINGS_OF_RANKS
     assert "OMP_NUM_THREADS=4\n" in Path(paths.environment).read_text()
     (program,) = Path(paths.rank_programs).glob("*.pyz")
     python = f"{job.venv}/bin/python"
@@ -124,10 +124,10 @@ def test_what_is_only_shown_is_shown_without_the_table(job, paths, unit, server)
 def test_the_cards_of_a_job_decide(server):
     root = server.kernel_root
     job = described_job(processes_per_node=2)
-    assert [share["numa_node"] for share in now(job, root)] == [0, 0]
-    assert [share["numa_node"] for share in now(job, root, HABANA_VISIBLE_MODULES="7,0")] == [1, 0]
+    assert [binding["numa_node"] for binding in now(job, root)] == [0, 0]
+    assert [binding["numa_node"] for binding in now(job, root, HABANA_VISIBLE_MODULES="7,0")] == [1, 0]
     own = replace(job, environment={"HABANA_VISIBLE_MODULES": "4,5"})
-    assert [share["cpus"] for share in now(own, root, HABANA_VISIBLE_MODULES="7,0")] == ["4-5", "6-7"]
+    assert [binding["cpus"] for binding in now(own, root, HABANA_VISIBLE_MODULES="7,0")] == ["4-5", "6-7"]
 
 
 def test_where_an_engine_chooses_the_cores_it_is_not_told_beforehand(paths, server):

@@ -21,7 +21,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._launch import stop a
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.control import StartOptions, prepare, start
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.stop import remove, stop
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.report import report
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.state import read_share
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.state import read_worker_group
 from ansible_collections.gaudi3.scale.tests.unit.described_job import job_on
 from ansible_collections.gaudi3.scale.tests.unit.systemd_fake import JobUnit
 
@@ -38,7 +38,7 @@ def unit(paths):
 
 @pytest.fixture
 def job(tmp_path):
-    """The share of the second of two nodes, on a node that has all it needs."""
+    """The worker group of the second of two nodes, on a node that has all it needs."""
     return job_on(tmp_path, host="n2")
 
 
@@ -94,16 +94,16 @@ def test_a_job_that_ended_well_is_left_alone_unless_told(job, paths, unit):
         "log_directory": paths.logs,
     }
     assert launch(job, paths, unit, restart=True)["changed"]
-    assert read_share(paths, unit).state == "running"
+    assert read_worker_group(paths, unit).state == "running"
 
 
 @pytest.mark.parametrize("record", [("exit-code", "exited", "1"), ("signal", "killed", "KILL")])
 def test_a_job_that_failed_is_started_again_and_its_past_does_not_count(job, paths, unit, record):
     launch(job, paths, unit)
     unit.end(*record)
-    assert read_share(paths, unit).state == "failed"
+    assert read_worker_group(paths, unit).state == "failed"
     assert launch(job, paths, unit)["changed"]
-    assert read_share(paths, unit).state == "running"
+    assert read_worker_group(paths, unit).state == "running"
 
 
 def test_a_stopped_job_is_started_again(job, paths, unit):
@@ -111,7 +111,7 @@ def test_a_stopped_job_is_started_again(job, paths, unit):
     stop(paths, unit, check_mode=False)
     assert launch(job, paths, unit)["changed"]
     unit.end()
-    assert read_share(paths, unit).state == "succeeded"
+    assert read_worker_group(paths, unit).state == "succeeded"
 
 
 def test_another_description_is_refused_while_it_runs_and_starts_anew_afterwards(job, paths, unit):
@@ -150,7 +150,7 @@ def test_a_start_that_fails_brings_the_journal(job, paths):
     unit = JobUnit(paths, start_fails="Main process exited, status=203/EXEC")
     with pytest.raises(GaudiError, match="job demo did not start: Main process exited, status=203/EXEC"):
         launch(job, paths, unit)
-    assert read_share(paths, unit).state == "failed"
+    assert read_worker_group(paths, unit).state == "failed"
 
 
 @pytest.mark.parametrize(
@@ -406,7 +406,7 @@ def test_a_node_joins_the_run_that_another_one_has_begun(supervised, paths, unit
     # Another launch was faster on the other nodes.
     assert launch(replace(supervised, key="cd" * 32), paths, unit)["changed"]
     assert secret(paths) == "cd" * 32
-    assert read_share(paths, unit).state == "running"
+    assert read_worker_group(paths, unit).state == "running"
 
 
 def test_nodes_with_one_new_secret_begin_one_run_unless_one_runs_already(supervised, paths, unit):
@@ -424,18 +424,18 @@ def test_a_witness_needs_no_cards_no_script_and_no_port_for_ranks(supervised, pa
     with socket.socket() as server:
         server.bind(("", described.rendezvous_port))
         server.listen()
-        share = check(replace(described, environment_files=("/nowhere/flags",)), 0)
-        assert prepare(share, paths, unit, StartOptions(kernel_root=str(tmp_path)))["state"] == "prepared"
-        assert launch(share, paths, unit)["changed"]
-    assert votes(paths)["launch"] == read_share(paths, unit).launch
+        worker_group = check(replace(described, environment_files=("/nowhere/flags",)), 0)
+        assert prepare(worker_group, paths, unit, StartOptions(kernel_root=str(tmp_path)))["state"] == "prepared"
+        assert launch(worker_group, paths, unit)["changed"]
+    assert votes(paths)["launch"] == read_worker_group(paths, unit).launch
     assert report(paths, unit)["is_witness"] is True
     with (
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other,
         pytest.raises(GaudiError, match=r"\(UDP\) is in use on login1"),
     ):
-        other.bind(("", share.rendezvous_port + 1))
+        other.bind(("", worker_group.rendezvous_port + 1))
         unit.end("exit-code", "exited", "1")
-        prepare(share, paths, unit)
+        prepare(worker_group, paths, unit)
 
 
 def test_a_node_without_the_library_is_refused_before_anything_is_touched(supervised, paths, unit, tmp_path):
@@ -519,7 +519,7 @@ def test_a_share_stands_as_its_supervisor_says_the_whole_job_does(supervised, pa
     for outcome in ("failed", "stopped", "succeeded"):
         Path(paths.status).write_text(json.dumps({"time": 1.0, "outcome": outcome}))
         unit.end("exit-code", "exited", "1")
-        assert read_share(paths, unit).state == outcome
+        assert read_worker_group(paths, unit).state == outcome
 
 
 def test_a_stop_is_announced_before_the_signal(supervised, paths, unit):

@@ -18,7 +18,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._launch.engines impor
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.engines.slurm import script_text
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.stop import remove, stop
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.report import report
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.state import read_share
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.state import read_worker_group
 from ansible_collections.gaudi3.scale.tests.unit.described_job import job_on
 from ansible_collections.gaudi3.scale.tests.unit.slurm_fake import Queued, SlurmQueue
 
@@ -86,7 +86,7 @@ def test_a_host_that_lost_its_files_finds_the_job_in_slurm(job, paths, slurm):
     # From now on it is known here again, also when Slurm's queue has let it go.
     assert json.loads(Path(paths.slurm_job).read_text()) == {"job": "41"}
     slurm.jobs[0].state = "COMPLETED"
-    assert read_share(paths, slurm).state == "succeeded"
+    assert read_worker_group(paths, slurm).state == "succeeded"
 
 
 def test_another_description_is_refused_by_what_slurm_keeps(job, paths, slurm):
@@ -119,7 +119,7 @@ def test_replace_ends_the_job_that_runs_and_shows_the_difference(job, paths, slu
     assert launch(other, paths, slurm, replace=True)["changed"]
     assert [job.state for job in slurm.jobs] == ["FAILED", "PENDING"]
     assert json.loads(Path(paths.description).read_text())["slurm"]["time_limit"] == "90"
-    assert read_share(paths, slurm).state == "running"
+    assert read_worker_group(paths, slurm).state == "running"
 
 
 def test_replace_also_ends_a_job_that_slurm_alone_knows(job, paths, slurm):
@@ -189,15 +189,15 @@ def test_a_job_that_slurm_forgot_is_known_by_its_own_record(job, paths, slurm):
     slurm.jobs[0].forgotten = True
     record = {"result": "success", "code": "exited", "status": "0", "time": 1700000900}
     Path(paths.ended).write_text(json.dumps(record))
-    assert read_share(paths, slurm).state == "succeeded"
+    assert read_worker_group(paths, slurm).state == "succeeded"
     Path(paths.ended).unlink()
-    assert read_share(paths, slurm).state == "failed"
+    assert read_worker_group(paths, slurm).state == "failed"
 
 
 def test_a_number_that_now_is_another_job_is_not_trusted(job, paths, slurm):
     launch(job, paths, slurm)
     slurm.jobs[0].script = slurm.jobs[0].script.replace("gaudi3-scale-job-demo", "somebody-elses")
-    assert read_share(paths, slurm).state == "failed"
+    assert read_worker_group(paths, slurm).state == "failed"
     assert stop(paths, slurm, check_mode=False)["changed"] is False
     assert slurm.called("scancel") == []
 
@@ -219,7 +219,7 @@ def test_stopping_gives_the_ranks_time_and_is_no_failure(job, paths, slurm):
     result = stop(paths, slurm, check_mode=False)
     assert (result["changed"], result["state"]) == (True, "stopped")
     # Its ranks ended by themselves, which Slurm calls a failure.
-    assert (slurm.jobs[0].state, read_share(paths, slurm).state) == ("FAILED", "stopped")
+    assert (slurm.jobs[0].state, read_worker_group(paths, slurm).state) == ("FAILED", "stopped")
     assert stop(paths, slurm, check_mode=False)["changed"] is False
 
 
@@ -250,7 +250,7 @@ def test_a_start_that_slurm_refuses_leaves_no_job(job, paths, slurm):
     slurm.refuses = "Batch job submission failed: Requested node configuration is not available"
     with pytest.raises(GaudiError, match="Slurm did not take the job: Batch job submission failed: Requested node"):
         launch(job, paths, slurm)
-    assert read_share(paths, slurm).state == "absent"
+    assert read_worker_group(paths, slurm).state == "absent"
 
 
 def test_a_host_without_slurm_is_told_before_anything_is_touched(job, paths, tmp_path):
@@ -290,11 +290,11 @@ def test_a_sweep_is_over_when_all_its_points_are(job, paths, slurm):
             return slurm(argv, **more)._replace(stdout="".join(points.values()))
         return slurm(argv, **more)
 
-    assert read_share(paths, run).state == "running"
+    assert read_worker_group(paths, run).state == "running"
     points["41"] = shown.replace("PENDING", "COMPLETED")
-    assert read_share(paths, run).state == "failed"
+    assert read_worker_group(paths, run).state == "failed"
     points["42"] = points["41"]
-    assert read_share(paths, run).state == "succeeded"
+    assert read_worker_group(paths, run).state == "succeeded"
 
 
 def test_the_description_that_is_kept_is_the_jobs(job, paths, slurm):
@@ -317,7 +317,7 @@ def test_a_sweep_that_slurm_forgot_stands_as_its_points_ended(job, paths, slurm,
             result = "success" if status == "0" else "exit-code"
             record = {"result": result, "code": "exited", "status": status, "time": 100 + number}
             (place / "ended.json").write_text(json.dumps(record))
-    assert read_share(paths, slurm).state == state
+    assert read_worker_group(paths, slurm).state == state
     # A new run knows nothing of those ends.
     launch(sweep, paths, slurm, restart=True)
     assert list(Path(paths.directory).glob("point-*/ended.json")) == []

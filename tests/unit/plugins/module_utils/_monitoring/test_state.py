@@ -14,10 +14,10 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.report im
     report,
     wait_until_ended,
 )
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.share import ended_state
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.share_failure import failure_of
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.state import read_share
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.state import read_worker_group
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.status import Status
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import ended_state
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group_failure import failure_of
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.systemd_units import has_processes
 from ansible_collections.gaudi3.scale.tests.unit.systemd_fake import JobUnit
@@ -33,7 +33,7 @@ def paths(tmp_path):
 
 @pytest.fixture
 def unit(paths):
-    """A share that was started 100 s after 1970 and runs."""
+    """A worker group that was started 100 s after 1970 and runs."""
     for directory in (paths.control, paths.directory, paths.agent_logs):
         Path(directory).mkdir(parents=True)
     Path(paths.ranks).mkdir(parents=True)
@@ -61,26 +61,26 @@ def agent_log(paths, name):
 
 
 def test_no_job(paths):
-    assert read_share(paths, JobUnit(paths)).state == "absent"
+    assert read_worker_group(paths, JobUnit(paths)).state == "absent"
 
 
 def test_a_job_that_runs(paths, unit):
-    share = read_share(paths, unit)
-    assert (share.state, share.started, share.ended) == ("running", 100.5, None)
-    assert share.description["hosts"] == ["n1", "n2"]
+    worker_group = read_worker_group(paths, unit)
+    assert (worker_group.state, worker_group.started, worker_group.ended) == ("running", 100.5, None)
+    assert worker_group.description["hosts"] == ["n1", "n2"]
 
 
 def test_a_job_whose_supervisor_was_killed_runs_while_systemd_starts_it_again(paths, unit):
     """As systemd 252 tells it between the two, and after the last of too many starts."""
     killed = {"Result": "signal", "ExecMainCode": "2", "ExecMainStatus": "9"}
     unit.properties = {**killed, "ActiveState": "activating", "SubState": "auto-restart"}
-    assert read_share(paths, unit).state == "running"
+    assert read_worker_group(paths, unit).state == "running"
     unit.properties = {**killed, "ActiveState": "failed", "SubState": "failed"}
-    share = read_share(paths, unit)
-    assert (share.state, share.result, share.exit_code) == ("failed", "signal", -9)
+    worker_group = read_worker_group(paths, unit)
+    assert (worker_group.state, worker_group.result, worker_group.exit_code) == ("failed", "signal", -9)
     # Told to stop while it was to be started again: there is no record, but the word of whoever stopped it.
     Path(paths.stop_requested).touch()
-    assert read_share(paths, unit).state == "stopped"
+    assert read_worker_group(paths, unit).state == "stopped"
 
 
 @pytest.mark.parametrize(
@@ -108,9 +108,9 @@ def test_a_node_that_went_down_recorded_nothing(paths, unit, stop_requested, sta
     unit.active = False
     if stop_requested:
         Path(paths.stop_requested).touch()
-    share = read_share(paths, unit)
-    assert share.state == state
-    failure = failure_of(paths, share)
+    worker_group = read_worker_group(paths, unit)
+    assert worker_group.state == state
+    failure = failure_of(paths, worker_group)
     assert (failure is None) == stop_requested
     assert failure is None or "the node went down" in failure.message
 
@@ -137,26 +137,26 @@ def test_a_node_without_systemd_is_told():
 
 def test_after_success_all_ranks_of_the_node_have_zero(paths, unit):
     unit.end()
-    share = read_share(paths, unit)
-    assert exit_codes(paths, share, Status()) == {"2": 0, "3": 0}
-    assert failure_of(paths, share) is None
+    worker_group = read_worker_group(paths, unit)
+    assert exit_codes(paths, worker_group, Status()) == {"2": 0, "3": 0}
+    assert failure_of(paths, worker_group) is None
 
 
 def test_a_killed_rank(paths, unit):
     agent_log(paths, "killed.log")
     path = rank_log(paths, 1, "a warning\n")
     unit.end("exit-code", "exited", "1")
-    share = read_share(paths, unit)
-    failure = failure_of(paths, share)
+    worker_group = read_worker_group(paths, unit)
+    failure = failure_of(paths, worker_group)
     assert (failure.rank, failure.exit_code, failure.message, failure.path) == (3, -9, "killed by SIGKILL", path)
-    assert exit_codes(paths, share, Status()) == {"3": -9, "2": -15}
+    assert exit_codes(paths, worker_group, Status()) == {"3": -9, "2": -15}
 
 
 def test_a_rank_that_raised(paths, unit):
     agent_log(paths, "recorded.log")
     rank_log(paths, 1, "Traceback\nValueError: x\n", (FIXTURES / "error.json").read_text(encoding="utf-8"))
     unit.end("exit-code", "exited", "1")
-    failure = failure_of(paths, read_share(paths, unit))
+    failure = failure_of(paths, read_worker_group(paths, unit))
     assert (failure.exception, failure.message) == ("ValueError", "recorded bad thing on rank 3")
     assert failure.lines == ("Traceback", "ValueError: x")
 
@@ -171,7 +171,7 @@ def test_a_share_that_was_told_to_stop(paths, unit, log, stderr, failed):
     rank_log(paths, 1, (FIXTURES / stderr).read_text(encoding="utf-8") if stderr else "")
     Path(paths.stop_requested).touch()
     unit.end("exit-code", "exited", "1")
-    assert (failure_of(paths, read_share(paths, unit)) is not None) == failed
+    assert (failure_of(paths, read_worker_group(paths, unit)) is not None) == failed
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_a_share_that_was_told_to_stop(paths, unit, log, stderr, failed):
 def test_an_agent_that_failed_without_a_rank(paths, unit, record, log, code, message):
     Path(paths.agent_log).write_text(log)
     unit.end(*record)
-    failure = failure_of(paths, read_share(paths, unit))
+    failure = failure_of(paths, read_worker_group(paths, unit))
     assert (failure.rank, failure.exit_code, failure.path) == (-1, code, paths.agent_log)
     assert failure.message.startswith(message)
 
@@ -219,11 +219,11 @@ def test_the_report(paths, unit):
 
 
 def test_what_ranks_were_bound_to_is_told_also_after_the_end(paths, unit):
-    share = {"local_rank": 0, "numa_node": 1, "cpus": "4-7", "cores": 4}
-    Path(paths.started).write_text(json.dumps({"time": 100.5, "binding": [share]}))
-    assert report(paths, unit)["binding"] == [share]
+    worker_group = {"local_rank": 0, "numa_node": 1, "cpus": "4-7", "cores": 4}
+    Path(paths.started).write_text(json.dumps({"time": 100.5, "binding": [worker_group]}))
+    assert report(paths, unit)["binding"] == [worker_group]
     unit.end("success", "exited", "0")
-    assert report(paths, unit)["binding"] == [share]
+    assert report(paths, unit)["binding"] == [worker_group]
 
 
 def test_waiting_until_it_ended(paths, unit):

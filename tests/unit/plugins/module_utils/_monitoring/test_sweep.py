@@ -11,8 +11,8 @@ import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.directories import put_away_logs
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.history import read_history
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.share_failure import rank_failures
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.sweep import read_sweep
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group_failure import rank_failures
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.page import report_page
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.training_page import training_report
 from ansible_collections.gaudi3.scale.tests.unit.module_call import call

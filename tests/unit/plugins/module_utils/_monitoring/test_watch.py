@@ -9,14 +9,14 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.status im
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.watch import (
     host_of_node,
     job_state,
-    share_words,
     verdict_sentence,
     witness_of,
+    worker_group_words,
 )
 
 
 @pytest.mark.parametrize(
-    ("shares", "state"),
+    ("worker_groups", "state"),
     [
         (["running", "running"], "running"),
         (["succeeded", "running"], "running"),
@@ -27,8 +27,8 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.watch imp
         (["succeeded", "stopped"], "stopped"),
     ],
 )
-def test_the_state_of_a_job(shares, state):
-    assert job_state(dict(enumerate(shares))) == state
+def test_the_state_of_a_job(worker_groups, state):
+    assert job_state(dict(enumerate(worker_groups))) == state
 
 
 def failure(rank, echo, time):
@@ -38,9 +38,9 @@ def failure(rank, echo, time):
 
 def test_what_each_node_is_to_a_supervised_job():
     status = Status(time=1.0, members=("n1", "n2"), alive=("n1", "n4", "login1"))
-    words = share_words(("n1", "n2", "n3", "n4", "login1"), status, "login1")
+    words = worker_group_words(("n1", "n2", "n3", "n4", "login1"), status, "login1")
     assert list(words.values()) == ["running", "running", "lost", "spare", "witness"]
-    assert share_words(("login1",), replace(status, alive=()), "login1") == {"login1": "lost"}
+    assert worker_group_words(("login1",), replace(status, alive=()), "login1") == {"login1": "lost"}
 
 
 @pytest.mark.parametrize("described", [{}, {"supervision": []}, {"supervision": {"witness": ["n1"]}}])
@@ -56,14 +56,14 @@ def test_the_first_failing_rank_of_all_nodes_is_named():
 
 
 @pytest.mark.parametrize(
-    ("shares", "said"),
+    ("worker_groups", "said"),
     [
         ({"n2": "absent", "n1": "absent", "n3": "stopped"}, "Job llama is not on n1, n2; start it there"),
         ({"n1": "stopped", "n2": "succeeded"}, "Job llama was stopped on n1 before it was done"),
     ],
 )
-def test_a_job_without_a_failure(shares, said):
-    assert said in verdict_sentence("llama", shares, {})
+def test_a_job_without_a_failure(worker_groups, said):
+    assert said in verdict_sentence("llama", worker_groups, {})
 
 
 @pytest.mark.parametrize(

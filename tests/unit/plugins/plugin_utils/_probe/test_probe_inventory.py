@@ -125,8 +125,8 @@ def test_a_kind_that_holds_the_others_back_is_named_with_what_differs():
 
 
 def test_a_global_batch_is_made_of_what_all_can_run():
-    share = sharing(1024, world_size=4, learning_rate=0.1, learning_rate_batch=256)
-    report = probe_report({"n1": FOUND, "n2": VERIFIED}, share)
+    worker_group = sharing(1024, world_size=4, learning_rate=0.1, learning_rate_batch=256)
+    report = probe_report({"n1": FOUND, "n2": VERIFIED}, worker_group)
     assert (report["global_batch"]["batch_size"], report["global_batch"]["accumulation_steps"]) == (64, 4)
     assert "1024 samples a step: 64 a rank and pass, 4 passes, 4 ranks; learning rate 0.4" in report["notes"]
 

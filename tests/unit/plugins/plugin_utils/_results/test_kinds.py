@@ -95,7 +95,7 @@ def test_a_training_that_failed_is_shown_and_then_refused() -> None:
     reported = of_a_training(failure="rank 3 failed", left_out={"n3": "it does not answer"})
     assert (reported.outcome["ok"], reported.refusal) == (False, "rank 3 failed")
     assert reported.options["notes"][0] == "started without n3: it does not answer"
-    assert reported.options["rows"][2]["share"] == "left out"
+    assert reported.options["rows"][2]["state"] == "left out"
 
 
 def test_a_job_that_nobody_knows_is_not_shown() -> None:

@@ -106,7 +106,7 @@ def section(report, title):
 def test_the_table_says_how_each_node_stands(hosts):
     report = training_report(hosts)
     assert report["data"]["state"] == "running"
-    assert [(row["node"], row["share"], row["loss"]) for row in report["rows"]] == [
+    assert [(row["node"], row["state"], row["loss"]) for row in report["rows"]] == [
         ("n1", "running", "5.000 (step 10) to 3.000 (step 40)"),
         ("n2", "failed", "5.000 (step 10) to 3.000 (step 40)"),
     ]
@@ -147,8 +147,8 @@ def test_events_of_supervisor_and_trainer_are_in_the_order_of_time_without_the_r
 
 def test_what_the_ranks_of_each_node_were_bound_to(hosts):
     assert not [one for one in training_report(hosts)["sections"] if one["title"] == "Binding"]
-    share = {"local_rank": 1, "numa_node": 0, "cpus": "8-15,72-79", "cores": 8}
-    hosts[0]["__gaudi_training_info"] = {**hosts[0]["__gaudi_training_info"], "binding": [share]}
+    worker_group = {"local_rank": 1, "numa_node": 0, "cpus": "8-15,72-79", "cores": 8}
+    hosts[0]["__gaudi_training_info"] = {**hosts[0]["__gaudi_training_info"], "binding": [worker_group]}
     assert section(training_report(hosts), "Binding")["rows"] == [
         {"node": "n1", "local rank": 1, "NUMA node": 0, "CPUs": "8-15,72-79", "cores": 8}
     ]

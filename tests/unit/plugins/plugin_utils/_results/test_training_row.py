@@ -22,7 +22,7 @@ INFO = {
 def test_a_node_of_a_job():
     assert training_row({"inventory_hostname": "n2", "__gaudi_training_info": INFO}, {"metrics": STEPS}) == {
         "node": "n2",
-        "share": "succeeded",
+        "state": "succeeded",
         "ranks": 2,
         "loss": "5.612 (step 1) to 2.250 (step 30)",
         "tokens/s": 7000,
@@ -34,7 +34,7 @@ def test_a_node_of_a_job():
 def test_a_job_without_metrics_has_a_row_too():
     row = training_row({"inventory_hostname": "n2"}, {"metrics": []})
     assert row["node"] == "n2"
-    assert {row[key] for key in ("share", "ranks", "loss", "tokens/s", "checkpoints", "logs")} == {None}
+    assert {row[key] for key in ("state", "ranks", "loss", "tokens/s", "checkpoints", "logs")} == {None}
 
 
 def test_a_node_that_the_engine_reaches_stands_as_the_job_does():
@@ -42,8 +42,8 @@ def test_a_node_that_the_engine_reaches_stands_as_the_job_does():
     whole = {"engine": "slurm", "hosts": ["n1", "n2"], "processes_per_node": 8, "checkpoint_directory": "/big"}
     first = {"metrics": [], "state": "running", "description": whole}
     row = training_row({"inventory_hostname": "n2", "__gaudi_training_info": info}, first)
-    assert (row["share"], row["ranks"], row["checkpoints"]) == ("running", 8, "/big/checkpoints")
+    assert (row["state"], row["ranks"], row["checkpoints"]) == ("running", 8, "/big/checkpoints")
     other = training_row({"inventory_hostname": "n9", "__gaudi_training_info": info}, first)
-    assert (other["share"], other["ranks"]) == ("absent", None)
+    assert (other["state"], other["ranks"]) == ("absent", None)
     torchrun = {**first, "description": {"hosts": ["n1", "n2"]}}
-    assert training_row({"inventory_hostname": "n2", "__gaudi_training_info": info}, torchrun)["share"] == "absent"
+    assert training_row({"inventory_hostname": "n2", "__gaudi_training_info": info}, torchrun)["state"] == "absent"

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils._job.binding.plan import check_bind, share_out, spread
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.binding.plan import bind_ranks, check_bind, spread
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.binding.topology import Core
 
 # Two sockets of 32 cores with SMT, as Linux numbers them: first each core's first processor, then all second ones.
@@ -22,9 +22,9 @@ def cores(*of_nodes):
 
 def table(bind, there, nodes):
     """(CPUs, cores, NUMA node) of each rank."""
-    shares = [share.as_dict() for share in share_out(bind, there, nodes, "n1")]
-    assert [share["local_rank"] for share in shares] == list(range(len(nodes)))
-    return [(share["cpus"], share["cores"], share["numa_node"]) for share in shares]
+    bindings = [binding.as_dict() for binding in bind_ranks(bind, there, nodes, "n1")]
+    assert [binding["local_rank"] for binding in bindings] == list(range(len(nodes)))
+    return [(binding["cpus"], binding["cores"], binding["numa_node"]) for binding in bindings]
 
 
 def test_eight_ranks_share_the_cores_of_their_cards_nodes_with_all_siblings():
@@ -110,7 +110,7 @@ def test_the_table(bind, there, nodes, expected):
 )
 def test_a_rank_without_a_core_is_refused(bind, there, nodes, has, remedy):
     with pytest.raises(GaudiError) as refusal:
-        share_out(bind, there, nodes, "n1")
+        bind_ranks(bind, there, nodes, "n1")
     ways_out = f"set it to {remedy}, or start fewer ranks there (processes_per_node)"
     assert str(refusal.value) == f"bind is {bind} (gaudi_training_bind), but {has}; {ways_out}."
 

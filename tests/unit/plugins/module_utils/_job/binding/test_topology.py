@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.module_utils._job.binding.node import read_shares, service_cpus
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.binding.node import read_bindings, service_cpus
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.binding.topology import (
     Core,
     read_card_nodes,
@@ -107,10 +107,10 @@ def test_gpus_are_numbered_by_their_addresses(tmp_path):
 
 def test_the_shares_of_a_node_are_read_from_one_tree(server):
     write_kernel(Path(server))
-    shares = read_shares("numa", "hpu", 2, {"HABANA_VISIBLE_MODULES": "7,0"}, "n1", range(8), server)
-    assert [share.cpus for share in shares] == [(2, 3, 6, 7), (0, 1, 4, 5)]
-    shares = read_shares("numa", "cpu", 2, {}, "n1", range(8), server)
-    assert [share.cpus for share in shares] == [(0, 1, 4, 5), (2, 3, 6, 7)]
+    bindings = read_bindings("numa", "hpu", 2, {"HABANA_VISIBLE_MODULES": "7,0"}, "n1", range(8), server)
+    assert [binding.cpus for binding in bindings] == [(2, 3, 6, 7), (0, 1, 4, 5)]
+    bindings = read_bindings("numa", "cpu", 2, {}, "n1", range(8), server)
+    assert [binding.cpus for binding in bindings] == [(0, 1, 4, 5), (2, 3, 6, 7)]
 
 
 def test_a_service_has_what_systemd_and_its_slice_leave_it(tmp_path, monkeypatch):

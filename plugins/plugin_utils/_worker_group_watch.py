@@ -18,19 +18,20 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.metrics i
     metric_line,
     opening_lines,
 )
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.share import RUNNING, SUCCEEDED
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.watch import job_state, verdict_sentence
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import RUNNING, SUCCEEDED
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.systemd_units import ACTIVE
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_action import NodeAction, UnreachableError
 
 
-class ShareWatch:
+class WorkerGroupWatch:
     """One job on all its nodes. Rank 0's node is asked for everything, the others only whether they still run.
 
     ``show`` writes a line for people. ``recent``: bytes before the end of the metrics at which the first look begins.
 
-    ``others`` have ranks of the job but no share of their own: Slurm's business. Their logs are read after a failure,
-    and those of the nodes that Slurm has chosen, which ``chosen`` finds in the inventory by Slurm's names for them.
+    ``others`` have ranks of the job but no worker group of their own: Slurm's business. Their logs are read after a
+    failure, and those of the nodes that Slurm has chosen, which ``chosen`` finds in the inventory by Slurm's names
+    for them.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
 # Private to gaudi3.scale: it may change in any release.
-"""A job's share as Slurm knows it, whose words count for all nodes of a job that it started."""
+"""A job's worker group as Slurm knows it, whose words count for all nodes of a job that it started."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .._launch.engines.slurm import slurm_name
 from .._launch.engines.slurm_job import CANCELLED, COMPLETED, SlurmJob
 from .._launch.engines.slurm_jobs import find, node_names, state_of
 from .._node.commands import Run
-from .share import FAILED, RUNNING, STOPPED, SUCCEEDED, Share
+from .worker_group import FAILED, RUNNING, STOPPED, SUCCEEDED, WorkerGroup
 
 
 def slurm_jobs_of(paths: JobPaths, user: str, run: Run) -> tuple[SlurmJob, ...]:
@@ -32,7 +32,9 @@ def chosen_nodes(jobs: Sequence[SlurmJob], description: Mapping[str, object], ru
     return node_names(jobs, run) if isinstance(options, Mapping) and options.get("nodes") == ANY else ()
 
 
-def slurm_share(jobs: Sequence[SlurmJob], description: Mapping[str, object], stop_requested: bool) -> Share:
+def slurm_worker_group(
+    jobs: Sequence[SlurmJob], description: Mapping[str, object], stop_requested: bool
+) -> WorkerGroup:
     """What Slurm's words for one job, or for all points of a sweep, mean. A job that waits counts as one that runs."""
     alive = [job for job in jobs if job.alive]
     failed = [job for job in jobs if not job.alive and job.state != COMPLETED]
@@ -40,11 +42,11 @@ def slurm_share(jobs: Sequence[SlurmJob], description: Mapping[str, object], sto
     if alive:
         # Points of a sweep run while others wait.
         reported = next((job for job in alive if job.state == "RUNNING"), alive[0])
-        return Share(RUNNING, description, started, result=reported.words)
+        return WorkerGroup(RUNNING, description, started, result=reported.words)
     if not failed:
         state = SUCCEEDED
     else:
         stopped = stop_requested or all(job.state == CANCELLED for job in failed)
         state = STOPPED if stopped else FAILED
     ended = max((job.ended for job in jobs if job.ended is not None), default=None)
-    return Share(state, description, started, ended, (failed or jobs)[0].state, (failed or jobs)[0].exit_code)
+    return WorkerGroup(state, description, started, ended, (failed or jobs)[0].state, (failed or jobs)[0].exit_code)

@@ -1,7 +1,7 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
 # Private to gaudi3.scale: it may change in any release.
-"""One node's share of a job as a value, and what the records of its end mean."""
+"""One node's worker group of a job as a value, and what the records of its end mean."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ STOPPED = "stopped"
 
 
 @dataclass(frozen=True)
-class Share:
+class WorkerGroup:
     """``description`` None: no such job here. Times are Unix time; ``result`` is systemd's word for the end, or what
     Slurm calls the job's state.
 
     ``exit_code`` is torchrun's, negative for a signal; None where nothing was recorded. ``launch`` names the run that
     supervisors of several nodes make together, and ``library`` is the version of gaudi3_scale that this node's is of.
     ``nodes`` are those that Slurm has chosen, where it was to choose. ``binding`` has what each rank here was bound to
-    when it was started, as plain values of ``binding.plan.Share``.
+    when it was started, as plain values of ``binding.plan.RankBinding``.
     """
 
     state: str

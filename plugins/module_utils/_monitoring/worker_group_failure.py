@@ -1,7 +1,7 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
 # Private to gaudi3.scale: it may change in any release.
-"""Why one node's share of a job did not end well, from its logs."""
+"""Why one node's worker group of a job did not end well, from its logs."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from .._job.paths import JobPaths
 from .._job.rank_logs import attempt_directory, tail, torchrun_failures
 from .._launch.engines.mpirun_failure import mpirun_failure
 from .._node.account_directory import acting_as_owner
-from .share import FAILED, STOPPED, Share
 from .sweep import logged_points
+from .worker_group import FAILED, STOPPED, WorkerGroup
 
 
 def rank_failures(paths: JobPaths) -> list[RankFailure]:
@@ -53,20 +53,20 @@ def newest_agent_log(paths: JobPaths) -> tuple[str, float]:
     return newest, written.get(newest, 0.0)
 
 
-def failure_of(paths: JobPaths, share: Share) -> RankFailure | None:
-    """Why this node's share did not end well; None where it did, runs, or was only told to stop."""
-    failures = rank_failures(paths) if share.state in (FAILED, STOPPED) else []
-    if failures and (share.state == FAILED or failures[0].echo == 0):
-        return _with_cause(failures[0], share)
-    return _with_cause(_agent_failure(paths, share), share) if share.state == FAILED else None
+def failure_of(paths: JobPaths, worker_group: WorkerGroup) -> RankFailure | None:
+    """Why this node's worker group did not end well; None where it did, runs, or was only told to stop."""
+    failures = rank_failures(paths) if worker_group.state in (FAILED, STOPPED) else []
+    if failures and (worker_group.state == FAILED or failures[0].echo == 0):
+        return _with_cause(failures[0], worker_group)
+    return _with_cause(_agent_failure(paths, worker_group), worker_group) if worker_group.state == FAILED else None
 
 
-def _agent_failure(paths: JobPaths, share: Share) -> RankFailure:
-    if share.result is None:
-        return lost_node(share.started or 0.0, paths.agent_log)
+def _agent_failure(paths: JobPaths, worker_group: WorkerGroup) -> RankFailure:
+    if worker_group.result is None:
+        return lost_node(worker_group.started or 0.0, paths.agent_log)
     with acting_as_owner(paths.logs):
         log = last_log(paths)
-        return agent_failure(share.exit_code or 0, share.ended or 0.0, tail(log) or "", log)
+        return agent_failure(worker_group.exit_code or 0, worker_group.ended or 0.0, tail(log) or "", log)
 
 
 def last_log(paths: JobPaths) -> str:
@@ -76,7 +76,7 @@ def last_log(paths: JobPaths) -> str:
     return slurms[-1][1] if slurms and not written else agent
 
 
-def _with_cause(failure: RankFailure, share: Share) -> RankFailure:
-    if share.result != "oom-kill":
+def _with_cause(failure: RankFailure, worker_group: WorkerGroup) -> RankFailure:
+    if worker_group.result != "oom-kill":
         return failure
     return replace(failure, message=f"{failure.message}; {NO_MEMORY}")
