@@ -30,7 +30,7 @@ import torch
 from benchmarks.batch_real_models import KINDS
 from benchmarks.batch_real_peers import FINDERS, STEPS
 from gaudi3_scale.batch.trial_forks import Trials
-from gaudi3_scale.core._batch_size.question import Question
+from gaudi3_scale.core._batch_size.bounds import Bounds
 from gaudi3_scale.core._batch_size.search import OK, largest_batch
 from gaudi3_scale.core._batch_size.trial import Workload
 
@@ -102,8 +102,8 @@ def ours(kind: str, limit: int, name: str) -> Result:
         _timed(attempt.start, within)
         search_started = time.perf_counter()
         prior = _timed(attempt.estimate, within) if name == OURS_ESTIMATED else None
-        question = Question(maximum=MAXIMUM, limit_bytes=KINDS[kind].memory_limit, margin=MARGIN, prior=prior)
-        found = largest_batch(lambda size: _timed(lambda: attempt(size), within), question)
+        bounds = Bounds(maximum=MAXIMUM, limit_bytes=KINDS[kind].memory_limit, margin=MARGIN, prior=prior)
+        found = largest_batch(lambda size: _timed(lambda: attempt(size), within), bounds)
         searched = time.perf_counter() - search_started
     seconds = time.perf_counter() - started
     failed = sum(trial.outcome != OK for trial in found.trials)

@@ -25,8 +25,8 @@ from benchmarks.batch_peers import Finder, accelerate, deepspeed, deepspeed_tune
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / ".collections"))
 
+from ansible_collections.gaudi3.scale.plugins.module_utils._batch_size.bounds import Bounds  # noqa: E402
 from ansible_collections.gaudi3.scale.plugins.module_utils._batch_size.memory_model import Prior  # noqa: E402
-from ansible_collections.gaudi3.scale.plugins.module_utils._batch_size.question import Question  # noqa: E402
 from ansible_collections.gaudi3.scale.plugins.module_utils._batch_size.search import (  # noqa: E402
     OK,
     OUT_OF_MEMORY,
@@ -87,7 +87,7 @@ def search(simulated: Workload, prior: Prior | None = None) -> Search:
         )
 
     limit = int(simulated.memory * CARD_BYTES)
-    return largest_batch(attempt, Question(maximum=MAXIMUM, limit_bytes=limit, prior=prior))
+    return largest_batch(attempt, Bounds(maximum=MAXIMUM, limit_bytes=limit, prior=prior))
 
 
 def finders() -> dict[str, Finder]:

@@ -20,8 +20,8 @@ from pathlib import Path
 
 from plugins.module_utils._batch_size.search import OK
 from plugins.module_utils._batch_size.trial import Workload
+from plugins.module_utils._comparison.comparison import BASE, Comparison, Setting
 from plugins.module_utils._comparison.plan import Run, next_run
-from plugins.module_utils._comparison.question import BASE, Comparison, Setting
 from plugins.module_utils._comparison.verdict import HELPS, HURTS, verdicts
 
 SPIKES, SPIKE = 0.05, 1.33

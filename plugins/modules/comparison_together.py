@@ -10,7 +10,7 @@ short_description: Tell which comparison of all settings that help remains to be
 version_added: "0.1.0"
 description:
   - Settings that help alone may help each other, do nothing, or harm. Of what M(gaudi3.scale.hpu_compare_settings)
-    found on the nodes this makes the next question, all that help on every node together against the best of them.
+    found on the nodes this makes the next comparison, all that help on every node together against the best of them.
   - Where two of them change the same thing, the better one's value is taken.
   - Runs on the controller; nothing is sent to the node.
 options:

@@ -19,7 +19,7 @@ description:
   - A setting that fails has that as its verdict, and the others go on. After a crash or a hang the base runs alone,
     since either can leave a card unusable.
   - Runs are kept on the node. A comparison that was interrupted goes on, and one that is known is returned without a
-    run, as long as the question, the environment files and the versions in the venv are the same. A change in the
+    run, as long as the comparison, the environment files and the versions in the venv are the same. A change in the
     workload's own code is not noticed; use O(refresh) then.
 options:
   workload:

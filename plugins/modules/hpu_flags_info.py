@@ -180,7 +180,7 @@ hand_edit:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.gaudi3.scale.plugins.module_utils._flags.explanation import Question, explain
+from ansible_collections.gaudi3.scale.plugins.module_utils._flags.explanation import ExplainOptions, explain
 from ansible_collections.gaudi3.scale.plugins.module_utils._flags.profiles import NETWORKS, PROFILES
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
@@ -210,7 +210,7 @@ def main() -> None:
     try:
         options = checked(module.params, module.argument_spec, empty=("venv",))
         given = {name: options[name] for name in ("flags", "file", "job") if options[name] is not None}
-        result = explain(Question(**{**options, "flags": (), "file": "", "job": "", **given}), run_process)
+        result = explain(ExplainOptions(**{**options, "flags": (), "file": "", "job": "", **given}), run_process)
         module.exit_json(**result)
     except Exception as error:
         module.fail_json(**module_failure(error))

@@ -21,9 +21,9 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._batch_size.search im
     OUT_OF_MEMORY,
     WORKLOAD_ERROR,
 )
+from ansible_collections.gaudi3.scale.plugins.module_utils._comparison.comparison import BASE
 from ansible_collections.gaudi3.scale.plugins.module_utils._comparison.log import described
 from ansible_collections.gaudi3.scale.plugins.module_utils._comparison.options import asked
-from ansible_collections.gaudi3.scale.plugins.module_utils._comparison.question import BASE
 from ansible_collections.gaudi3.scale.plugins.module_utils._comparison.verdict import (
     CHANGES_LOSS,
     FAILED,
@@ -158,8 +158,8 @@ def comparison_answer(arguments: Mapping[str, Any]) -> Kind:
     def kind(value: Any, field: str) -> dict[str, Any]:
         found = _COMPARED(value, field)
         given = {name: check_type_dict(arguments.get(name) or {}) for name in ("base", "workload_options")}
-        question = asked({**arguments, **given})
-        names = [setting.name for setting in question.settings]
+        comparison = asked({**arguments, **given})
+        names = [setting.name for setting in comparison.settings]
         if [one["name"] for one in found["verdicts"]] != names:
             raise RefusedError("verdicts", f"those of {', '.join(names)}", [one["name"] for one in found["verdicts"]])
         for place, one in enumerate(found["verdicts"]):
@@ -168,10 +168,10 @@ def comparison_answer(arguments: Mapping[str, Any]) -> Kind:
         unasked = sorted({*found["rates"]} - {BASE, *names})
         if unasked:
             raise RefusedError("a name in rates", f"one of {', '.join([BASE, *names])}", unasked[0])
-        changes = {one.name: one for one in question.settings}
+        changes = {one.name: one for one in comparison.settings}
         return {
             **found,
-            "settings": described(question),
+            "settings": described(comparison),
             "verdicts": [_with_changes(one, changes[one["name"]]) for one in found["verdicts"]],
         }
 

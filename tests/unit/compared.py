@@ -8,11 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._batch_size.trial import Workload
+from ansible_collections.gaudi3.scale.plugins.module_utils._comparison.comparison import BASE, Comparison, Setting
 from ansible_collections.gaudi3.scale.plugins.module_utils._comparison.plan import Run, next_run
-from ansible_collections.gaudi3.scale.plugins.module_utils._comparison.question import BASE, Comparison, Setting
 
 
-def question(*names: str, **changes: Any) -> Comparison:
+def comparison_of(*names: str, **changes: Any) -> Comparison:
     """Settings of these names, each of which changes one option."""
     options = {
         "workload": Workload("m:f", {"width": 8}, steps=5, device="cpu"),

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Callable, Sequence, Union
 
 from .._errors import GaudiError
-from .question import Answer, Question, Try
+from .bounds import Answer, Bounds, Try
 from .search import OK, Trial, next_step
 
 # A smaller batch is as good when its throughput is this near to the best.
@@ -39,31 +39,29 @@ class GlobalBatch:
     learning_rate: float | None
 
 
-def next_for(objective: str, trials: Sequence[Trial], question: Question) -> Union[Try, Answer]:
+def next_for(objective: str, trials: Sequence[Trial], bounds: Bounds) -> Union[Try, Answer]:
     """The next size to try for ``objective``, or the answer, from the trials alone; raises as ``next_step`` does."""
-    step = next_step(trials, question)
+    step = next_step(trials, bounds)
     if objective == LARGEST or isinstance(step, Try):
         return step
     made = len(trials)
     # The trials without which the largest size would still be open; those after them were made for the speed.
-    while made > 1 and isinstance(next_step(trials[: made - 1], question), Answer):
+    while made > 1 and isinstance(next_step(trials[: made - 1], bounds), Answer):
         made -= 1
-    return next_for_throughput(trials, step, question, len(trials) - made)
+    return next_for_throughput(trials, step, bounds, len(trials) - made)
 
 
-def next_for_throughput(
-    trials: Sequence[Trial], largest: Answer, question: Question, extra: int = 0
-) -> Union[Try, Answer]:
+def next_for_throughput(trials: Sequence[Trial], largest: Answer, bounds: Bounds, extra: int = 0) -> Union[Try, Answer]:
     """After the largest size is known: a smaller one to time, or the smallest within 2 % of the best throughput.
 
     ``extra`` is how many trials were made for this already. Where no step was timed the largest size is the answer.
     """
-    timed = _timed(trials, largest, question)
+    timed = _timed(trials, largest, bounds)
     if not timed:
         return Answer(largest.batch_size, largest.certified, largest.within, "no step was timed: the largest size")
     best = max(timed.values())
     chosen = min(size for size, speed in timed.items() if speed >= AS_GOOD * best)
-    size = _promising(timed, chosen, question)
+    size = _promising(timed, chosen, bounds)
     if size is not None and extra < MOST_EXTRA:
         return Try(size, "where the speed should come within 2 % of the best")
     share = timed[chosen] / best
@@ -72,21 +70,21 @@ def next_for_throughput(
     )
 
 
-def _timed(trials: Sequence[Trial], largest: Answer, question: Question) -> dict[int, float]:
+def _timed(trials: Sequence[Trial], largest: Answer, bounds: Bounds) -> dict[int, float]:
     """Samples a second by size, of what ran and is not above the answer; of two trials of a size the slower one."""
     speeds: dict[int, float] = {}
     for trial in trials:
         size = trial.batch_size
-        if trial.outcome == OK and trial.step_seconds and size <= largest.batch_size and question.allows(size):
+        if trial.outcome == OK and trial.step_seconds and size <= largest.batch_size and bounds.allows(size):
             speeds[size] = min(speeds.get(size, math.inf), size / trial.step_seconds)
     return speeds
 
 
-def _promising(timed: dict[int, float], chosen: int, question: Question) -> int | None:
+def _promising(timed: dict[int, float], chosen: int, bounds: Bounds) -> int | None:
     """An untried smaller size that should be as good, by a step time of t0 + t1 * size; None where there is none."""
     below = [size for size in timed if size < chosen]
     if not below:
-        size = question.down(chosen / 2)
+        size = bounds.down(chosen / 2)
         return size if size < WORTH_IT * chosen and size not in timed else None
     small = below[-1] if len(below) == 1 else max(below)
     slope = (chosen / timed[chosen] - small / timed[small]) / (chosen - small)
@@ -98,7 +96,7 @@ def _promising(timed: dict[int, float], chosen: int, question: Question) -> int 
     if slope * AS_GOOD * best >= 1:
         return None
     wanted = AS_GOOD * best * start / (1 - slope * AS_GOOD * best)
-    size = min(question.down(wanted) + question.multiple_of, question.largest)
+    size = min(bounds.down(wanted) + bounds.multiple_of, bounds.largest)
     return size if small < size < WORTH_IT * chosen and size not in timed else None
 
 

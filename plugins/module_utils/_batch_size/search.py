@@ -15,8 +15,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import Callable, Sequence, Union
 
 from .._errors import GaudiError
+from .bounds import Answer, Bounds, Try
 from .memory_model import FIRST, LINE, OPEN, Reach, Readings
-from .question import Answer, Question, Try
 from .refusals import ignores_the_batch, too_large, too_unsteady
 
 OK = "ok"
@@ -79,10 +79,10 @@ class Search:
 
 def largest_batch(
     try_batch: Callable[[int], Trial],
-    question: Question,
+    bounds: Bounds,
     trials: Sequence[Trial] = (),
     reported: Callable[[Trial], None] = lambda _trial: None,
-    decide: Callable[[Sequence[Trial], Question], Union[Try, Answer]] | None = None,
+    decide: Callable[[Sequence[Trial], Bounds], Union[Try, Answer]] | None = None,
 ) -> Search:
     """Try sizes until there is an answer; goes on from ``trials``, and tells each further one.
 
@@ -92,7 +92,7 @@ def largest_batch(
     made = list(trials)
     while True:
         try:
-            step = (decide or next_step)(made, question)
+            step = (decide or next_step)(made, bounds)
         except GaudiError as error:
             raise GaudiError(str(error), **{**error.facts, "trials": [asdict(trial) for trial in made]}) from None
         if isinstance(step, Answer):
@@ -101,21 +101,21 @@ def largest_batch(
         reported(made[-1])
 
 
-def next_step(trials: Sequence[Trial], question: Question) -> Union[Try, Answer]:
-    """The size to try after these trials, or the answer. Sizes that the question does not allow count for nothing.
+def next_step(trials: Sequence[Trial], bounds: Bounds) -> Union[Try, Answer]:
+    """The size to try after these trials, or the answer. Sizes that the bounds do not allow count for nothing.
 
     Raises GaudiError when the bounds hold no size, when the smallest does not fit, when the peak does not move with
     the batch, and when a trial ended in any other way than ok or out of memory: such a trial says nothing about memory.
     """
-    question.check()
+    bounds.check()
     for trial in trials:
         if trial.outcome not in (OK, OUT_OF_MEMORY):
             raise GaudiError(_broken(trial))
-    failed = [trial for trial in trials if trial.outcome == OUT_OF_MEMORY and question.allows(trial.batch_size)]
-    top = min((trial.batch_size for trial in failed), default=question.largest + question.multiple_of)
+    failed = [trial for trial in trials if trial.outcome == OUT_OF_MEMORY and bounds.allows(trial.batch_size)]
+    top = min((trial.batch_size for trial in failed), default=bounds.largest + bounds.multiple_of)
     # What ran at or above a size that failed does not always run. Of two trials of a size the larger peak counts.
     by_peak = sorted(
-        (trial for trial in trials if trial.outcome == OK and question.allows(trial.batch_size)),
+        (trial for trial in trials if trial.outcome == OK and bounds.allows(trial.batch_size)),
         key=lambda trial: trial.peak_memory_bytes or 0,
     )
     good = sorted(
@@ -123,28 +123,28 @@ def next_step(trials: Sequence[Trial], question: Question) -> Union[Try, Answer]
         key=lambda trial: trial.batch_size,
     )
     if not good:
-        return _start(failed, question)
-    memory = _memory(good, question)
+        return _start(failed, bounds)
+    memory = _memory(good, bounds)
     if memory is None:
-        return _by_halves(good[-1].batch_size, top, bool(failed), question)
-    return _by_readings(good, top, memory, bool(failed), question)
+        return _by_halves(good[-1].batch_size, top, bool(failed), bounds)
+    return _by_readings(good, top, memory, bool(failed), bounds)
 
 
-def _start(failed: Sequence[Trial], question: Question) -> Try:
+def _start(failed: Sequence[Trial], bounds: Bounds) -> Try:
     """Nothing ran yet."""
     lowest = min(failed, key=lambda trial: trial.batch_size, default=None)
-    limit = question.limit([trial.limit_bytes for trial in failed])
-    if lowest is not None and lowest.batch_size == question.smallest:
-        raise GaudiError(too_large(question.smallest, lowest, limit, question.prior))
-    if question.prior is not None and limit is not None:
+    limit = bounds.limit([trial.limit_bytes for trial in failed])
+    if lowest is not None and lowest.batch_size == bounds.smallest:
+        raise GaudiError(too_large(bounds.smallest, lowest, limit, bounds.prior))
+    if bounds.prior is not None and limit is not None:
         if lowest is None:
-            size = question.prior.fits(limit * question.target_hpu_utilization * (1 - question.margin))
-            return Try(question.down(size), "what the estimate made on the host says to fit")
+            size = bounds.prior.fits(limit * bounds.target_hpu_utilization * (1 - bounds.margin))
+            return Try(bounds.down(size), "what the estimate made on the host says to fit")
         if len(failed) == 1:
-            return Try(question.down(lowest.batch_size / 4), "a quarter of what the estimate was wrong about")
+            return Try(bounds.down(lowest.batch_size / 4), "a quarter of what the estimate was wrong about")
     if lowest is None:
-        return Try(question.down(max(question.smallest, FIRST_SIZE)), "a small size, for a first reading")
-    return Try(question.smallest, "the smallest size, since a larger one ran out of memory")
+        return Try(bounds.down(max(bounds.smallest, FIRST_SIZE)), "a small size, for a first reading")
+    return Try(bounds.smallest, "the smallest size, since a larger one ran out of memory")
 
 
 @dataclass(frozen=True)
@@ -157,15 +157,15 @@ class _Memory:
     noise: float
 
 
-def _memory(good: Sequence[Trial], question: Question) -> _Memory | None:
+def _memory(good: Sequence[Trial], bounds: Bounds) -> _Memory | None:
     """None where the limit is not known, or a trial did not measure its peak."""
-    limit = question.limit([trial.limit_bytes for trial in good])
+    limit = bounds.limit([trial.limit_bytes for trial in good])
     if limit is None or not all(trial.peak_memory_bytes for trial in good):
         return None
-    whole = limit * question.target_hpu_utilization
+    whole = limit * bounds.target_hpu_utilization
     resting = float(max(trial.resting_memory_bytes or 0 for trial in good))
     noise = _noise(good)
-    reserve = max(question.margin * max(whole - resting, 0), SPREAD_RESERVE * noise * whole)
+    reserve = max(bounds.margin * max(whole - resting, 0), SPREAD_RESERVE * noise * whole)
     return _Memory(whole, whole - reserve, resting, noise)
 
 
@@ -176,45 +176,43 @@ def _noise(good: Sequence[Trial]) -> float:
     return max((trial.peak_spread_bytes or 0) / (trial.peak_memory_bytes or 1) for trial in telling)
 
 
-def _by_readings(
-    good: Sequence[Trial], top: int, memory: _Memory, failed: bool, question: Question
-) -> Union[Try, Answer]:
-    multiple = question.multiple_of
+def _by_readings(good: Sequence[Trial], top: int, memory: _Memory, failed: bool, bounds: Bounds) -> Union[Try, Answer]:
+    multiple = bounds.multiple_of
     peaks = {trial.batch_size: float(trial.peak_memory_bytes or 0) for trial in good}
-    readings = Readings.of(list(peaks.items()), memory.resting, memory.noise, question.prior)
+    readings = Readings.of(list(peaks.items()), memory.resting, memory.noise, bounds.prior)
     reach = readings.reach(memory.usable)
     failed_top = top
     top = min([top, *(size for size, peak in peaks.items() if peak > memory.usable)])
     inside = [size for size in peaks if size < top]
     if not inside:
-        return _below_the_first(good[0], top, reach, memory, question)
+        return _below_the_first(good[0], top, reach, memory, bounds)
     size = inside[-1]
     hopeful = min(float(top - multiple), reach.hopeful)
     # No answer is nearer to the limit than the peaks are to each other.
-    near = max(question.tolerance, memory.noise)
-    if question.down(hopeful) <= size or size >= (1 - near) * hopeful:
+    near = max(bounds.tolerance, memory.noise)
+    if bounds.down(hopeful) <= size or size >= (1 - near) * hopeful:
         _check_that_it_moves(good, readings, memory)
-        return _answer(size, top, failed_top, readings.most(memory.usable), readings.most(memory.whole), question)
+        return _answer(size, top, failed_top, readings.most(memory.usable), readings.most(memory.whole), bounds)
     if failed and reach.cautious >= top:
-        middle = max(question.down(math.sqrt(size * top)), size + multiple)
+        middle = max(bounds.down(math.sqrt(size * top)), size + multiple)
         return Try(middle, "half way to a size that ran out of memory though it should have fit")
-    return _go_on(size, replace(reach, cautious=min(reach.cautious, hopeful), hopeful=hopeful), failed, question)
+    return _go_on(size, replace(reach, cautious=min(reach.cautious, hopeful), hopeful=hopeful), failed, bounds)
 
 
-def _below_the_first(first: Trial, top: int, reach: Reach, memory: _Memory, question: Question) -> Union[Try, Answer]:
+def _below_the_first(first: Trial, top: int, reach: Reach, memory: _Memory, bounds: Bounds) -> Union[Try, Answer]:
     """The smallest size that ran took more than may be filled."""
     size = first.batch_size
-    if size > question.smallest:
-        return Try(min(question.down(reach.cautious), top - question.multiple_of), "what the first reading says to fit")
+    if size > bounds.smallest:
+        return Try(min(bounds.down(reach.cautious), top - bounds.multiple_of), "what the first reading says to fit")
     peak = first.peak_memory_bytes or 0
     if peak * (1 + SPREAD_RESERVE * memory.noise) > memory.whole:
         raise GaudiError(too_unsteady(size, peak, memory.noise, memory.whole))
     return Answer(size, True, None, f"{size} leaves less free than the margin, and no smaller size is allowed")
 
 
-def _go_on(size: int, reach: Reach, failed: bool, question: Question) -> Try:
+def _go_on(size: int, reach: Reach, failed: bool, bounds: Bounds) -> Try:
     """Between ``size``, which ran, and ``hopeful``. Each trial has to get on, and one failure has to be enough."""
-    next_size = max(size + question.multiple_of, math.ceil(size * (1 + question.tolerance)))
+    next_size = max(size + bounds.multiple_of, math.ceil(size * (1 + bounds.tolerance)))
     enough = failed or reach.known == OPEN or reach.hopeful < FEW_TIMES * reach.cautious
     if reach.known in (FIRST, LINE) or reach.cautious >= NEAR * reach.hopeful:
         wanted, why = reach.cautious, "where the readings say that the memory is full"
@@ -223,19 +221,19 @@ def _go_on(size: int, reach: Reach, failed: bool, question: Question) -> Try:
     else:
         wanted = min(math.sqrt(max(reach.cautious, size) * reach.hopeful), float(size * LONGEST_JUMP))
         why = "between what should fit and what could"
-    if question.down(wanted) < next_size:
+    if bounds.down(wanted) < next_size:
         wanted, why = min(float(next_size), reach.hopeful), "the next size, since no reading rules it out"
-    return Try(max(question.down(wanted), size + question.multiple_of), why)
+    return Try(max(bounds.down(wanted), size + bounds.multiple_of), why)
 
 
-def _by_halves(size: int, top: int, failed: bool, question: Question) -> Union[Try, Answer]:
+def _by_halves(size: int, top: int, failed: bool, bounds: Bounds) -> Union[Try, Answer]:
     """Without the peaks or the limit only the failures tell: doubles until one, then halves what is between."""
-    last = top - question.multiple_of
-    if size >= last * (1 - question.tolerance):
-        return _answer(size, top, top, math.inf, math.inf, question)
+    last = top - bounds.multiple_of
+    if size >= last * (1 - bounds.tolerance):
+        return _answer(size, top, top, math.inf, math.inf, bounds)
     if not failed:
-        return Try(min(question.down(size * 2), last), "twice the size, since the memory's limit is not known")
-    return Try(max(question.down((size + top) / 2), size + question.multiple_of), "half way to a size that failed")
+        return Try(min(bounds.down(size * 2), last), "twice the size, since the memory's limit is not known")
+    return Try(max(bounds.down((size + top) / 2), size + bounds.multiple_of), "half way to a size that failed")
 
 
 def _check_that_it_moves(good: Sequence[Trial], readings: Readings, memory: _Memory) -> None:
@@ -250,13 +248,11 @@ def _check_that_it_moves(good: Sequence[Trial], readings: Readings, memory: _Mem
     raise GaudiError(ignores_the_batch(small.batch_size, large.batch_size, large.peak_memory_bytes or 0))
 
 
-def _answer(
-    size: int, top: int, failed_top: int, most: float, most_without_margin: float, question: Question
-) -> Answer:
-    following = size + question.multiple_of
-    last = min(float(failed_top - question.multiple_of), max(most_without_margin, size))
+def _answer(size: int, top: int, failed_top: int, most: float, most_without_margin: float, bounds: Bounds) -> Answer:
+    following = size + bounds.multiple_of
+    last = min(float(failed_top - bounds.multiple_of), max(most_without_margin, size))
     within = 1 - size / last
-    if following > question.largest:
+    if following > bounds.largest:
         return Answer(size, True, 0.0, f"{size} is the largest size allowed")
     if following >= failed_top:
         return Answer(size, True, within, f"{following} was tried and ran out of memory")

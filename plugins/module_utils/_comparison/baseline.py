@@ -10,8 +10,8 @@ from typing import Any, Mapping, Sequence
 
 from .._errors import GaudiError
 from .._node.json_file import parse_json
+from .comparison import BASE
 from .intervals import Interval, independent_ratio
-from .question import BASE
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def _require(baseline: Baseline, name: str, then: object, now: object) -> None:
     if then != now:
         raise GaudiError(
             f"baseline: {baseline.file} was made with {name} {_shown(then)}, and this run has {_shown(now)}; "
-            "measure a new baseline, or name that of this question."
+            "measure a new baseline, or name that of this comparison."
         )
 
 

@@ -11,9 +11,9 @@ from typing import Any, Mapping
 from .._errors import GaudiError
 from .._flags.bridge import read_bridge
 from .._flags.checks import check_unchecked
-from .._flags.explanation import Question, explain, is_meant
+from .._flags.explanation import ExplainOptions, explain, is_meant
 from .._node.commands import Run
-from .question import BASE, Comparison
+from .comparison import BASE, Comparison
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Said:
 
 @dataclass(frozen=True)
 class FlagTarget:
-    """What the flags are for, as ``flags.explanation.Question`` has it; empty: read from the node and the flags."""
+    """What the flags are for, as ``ExplainOptions`` has it; empty: read from the node and the flags."""
 
     venv: str
     release: str = ""
@@ -82,7 +82,7 @@ def _judge(
 
 
 def _explained(flags: Mapping[str, str], target: FlagTarget, run: Run) -> Any:
-    question = Question(
+    options = ExplainOptions(
         flags=flags,
         release=target.release,
         profile=target.profile,
@@ -90,4 +90,4 @@ def _explained(flags: Mapping[str, str], target: FlagTarget, run: Run) -> Any:
         venv=target.venv,
         release_overrides=target.release_overrides or {},
     )
-    return explain(question, run)["flags"]
+    return explain(options, run)["flags"]

@@ -1,7 +1,7 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
 # Private to gaudi3.scale: it may change in any release.
-"""The runs of a comparison that a node keeps, in one file for each question; an interrupted one goes on from them."""
+"""The runs of a comparison that a node keeps, in one file for each comparison; an interrupted one goes on from them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any, Mapping, Sequence
 from .._batch_size.probe.key import digest, probe_fields
 from .._node.json_file import parse_json
 from .._node.rendered_files import WantedFile, pending, read_text, write
+from .comparison import Comparison
 from .plan import Run
-from .question import Comparison
 
 _NAMES = {one.name for one in fields(Run)}
 # The variables of a setting may have a secret in them.
@@ -32,16 +32,16 @@ def described(comparison: Comparison) -> dict[str, dict[str, Any]]:
     }
 
 
-def question_fields(comparison: Comparison, venv: str, kernel_root: str) -> dict[str, str]:
+def place_fields(comparison: Comparison, venv: str, kernel_root: str) -> dict[str, str]:
     """What a speed depends on beside the settings: the workload, the device, and the versions on the node."""
     found = probe_fields(comparison.workload, {}, venv, kernel_root)
     # The options are told with each setting.
     return {name: value for name, value in found.items() if not name.startswith("option ")}
 
 
-def comparison_key(comparison: Comparison, question: Mapping[str, str], environment: Mapping[str, str]) -> str:
+def comparison_key(comparison: Comparison, place: Mapping[str, str], environment: Mapping[str, str]) -> str:
     """Sixteen hexadecimal digits; another one as soon as anything that a run depends on differs."""
-    return digest([dict(question), described(comparison), dict(environment), comparison.seed])
+    return digest([dict(place), described(comparison), dict(environment), comparison.seed])
 
 
 def log_path(state_directory: str, key: str) -> str:

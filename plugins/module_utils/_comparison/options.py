@@ -13,8 +13,8 @@ from .._batch_size.trial import Workload
 from .._errors import GaudiError
 from .._flags.explanation import listed
 from .baseline import Baseline, read_baseline
+from .comparison import BASE, Comparison, Setting, read_setting
 from .flags import FlagTarget
-from .question import BASE, Comparison, Setting, read_setting
 from .runs import Node
 
 Options = Mapping[str, Any]
@@ -33,7 +33,7 @@ def asked(options: Options) -> Comparison:
 
 
 def comparison(options: Options) -> Comparison:
-    """The question; raises GaudiError for a setting or a size that cannot be read."""
+    """The comparison; raises GaudiError for a setting or a size that cannot be read."""
     limit = options["memory_limit"]
     return replace(
         asked(options),

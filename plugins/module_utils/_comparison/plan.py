@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Sequence
 
 from .._batch_size.search import CRASH, HANG, OK
+from .comparison import BASE, Comparison
 from .intervals import Interval, paired_ratio
-from .question import BASE, Comparison
 
 # Runs of no round: the base alone, to see that it runs at all, and that a card still works.
 REHEARSAL = 0

@@ -22,10 +22,10 @@ from .._node.commands import Run as RunProgram
 from .._node.kernel_tree import kernel_tree
 from .._node.lock import exclusive
 from .baseline import Baseline, changes, check_same
+from .comparison import BASE, Comparison, check
 from .flags import FlagTarget, Said, child_environment, judge_settings
-from .log import comparison_key, described, log_path, question_fields, read_runs, write_runs
+from .log import comparison_key, described, log_path, place_fields, read_runs, write_runs
 from .plan import Run, next_run
-from .question import BASE, Comparison, check
 from .sentences import broken_base, neighbours
 from .verdict import measured, verdicts
 
@@ -52,7 +52,7 @@ class Node:
 
 @dataclass(frozen=True)
 class _Asked:
-    """The question with all that the node adds to it."""
+    """The comparison with all that the node adds to it."""
 
     comparison: Comparison
     environment: Mapping[str, str]
@@ -80,11 +80,11 @@ def compare(
     """The verdicts where all is measured; else one run, and the verdicts so far. No run in check mode.
 
     A comparison against a baseline is always measured anew; one that was interrupted goes on. Raises GaudiError for
-    what cannot be meant, flags that are not real, a baseline of another question, and a base that does not run.
+    what cannot be meant, flags that are not real, a baseline of another comparison, and a base that does not run.
     """
     check(comparison)
     environment = read_environment(node.environment_files, node.user)
-    fields = question_fields(comparison, node.venv, node.kernel_root)
+    fields = place_fields(comparison, node.venv, node.kernel_root)
     path = log_path(node.state_directory, comparison_key(comparison, fields, environment))
     notes = judge_settings(comparison, environment, target, run)
     asked = _Asked(comparison, environment, fields, notes, baseline, path)

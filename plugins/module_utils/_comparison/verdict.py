@@ -11,9 +11,9 @@ from dataclasses import asdict, dataclass
 from typing import Sequence
 
 from .._batch_size.search import CRASH, HANG, OK, OUT_OF_MEMORY, WORKLOAD_ERROR
+from .comparison import BASE, Comparison, Setting
 from .intervals import Interval, mean_interval, paired_ratio
 from .plan import Run, paired, speed, step_times
-from .question import BASE, Comparison, Setting
 from .sentences import reason
 
 HELPS = "helps"

@@ -38,7 +38,7 @@ Flags = Union[Sequence[str], Mapping[str, object]]
 
 
 @dataclass(frozen=True)
-class Question:
+class ExplainOptions:
     """Exactly one of ``flags``, ``file`` and ``job`` is given; the others are empty.
 
     An empty ``release`` is that of the installed bridge, else the newest that is known; an empty ``profile`` is read
@@ -57,19 +57,19 @@ class Question:
     proc: str = "/proc"
 
 
-def explain(question: Question, run: Run) -> dict[str, object]:
+def explain(options: ExplainOptions, run: Run) -> dict[str, object]:
     """The verdicts, who judged, and for a file what was changed in it by hand; always with the same keys.
 
-    Raises :class:`GaudiError` for a question that cannot be meant, a file that is not there or cannot be read, and a
+    Raises :class:`GaudiError` for options that cannot be meant, a file that is not there or cannot be read, and a
     job that does not run here.
     """
-    _check(question)
-    bridge = read_bridge(question.venv)
-    source, variables = _variables(question, run)
-    flags = {name: text for name, text in variables.items() if question.flags or is_meant(name, bridge)}
-    target, profile = _target(question, flags, bridge)
-    edit = shown_edit(question.file) if question.file else None
-    origins = provenances(read_text(question.file) or "") if question.file else {}
+    _check(options)
+    bridge = read_bridge(options.venv)
+    source, variables = _variables(options, run)
+    flags = {name: text for name, text in variables.items() if options.flags or is_meant(name, bridge)}
+    target, profile = _target(options, flags, bridge)
+    edit = shown_edit(options.file) if options.file else None
+    origins = provenances(read_text(options.file) or "") if options.file else {}
     # That a release's own packages set a variable is evidence enough that it reads it.
     chosen = [name for name in flags if not origins.get(name, "").startswith(f"{ORIGIN}: ")]
     # A file that the collection never wrote is no edited one.
@@ -80,7 +80,7 @@ def explain(question: Question, run: Run) -> dict[str, object]:
         "release": ".".join(map(str, target.release)),
         "profile": profile,
         "modes": list(target.modes),
-        "network": question.network,
+        "network": options.network,
         "bridge": bridge.version or bridge.file if bridge else "",
         "judged_by": target.bridge.label if target.bridge else "catalogue",
         "flags": [{**asdict(one), "origin": origins.get(one.name, "")} for one in judge_flags(flags, target, chosen)],
@@ -122,29 +122,29 @@ def _pair(text: object) -> tuple[str, str]:
     return name.strip().removeprefix("export ").strip(), value
 
 
-def _check(question: Question) -> None:
-    given = [name for name in ("flags", "file", "job") if getattr(question, name)]
+def _check(options: ExplainOptions) -> None:
+    given = [name for name in ("flags", "file", "job") if getattr(options, name)]
     if len(given) != 1:
         raise GaudiError(f"{' and '.join(given) or 'nothing'} is given to explain; give one of flags, file and job.")
-    if question.profile and question.profile not in PROFILES:
-        raise GaudiError(f"profile {question.profile!r} is not known: use {', '.join(PROFILES)}.")
-    if question.network and question.network not in NETWORKS:
-        raise GaudiError(f"network {question.network!r} is not known: use {', '.join(NETWORKS)}.")
+    if options.profile and options.profile not in PROFILES:
+        raise GaudiError(f"profile {options.profile!r} is not known: use {', '.join(PROFILES)}.")
+    if options.network and options.network not in NETWORKS:
+        raise GaudiError(f"network {options.network!r} is not known: use {', '.join(NETWORKS)}.")
 
 
-def _variables(question: Question, run: Run) -> tuple[str, dict[str, str]]:
-    if question.flags:
-        return "the list that was given", listed(question.flags)
-    if question.file:
-        text = read_text(question.file)
+def _variables(options: ExplainOptions, run: Run) -> tuple[str, dict[str, str]]:
+    if options.flags:
+        return "the list that was given", listed(options.flags)
+    if options.file:
+        text = read_text(options.file)
         if text is None:
             raise GaudiError(
-                f"There is no file {question.file} on this node; name another, or run the playbook tuning first.",
-                file=question.file,
+                f"There is no file {options.file} on this node; name another, or run the playbook tuning first.",
+                file=options.file,
             )
-        return question.file, parse(text, question.file)
-    process = _process(question.job, question.proc, run)
-    return f"process {process} of job {question.job}", process_environment(f"{question.proc}/{process}/environ")
+        return options.file, parse(text, options.file)
+    process = _process(options.job, options.proc, run)
+    return f"process {process} of job {options.job}", process_environment(f"{options.proc}/{process}/environ")
 
 
 def _process(job: str, proc: str, run: Run) -> str:
@@ -167,16 +167,16 @@ def process_environment(path: str) -> dict[str, str]:
     return parse_environ(data)
 
 
-def _target(question: Question, flags: Mapping[str, str], bridge: InstalledBridge | None) -> tuple[Target, str]:
-    if question.release:
-        release = version_key(find_release(question.release, question.release_overrides).version)[:2]
+def _target(options: ExplainOptions, flags: Mapping[str, str], bridge: InstalledBridge | None) -> tuple[Target, str]:
+    if options.release:
+        release = version_key(find_release(options.release, options.release_overrides).version)[:2]
     else:
         newest = max(version_key(version)[:2] for version in RELEASES)
         release = (bridge.release if bridge else None) or newest
-    profile = question.profile or guessed_profile(flags, release)
+    profile = options.profile or guessed_profile(flags, release)
     judges = bridge if bridge and bridge.release in (None, release) else None
     chosen = PROFILES[profile]
-    return Target(release, chosen.modes, chosen.purpose, question.network, question.stock_torch, judges), profile
+    return Target(release, chosen.modes, chosen.purpose, options.network, options.stock_torch, judges), profile
 
 
 def guessed_profile(flags: Mapping[str, str], release: tuple[int, ...]) -> str:

@@ -50,7 +50,7 @@ def compare_settings_kind(asked: Asked) -> Made:
         ],
     }
     return Made(
-        # Of a question that was refused there is nothing to keep, and an earlier page stays.
+        # Of a comparison that was refused there is nothing to keep, and an earlier page stays.
         {**reported, "name": "compare_settings"} if answered else reported,
         {
             "nodes": {host: "ok" if host in answered else "failed" for host in hosts},

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping, Sequence
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._comparison.question import BASE
+from ansible_collections.gaudi3.scale.plugins.module_utils._comparison.comparison import BASE
 from ansible_collections.gaudi3.scale.plugins.module_utils._comparison.verdict import HELPS
 
 TOGETHER = "together"

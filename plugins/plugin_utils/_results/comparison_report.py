@@ -9,7 +9,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._comparison.question import BASE
+from ansible_collections.gaudi3.scale.plugins.module_utils._comparison.comparison import BASE
 from ansible_collections.gaudi3.scale.plugins.module_utils._comparison.verdict import CHANGES_LOSS, FAILED, HELPS, HURTS
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.comparison_kept import Results, answered, helpful
 

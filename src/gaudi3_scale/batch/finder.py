@@ -24,9 +24,9 @@ from torch import nn
 from gaudi3_scale.batch.in_place import InPlaceTrials
 from gaudi3_scale.batch.trial_forks import Trials
 from gaudi3_scale.batch.workload import TrainedModel
+from gaudi3_scale.core._batch_size.bounds import Bounds
 from gaudi3_scale.core._batch_size.choice import LARGEST, THROUGHPUT, next_for
 from gaudi3_scale.core._batch_size.memory_model import Prior
-from gaudi3_scale.core._batch_size.question import Question
 from gaudi3_scale.core._batch_size.search import OK, OUT_OF_MEMORY, Search, Trial, largest_batch
 from gaudi3_scale.core._batch_size.trial import Workload
 from gaudi3_scale.core._errors import GaudiError
@@ -72,14 +72,14 @@ class AdaptiveBatchFinder:
         if self._device == "cpu" and memory_limit is None:
             raise GaudiError("On the CPU nothing bounds the batch but the node's memory; give memory_limit, in bytes.")
         self._memory_limit = memory_limit if self._device == "cpu" else None
-        self._question = Question(
+        self._bounds = Bounds(
             maximum=maximum,
             multiple_of=multiple_of,
             minimum=minimum,
             limit_bytes=self._memory_limit,
             target_hpu_utilization=target_hpu_utilization,
         )
-        self._question.check()
+        self._bounds.check()
         self._objective, self._steps, self._timeout = objective, steps, timeout
         self._reported = reported or _print
 
@@ -111,8 +111,8 @@ class AdaptiveBatchFinder:
                 return self._search(attempt, attempt.estimate())
 
     def _search(self, attempt: Callable[[int], Trial], prior: Prior | None = None) -> Search:
-        question = replace(self._question, prior=prior)
-        return largest_batch(attempt, question, reported=self._reported, decide=partial(next_for, self._objective))
+        bounds = replace(self._bounds, prior=prior)
+        return largest_batch(attempt, bounds, reported=self._reported, decide=partial(next_for, self._objective))
 
     def _why_here(self) -> str:
         tensors = [*self._trained.model.parameters(), *self._trained.model.buffers()]

@@ -56,7 +56,7 @@ class ProbedBound:
 
 
 def wanted_probe(study: Study, params: Mapping[str, Any], environment_files: tuple[str, ...]) -> Probe:
-    """The probe's question for a trial with these values."""
+    """The probe of a trial with these values."""
     asked = study.probe or {}
     options = dict(asked["options"])
     if study.built_in:

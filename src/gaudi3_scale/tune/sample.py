@@ -11,7 +11,7 @@ from typing import Any, Callable, Mapping, Sequence
 from optuna.trial import FrozenTrial, Trial
 
 from gaudi3_scale.core._batch_size.search import OUT_OF_MEMORY
-from gaudi3_scale.core._flags.explanation import Question, explain
+from gaudi3_scale.core._flags.explanation import ExplainOptions, explain
 from gaudi3_scale.core._node.commands import run_process
 from gaudi3_scale.core._tuning.space import BATCH_SIZE, Choices, Parameter, Range
 from gaudi3_scale.core._tuning.study import Study
@@ -107,5 +107,5 @@ def refused_flags(flags: Mapping[str, str], venv: str) -> str:
     """Why these flags cannot be set together, as the installed bridge or the catalogue judges; empty where they can."""
     if not flags:
         return ""
-    verdicts: Any = explain(Question(flags=flags, venv=venv), run_process)["flags"]
+    verdicts: Any = explain(ExplainOptions(flags=flags, venv=venv), run_process)["flags"]
     return "; ".join(verdict["why"] for verdict in verdicts if verdict["level"] == "error")

@@ -14,15 +14,15 @@ from ..._cards.device_access import check_device_access
 from ..._errors import GaudiError
 from ..._job.user import environment_as
 from ..._node.lock import exclusive
+from ..bounds import Answer, Try
 from ..choice import next_for
 from ..estimate import estimate
 from ..memory_model import Prior
-from ..question import Answer, Try
 from ..search import OK, OUT_OF_MEMORY, WORKLOAD_ERROR, Trial
 from ..trial import run_trial
 from .key import probe_fields, probe_key
 from .log import ProbeLog, log_path, read_log, write_log
-from .question import STATE_DIRECTORY, Probe, check, parse_size, read_environment
+from .probe import STATE_DIRECTORY, Probe, check, parse_size, read_environment
 from .sentences import broken_trial, damaged_log, neighbours
 
 __all__ = ["STATE_DIRECTORY", "Probe", "decide", "parse_size", "probe", "probe_step", "read_environment"]
@@ -96,7 +96,7 @@ def decide(wanted: Probe, trials: Sequence[Trial], prior: Prior | None = None) -
     """The next size, or the answer; raises GaudiError where there can be none."""
     size = wanted.verify
     if size is None or any(trial.outcome == OUT_OF_MEMORY and trial.batch_size <= size for trial in trials):
-        return next_for(wanted.objective, trials, replace(wanted.question, prior=prior))
+        return next_for(wanted.objective, trials, replace(wanted.bounds, prior=prior))
     ran = max((trial.batch_size for trial in trials if trial.outcome == OK), default=0)
     if ran < size:
         return Try(size, "what a node of the same kind found")
@@ -139,7 +139,7 @@ def _with_estimate(wanted: Probe, log: ProbeLog, step: Try, environment: Mapping
 
 def _open(wanted: Probe, place: _Place, log: ProbeLog, step: Try, backup: str | None = None) -> dict[str, object]:
     """No answer yet: ``next`` is the size that will tell more."""
-    before = log.answers.get(wanted.asked)
+    before = log.answers.get(wanted.search)
     return {
         **place.reported(log.trials),
         "changed": True,
@@ -159,12 +159,12 @@ def _open(wanted: Probe, place: _Place, log: ProbeLog, step: Try, backup: str | 
 def _answered(
     wanted: Probe, place: _Place, log: ProbeLog, answer: Answer, *, tried: bool, check_mode: bool
 ) -> dict[str, object]:
-    size, before = answer.batch_size, log.answers.get(wanted.asked)
+    size, before = answer.batch_size, log.answers.get(wanted.search)
     # What a smaller size than before is verified for was known: the answer of this node is no other one.
     changed = before is None or (before != size and (tried or wanted.verify is None))
     backup = None
     if (changed or tried) and not check_mode:
-        backup = _keep(place, log.with_answer(wanted.asked, size))
+        backup = _keep(place, log.with_answer(wanted.search, size))
     return {
         **place.reported(log.trials),
         "changed": changed,

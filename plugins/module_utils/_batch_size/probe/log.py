@@ -25,7 +25,7 @@ _NAMES = tuple(one.name for one in fields(Trial))
 
 @dataclass(frozen=True)
 class ProbeLog:
-    """``answers`` maps a question to the size that was its answer when it was last asked.
+    """``answers`` maps a search to the size that was its answer when it was last made.
 
     ``prior`` is what was worked out on the host before the first trial; ``estimated`` whether that was tried.
     ``damage`` says why the file could not be read; it is put aside when the next one is written.
@@ -44,8 +44,8 @@ class ProbeLog:
     def with_trial(self, trial: Trial) -> ProbeLog:
         return replace(self, trials=(*self.trials, trial))
 
-    def with_answer(self, question: str, batch_size: int) -> ProbeLog:
-        return replace(self, answers={**self.answers, question: batch_size})
+    def with_answer(self, search: str, batch_size: int) -> ProbeLog:
+        return replace(self, answers={**self.answers, search: batch_size})
 
 
 def log_path(state_directory: str, key: str) -> str:
@@ -61,7 +61,7 @@ def read_log(path: str) -> ProbeLog:
         data = parse_json(text, named=True)
         return ProbeLog(
             tuple(map(_trial, data["trials"])),
-            {str(question): int(size) for question, size in data["answers"].items()},
+            {str(search): int(size) for search, size in data["answers"].items()},
             Prior(**data["estimate"]) if data.get("estimate") else None,
             "estimate" in data,
         )

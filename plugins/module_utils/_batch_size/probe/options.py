@@ -9,21 +9,21 @@ from typing import Any, Mapping
 
 from ..choice import sharing
 from ..trial import Workload
-from .question import Probe, parse_size
+from .probe import Probe, parse_size
 
 # Options that the core calls the same.
-_QUESTION = ("maximum", "minimum", "multiple_of", "margin", "target_hpu_utilization", "objective", "verify")
+_SEARCH = ("maximum", "minimum", "multiple_of", "margin", "target_hpu_utilization", "objective", "verify")
 _PLACE = ("timeout", "lock_timeout", "venv", "state_directory", "user")
 _SHARE = ("global_batch", "world_size", "multiple_of", "learning_rate", "learning_rate_batch", "scaling")
 
 
 def probe_from(options: Mapping[str, Any]) -> Probe:
-    """The question; raises GaudiError for a size that cannot be read."""
+    """The probe; raises GaudiError for a size that cannot be read."""
     limit = None if options["memory_limit"] is None else parse_size(options["memory_limit"])
     trial = {name: options[name] for name in ("steps", "device", "processes")}
     return Probe(
         workload=Workload(options["workload"], options["workload_options"], memory_limit=limit, **trial),
         environment_files=tuple(options["environment_files"]),
         share=sharing(**{name: options[name] for name in _SHARE}),
-        **{name: options[name] for name in _QUESTION + _PLACE},
+        **{name: options[name] for name in _SEARCH + _PLACE},
     )

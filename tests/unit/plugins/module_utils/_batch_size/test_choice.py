@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import pytest
+from ansible_collections.gaudi3.scale.plugins.module_utils._batch_size.bounds import Answer, Bounds, Try
 from ansible_collections.gaudi3.scale.plugins.module_utils._batch_size.choice import (
     GlobalBatch,
     for_global_batch,
     next_for_throughput,
 )
-from ansible_collections.gaudi3.scale.plugins.module_utils._batch_size.question import Answer, Question, Try
 from ansible_collections.gaudi3.scale.plugins.module_utils._batch_size.search import Trial
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 
 
 def chosen(step_seconds, sizes, largest, multiple_of=8):
     """The choice after trials of ``sizes``, with the sizes it tried beyond them."""
-    question = Question(4096, multiple_of)
+    bounds = Bounds(4096, multiple_of)
     trials = [Trial(size, "ok", step_seconds=step_seconds(size)) for size in sizes]
     answer, extra = Answer(largest, True, 0.0, ""), []
-    while isinstance(step := next_for_throughput(trials, answer, question, len(extra)), Try):
+    while isinstance(step := next_for_throughput(trials, answer, bounds, len(extra)), Try):
         extra.append(step.batch_size)
         trials.append(Trial(step.batch_size, "ok", step_seconds=step_seconds(step.batch_size)))
     return step.batch_size, extra
@@ -44,24 +44,24 @@ def test_a_largest_batch_that_stalls_is_not_chosen():
 
 
 def test_a_size_above_the_answer_is_never_chosen():
-    question = Question(64)
+    bounds = Bounds(64)
     trials = [Trial(60, "ok", step_seconds=0.001), Trial(50, "ok", step_seconds=1.0), Trial(64, "out_of_memory")]
-    step = next_for_throughput(trials, Answer(50, True, 0.0, ""), question, 2)
+    step = next_for_throughput(trials, Answer(50, True, 0.0, ""), bounds, 2)
     assert step.batch_size == 50
 
 
 def test_at_most_two_further_trials_are_asked_for():
-    question = Question(1024)
+    bounds = Bounds(1024)
     trials = [Trial(1000, "ok", step_seconds=1.0)]
     largest = Answer(1000, True, 0.0, "")
-    assert next_for_throughput(trials, largest, question, 0) == Try(
+    assert next_for_throughput(trials, largest, bounds, 0) == Try(
         500, "where the speed should come within 2 % of the best"
     )
-    assert next_for_throughput(trials, largest, question, 2).batch_size == 1000
+    assert next_for_throughput(trials, largest, bounds, 2).batch_size == 1000
 
 
 def test_without_times_the_largest_is_the_answer():
-    step = next_for_throughput([Trial(8, "ok")], Answer(8, False, 0.02, "x"), Question(64))
+    step = next_for_throughput([Trial(8, "ok")], Answer(8, False, 0.02, "x"), Bounds(64))
     assert step == Answer(8, False, 0.02, "no step was timed: the largest size")
 
 

@@ -9,12 +9,12 @@ import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._batch_size.search import Trial
 from ansible_collections.gaudi3.scale.plugins.module_utils._comparison import runs as core
 from ansible_collections.gaudi3.scale.plugins.module_utils._comparison.baseline import read_baseline
+from ansible_collections.gaudi3.scale.plugins.module_utils._comparison.comparison import BASE, Setting
 from ansible_collections.gaudi3.scale.plugins.module_utils._comparison.flags import FlagTarget
-from ansible_collections.gaudi3.scale.plugins.module_utils._comparison.question import BASE, Setting
 from ansible_collections.gaudi3.scale.plugins.module_utils._comparison.runs import Node, compare
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
-from ansible_collections.gaudi3.scale.tests.unit.compared import question
+from ansible_collections.gaudi3.scale.tests.unit.compared import comparison_of
 
 
 def nothing_to_run(*_arguments, **_options):
@@ -58,10 +58,10 @@ def whole(comparison, node, **options):
 
 
 def test_a_comparison_is_measured_then_known(node, trials):
-    first = whole(question("a", "b", rounds=4), node)
+    first = whole(comparison_of("a", "b", rounds=4), node)
     assert {one["name"]: one["verdict"] for one in first["verdicts"]} == {"a": "helps", "b": "no difference"}
     count = len(trials[0])
-    again = compare(question("a", "b", rounds=4), node, FlagTarget(node.venv), nothing_to_run)
+    again = compare(comparison_of("a", "b", rounds=4), node, FlagTarget(node.venv), nothing_to_run)
     assert (again["changed"], again["cached"], len(trials[0])) == (False, True, count)
     assert again["verdicts"] == first["verdicts"]
     json.dumps(first, allow_nan=False)
@@ -69,7 +69,7 @@ def test_a_comparison_is_measured_then_known(node, trials):
 
 def test_each_run_has_its_own_variables_and_the_bases_stay_away_from_the_others(node, trials):
     settings = [Setting("set", {"COLOUR": "blue", "SIZE": "2"}, {"a": 1}), Setting("gone", {"COLOUR": None}, {"b": 1})]
-    whole(question(settings=settings, rounds=3), node)
+    whole(comparison_of(settings=settings, rounds=3), node)
     colours = {name: environment.get("COLOUR") for name, _size, environment in trials[0]}
     assert colours == {BASE: "red", "a": "blue", "b": None}
     assert all(environment["PT_HPU_LAZY_MODE"] == "0" for _name, _size, environment in trials[0])
@@ -77,7 +77,7 @@ def test_each_run_has_its_own_variables_and_the_bases_stay_away_from_the_others(
 
 
 def test_what_was_cut_off_goes_on_from_the_runs_before(node, trials):
-    asked = question("a", rounds=3)
+    asked = comparison_of("a", rounds=3)
     for _ in range(3):
         compare(asked, node, FlagTarget(node.venv), nothing_to_run)
     whole(asked, node)
@@ -87,14 +87,14 @@ def test_what_was_cut_off_goes_on_from_the_runs_before(node, trials):
 
 def test_check_mode_runs_nothing_and_needs_no_venv(node, trials):
     bare = Node("/nowhere", 30, (), node.state_directory, node.kernel_root)
-    result = compare(question("a"), bare, FlagTarget("/nowhere"), nothing_to_run, check_mode=True)
+    result = compare(comparison_of("a"), bare, FlagTarget("/nowhere"), nothing_to_run, check_mode=True)
     assert trials[0] == []
     assert not Path(node.state_directory).exists()
     assert (result["changed"], result["verdicts"][0]["verdict"]) == (True, "not measured")
 
 
 def test_a_flag_that_nothing_reads_is_refused_before_anything_runs(node, trials):
-    asked = question(settings=[Setting("a", {"PT_HPU_ENABLE_ADVANCED_FUSION": "1"})])
+    asked = comparison_of(settings=[Setting("a", {"PT_HPU_ENABLE_ADVANCED_FUSION": "1"})])
     with pytest.raises(GaudiError, match=r"^a: PT_HPU_ENABLE_ADVANCED_FUSION "):
         compare(asked, node, FlagTarget(node.venv), nothing_to_run)
     assert trials[0] == []
@@ -102,21 +102,21 @@ def test_a_flag_that_nothing_reads_is_refused_before_anything_runs(node, trials)
 
 def test_a_variable_of_the_launcher_is_refused_and_a_plain_one_is_told(node, trials):
     with pytest.raises(GaudiError, match=r"^a: RANK must not be set"):
-        compare(question(settings=[Setting("a", {"RANK": "1"})]), node, FlagTarget(node.venv), nothing_to_run)
-    asked = question(settings=[Setting("a", {"OMP_NUM_THREADS": "1"})])
+        compare(comparison_of(settings=[Setting("a", {"RANK": "1"})]), node, FlagTarget(node.venv), nothing_to_run)
+    asked = comparison_of(settings=[Setting("a", {"OMP_NUM_THREADS": "1"})])
     result = compare(asked, node, FlagTarget(node.venv), nothing_to_run)
     assert result["verdicts"][0]["plain"] == ["OMP_NUM_THREADS"]
 
 
 def test_a_setting_that_fails_is_its_own_verdict(node, trials):
     trials[1]["b"] = "out_of_memory"
-    result = whole(question("a", "b", rounds=3), node)
+    result = whole(comparison_of("a", "b", rounds=3), node)
     assert {one["name"]: one["verdict"] for one in result["verdicts"]} == {"a": "helps", "b": "failed"}
 
 
 def test_a_device_that_a_setting_left_unusable_is_told_with_its_name(node, trials):
     trials[1]["b"] = "crash"
-    asked = question("b", rounds=3)
+    asked = comparison_of("b", rounds=3)
     result = {"next": {"name": BASE}}
     while trials[0][-1:] == [] or trials[0][-1][0] != "b":
         result = compare(asked, node, FlagTarget(node.venv), nothing_to_run)
@@ -143,12 +143,12 @@ def test_a_device_that_a_setting_left_unusable_is_told_with_its_name(node, trial
 def test_a_base_that_does_not_run_ends_it(node, trials, outcome, sentence):
     trials[1][BASE] = outcome
     with pytest.raises(GaudiError, match=sentence):
-        compare(question("a"), node, FlagTarget(node.venv), nothing_to_run)
+        compare(comparison_of("a"), node, FlagTarget(node.venv), nothing_to_run)
     assert len(trials[0]) == 1
 
 
 def test_a_damaged_file_is_put_aside_and_told(node, trials):
-    asked = question("a", rounds=3)
+    asked = comparison_of("a", rounds=3)
     path = Path(whole(asked, node)["state_file"])
     path.write_text('{"runs": [{"round": "1"}]}')
     result = compare(asked, node, FlagTarget(node.venv), nothing_to_run)
@@ -157,7 +157,7 @@ def test_a_damaged_file_is_put_aside_and_told(node, trials):
 
 
 def test_a_regression_is_measured_anew_and_named(node, trials):
-    asked = question("a", rounds=3)
+    asked = comparison_of("a", rounds=3)
     first = whole(asked, node)
     count = len(trials[0])
     content = {"hosts": {"n1": {"fields": first["fields"], "settings": first["settings"], "rates": first["rates"]}}}
@@ -171,17 +171,17 @@ def test_a_regression_is_measured_anew_and_named(node, trials):
 
 
 def test_a_baseline_of_another_question_is_refused_before_anything_runs(node, trials):
-    first = whole(question("a", rounds=3), node)
+    first = whole(comparison_of("a", rounds=3), node)
     count = len(trials[0])
     content = {"hosts": {"n1": {"fields": {**first["fields"], "device": "hpu"}, "settings": {}, "rates": {}}}}
     with pytest.raises(GaudiError, match="made with device hpu, and this run has cpu"):
-        whole(question("a", rounds=3), node, baseline=read_baseline(content, "/x/base.json", "n1", 0.05))
+        whole(comparison_of("a", rounds=3), node, baseline=read_baseline(content, "/x/base.json", "n1", 0.05))
     assert len(trials[0]) == count
 
 
 def test_a_neighbour_on_the_card_is_told(node, trials, monkeypatch):
     shared = Trial(4, "ok", 100, 1.0, limit_bytes=100 << 30, used_by_others_bytes=8 << 30)
     monkeypatch.setattr(core, "run_trial", lambda *_arguments, **_options: shared)
-    remarks = whole(question("a", rounds=3), node)["remarks"]
+    remarks = whole(comparison_of("a", rounds=3), node)["remarks"]
     assert len(remarks) == 1
     assert remarks[0].startswith("Others had up to 8.00 GiB of the card's memory before 7 of the runs")

@@ -7,10 +7,10 @@ import math
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._batch_size.search import HANG, OK
+from ansible_collections.gaudi3.scale.plugins.module_utils._comparison.comparison import BASE, Setting
 from ansible_collections.gaudi3.scale.plugins.module_utils._comparison.plan import Run
-from ansible_collections.gaudi3.scale.plugins.module_utils._comparison.question import BASE, Setting
 from ansible_collections.gaudi3.scale.plugins.module_utils._comparison.verdict import verdicts
-from ansible_collections.gaudi3.scale.tests.unit.compared import play, question
+from ansible_collections.gaudi3.scale.tests.unit.compared import comparison_of, play
 
 from benchmarks.comparison import Noise, simulate
 
@@ -44,18 +44,18 @@ def test_a_faster_setting_that_learns_worse_does_not_help():
     def run(number, name):
         return Run(number, name, OK, 0.5 if name == "a" else 1.0 + 0.001 * number, 100, 2.2 if name == "a" else 2.0)
 
-    found = judged(question("a"), run)["a"]
+    found = judged(comparison_of("a"), run)["a"]
     assert found.verdict == "changes the loss"
     assert found.loss_change == pytest.approx(0.1)
 
 
 def test_a_loss_within_the_tolerance_is_the_same():
-    assert judged(question("a", loss_tolerance=0.02), with_loss(a=2.03))["a"].verdict == "no difference"
-    assert judged(question("a", loss_tolerance=0.01), with_loss(a=2.03))["a"].verdict == "changes the loss"
+    assert judged(comparison_of("a", loss_tolerance=0.02), with_loss(a=2.03))["a"].verdict == "no difference"
+    assert judged(comparison_of("a", loss_tolerance=0.01), with_loss(a=2.03))["a"].verdict == "changes the loss"
 
 
 def test_a_loss_that_is_no_number_is_a_changed_one_and_can_be_written_as_json():
-    comparison = question("a")
+    comparison = comparison_of("a")
     found = judged(comparison, with_loss(a=math.nan))["a"]
     assert found.verdict == "changes the loss"
     assert "no number" in found.why
@@ -63,7 +63,7 @@ def test_a_loss_that_is_no_number_is_a_changed_one_and_can_be_written_as_json():
 
 
 def test_losses_over_other_batches_are_not_compared():
-    comparison = question(settings=[Setting("twice", batch_size=8)])
+    comparison = comparison_of(settings=[Setting("twice", batch_size=8)])
     found = judged(comparison, with_loss(twice=5.0))["twice"]
     assert (found.verdict, found.loss_change, found.loss) == ("helps", None, 5.0)
     assert "a step has 2 times the samples" in found.why
@@ -75,7 +75,7 @@ def test_a_failure_is_the_verdict_with_its_reason():
             return Run(number, name, HANG, message="no end after 5 s.\nwaiting for graph")
         return Run(number, name, OK, 1.0 + 0.001 * number)
 
-    found = judged(question("a", "b"), run)
+    found = judged(comparison_of("a", "b"), run)
     assert found["a"].verdict == "failed"
     assert "did not end in its time: waiting for graph" in found["a"].why
     assert found["b"].verdict == "no difference"
@@ -85,10 +85,10 @@ def test_memory_is_told_as_a_part_of_the_bases():
     def run(number, name):
         return Run(number, name, OK, 1.0 + 0.001 * number, 150 if name == "a" else 100)
 
-    assert judged(question("a"), run)["a"].memory == pytest.approx(1.5)
+    assert judged(comparison_of("a"), run)["a"].memory == pytest.approx(1.5)
 
 
 def test_after_one_round_nothing_is_said():
-    comparison = question("a")
+    comparison = comparison_of("a")
     runs = [Run(0, BASE, OK, 1.0), Run(1, BASE, OK, 1.0), Run(1, "a", OK, 0.5)]
     assert verdicts(runs, comparison)[0].verdict == "not measured"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils._flags.explanation import Question, explain, listed
+from ansible_collections.gaudi3.scale.plugins.module_utils._flags.explanation import ExplainOptions, explain, listed
 from ansible_collections.gaudi3.scale.plugins.module_utils._flags.profiles import EnvironmentOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._flags.state import converge
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
@@ -19,7 +19,7 @@ from ansible_collections.gaudi3.scale.tests.unit.module_call import call
 
 
 def no_run(*_arguments: Any, **_more: Any) -> Any:
-    raise AssertionError("nothing is to be started for this question")
+    raise AssertionError("nothing is to be started for these options")
 
 
 def unit_with(process: str) -> Any:
@@ -31,17 +31,17 @@ def verdicts(result: dict[str, Any]) -> dict[str, tuple[bool, str]]:
 
 
 def test_a_list_is_judged_by_the_catalogue_where_there_is_no_bridge() -> None:
-    result: Any = explain(Question(flags=["PT_HPU_LAZY_MODE=0", "PT_HPU_ENABLE_ADVANCED_FUSION=1"]), no_run)
+    result: Any = explain(ExplainOptions(flags=["PT_HPU_LAZY_MODE=0", "PT_HPU_ENABLE_ADVANCED_FUSION=1"]), no_run)
     assert verdicts(result) == {"PT_HPU_LAZY_MODE": (True, "yes"), "PT_HPU_ENABLE_ADVANCED_FUSION": (False, "no")}
     assert (result["judged_by"], result["release"], result["profile"]) == ("catalogue", "1.24", "training_compile")
 
 
 def test_the_bridge_of_the_node_judges_and_gives_the_release(tmp_path: Path) -> None:
     venv = make_venv(tmp_path, ["PT_HPU_LAZY_MODE", "PT_HPU_BRAND_NEW"], version="1.25.0.7")
-    result: Any = explain(Question(flags={"PT_HPU_BRAND_NEW": True}, venv=venv), no_run)
+    result: Any = explain(ExplainOptions(flags={"PT_HPU_BRAND_NEW": True}, venv=venv), no_run)
     assert (result["release"], result["judged_by"]) == ("1.25", "installed bridge 1.25.0.7")
     assert result["flags"][0]["value"] == "true" and result["flags"][0]["effective"] == "unknown"
-    other: Any = explain(Question(flags={"PT_HPU_BRAND_NEW": True}, venv=venv, release="1.24.1"), no_run)
+    other: Any = explain(ExplainOptions(flags={"PT_HPU_BRAND_NEW": True}, venv=venv, release="1.24.1"), no_run)
     assert other["judged_by"] == "catalogue" and not other["flags"][0]["real"]
 
 
@@ -54,7 +54,7 @@ def test_the_bridge_of_the_node_judges_and_gives_the_release(tmp_path: Path) -> 
     ],
 )
 def test_the_kind_of_job_is_read_from_the_flags(flags: list[str], release: str, profile: str) -> None:
-    assert explain(Question(flags=flags, release=release), no_run)["profile"] == profile
+    assert explain(ExplainOptions(flags=flags, release=release), no_run)["profile"] == profile
 
 
 def test_a_file_is_explained_with_what_a_person_changed(tmp_path: Path) -> None:
@@ -62,14 +62,14 @@ def test_a_file_is_explained_with_what_a_person_changed(tmp_path: Path) -> None:
     places = {"path": str(path), "recipe_cache": str(tmp_path / "r"), "log_directory": str(tmp_path / "l")}
     converge(EnvironmentOptions("1.24.1", venv="", environment={"OMP_NUM_THREADS": 8}, **places), check_mode=False)
     path.write_text(path.read_text().replace("LAZY_MODE=0", "LAZY_MODE=1") + "PT_HPU_LAZYMODE=1\n")
-    result: Any = explain(Question(file=str(path)), no_run)
+    result: Any = explain(ExplainOptions(file=str(path)), no_run)
     assert result["other_variables"] == ["OMP_NUM_THREADS"]
     assert verdicts(result)["PT_HPU_LAZYMODE"] == (False, "no")
     assert result["profile"] == "training_lazy"
     assert result["hand_edit"] == ["-PT_HPU_LAZY_MODE=0", "+PT_HPU_LAZY_MODE=1", "+PT_HPU_LAZYMODE=1"]
     other = tmp_path / "other"
     other.write_text("PT_HPU_LAZY_MODE=0\n")
-    assert explain(Question(file=str(other)), no_run)["hand_edit"] == []
+    assert explain(ExplainOptions(file=str(other)), no_run)["hand_edit"] == []
 
 
 def test_a_running_job_is_explained_by_what_its_process_was_started_with(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_a_running_job_is_explained_by_what_its_process_was_started_with(tmp_pat
         "GLOO_SOCKET_IFNAME=eth0",
     ]
     (tmp_path / "4711" / "environ").write_bytes(b"\0".join(text.encode() for text in variables) + b"\0")
-    result: Any = explain(Question(job="night", proc=str(tmp_path)), unit_with("4711"))
+    result: Any = explain(ExplainOptions(job="night", proc=str(tmp_path)), unit_with("4711"))
     assert result["source"] == "process 4711 of job night"
     assert verdicts(result) == dict.fromkeys(
         ["PT_HPU_ENABLE_MIXED_PRECISION", "HCCL_NEVER_SEEN", "NCCL_DEBUG"], (False, "no")
@@ -98,34 +98,34 @@ def test_of_a_job_that_no_unit_here_runs_the_lowest_rank_is_read(tmp_path: Path)
         (tmp_path / str(process)).mkdir()
         text = f"GAUDI3_SCALE_JOB={job}\0RANK={rank}\0PT_HPU_LAZY_MODE=0\0"
         (tmp_path / str(process) / "environ").write_bytes(text.encode())
-    result: Any = explain(Question(job="night", proc=str(tmp_path)), unit_with("0"))
+    result: Any = explain(ExplainOptions(job="night", proc=str(tmp_path)), unit_with("0"))
     assert result["source"] == "process 12 of job night"
 
 
 @pytest.mark.parametrize(
-    ("question", "message"),
+    ("options", "message"),
     [
-        (Question(), "nothing is given to explain; give one of flags, file and job."),
-        (Question(flags=["A=1"], job="x"), "flags and job is given to explain; give one of flags, file and job."),
-        (Question(flags=["PT_HPU_LAZY_MODE"]), "flags: 'PT_HPU_LAZY_MODE' is not NAME=value; write for example"),
-        (Question(flags=["A=1", "A=2"]), "flags: A is given twice, as '1' and '2'; give it once."),
-        (Question(flags={"A": ["x"]}), r"flags: A is \['x'\]; give one text or number."),
-        (Question(file="/nonexistent"), "There is no file /nonexistent on this node; name another"),
-        (Question(job="no/name"), "no/name"),
-        (Question(job="night"), "Job night does not run on this node; name a job that runs, or explain a file."),
-        (Question(flags=["A=1"], release="9.9"), "Release '9.9' is not known"),
-        (Question(flags=["A=1"], network="token_ring"), "network 'token_ring' is not known: use gaudi_ethernet"),
-        (Question(flags=["A=1"], profile="fast"), "profile 'fast' is not known: use training_compile"),
+        (ExplainOptions(), "nothing is given to explain; give one of flags, file and job."),
+        (ExplainOptions(flags=["A=1"], job="x"), "flags and job is given to explain; give one of flags, file and job."),
+        (ExplainOptions(flags=["PT_HPU_LAZY_MODE"]), "flags: 'PT_HPU_LAZY_MODE' is not NAME=value; write for example"),
+        (ExplainOptions(flags=["A=1", "A=2"]), "flags: A is given twice, as '1' and '2'; give it once."),
+        (ExplainOptions(flags={"A": ["x"]}), r"flags: A is \['x'\]; give one text or number."),
+        (ExplainOptions(file="/nonexistent"), "There is no file /nonexistent on this node; name another"),
+        (ExplainOptions(job="no/name"), "no/name"),
+        (ExplainOptions(job="night"), "Job night does not run on this node; name a job that runs, or explain a file."),
+        (ExplainOptions(flags=["A=1"], release="9.9"), "Release '9.9' is not known"),
+        (ExplainOptions(flags=["A=1"], network="token_ring"), "network 'token_ring' is not known: use gaudi_ethernet"),
+        (ExplainOptions(flags=["A=1"], profile="fast"), "profile 'fast' is not known: use training_compile"),
     ],
 )
-def test_a_question_that_cannot_be_meant_is_answered_in_one_sentence(question: Question, message: str) -> None:
+def test_options_that_cannot_be_meant_are_answered_in_one_sentence(options: ExplainOptions, message: str) -> None:
     with pytest.raises(GaudiError, match=message):
-        explain(question, unit_with("0"))
+        explain(options, unit_with("0"))
 
 
 def test_a_process_that_is_gone_is_told(tmp_path: Path) -> None:
     with pytest.raises(GaudiError, match=r"/4711/environ cannot be read: No such file or directory; does the process"):
-        explain(Question(job="night", proc=str(tmp_path)), unit_with("4711"))
+        explain(ExplainOptions(job="night", proc=str(tmp_path)), unit_with("4711"))
 
 
 def test_one_text_of_the_command_line_is_a_list() -> None:
@@ -145,8 +145,8 @@ def made(**results: Any) -> Any:
 
 def test_nodes_that_agree_share_a_line_and_silent_ones_have_a_note(tmp_path: Path) -> None:
     flags = ["PT_HPU_LAZY_MODE=0", "PT_HPU_ENABLE_ADVANCED_FUSION=1"]
-    plain = explain(Question(flags=flags), no_run)
-    judged = explain(Question(flags=flags, venv=make_venv(tmp_path, ["PT_HPU_LAZY_MODE"])), no_run)
+    plain = explain(ExplainOptions(flags=flags), no_run)
+    judged = explain(ExplainOptions(flags=flags, venv=make_venv(tmp_path, ["PT_HPU_LAZY_MODE"])), no_run)
     reported = made(n1=plain, n2=plain, n3=judged, n4={"failed": True, "msg": "There is\n no file."}, n5=None)
     report = reported.options
     assert report["title"] == "Flags of the list that was given"
@@ -172,7 +172,7 @@ def test_where_nobody_answered_the_play_fails_with_the_reason() -> None:
 
 
 def test_hand_edits_have_a_table() -> None:
-    result = {**explain(Question(flags=["PT_HPU_LAZY_MODE=0"]), no_run), "hand_edit": ["+A=1"]}
+    result = {**explain(ExplainOptions(flags=["PT_HPU_LAZY_MODE=0"]), no_run), "hand_edit": ["+A=1"]}
     (section,) = made(n1=result).options["sections"]
     assert section["rows"] == [{"node": "n1", "line": "+A=1"}]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils._flags.explanation import Question, explain
+from ansible_collections.gaudi3.scale.plugins.module_utils._flags.explanation import ExplainOptions, explain
 from ansible_collections.gaudi3.scale.plugins.module_utils._flags.profiles import EnvironmentOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._flags.state import converge
 from ansible_collections.gaudi3.scale.plugins.module_utils._flags.vendor import ORIGIN, documented_paths, read_vendor
@@ -227,7 +227,7 @@ def test_documented_places_count_where_they_are_there_and_no_file_sets_them() ->
 def test_nobody_is_told_to_leave_a_place_out() -> None:
     """As of a running job, whose variables say not where they came from."""
     flags = {one.name: one.value for one in documented_paths((), exists=lambda _path: True)}
-    result: Any = explain(Question(flags=flags, release="1.22.0"), lambda *_a, **_k: None)  # type: ignore
+    result: Any = explain(ExplainOptions(flags=flags, release="1.22.0"), lambda *_a, **_k: None)  # type: ignore
     assert {one["name"]: one["effective"] for one in result["flags"]} == dict.fromkeys(NAMES, "yes")
 
 
@@ -240,7 +240,7 @@ def test_a_relative_pattern_is_refused(pattern: str, tmp_path: Path) -> None:
 def test_the_origin_is_read_back_from_the_file(profile: Any, tmp_path: Path) -> None:
     path = profile("export GC_KERNEL_PATH=@\n")
     converge(options(tmp_path, overrides={"LOG_LEVEL_ALL": 3}), check_mode=False)
-    result: Any = explain(Question(file=str(tmp_path / "etc" / "environment")), lambda *_a, **_k: None)  # type: ignore
+    result: Any = explain(ExplainOptions(file=str(tmp_path / "etc" / "environment")), lambda *_a, **_k: None)  # type: ignore
     origins = {one["name"]: one["origin"] for one in result["flags"]}
     assert origins["GC_KERNEL_PATH"] == f"vendor package: {path}"
     verdict = next(one for one in result["flags"] if one["name"] == "GC_KERNEL_PATH")

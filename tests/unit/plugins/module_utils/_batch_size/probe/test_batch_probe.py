@@ -24,7 +24,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiE
 
 
 @pytest.fixture
-def question(tmp_path):
+def wanted_probe(tmp_path):
     python = tmp_path / "venv/bin/python"
     python.parent.mkdir(parents=True)
     python.write_text("#!/bin/sh\n")
@@ -60,11 +60,11 @@ def trials(monkeypatch):
     return made
 
 
-def test_the_answer_is_found_with_the_flags_of_the_job_then_remembered(question, trials):
-    first = probe(question())
+def test_the_answer_is_found_with_the_flags_of_the_job_then_remembered(wanted_probe, trials):
+    first = probe(wanted_probe())
     assert trials == [(8, "0"), (16, "0"), (32, "0"), (24, "0")]
     assert (first["changed"], first["cached"], first["batch_size"]) == (True, False, 24)
-    again = probe(question())
+    again = probe(wanted_probe())
     assert (again["changed"], again["cached"], again["batch_size"]) == (False, True, 24)
     assert json.dumps([again[name] for name in ("trials", "within", "why")]) == json.dumps(
         [first[name] for name in ("trials", "within", "why")]
@@ -73,38 +73,38 @@ def test_the_answer_is_found_with_the_flags_of_the_job_then_remembered(question,
     assert len(trials) == 4
 
 
-def test_what_is_kept_is_for_nobody_else(question, trials):
-    assert Path(probe(question())["cache_file"]).stat().st_mode & 0o777 == 0o600
+def test_what_is_kept_is_for_nobody_else(wanted_probe, trials):
+    assert Path(probe(wanted_probe())["cache_file"]).stat().st_mode & 0o777 == 0o600
 
 
-def test_an_account_that_cannot_open_the_cards_is_refused_before_a_trial(question, trials, tmp_path):
+def test_an_account_that_cannot_open_the_cards_is_refused_before_a_trial(wanted_probe, trials, tmp_path):
     (tmp_path / "dev/accel").mkdir(parents=True)
     (tmp_path / "dev/accel/accel0").touch(mode=0o600)
-    wanted = question(workload=Workload("m:f"), user="nobody", kernel_root=str(tmp_path))
+    wanted = wanted_probe(workload=Workload("m:f"), user="nobody", kernel_root=str(tmp_path))
     with pytest.raises(GaudiError, match=r"user nobody cannot open .*/dev/accel/accel0 on this node"):
         probe(wanted)
     assert trials == []
 
 
-def test_where_the_limit_is_known_the_peaks_choose_the_next_size(question, trials):
+def test_where_the_limit_is_known_the_peaks_choose_the_next_size(wanted_probe, trials):
     workload = Workload("m:f", {"width": 2}, device="cpu", memory_limit=2450)
-    assert probe(question(workload=workload))["batch_size"] == 24
+    assert probe(wanted_probe(workload=workload))["batch_size"] == 24
     assert len(trials) <= 3
     # It stands for a card's memory only where there is no card.
-    assert question(workload=Workload("m:f", device="hpu", memory_limit=2450)).question.limit_bytes is None
+    assert wanted_probe(workload=Workload("m:f", device="hpu", memory_limit=2450)).bounds.limit_bytes is None
 
 
-def test_check_mode_probes_nothing_and_writes_nothing(question, trials, tmp_path):
-    result = probe(question(), check_mode=True)
+def test_check_mode_probes_nothing_and_writes_nothing(wanted_probe, trials, tmp_path):
+    result = probe(wanted_probe(), check_mode=True)
     assert (result["changed"], result["batch_size"], result["trials"]) == (True, None, [])
     assert result["next"]["batch_size"] == 8
     assert trials == []
     assert not (tmp_path / "state").exists()
-    probe(question())
-    assert probe(question(), check_mode=True)["batch_size"] == 24
+    probe(wanted_probe())
+    assert probe(wanted_probe(), check_mode=True)["batch_size"] == 24
 
 
-def test_an_estimate_made_on_the_host_is_the_first_size_and_is_made_once(question, trials, monkeypatch):
+def test_an_estimate_made_on_the_host_is_the_first_size_and_is_made_once(wanted_probe, trials, monkeypatch):
     made = []
 
     def estimate(workload, **_rest):
@@ -114,113 +114,113 @@ def test_an_estimate_made_on_the_host_is_the_first_size_and_is_made_once(questio
     monkeypatch.setattr(batch_probe, "estimate", estimate)
     workload = Workload("m:f", {"width": 2}, device="cpu", memory_limit=2450)
     # 2450 bytes less the margin hold 21 samples of 115 bytes.
-    assert probe_step(question(workload=workload))["trials"][0]["batch_size"] == 16
-    result = probe(question(workload=workload))
+    assert probe_step(wanted_probe(workload=workload))["trials"][0]["batch_size"] == 16
+    result = probe(wanted_probe(workload=workload))
     assert (result["batch_size"], [size for size, _ in trials], made) == (24, [16, 24], ["m:f"])
     assert json.loads(Path(result["cache_file"]).read_text())["estimate"]["bytes_per_sample"] == 100.0
     # A node that only verifies needs none.
     other = Workload("m:f", {"width": 3}, device="cpu", memory_limit=2450)
-    assert probe(question(workload=other, verify=24))["verified"]
+    assert probe(wanted_probe(workload=other, verify=24))["verified"]
     assert made == ["m:f"]
 
 
-def test_each_step_makes_one_trial_and_tells_the_next_size(question, trials):
-    first = probe_step(question())
+def test_each_step_makes_one_trial_and_tells_the_next_size(wanted_probe, trials):
+    first = probe_step(wanted_probe())
     assert (first["batch_size"], first["cached"], len(trials)) == (None, False, 1)
     assert first["next"] == {"batch_size": 16, "why": "twice the size, since the memory's limit is not known"}
 
 
-def test_an_interrupted_probe_goes_on_from_its_trials(question, trials):
-    probe_step(question())
-    probe_step(question())
+def test_an_interrupted_probe_goes_on_from_its_trials(wanted_probe, trials):
+    probe_step(wanted_probe())
+    probe_step(wanted_probe())
     assert [size for size, _ in trials] == [8, 16]
-    assert probe(question())["batch_size"] == 24
+    assert probe(wanted_probe())["batch_size"] == 24
     assert [size for size, _ in trials] == [8, 16, 32, 24]
 
 
-def test_with_another_key_it_begins_anew(question, trials, tmp_path):
-    probe_step(question())
+def test_with_another_key_it_begins_anew(wanted_probe, trials, tmp_path):
+    probe_step(wanted_probe())
     (tmp_path / "environment").write_text("PT_HPU_LAZY_MODE=1\n")
-    probe_step(question())
+    probe_step(wanted_probe())
     assert trials == [(8, "0"), (8, "1")]
 
 
-def test_other_bounds_use_the_trials_that_are_known(question, trials):
-    probe(question())
-    assert probe(question(maximum=24))["batch_size"] == 24
+def test_other_bounds_use_the_trials_that_are_known(wanted_probe, trials):
+    probe(wanted_probe())
+    assert probe(wanted_probe(maximum=24))["batch_size"] == 24
     assert len(trials) == 4
 
 
-def test_only_another_answer_is_a_change(question, trials):
-    assert probe(question())["changed"]
-    again = probe(question(), refresh=True)
+def test_only_another_answer_is_a_change(wanted_probe, trials):
+    assert probe(wanted_probe())["changed"]
+    again = probe(wanted_probe(), refresh=True)
     assert (again["changed"], again["cached"], again["diff"], len(trials)) == (False, False, [], 8)
 
 
-def test_the_diff_shows_the_answer_before_and_after(question, trials):
-    (diff,) = probe(question())["diff"]
+def test_the_diff_shows_the_answer_before_and_after(wanted_probe, trials):
+    (diff,) = probe(wanted_probe())["diff"]
     assert (diff["before"], diff["after"]) == ("", "batch_size: 24\n")
 
 
 @pytest.mark.parametrize(
     "text", ["", "{broken", "[]", '{"trials": 3, "answers": {}}', '{"trials": [{}], "answers": {}}']
 )
-def test_a_damaged_log_is_put_aside_named_and_found_again(question, trials, text):
-    path = Path(probe(question())["cache_file"])
+def test_a_damaged_log_is_put_aside_named_and_found_again(wanted_probe, trials, text):
+    path = Path(probe(wanted_probe())["cache_file"])
     path.write_text(text)
-    looked = probe(question(), check_mode=True)
+    looked = probe(wanted_probe(), check_mode=True)
     assert "will be found again" in looked["remarks"][0]
     assert path.read_text() == text
-    step = probe_step(question())
+    step = probe_step(wanted_probe())
     assert f"{path} is damaged" in step["remarks"][0]
     (aside,) = path.parent.glob("*.bak")
     assert (aside.read_text(), str(aside) in step["remarks"][0]) == (text, True)
-    assert probe(question())["batch_size"] == 24
+    assert probe(wanted_probe())["batch_size"] == 24
     assert len(trials) == 8
 
 
-def test_a_log_with_what_never_was_a_trial_is_damaged(question, trials):
-    path = Path(probe(question())["cache_file"])
+def test_a_log_with_what_never_was_a_trial_is_damaged(wanted_probe, trials):
+    path = Path(probe(wanted_probe())["cache_file"])
     log = json.loads(path.read_text())
     log["trials"][0]["outcome"] = "crash"
     path.write_text(json.dumps(log))
-    assert "is damaged" in probe(question(), check_mode=True)["remarks"][0]
+    assert "is damaged" in probe(wanted_probe(), check_mode=True)["remarks"][0]
 
 
-def test_a_size_of_an_equal_node_takes_one_trial_or_none(question, trials):
-    verified = probe(question(verify=24))
+def test_a_size_of_an_equal_node_takes_one_trial_or_none(wanted_probe, trials):
+    verified = probe(wanted_probe(verify=24))
     assert (verified["batch_size"], verified["verified"], verified["changed"]) == (24, True, True)
-    again = probe(question(verify=16))
+    again = probe(wanted_probe(verify=16))
     assert (again["batch_size"], again["why"], again["changed"]) == (16, "24 ran here", False)
     assert [size for size, _ in trials] == [24]
 
 
-def test_where_it_does_not_run_the_search_goes_on_from_there(question, trials):
-    result = probe(question(verify=32))
+def test_where_it_does_not_run_the_search_goes_on_from_there(wanted_probe, trials):
+    result = probe(wanted_probe(verify=32))
     assert (result["batch_size"], result["verified"], trials[0][0]) == (24, False, 32)
 
 
-def test_the_smallest_of_the_fast_sizes(question, monkeypatch):
+def test_the_smallest_of_the_fast_sizes(wanted_probe, monkeypatch):
     def run_trial(_workload, size, **_rest):
         seconds = 0.01 + size / 1000
         return Trial(size, "ok" if size <= 520 else "out_of_memory", 100 * size, seconds, limit_bytes=52500)
 
     monkeypatch.setattr(batch_probe, "run_trial", run_trial)
-    largest = probe(question(maximum=1024))["batch_size"]
-    chosen = probe(question(maximum=1024, objective="throughput"))["batch_size"]
+    largest = probe(wanted_probe(maximum=1024))["batch_size"]
+    chosen = probe(wanted_probe(maximum=1024, objective="throughput"))["batch_size"]
     assert chosen < largest <= 520
     assert chosen / (0.01 + chosen / 1000) >= 0.98 * largest / (0.01 + largest / 1000)
 
 
-def test_a_global_batch_is_made_of_the_answer(question, trials):
+def test_a_global_batch_is_made_of_the_answer(wanted_probe, trials):
     share = sharing(384, world_size=4, multiple_of=8, learning_rate=0.1, learning_rate_batch=96, scaling="linear")
-    made = probe(question(share=share))["global_batch"]
+    made = probe(wanted_probe(share=share))["global_batch"]
     assert (made["batch_size"], made["accumulation_steps"], made["learning_rate"]) == (24, 4, pytest.approx(0.4))
 
 
-def test_a_global_batch_that_cannot_be_made_is_refused_before_any_trial(question, trials):
+def test_a_global_batch_that_cannot_be_made_is_refused_before_any_trial(wanted_probe, trials):
     with pytest.raises(GaudiError, match="384 does not divide by 5 cards; use 380 or 385"):
-        probe(question(share=sharing(384, world_size=5)))
+        probe(wanted_probe(share=sharing(384, world_size=5)))
     assert trials == []
 
 
@@ -250,45 +250,45 @@ def ends(outcome, message=""):
         ("workload_error", "workload m:f has no f; add it.", r"^Workload m:f has no f; add it\.$"),
     ],
 )
-def test_a_broken_trial_is_one_sentence_with_what_to_do(question, monkeypatch, outcome, message, said):
+def test_a_broken_trial_is_one_sentence_with_what_to_do(wanted_probe, monkeypatch, outcome, message, said):
     monkeypatch.setattr(batch_probe, "run_trial", ends(outcome, message))
     with pytest.raises(GaudiError, match=said) as caught:
-        probe(question(multiple_of=4, minimum=8))
+        probe(wanted_probe(multiple_of=4, minimum=8))
     assert [trial["outcome"] for trial in caught.value.facts["trials"]] == ["ok", "out_of_memory", outcome]
     assert len(caught.value.facts["key"]) == 16
 
 
 @pytest.mark.parametrize(("outcome", "left"), [("crash", 2), ("hang", 2), ("workload_error", 0)])
-def test_after_a_crash_it_goes_on_and_after_a_wrong_workload_it_begins_anew(question, monkeypatch, outcome, left):
+def test_after_a_crash_it_goes_on_and_after_a_wrong_workload_it_begins_anew(wanted_probe, monkeypatch, outcome, left):
     monkeypatch.setattr(batch_probe, "run_trial", ends(outcome))
     with pytest.raises(GaudiError) as caught:
-        probe(question(multiple_of=4, minimum=8))
+        probe(wanted_probe(multiple_of=4, minimum=8))
     assert len(json.loads(Path(caught.value.facts["cache_file"]).read_text())["trials"]) == left
 
 
-def test_a_workload_that_never_ran_leaves_no_file(question, monkeypatch):
+def test_a_workload_that_never_ran_leaves_no_file(wanted_probe, monkeypatch):
     monkeypatch.setattr(batch_probe, "run_trial", lambda _w, size, **_rest: Trial(size, "workload_error", message="no"))
     with pytest.raises(GaudiError) as caught:
-        probe(question())
+        probe(wanted_probe())
     assert not Path(caught.value.facts["cache_file"]).exists()
 
 
-def test_a_refusal_is_not_remembered(question, monkeypatch):
+def test_a_refusal_is_not_remembered(wanted_probe, monkeypatch):
     monkeypatch.setattr(batch_probe, "run_trial", lambda _w, size, **_rest: Trial(size, "out_of_memory"))
     with pytest.raises(GaudiError, match="Batch size 8, the smallest allowed"):
-        probe(question())
+        probe(wanted_probe())
     monkeypatch.setattr(batch_probe, "run_trial", lambda _w, size, **_rest: Trial(size, "ok"))
-    assert probe(question())["batch_size"] == 64
+    assert probe(wanted_probe())["batch_size"] == 64
 
 
-def test_a_neighbour_on_the_card_is_named(question, monkeypatch):
+def test_a_neighbour_on_the_card_is_named(wanted_probe, monkeypatch):
     def run_trial(_workload, size, **_rest):
         return Trial(size, "ok", 100 * size, 0.5, limit_bytes=100 << 30, used_by_others_bytes=2 << 30)
 
     monkeypatch.setattr(batch_probe, "run_trial", run_trial)
-    assert probe(question())["remarks"][0].startswith("Others had 2.00 GiB of the card's memory")
+    assert probe(wanted_probe())["remarks"][0].startswith("Others had 2.00 GiB of the card's memory")
     # Also when the answer is only remembered.
-    assert len(probe(question())["remarks"]) == 1
+    assert len(probe(wanted_probe())["remarks"]) == 1
 
 
 @pytest.mark.parametrize(
@@ -306,9 +306,9 @@ def test_a_neighbour_on_the_card_is_named(question, monkeypatch):
         ({"verify": 12}, "verify is 12, which the bounds and multiple_of do not allow"),
     ],
 )
-def test_bad_input_is_refused_before_any_trial(question, trials, changes, said):
+def test_bad_input_is_refused_before_any_trial(wanted_probe, trials, changes, said):
     with pytest.raises(GaudiError, match=said):
-        probe(question(**changes))
+        probe(wanted_probe(**changes))
     assert trials == []
 
 

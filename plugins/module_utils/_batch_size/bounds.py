@@ -1,7 +1,7 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
 # Private to gaudi3.scale: it may change in any release.
-"""What a search for a batch size is asked, and what it says: the next size, or the answer; pure."""
+"""The bounds of a search for a batch size, and what it says: the next size, or the answer; pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .refusals import without_size
 
 
 @dataclass(frozen=True)
-class Question:
+class Bounds:
     """The sizes that are allowed and the memory there is; ``limit_bytes`` None: as the trials say, or not known.
 
     ``target_hpu_utilization`` is the part of the memory that may be used at all. ``margin`` is the part of what is then

@@ -1,7 +1,7 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
 # Private to gaudi3.scale: it may change in any release.
-"""What a probe is asked on a node, and what cannot be meant by it."""
+"""A batch-size probe of a node as a value, and what cannot be meant by it."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from ..._job.user import account
 from ..._job.variable_file import variable_text
 from ..._node.environment_file import parse
 from ..._node.kernel_tree import kernel_tree
+from ..bounds import Bounds
 from ..choice import LARGEST, GlobalBatch
-from ..question import Question
 from ..trial import Workload
 
 STATE_DIRECTORY = "/var/lib/gaudi3_scale"
@@ -28,7 +28,7 @@ UNITS = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
 @dataclass(frozen=True)
 class Probe:
-    """What is asked. ``timeout`` is seconds a trial; an environment file may be missing where a dash is before it.
+    """``timeout`` is seconds a trial; an environment file may be missing where a dash is before it.
 
     ``verify`` is a size that a node of the same kind found; if it runs here, it is the answer. ``share`` makes a wanted
     global batch of a size. Trials run as ``user``; None: as the caller.
@@ -52,9 +52,9 @@ class Probe:
     share: Callable[[int], GlobalBatch] | None = None
 
     @property
-    def question(self) -> Question:
-        """What the search is asked. Only where the memory is simulated is the limit known before a trial tells it."""
-        return Question(
+    def bounds(self) -> Bounds:
+        """Of the search. Only where the memory is simulated is the limit known before a trial tells it."""
+        return Bounds(
             maximum=self.maximum,
             multiple_of=self.multiple_of,
             minimum=self.minimum,
@@ -64,8 +64,8 @@ class Probe:
         )
 
     @property
-    def asked(self) -> str:
-        """The question as the log names it."""
+    def search(self) -> str:
+        """The search as the log names it."""
         return (
             f"{self.objective} of {self.minimum} to {self.maximum} by {self.multiple_of}, "
             f"margin {self.margin:g}, target_hpu_utilization {self.target_hpu_utilization:g}"
@@ -93,8 +93,8 @@ def check(wanted: Probe) -> None:
     for option, value in numbers.items():
         if value < 1:
             raise GaudiError(f"{option} is {value:g}; give at least 1.")
-    wanted.question.check()
-    if wanted.verify is not None and not wanted.question.allows(wanted.verify):
+    wanted.bounds.check()
+    if wanted.verify is not None and not wanted.bounds.allows(wanted.verify):
         raise GaudiError(f"verify is {wanted.verify}, which the bounds and multiple_of do not allow; widen them.")
     if wanted.share:
         # What no size up to the maximum can make, none that fits can.

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._batch_size.trial import Workload
-from ansible_collections.gaudi3.scale.plugins.module_utils._comparison.question import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._comparison.comparison import (
     BASE,
     Setting,
     check,
     read_setting,
 )
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
-from ansible_collections.gaudi3.scale.tests.unit.compared import question
+from ansible_collections.gaudi3.scale.tests.unit.compared import comparison_of
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ from ansible_collections.gaudi3.scale.tests.unit.compared import question
 )
 def test_what_cannot_be_meant_is_one_sentence(changes, sentence):
     with pytest.raises(GaudiError) as error:
-        check(question(**changes))
+        check(comparison_of(**changes))
     assert sentence in str(error.value)
     assert str(error.value).endswith(".")
 
@@ -59,7 +59,7 @@ def test_flags_are_texts_as_a_process_has_them_and_null_takes_one_away():
 
 
 def test_a_setting_is_the_base_with_its_changes():
-    comparison = question(
+    comparison = comparison_of(
         base=Setting(BASE, {"A": "1"}, {"depth": 2}, 4),
         settings=[Setting("a", {"B": "2"}, {"depth": 3}, 8)],
     )
@@ -68,6 +68,6 @@ def test_a_setting_is_the_base_with_its_changes():
 
 
 def test_more_settings_and_looks_need_a_higher_level_each():
-    assert question("a", rounds=4).level == pytest.approx(0.95)
-    assert question("a", rounds=10).level == pytest.approx(0.975)
-    assert question("a", "b", "c", "d", "e", rounds=10).level == pytest.approx(0.995)
+    assert comparison_of("a", rounds=4).level == pytest.approx(0.95)
+    assert comparison_of("a", rounds=10).level == pytest.approx(0.975)
+    assert comparison_of("a", "b", "c", "d", "e", rounds=10).level == pytest.approx(0.995)
