@@ -12,7 +12,6 @@ from typing import Mapping
 from .._errors import GaudiError
 from .._job.description import SLURM
 from .._job.difference import description_differences, refuse_difference
-from .._job.old_layout import is_old, read_control
 from .._job.paths import JobPaths
 from .._job.plan import Job, describe
 from .._job.user import account
@@ -21,6 +20,7 @@ from .._monitoring.worker_group import RUNNING, WorkerGroup
 from .._monitoring.worker_group_slurm import slurm_jobs_of, slurm_worker_group
 from .._node.account_directory import acting_as_owner
 from .._node.commands import Run
+from .._node.json_file import read_json
 from .._node.rendered_files import WantedFile, pending, write
 from .directories import let_read, make_control
 from .engines.slurm import comment, slurm_name
@@ -66,7 +66,7 @@ def start_slurm(job: Job, paths: JobPaths, launch: Launch, run: Run) -> None:
 
 def remember_found(job: Job, paths: JobPaths, run: Run) -> None:
     """A job that another host submitted is from now on known here, too, also after Slurm's queue has let it go."""
-    if read_control(paths.slurm_job, paths) is None:
+    if read_json(paths.slurm_job) is None:
         for known in slurm_jobs_of(paths, job.user, run)[:1]:
             _remember(job, paths, known.array)
 
@@ -79,12 +79,9 @@ def _remember(job: Job, paths: JobPaths, number: str) -> None:
 
 
 def request_stop(paths: JobPaths) -> None:
-    """Leave word that the job is to end; also where one that an older collection launched looks for it."""
+    """Leave word that the job is to end."""
     Path(paths.control).mkdir(mode=0o750, parents=True, exist_ok=True)
     Path(paths.stop_requested).touch()
-    if is_old(paths):
-        with acting_as_owner(paths.directory):
-            Path(paths.unit_stopped).touch()
 
 
 def stop_slurm(paths: JobPaths, user: str, grace: float, run: Run) -> None:

@@ -12,7 +12,6 @@ from typing import Sequence
 
 from .._errors import GaudiError
 from .._job import recipe_cache
-from .._job.old_layout import old_files
 from .._job.paths import JobPaths
 from .._job.plan import Job
 from .._job.recipe_cache import RECIPE_CACHE
@@ -32,8 +31,7 @@ def put_away_logs(paths: JobPaths) -> None:
     _put_away(paths.agent_log, f"{paths.agent_logs}/{stamp}.log")
     logs = sorted(map(str, Path(paths.earlier).glob("*")))[:-EARLIER_KEPT]
     agents = sorted(map(str, Path(paths.agent_logs).glob("*Z.log")))[:-EARLIER_KEPT]
-    # An older collection kept in the account's directory what is root's now.
-    remove([*logs, *agents, *old_files(paths)])
+    remove([*logs, *agents])
     remove([paths.started, paths.ended, paths.stop_requested, paths.unit_stopped, paths.status])
 
 

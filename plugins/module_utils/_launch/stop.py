@@ -12,7 +12,6 @@ from typing import Mapping, Sequence
 from .._errors import GaudiError
 from .._job.description import SLURM
 from .._job.job_secrets import shown_differences
-from .._job.old_layout import old_files
 from .._job.paths import JobPaths
 from .._monitoring.state import read_worker_group
 from .._monitoring.worker_group import ABSENT, RUNNING, STOPPED, WorkerGroup
@@ -72,7 +71,7 @@ def remove(paths: JobPaths, run: Run, *, check_mode: bool, slurm_user: str = "")
     forgotten = (*units, *copies, paths.batch_script, paths.slurm_job, paths.description)
     changes = pending([WantedFile(path, None) for path in forgotten])
     reported = (paths.control, paths.ended, paths.unit_stopped, paths.status, paths.votes)
-    left = [*old_files(paths), *filter(os.path.lexists, reported)]
+    left = list(filter(os.path.lexists, reported))
     if not check_mode and (changes or left):
         # The lock of a start: nothing is begun from what is half gone.
         with exclusive(f"job-{paths.name}", SHORT_S, directory=paths.state_directory, remedy="wait for its end"):

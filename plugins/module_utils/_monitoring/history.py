@@ -48,15 +48,11 @@ def read_history(paths: JobPaths, limit: int = POINTS) -> dict[str, Any]:
 
 
 def lines_of_runs(paths: JobPaths, name: str) -> list[Line]:
-    """The lines in the file ``name`` of all runs whose logs are there, in the order of the runs.
-
-    An older collection put logs away below those that they were before.
-    """
+    """The lines in the file ``name`` of all runs whose logs are there, in the order of the runs."""
     found: list[Line] = []
     for logs in [*sorted(Path(paths.earlier).glob("*")), Path(paths.logs)]:
         with acting_as_owner(str(logs)):
-            for file in [*sorted(logs.glob(f"earlier/*/{name}")), logs / name]:
-                found.extend(read_lines(str(file)))
+            found.extend(read_lines(str(logs / name)))
     return found
 
 

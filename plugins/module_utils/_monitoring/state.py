@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Mapping
 
 from .._job.description import MPIRUN, SLURM
-from .._job.old_layout import read_control
 from .._job.paths import JobPaths
 from .._node.account_directory import acting_as_owner
 from .._node.commands import Run
@@ -33,7 +32,7 @@ from .worker_group_slurm import chosen_nodes, slurm_jobs_of, slurm_worker_group
 
 def read_worker_group(paths: JobPaths, run: Run) -> WorkerGroup:
     """The worker group as it stands now."""
-    description = read_control(paths.description, paths)
+    description = read_json(paths.description)
     if description is None:
         return WorkerGroup(ABSENT)
     if description.get("engine") == SLURM:
@@ -41,7 +40,7 @@ def read_worker_group(paths: JobPaths, run: Run) -> WorkerGroup:
         if known:
             worker_group = slurm_worker_group(known, description, stop_requested(paths))
             return replace(worker_group, nodes=chosen_nodes(known, description, run))
-    begun = read_control(paths.started, paths) or {}
+    begun = read_json(paths.started) or {}
     launch, library = str(begun.get("launch", "")), str(begun.get("library", ""))
     group = WorkerGroup(RUNNING, description, time_of(begun), launch=launch, library=library, binding=_binding(begun))
     if description.get("engine") != SLURM and has_processes(run, paths.unit):
@@ -60,7 +59,6 @@ def read_worker_group(paths: JobPaths, run: Run) -> WorkerGroup:
 
 
 def _binding(begun: Mapping[str, object]) -> tuple[Mapping[str, object], ...]:
-    """What launches of an older collection did not record is empty."""
     reported = begun.get("binding")
     return tuple(one for one in reported if isinstance(one, dict)) if isinstance(reported, list) else ()
 

@@ -9,7 +9,6 @@ import re
 from pathlib import Path
 from typing import Any, Mapping, Sequence
 
-from .._job.old_layout import read_control
 from .._job.paths import JobPaths
 from .._node.account_directory import acting_as_owner
 from .._node.json_file import read_json
@@ -37,7 +36,7 @@ def logged_points(paths: JobPaths) -> dict[int, JobPaths]:
 
 def read_sweep(paths: JobPaths, limit: int = POINTS) -> list[dict[str, Any]]:
     """What each point has measured, with ``limit`` points of all curves together; empty for a job that is no sweep."""
-    arguments = arguments_of(read_control(paths.description, paths) or {})
+    arguments = arguments_of(read_json(paths.description) or {})
     with acting_as_owner(paths.logs):
         numbers = sorted({*range(len(arguments)), *logged_points(paths)})
     share = max(4, limit // max(1, len(numbers)))

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Mapping
 
 from .._job.failure import NO_MEMORY, RankFailure, agent_failure, lost_node
-from .._job.old_layout import read_control
 from .._job.paths import JobPaths
 from .._job.rank_logs import attempt_directory, tail, torchrun_failures
 from .._launch.engines.mpirun_failure import mpirun_failure
 from .._node.account_directory import acting_as_owner
+from .._node.json_file import read_json
 from .sweep import logged_points
 from .worker_group import FAILED, STOPPED, WorkerGroup
 
@@ -26,7 +26,7 @@ def rank_failures(paths: JobPaths) -> list[RankFailure]:
 
     Of a sweep those of the point that failed last, since the logs of a sweep before it may be there, too.
     """
-    description = read_control(paths.description, paths) or {}
+    description = read_json(paths.description) or {}
     with acting_as_owner(paths.logs):
         found = [_rank_failures(place, description) for place in (paths, *logged_points(paths).values())]
     return max(found, key=lambda failures: failures[0].time if failures else 0.0)

@@ -8,18 +8,18 @@ from __future__ import annotations
 from typing import Mapping, Sequence
 
 from .._job.description import ANY
-from .._job.old_layout import read_control
 from .._job.paths import JobPaths
 from .._launch.engines.slurm import slurm_name
 from .._launch.engines.slurm_job import CANCELLED, COMPLETED, SlurmJob
 from .._launch.engines.slurm_jobs import find, node_names, state_of
 from .._node.commands import Run
+from .._node.json_file import read_json
 from .worker_group import FAILED, RUNNING, STOPPED, SUCCEEDED, WorkerGroup
 
 
 def slurm_jobs_of(paths: JobPaths, user: str, run: Run) -> tuple[SlurmJob, ...]:
     """The job in Slurm, or the points of its array; empty where Slurm does not know it any more."""
-    number = (read_control(paths.slurm_job, paths) or {}).get("job")
+    number = (read_json(paths.slurm_job) or {}).get("job")
     name = slurm_name(paths)
     # Slurm's numbers begin anew one day, and another job then has this one.
     known = tuple(job for job in state_of(str(number), run) if job.name == name) if number else ()

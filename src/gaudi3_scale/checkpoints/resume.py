@@ -55,7 +55,6 @@ def resume_from(choice: str, place: Place, bucket: Bucket | None = None) -> Resu
     if place.leads:
         for name in remove_unfinished(place.directory):
             LOG.warning("gaudi3_scale: %s was never finished; removed.", place.directory / name)
-    _refuse_files_of_old(choice, place)
     if choice not in ("auto", "never"):
         return _named(Path(choice), place, run)
     local = _everyones_steps(place)
@@ -230,14 +229,3 @@ def _manifest(folder: Path) -> Manifest | None:
         return manifest_of(folder)
     except ValueError:
         return None
-
-
-def _refuse_files_of_old(choice: str, place: Place) -> None:
-    """Before there were folders a checkpoint was one file of Lightning's."""
-    old = sorted(path.name for path in place.directory.glob("step-*.ckpt"))
-    reported = next((names for names in place.gather(old) if names), None)
-    if reported:
-        raise GaudiError(
-            f"--resume {choice}: {place.directory / reported[-1]} was written by an older release, and this one cannot "
-            "go on from it; finish that job with the older one, or choose another --job-dir."
-        )
