@@ -92,15 +92,14 @@ not_checked:
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-
-from ..module_utils._containers.container_start import StartOptions
-from ..module_utils._containers.engines import ENGINES
-from ..module_utils._containers.start_check import check
-from ..module_utils._containers.state import Place
-from ..module_utils._node.commands import run_process
-from ..module_utils._node.masked_options import MaskedOptions
-from ..module_utils._node.module_failure import module_failure
-from ..module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._containers.container_start import StartOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._containers.engines import ENGINES
+from ansible_collections.gaudi3.scale.plugins.module_utils._containers.start_check import check
+from ansible_collections.gaudi3.scale.plugins.module_utils._containers.state import Place
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
 
 
 class Module(MaskedOptions, AnsibleModule):

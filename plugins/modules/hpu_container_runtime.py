@@ -128,13 +128,17 @@ services:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-
-from ..module_utils._containers.engines import ENGINES
-from ..module_utils._containers.state import AUTO, Place, RuntimeOptions, converge
-from ..module_utils._node.commands import run_process
-from ..module_utils._node.masked_options import MaskedOptions
-from ..module_utils._node.module_failure import module_failure
-from ..module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._containers.engines import ENGINES
+from ansible_collections.gaudi3.scale.plugins.module_utils._containers.state import (
+    AUTO,
+    Place,
+    RuntimeOptions,
+    converge,
+)
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
 
 
 class Module(MaskedOptions, AnsibleModule):

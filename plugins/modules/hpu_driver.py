@@ -238,13 +238,12 @@ build_log:
 import signal
 
 from ansible.module_utils.basic import AnsibleModule
-
-from ..module_utils._driver import state as driver_state
-from ..module_utils._driver.plan import DriverOptions
-from ..module_utils._node.commands import run_process
-from ..module_utils._node.masked_options import MaskedOptions
-from ..module_utils._node.module_failure import module_failure
-from ..module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._driver import state as driver_state
+from ansible_collections.gaudi3.scale.plugins.module_utils._driver.plan import DriverOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
 
 SIGNING = ("signing_key", "signing_certificate", "enrolment_hash_file")
 

@@ -193,13 +193,12 @@ log:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-
-from ..module_utils._firmware import state as card_firmware_state
-from ..module_utils._firmware.plan import FirmwareOptions
-from ..module_utils._node.commands import run_process
-from ..module_utils._node.masked_options import MaskedOptions
-from ..module_utils._node.module_failure import module_failure
-from ..module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._firmware import state as card_firmware_state
+from ansible_collections.gaudi3.scale.plugins.module_utils._firmware.plan import FirmwareOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
 
 
 class Module(MaskedOptions, AnsibleModule):

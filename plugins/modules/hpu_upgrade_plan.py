@@ -202,15 +202,14 @@ fingerprint:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-
-from ..module_utils._node.commands import run_process
-from ..module_utils._node.kernel_tree import kernel_tree
-from ..module_utils._node.masked_options import MaskedOptions
-from ..module_utils._node.module_failure import module_failure
-from ..module_utils._node.module_options import checked
-from ..module_utils._releases.lookup import find_release
-from ..module_utils._upgrade import inventory as node_inventory
-from ..module_utils._upgrade.plan import PlanOptions, upgrade_plan
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_tree import kernel_tree
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._releases.lookup import find_release
+from ansible_collections.gaudi3.scale.plugins.module_utils._upgrade import inventory as node_inventory
+from ansible_collections.gaudi3.scale.plugins.module_utils._upgrade.plan import PlanOptions, upgrade_plan
 
 
 class Module(MaskedOptions, AnsibleModule):

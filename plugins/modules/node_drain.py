@@ -170,12 +170,11 @@ jobs:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-
-from ..module_utils._node.commands import run_process
-from ..module_utils._node.masked_options import MaskedOptions
-from ..module_utils._node.module_failure import module_failure
-from ..module_utils._node.module_options import checked
-from ..module_utils._upgrade.drain import state as drain
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._upgrade.drain import state as drain
 
 
 class Module(MaskedOptions, AnsibleModule):

@@ -212,13 +212,12 @@ rc:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-
-from ..module_utils._node.commands import run_process
-from ..module_utils._node.masked_options import MaskedOptions
-from ..module_utils._node.module_failure import module_failure
-from ..module_utils._node.module_options import checked
-from ..module_utils._training_venv import state as training_venv
-from ..module_utils._training_venv.plan import VenvOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._training_venv import state as training_venv
+from ansible_collections.gaudi3.scale.plugins.module_utils._training_venv.plan import VenvOptions
 
 
 class Module(MaskedOptions, AnsibleModule):

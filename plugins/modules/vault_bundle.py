@@ -243,13 +243,12 @@ new_mib:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-
-from ..module_utils._bundle import build as vault_bundle
-from ..module_utils._bundle.plan import PARTS, BundleOptions
-from ..module_utils._node.commands import run_process
-from ..module_utils._node.masked_options import MaskedOptions
-from ..module_utils._node.module_failure import module_failure
-from ..module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._bundle import build as vault_bundle
+from ansible_collections.gaudi3.scale.plugins.module_utils._bundle.plan import PARTS, BundleOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
 
 
 class Module(MaskedOptions, AnsibleModule):

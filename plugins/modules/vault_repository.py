@@ -231,14 +231,13 @@ index_url:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-
-from ..module_utils._bundle import vault as bundle_vault
-from ..module_utils._bundle.bundle_site import Trust
-from ..module_utils._node.commands import run_process
-from ..module_utils._node.masked_options import MaskedOptions
-from ..module_utils._node.module_failure import module_failure
-from ..module_utils._node.module_options import checked
-from ..module_utils._packages import vault_repository
+from ansible_collections.gaudi3.scale.plugins.module_utils._bundle import vault as bundle_vault
+from ansible_collections.gaudi3.scale.plugins.module_utils._bundle.bundle_site import Trust
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._packages import vault_repository
 
 
 class Module(MaskedOptions, AnsibleModule):

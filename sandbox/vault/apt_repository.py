@@ -4,14 +4,12 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import shutil
 from pathlib import Path
 
-from plugins.module_utils._node.commands import run_process
-from plugins.module_utils._packages import apt_index
-
-from ..commands import step
+from ..commands import run, step
 from ..simulator import releases
 from . import deb, packages, signing
 from .layout import ARTIFACTORY, WWW, is_current, replacing
@@ -46,9 +44,11 @@ def _build(root: Path, suite: str) -> None:
     for release in releases.RELEASES.values():
         for package in packages.all_packages(release):
             deb.write(package, pool)
-    # The very code that indexes the distribution's packages in an air-gapped site's bundle.
-    index = apt_index.packages_text(str(root), f"{suite}/{POOL}", run_process)
-    apt_index.write_packages(str(root / "dists" / suite / "main" / "binary-amd64"), index)
+    # apt's own tool, and none of the code that indexes a bundle: what the roles read was not written by them.
+    index = root / "dists" / suite / "main" / "binary-amd64" / "Packages"
+    index.parent.mkdir(parents=True)
+    index.write_text(run(["apt-ftparchive", "packages", f"{suite}/{POOL}"], cwd=root), encoding="utf-8")
+    index.with_suffix(".gz").write_bytes(gzip.compress(index.read_bytes(), mtime=0))
     described = {
         "Origin": "gaudi3.scale sandbox",
         "Label": "Simulated Gaudi packages",
@@ -58,7 +58,8 @@ def _build(root: Path, suite: str) -> None:
         "Components": "main",
     }
     directory = root / "dists" / suite
-    (directory / "Release").write_text(apt_index.release_text(str(directory), described), encoding="utf-8")
+    fields = [f"--option=APT::FTPArchive::Release::{name}={value}" for name, value in described.items()]
+    (directory / "Release").write_text(run(["apt-ftparchive", *fields, "release", directory]), encoding="utf-8")
 
 
 def _publish_key(home: Path, directory: Path) -> None:
@@ -76,7 +77,7 @@ def _tamper(root: Path, suite: str) -> None:
 
 def _digest(suite: str) -> str:
     digest = hashlib.sha256(suite.encode())
-    sources = [Path(module.__file__ or "") for module in (releases, packages, deb, apt_index)] + [Path(__file__)]
+    sources = [Path(module.__file__ or "") for module in (releases, packages, deb)] + [Path(__file__)]
     for path in (*sources, *sorted(packages.DKMS_SOURCES.iterdir())):
         digest.update(path.read_bytes())
     return digest.hexdigest()

@@ -5,12 +5,10 @@
 from __future__ import annotations
 
 import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-
-from plugins.module_utils._node.commands import run_process
-from plugins.module_utils._packages import gnupg
 
 from ..commands import run
 from ..paths import make_directory
@@ -22,41 +20,55 @@ OWNER = "gaudi3.scale sandbox vault <gaudi3-scale@localhost>"
 
 @contextmanager
 def gnupg_home() -> Iterator[Path]:
-    """An empty GnuPG home."""
-    with gnupg.home(run_process) as home:
-        yield Path(home)
+    """An empty GnuPG home. Its path is short: the agent's socket in it may have 108 characters at most."""
+    with tempfile.TemporaryDirectory(prefix="gpg") as directory:
+        try:
+            yield Path(directory)
+        finally:
+            run(["gpgconf", "--homedir", directory, "--kill", "all"])
 
 
 def gpg(home: Path, *arguments: str) -> str:
     """Run gpg in that home, without questions."""
-    return gnupg.gpg(str(home), run_process, *arguments)
+    return run(["gpg", "--homedir", home, "--batch", "--yes", "--quiet", *arguments])
 
 
 def make_key(home: Path) -> None:
     """A new signing key without a passphrase."""
-    gnupg.make_key(str(home), OWNER, run_process)
+    gpg(home, "--passphrase", "", "--quick-generate-key", OWNER, "rsa3072", "sign", "never")
 
 
 def ensure_key(home: Path, secret: Path = SECRET_KEY) -> None:
     """Put the key that is kept in ``secret`` into that home; makes the key when there is none yet."""
     make_directory(VAULT)
-    gnupg.ensure_key(str(home), str(secret), OWNER, run_process)
+    if secret.exists():
+        gpg(home, "--import", str(secret))
+        return
+    make_key(home)
+    secret.touch(mode=0o600)
+    secret.write_text(gpg(home, "--armor", "--export-secret-keys"), encoding="ascii")
 
 
 def public_key(home: Path) -> str:
     """The armoured public key of that home."""
-    return gnupg.public_key(str(home), run_process)
+    return gpg(home, "--armor", "--export")
 
 
 def sign_release(home: Path, suite: Path) -> None:
     """Sign ``Release`` in the suite's directory, inline and detached."""
-    gnupg.sign_release(str(home), str(suite), run_process)
+    release = suite / "Release"
+    gpg(home, "--clearsign", "--output", str(suite / "InRelease"), str(release))
+    _sign_detached(home, release, Path(f"{release}.gpg"))
 
 
 def sign_metadata(home: Path, repodata: Path) -> None:
     """Sign the index of a dnf repository."""
     index = repodata / "repomd.xml"
-    gpg(home, "--armor", "--detach-sign", "--output", f"{index}.asc", str(index))
+    _sign_detached(home, index, Path(f"{index}.asc"))
+
+
+def _sign_detached(home: Path, file: Path, signature: Path) -> None:
+    gpg(home, "--armor", "--detach-sign", "--output", str(signature), str(file))
 
 
 def sign_packages(home: Path, directory: Path) -> None:

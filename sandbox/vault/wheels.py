@@ -5,13 +5,13 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import sys
 import tempfile
 from pathlib import Path
 
-from plugins.module_utils._bundle import pip_index
 from plugins.module_utils._training_venv.pin_table import PINS
 from plugins.module_utils._training_venv.pins import render
 
@@ -65,8 +65,20 @@ def ensure_index(python: str) -> None:
                 os.link(wheel, packages / wheel.name)
         decoy, content = decoy_wheel()
         (packages / decoy).write_bytes(content)
-        # The very code that writes the index of an air-gapped site's bundle.
-        pip_index.write_simple_pages(str(root / "simple"), str(packages))
+        write_pages(root, packages)
+
+
+def write_pages(root: Path, packages: Path) -> None:
+    """The pages that pip reads, by a program of its own: none of the code that writes those of a bundle."""
+    files = [
+        {"filename": path.name, "hash": f"sha256={hashlib.sha256(path.read_bytes()).hexdigest()}"}
+        for path in sorted(packages.iterdir())
+    ]
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as listed:
+        listed.writelines(json.dumps(file) + "\n" for file in files)
+        listed.flush()
+        generator = [sys.executable, "-m", "dumb_pypi.main", "--package-list-json", listed.name]
+        run([*generator, "--packages-url", "../../packages", "--output-dir", root])
 
 
 def decoy_wheel() -> tuple[str, bytes]:

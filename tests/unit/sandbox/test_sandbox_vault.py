@@ -6,13 +6,15 @@ from __future__ import annotations
 
 import importlib.util
 import io
+import os
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from plugins.module_utils._bundle import pip_index
 from plugins.module_utils._node import shell_profile
 from sandbox.simulator.releases import RELEASES
 from sandbox.vault import packages, wheels
@@ -106,14 +108,26 @@ def test_qualification_tools_exist_for_both_generations() -> None:
         assert files[f"/opt/habanalabs/qual/{generation}/bin/manage_network_ifs.sh"].mode == 0o755
 
 
-def test_pip_pages_link_every_wheel_with_its_hash(tmp_path: Path) -> None:
-    files = tmp_path / "packages"
-    files.mkdir()
-    (files / "Some_Name-1.0+cpu-py3-none-any.whl").write_bytes(b"wheel")
-    pip_index.write_simple_pages(str(tmp_path / "simple"), str(files))
-    assert '<a href="some-name/">some-name</a>' in (tmp_path / "simple" / "index.html").read_text()
-    page = (tmp_path / "simple" / "some-name" / "index.html").read_text()
-    assert 'href="../../packages/Some_Name-1.0%2Bcpu-py3-none-any.whl#sha256=' in page
+def test_pip_takes_a_wheel_from_the_vault_s_pages_and_checks_its_hash(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, content = wheels.decoy_wheel()
+    served, fetched = tmp_path / "packages", tmp_path / "fetched"
+    served.mkdir()
+    (served / name).write_bytes(content)
+    wheels.write_pages(tmp_path, served)
+    # A machine's own settings of pip name other indexes and hold versions.
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    pip = [sys.executable, "-m", "pip", "download", "--no-deps", "--no-cache-dir", "--dest", str(fetched)]
+    command = [*pip, "--index-url", f"file://{tmp_path}/simple", "torch"]
+    subprocess.run(command, check=True, capture_output=True)
+    assert [path.name for path in fetched.iterdir()] == [name]
+    (fetched / name).unlink()
+    (served / name).write_bytes(content + b" ")
+    refused = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert refused.returncode != 0
+    assert "DO NOT MATCH THE HASHES" in refused.stderr
+    assert list(fetched.iterdir()) == []
 
 
 def test_the_plugin_s_wheel_says_that_it_is_simulated() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._bundle import build as vault_bundle
 from ansible_collections.gaudi3.scale.plugins.module_utils._bundle import distribution as bundle_distribution
+from ansible_collections.gaudi3.scale.plugins.module_utils._bundle import pip_index
 from ansible_collections.gaudi3.scale.plugins.module_utils._bundle import wheels as bundle_wheels
 from ansible_collections.gaudi3.scale.plugins.module_utils._bundle.plan import (
     BundleOptions,
@@ -143,3 +144,13 @@ def test_pip_takes_the_operators_own_wheels_too(tmp_path: Path) -> None:
 def test_a_bundle_has_no_wheel_of_ours_and_no_extra_that_is_none(wrong: dict[str, list[str]], sentence: str) -> None:
     with pytest.raises(GaudiError, match=sentence):
         check(replace(OPTIONS, **wrong))
+
+
+def test_pip_pages_link_every_wheel_with_its_hash(tmp_path: Path) -> None:
+    files = tmp_path / "packages"
+    files.mkdir()
+    (files / "Some_Name-1.0+cpu-py3-none-any.whl").write_bytes(b"wheel")
+    pip_index.write_simple_pages(str(tmp_path / "simple"), str(files))
+    assert '<a href="some-name/">some-name</a>' in (tmp_path / "simple" / "index.html").read_text()
+    page = (tmp_path / "simple" / "some-name" / "index.html").read_text()
+    assert 'href="../../packages/Some_Name-1.0%2Bcpu-py3-none-any.whl#sha256=' in page
