@@ -101,7 +101,7 @@ options:
   network:
     description: The network that the flags are judged for. Any when not set.
     type: str
-    choices: ["", gaudi_ethernet, infiniband, efa, ethernet]
+    choices: ["", gaudi_ethernet, infiniband, roce, efa, ethernet]
     default: ""
   baseline:
     description:

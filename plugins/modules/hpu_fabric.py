@@ -10,7 +10,7 @@ short_description: Find a Gaudi node's scale-out network and bring the cards' ow
 version_added: "0.1.0"
 description:
   - Finds which network carries the traffic between nodes, from sysfs alone. The cards' own Ethernet ports come first,
-    then a host card with InfiniBand or RoCE, then an Elastic Fabric Adapter, then plain Ethernet.
+    then a host card with InfiniBand, then one with RoCE, then an Elastic Fabric Adapter, then plain Ethernet.
   - The cards' external ports are down after each load of the driver. The unit C(gaudi3-scale-ports.service) brings them
     up with the vendor's C(manage_network_ifs.sh) at every boot and, through a udev rule, whenever ports appear; it is
     started at once where a port is switched off.
@@ -22,7 +22,7 @@ options:
       - V(auto) chooses by what is there. Any other value is taken as it is.
       - An Ethernet RDMA card that carries the default route is not chosen by V(auto).
     type: str
-    choices: [auto, gaudi_ethernet, infiniband, efa, ethernet]
+    choices: [auto, gaudi_ethernet, infiniband, roce, efa, ethernet]
     default: auto
   interface:
     description: Interface over which the ranks find each other. That of the default route when empty.
@@ -60,7 +60,7 @@ fabric:
   returned: success
   contains:
     provider:
-      description: V(gaudi_ethernet), V(infiniband), V(efa) or V(ethernet).
+      description: V(gaudi_ethernet), V(infiniband), V(roce), V(efa) or V(ethernet).
       type: str
     reason:
       description: Why this one.

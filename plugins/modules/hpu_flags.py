@@ -44,10 +44,10 @@ options:
   network:
     description:
       - The network between the nodes, as M(gaudi3.scale.hpu_fabric) finds it.
-      - The cards' own ports (V(gaudi_ethernet)), a host NIC with RDMA (V(infiniband)), AWS EFA (V(efa)), or plain
-        V(ethernet).
+      - The cards' own ports (V(gaudi_ethernet)), a host NIC with RDMA (V(infiniband), V(roce)), AWS EFA (V(efa)), or
+        plain V(ethernet).
     type: str
-    choices: [gaudi_ethernet, infiniband, efa, ethernet]
+    choices: [gaudi_ethernet, infiniband, roce, efa, ethernet]
     default: gaudi_ethernet
   interface:
     description:

@@ -43,7 +43,7 @@ options:
   network:
     description: The network between the nodes. When not set, nothing is said about what only some networks use.
     type: str
-    choices: ["", gaudi_ethernet, infiniband, efa, ethernet]
+    choices: ["", gaudi_ethernet, infiniband, roce, efa, ethernet]
     default: ""
   venv:
     description: Virtual environment in which the bridge may be installed.

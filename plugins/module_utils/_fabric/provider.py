@@ -8,14 +8,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from .sysfs import EFA as EFA_NIC
-from .sysfs import HostNic, Network
+from .sysfs import Network
 
 AUTO = "auto"
 GAUDI_ETHERNET = "gaudi_ethernet"
 INFINIBAND = "infiniband"
+ROCE = "roce"
 EFA = "efa"
 ETHERNET = "ethernet"
-PROVIDERS = (GAUDI_ETHERNET, INFINIBAND, EFA, ETHERNET)
+PROVIDERS = (GAUDI_ETHERNET, INFINIBAND, ROCE, EFA, ETHERNET)
+# Providers that are verbs devices of the host: what `sysfs.HostNic.kind` calls them too.
+VERBS = (INFINIBAND, ROCE)
 
 
 _EFA_REMARK = (
@@ -46,11 +49,12 @@ def choose(network: Network, requested: str, interface: str | None) -> Choice:
         )
     if network.expected_ports and not network.ports:
         return Choice(GAUDI_ETHERNET, "the cards have external ports; their state shows once the driver is loaded")
-    verbs = next((nic for nic in network.nics if _carries_verbs(nic, interface)), None)
-    if verbs:
-        return Choice(
-            INFINIBAND, f"{verbs.device} ({verbs.kind}) has a link, and no external port of the cards has one"
+    for kind in VERBS:
+        nic = next(
+            (nic for nic in network.nics if nic.kind == kind and nic.link and interface not in nic.interfaces), None
         )
+        if nic:
+            return Choice(kind, f"{nic.device} has a link, and no external port of the cards has one")
     efa = next((nic for nic in network.nics if nic.kind == EFA_NIC), None)
     if efa:
         return Choice(EFA, f"{efa.device} is an Elastic Fabric Adapter, and no external port of the cards has a link")
@@ -61,18 +65,15 @@ def choose(network: Network, requested: str, interface: str | None) -> Choice:
     return Choice(ETHERNET, "the cards have no external ports and the host has no RDMA card")
 
 
-def _carries_verbs(nic: HostNic, interface: str | None) -> bool:
-    return nic.kind != EFA_NIC and nic.link and interface not in nic.interfaces
-
-
 def shortcomings(network: Network, provider: str) -> list[str]:
     """What stands in the way of ``provider`` on this node, one sentence each."""
     if provider == GAUDI_ETHERNET:
         return _port_shortcomings(network)
     if provider == EFA:
         return [_EFA_REMARK]
-    if provider == INFINIBAND and not any(nic.kind != EFA_NIC and nic.link for nic in network.nics):
-        return ["infiniband: no RDMA card of this host has a link; check its driver, cable and subnet manager."]
+    if provider in VERBS and not any(nic.kind == provider and nic.link for nic in network.nics):
+        what = "cable and subnet manager" if provider == INFINIBAND else "cable and switch"
+        return [f"{provider}: no such card of this host has a link; check its driver, {what}."]
     return []
 
 

@@ -72,14 +72,17 @@ PROFILES: Mapping[str, Profile] = {
 
 _SCALE_OUT = "docs.habana.ai PyTorch_Scaling_Guide/Scale_Out_Topology"
 
+_VERBS = Network(
+    (
+        Setting("RDMAV_FORK_SAFE", "1", f"{_SCALE_OUT}: host NIC with verbs"),
+        Setting("MLX5_SCATTER_TO_CQE", "0", f"{_SCALE_OUT}: host NIC with verbs"),
+    )
+)
+
 NETWORKS: Mapping[str, Network] = {
     "gaudi_ethernet": Network(),
-    "infiniband": Network(
-        (
-            Setting("RDMAV_FORK_SAFE", "1", f"{_SCALE_OUT}: host NIC with verbs"),
-            Setting("MLX5_SCATTER_TO_CQE", "0", f"{_SCALE_OUT}: host NIC with verbs"),
-        )
-    ),
+    "infiniband": _VERBS,
+    "roce": _VERBS,
     "efa": Network(
         (
             Setting("RDMAV_FORK_SAFE", "1", f"{_SCALE_OUT}: AWS EFA"),

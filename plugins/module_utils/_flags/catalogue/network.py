@@ -491,7 +491,7 @@ NETWORK_FLAGS: tuple[Flag, ...] = (
         choices=("1",),
         since="1.20",
         verified_through="1.21",
-        networks=("infiniband", "efa"),
+        networks=("infiniband", "roce", "efa"),
         sources=("hcl-1.21:hcl/src/interfaces/hcl_idevice.cpp:748",),
     ),
     Flag(
@@ -503,7 +503,7 @@ NETWORK_FLAGS: tuple[Flag, ...] = (
         choices=("0",),
         since="<=1.16",
         verified_through="1.23",
-        networks=("infiniband",),
+        networks=("infiniband", "roce"),
         sources=(
             "docs-latest:API_Reference_Guides/HCCL_APIs/Scale_Out_via_Host_NIC.html",
             "docs-latest:PyTorch/PyTorch_Scaling_Guide/Scale_Out_Topology.html",

@@ -208,7 +208,7 @@ def test_without_links_the_hosts_rdma_card_is_chosen(tmp_path: Path) -> None:
     [
         ("InfiniBand", "4: ACTIVE", "ens1", "infiniband"),
         ("InfiniBand", "1: DOWN", "ens1", "ethernet"),
-        ("Ethernet", "4: ACTIVE", "ens1", "infiniband"),
+        ("Ethernet", "4: ACTIVE", "ens1", "roce"),
         # The RoCE card carries the management traffic.
         ("Ethernet", "4: ACTIVE", "ens9", "ethernet"),
     ],
@@ -268,9 +268,16 @@ def test_another_provider_takes_the_unit_away(tmp_path: Path) -> None:
     assert not node.converge(provider="ethernet")["changed"]
 
 
-def test_infiniband_by_name_without_a_link_is_warned_of(tmp_path: Path) -> None:
-    (warning,) = Node(tmp_path).converge(provider="infiniband")["warnings"]
-    assert "no RDMA card of this host has a link" in warning
+@pytest.mark.parametrize(
+    ("provider", "layer", "remedy"),
+    [("infiniband", "Ethernet", "cable and subnet manager"), ("roce", "InfiniBand", "cable and switch")],
+)
+def test_a_provider_by_name_without_a_link_is_warned_of(tmp_path: Path, provider: str, layer: str, remedy: str) -> None:
+    node = Node(tmp_path)
+    # A card of the other kind is none of this one.
+    node.rdma("mlx5_0", "0000:5a:00.0", layer, "4: ACTIVE", **MELLANOX)
+    (warning,) = node.converge(provider=provider)["warnings"]
+    assert f"{provider}: no such card of this host has a link; check its driver, {remedy}." in warning
 
 
 def test_missing_ports_are_counted(tmp_path: Path) -> None:
@@ -302,9 +309,9 @@ def test_a_tool_that_leaves_a_port_off_is_an_error(tmp_path: Path) -> None:
 
 def test_an_unknown_provider_is_refused(tmp_path: Path) -> None:
     with pytest.raises(
-        GaudiError, match="provider='roce' is not known; use auto, gaudi_ethernet, infiniband, efa, ethernet"
+        GaudiError, match="provider='tcp' is not known; use auto, gaudi_ethernet, infiniband, roce, efa, ethernet"
     ):
-        Node(tmp_path).converge(provider="roce")
+        Node(tmp_path).converge(provider="tcp")
 
 
 @pytest.mark.parametrize(

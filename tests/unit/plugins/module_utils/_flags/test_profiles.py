@@ -145,7 +145,7 @@ def test_directories_are_those_the_settings_name_in_the_end() -> None:
     [
         ({"release": "1.99.0"}, r"Release '1\.99\.0' is not known"),
         ({"profile": "fast"}, "profile 'fast' is not known: use training_compile, training_lazy, inference_vllm"),
-        ({"network": "roce"}, "network 'roce' is not known: use gaudi_ethernet, infiniband, efa, ethernet"),
+        ({"network": "tcp"}, "network 'tcp' is not known: use gaudi_ethernet, infiniband, roce, efa, ethernet"),
         (
             {"overrides": {"HABANA_VISIBLE_MODULES": [0, 1]}},
             r"overrides: HABANA_VISIBLE_MODULES is \[0, 1\]; give one text",
