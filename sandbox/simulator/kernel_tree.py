@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from . import host_nics
 from .boards import CLASS, VENDOR
 from .device_group import group_number
 from .node_state import ROOT, Node, locked, read
@@ -61,6 +62,7 @@ def render(node: Node, machine: Machine) -> dict[str, str]:
         **_module_files(node, machine),
         **_card_files(node),
         **_network_files(node),
+        **host_nics.files(node.faults),
     }
 
 

@@ -7,8 +7,10 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
+from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.verbs_acs import redirecting
 
-from sandbox.simulator import boot
+from sandbox.simulator import boot, host_nics
+from sandbox.simulator.faults import FaultError, parse
 from sandbox.simulator.kernel_modules.files import dependencies
 from sandbox.simulator.kernel_modules.modprobe import holders, with_modules, without_module
 from sandbox.simulator.kernel_tree import proc_modules, render
@@ -184,3 +186,16 @@ def test_cards_of_two_hosts_differ() -> None:
     serials = {card.serial for card in (*one.cards, *other.cards)}
     assert len(serials) == 16
     assert all(serial.startswith("SIM") for serial in serials)
+
+
+def test_a_hosts_network_card_is_in_sysfs_where_a_fault_gives_one() -> None:
+    files = tree(simulated.loaded(faults=parse(["host_nic=roce:acs,no_gid"])))
+    assert files["sys/class/infiniband/mlx5_0/ports/1/state"] == "4: ACTIVE\n"
+    assert files["sys/class/infiniband/mlx5_0/ports/1/link_layer"] == "Ethernet\n"
+    assert "RoCE v2\n" not in files.values()
+    assert redirecting(
+        {host_nics.BRIDGE: files[f"sys/bus/pci/devices/{host_nics.BRIDGE}/config"].encode()}, [host_nics.ADDRESS]
+    ) == (host_nics.BRIDGE,)
+    assert "dev/infiniband/uverbs63" in files
+    with pytest.raises(FaultError, match="host_nic=token_ring: it takes infiniband or roce"):
+        parse(["host_nic=token_ring"])
