@@ -111,7 +111,7 @@ def test_what_sysfs_shows(tmp_path: Path) -> None:
     assert network.generation == "gaudi3"
     assert network.expected_ports == 6
     assert [port.number for port in network.ports] == [17, 20, 21, 5, 8, 9]
-    assert network.ports[0] == CardPort("ens0d17", CARDS[0], 17, enabled=False, link=False)
+    assert network.ports[0] == CardPort("ens0d17", CARDS[0], 17, enabled=False, link=False, module_id=0)
     assert network.nics == (HostNic("mlx5_0", "infiniband", True, ()),)
 
 
@@ -245,6 +245,7 @@ def test_a_node_with_nothing_has_plain_ethernet(tmp_path: Path) -> None:
         "interface": "ens1",
         "ports_expected": 0,
         "ports_with_link": 0,
+        "layer": None,
     }
     assert (result["ports"], result["host_nics"]) == ([], [])
     assert result["warnings"] == []
