@@ -10,6 +10,7 @@ reads them so). The list of hosts decides, in its order: a host that is added at
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ CARDS = 8
 PREFIX = 30
 _ADDRESSES = 1 << (32 - PREFIX)
 _SHOWN = 60
+# What Ansible takes for a host's name, and no word of a command is in.
+_HOST = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]{0,252}", re.ASCII)
 
 
 class Slot(NamedTuple):
@@ -91,6 +94,7 @@ def make_plan(hosts: Sequence[str], slots: Sequence[Slot], pools: Sequence[objec
     ``pools`` are one network for all ports, or one a rail: one for each port of a card, one for each card, or one for
     each port of a server.
     """
+    check_hosts(hosts)
     if not hosts:
         raise GaudiError(f"{HOSTS} is empty; name all hosts of the fabric, in an order that stays.")
     twice = [host for host, count in Counter(hosts).items() if count > 1]
@@ -110,6 +114,18 @@ def make_plan(hosts: Sequence[str], slots: Sequence[Slot], pools: Sequence[objec
         _refuse_small(network, needed, len(hosts), len(slots) // len(networks))
     sizes = tuple((int(network.network_address), network.num_addresses // _ADDRESSES) for network in networks)
     return AddressPlan(tuple(hosts), tuple(slots), sizes)
+
+
+def check_hosts(hosts: Sequence[str]) -> None:
+    """Refuse what is no host's name."""
+    for host in hosts:
+        if not _HOST.fullmatch(host):
+            raise GaudiError(f"{HOSTS} has {_shown(host)}, which is no host's name; give names of the inventory.")
+
+
+def check_pools(pools: Sequence[object]) -> None:
+    """Refuse networks that cannot be pools, however many are needed."""
+    _networks(pools)
 
 
 def _place(host: int, number: int, pools: int, slots: int) -> tuple[int, int]:

@@ -48,11 +48,16 @@ _ASKED_LATER = "asked once the addresses are set"
 class RoutedPlace(Protocol):
     """What layer 3 needs of ``state.Place``."""
 
-    kernel_root: str
-    etc: str
-    networkd_run: str
-    sleep: Callable[[float], None]
-    installed: Installed
+    @property
+    def kernel_root(self) -> str: ...
+    @property
+    def etc(self) -> str: ...
+    @property
+    def networkd_run(self) -> str: ...
+    @property
+    def sleep(self) -> Callable[[float], None]: ...
+    @property
+    def installed(self) -> Installed: ...
 
 
 @dataclass
@@ -68,13 +73,11 @@ class Outcome:
 
 def check(options: RoutedOptions) -> None:
     """Refuse options that cannot be meant, before the node is looked at."""
-    if options.layer == 3:
-        options.check()
+    options.check()
 
 
 def converge(options: RoutedOptions, tool: str, wait: float, run: Run, check_mode: bool, place: RoutedPlace) -> Outcome:
     """Bring the ports' addresses, ``gaudinet.json`` and flow control to what is wanted; ``wait`` for links, seconds."""
-    options.check()
     cards = {card.pci_address: card.pci_id for card in pci_cards(place.kernel_root)}
     plan = None if options.addresses == LLDP else plan_of(options, cards.values())
     if plan is not None:

@@ -44,6 +44,10 @@ class Announced(NamedTuple):
     prefix: int
 
 
+class WrongMaskError(ValueError):
+    """What a switch announces is no end of a cable, since its network is too large or too small."""
+
+
 def read_neighbours(run: Run) -> tuple[Neighbour, ...]:
     """All LLDP neighbours that lldpd knows now. Raises GaudiError where it does not answer."""
     done = run(["lldpctl", "-f", "json0"], timeout=_TIMEOUT_S)
@@ -97,7 +101,7 @@ def announced(description: str) -> Announced | None:
     except ValueError:
         raise ValueError("announces what is no address") from None
     if switch.network.prefixlen not in PREFIXES:
-        raise ValueError(f"has the mask /{switch.network.prefixlen} where a cable has /30 or /31")
+        raise WrongMaskError(f"has the mask /{switch.network.prefixlen} where a cable has /30 or /31")
     usable = list(switch.network.hosts())
     if switch.ip not in usable:
         raise ValueError("announces the network's own address")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from .._cards.hardware import board_of, external_ports
 from .._errors import GaudiError
 from . import flow_control
-from .address_plan import AddressPlan, PortAddress, Slot, make_plan, slots_of
+from .address_plan import AddressPlan, PortAddress, Slot, check_hosts, check_pools, make_plan, slots_of
 from .lldp import Neighbour, address_of, announced
 from .networkd import RoutedPort
 from .sysfs import CardPort
@@ -38,7 +38,10 @@ class RoutedOptions:
     require_programs: bool = True
 
     def check(self) -> None:
-        """Refuse what cannot be meant, before anything is looked at."""
+        """Refuse what cannot be meant, before anything is looked at; also what layer 2 does not use."""
+        check_hosts([*self.hosts, self.host] if self.host else self.hosts)
+        if self.pools:
+            check_pools(self.pools)
         if not SMALLEST_MTU <= self.mtu <= LARGEST_MTU:
             raise GaudiError(
                 f"gaudi_fabric_mtu is {self.mtu}; give {SMALLEST_MTU} to {LARGEST_MTU}, and not more than the switch."
