@@ -12,7 +12,7 @@ from collections.abc import Callable
 from . import cluster, demo
 from .distribution import host_distribution
 from .errors import SandboxError
-from .fabric import DEFAULT_POOL, ensure_fabric
+from .fabric import DEFAULT_POOL, ensure_fabric, remove_fabric
 from .nodes import in_node
 from .open_mpi import ensure_open_mpi
 from .paths import CACHE
@@ -74,6 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     add("slurm", _slurm, "install a real Slurm on the nodes; does nothing where it is")
     add("open-mpi", _open_mpi, "install Open MPI on the nodes, with keys between them; does nothing where it is")
     fabric = add("fabric", _fabric, "cable the cards' ports to a switch that routes; does nothing where they are")
+    fabric.add_argument("--remove", action="store_true", help="take the switch and all cables away")
     fabric.add_argument("--pool", default=DEFAULT_POOL, help=f"network of the ports (default {DEFAULT_POOL})")
     rhel = add("rhel", _rhel, "make a node stand in for RHEL 9, with real dnf and rpm; `reset` undoes it")
     rhel.add_argument("node")
@@ -169,6 +170,9 @@ def _open_mpi(options: argparse.Namespace) -> int:
 
 
 def _fabric(options: argparse.Namespace) -> int:
+    if options.remove:
+        remove_fabric(cluster.load(options.name))
+        return 0
     for cable in ensure_fabric(cluster.load(options.name), options.pool):
         print(f"{cable.node} {cable.interface} {cable.address}/30  {cable.switch_port} {cable.gateway}/30")
     return 0

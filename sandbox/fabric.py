@@ -56,6 +56,13 @@ def ensure_fabric(cluster: ClusterPlan, pool: str = DEFAULT_POOL) -> list[Cable]
     return cables
 
 
+def remove_fabric(cluster: ClusterPlan) -> None:
+    """Take the switch away, and with it the other ends of all cables: its namespace's end is theirs."""
+    podman("rm", "--force", "--ignore", "--time", "0", cluster.switch.container)
+    for node in cluster.nodes:
+        in_node(node, "gaudi-simulator", "render")
+
+
 def _cables(number: int, node: NodePlan, pool: str) -> list[Cable]:
     ports = json.loads(in_node(node, "gaudi-simulator", "external-ports"))
     first = int(ipaddress.ip_network(pool).network_address) + number * PORTS * 4

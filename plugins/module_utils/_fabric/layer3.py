@@ -22,7 +22,7 @@ from .._node.json_file import parse_json
 from .._node.programs import Installed
 from .._node.rendered_files import FileChange, WantedFile, differences, pending, read_text, write
 from . import flow_control, gaudinet, networkd
-from .gateways import gateway_mac, known_mac
+from .gateways import gateway_macs, known_mac
 from .lldp import Neighbour, read_neighbours
 from .networkd import RoutedPort
 from .port_addresses import (
@@ -161,8 +161,7 @@ def _write_gaudinet(
 ) -> list[dict[str, str]]:
     """The file for HCL, whole or not at all; what a person wrote is kept beside it."""
     path = f"{place.etc}/{gaudinet.FILE}"
-    ask = known_mac if later else gateway_mac
-    found = {port.interface: ask(port, run) if port.link else None for port in ports}
+    found = {port.interface: known_mac(port, run) for port in ports} if later else gateway_macs(ports, run)
     unknown = [port for port in ports if not found[port.interface]]
     if unknown and not later:
         sentences = [_unanswered(port) for port in unknown]

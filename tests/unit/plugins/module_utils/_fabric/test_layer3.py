@@ -123,7 +123,7 @@ class Node:
             return OK
         name = argv[-1]
         if name in self.stale:
-            return CommandResult(0, json.dumps([{"lladdr": self.stale[name], "state": ["STALE"]}]), "")
+            return CommandResult(0, json.dumps([{"lladdr": self.stale[name], "state": ["REACHABLE"]}]), "")
         known = [{"lladdr": self.answers[name].upper(), "state": ["REACHABLE"]}] if name in self.answers else [{}]
         return CommandResult(0, json.dumps(known), "")
 
