@@ -76,12 +76,16 @@ def check(options: RoutedOptions) -> None:
     options.check()
 
 
+def check_plan(options: RoutedOptions, kernel_root: str) -> None:
+    """Refuse what makes no plan for this node, before anything is touched."""
+    if options.addresses != LLDP:
+        plan_of(options, [card.pci_id for card in pci_cards(kernel_root)]).of(options.host)
+
+
 def converge(options: RoutedOptions, tool: str, wait: float, run: Run, check_mode: bool, place: RoutedPlace) -> Outcome:
     """Bring the ports' addresses, ``gaudinet.json`` and flow control to what is wanted; ``wait`` for links, seconds."""
     cards = {card.pci_address: card.pci_id for card in pci_cards(place.kernel_root)}
     plan = None if options.addresses == LLDP else plan_of(options, cards.values())
-    if plan is not None:
-        plan.of(options.host)
     missing = _missing_programs(options, place.installed)
     if missing and (not check_mode or not options.require_programs or plan is None):
         return _without_programs(missing, options, check_mode)

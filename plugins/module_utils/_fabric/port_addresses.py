@@ -18,7 +18,8 @@ from .sysfs import CardPort
 
 PLAN, LLDP = "plan", "lldp"
 SOURCES = (PLAN, LLDP)
-LAYERS = (2, 3)
+SWITCHED_LAYER, ROUTED_LAYER = 2, 3
+LAYERS = (SWITCHED_LAYER, ROUTED_LAYER)
 SMALLEST_MTU, LARGEST_MTU = 1500, 9000
 _NAMED = 6
 
@@ -27,7 +28,7 @@ _NAMED = 6
 class RoutedOptions:
     """The operator's wishes for layer 3; see the options of the module ``hpu_fabric``. ``lldp_timeout`` in seconds."""
 
-    layer: int = 2
+    layer: int = SWITCHED_LAYER
     addresses: str = PLAN
     pools: Sequence[str] = ()
     hosts: Sequence[str] = ()

@@ -24,7 +24,7 @@ from .._node.rendered_files import FileChange, differences, pending, write
 from . import layer3
 from . import ports as fabric_ports
 from .interface_names import check_interfaces
-from .port_addresses import RoutedOptions
+from .port_addresses import ROUTED_LAYER, RoutedOptions
 from .provider import AUTO, GAUDI_ETHERNET, PROVIDERS, choose, shortcomings
 from .sysfs import CardPort, Network, card_ports, read_network
 
@@ -65,6 +65,8 @@ def converge(options: FabricOptions, run: Run, check_mode: bool, place: Place) -
 def _converge(options: FabricOptions, place: Place, run: Run, check_mode: bool) -> dict[str, object]:
     before = read_network(place.kernel_root)
     program = _program(options, before, place)
+    if program and options.routed.layer == ROUTED_LAYER:
+        layer3.check_plan(options.routed, place.kernel_root)
     changes = pending(fabric_ports.wanted_files(place.etc, program))
     enabled = program is None or systemd_units.is_enabled(run, fabric_ports.UNIT)
     if program and not check_mode and not Path(program).exists():
@@ -110,7 +112,7 @@ def _converge(options: FabricOptions, place: Place, run: Run, check_mode: bool) 
 
 def _routed(options: FabricOptions, program: str | None, place: Place, run: Run, check_mode: bool) -> layer3.Outcome:
     """Layer 3 where the cards' ports are used and it is wanted; elsewhere nothing of it is left."""
-    if program is None or options.routed.layer == 2:
+    if program is None or options.routed.layer != ROUTED_LAYER:
         return layer3.remove(run, check_mode, place)
     return layer3.converge(options.routed, program, options.link_timeout, run, check_mode, place)
 
