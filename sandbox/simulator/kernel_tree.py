@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from . import cpu_power
 from .boards import CLASS, VENDOR
 from .device_group import group_number
 from .node_state import ROOT, Node, locked, read
@@ -68,7 +69,7 @@ def _machine_files(node: Node, machine: Machine) -> dict[str, str]:
     online = processor_list(range(machine.cpus)) + "\n"
     return {
         "proc/cmdline": machine.command_line + "\n",
-        "proc/cpuinfo": machine.cpuinfo,
+        "proc/cpuinfo": cpu_power.another_cpu(machine.cpuinfo) if "another_cpu" in node.faults else machine.cpuinfo,
         "proc/meminfo": _meminfo(machine),
         "proc/modules": proc_modules(node, machine.open_devices),
         "proc/stat": f"btime {machine.boot_time}\n",
@@ -80,6 +81,7 @@ def _machine_files(node: Node, machine: Machine) -> dict[str, str]:
         "sys/devices/system/cpu/online": online,
         "sys/devices/system/cpu/possible": online,
         **_processor_files(machine),
+        **cpu_power.files(machine.cpus),
     }
 
 
@@ -250,7 +252,7 @@ def refresh(node: Node, root: Path = ROOT) -> None:
         if path.startswith(DEVICES):
             _make_device(kernel / path, path.startswith(CARDS))
         else:
-            _write(kernel / path, content, keep=path in WRITABLE)
+            _write(kernel / path, content, keep=path in WRITABLE or cpu_power.is_written_by_programs(path))
     _remove_others(kernel, files)
     flags = build_error_flags(node)
     for flag in (root / BUILD_ERROR_FLAG).parent.glob("*"):
