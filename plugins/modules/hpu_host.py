@@ -173,7 +173,9 @@ settings:
   returned: success
   contains:
     hugepages:
-      description: C(pages) wanted (null if unmanaged or left out), C(at_least), C(memory_mib) they take, C(reserved).
+      description:
+        - C(pages) wanted (null if unmanaged or left out), C(at_least), C(memory_mib) they take, C(reserved), and
+          C(left_mib), the memory beside them, which is what Slurm's C(RealMemory) less C(MemSpecLimit) may be.
       type: dict
     kernel_arguments:
       description: C(wanted) arguments, and those C(missing) from the running kernel.

@@ -16,6 +16,7 @@ from pathlib import Path
 from . import cpu_power
 from .boards import CLASS, VENDOR
 from .device_group import group_number
+from .faults import hits
 from .node_state import ROOT, Node, locked, read
 from .numa import NUMA_NODES, processor_list, processors
 from .open_devices import count_open
@@ -119,13 +120,18 @@ def _pci_files(node: Node) -> dict[str, str]:
             "subsystem_vendor": VENDOR,
             "subsystem_device": node.board.device_id,
             "numa_node": str(card.numa_node),
-            "current_link_width": "16",
+            "current_link_width": "8" if hits(node.faults, "degraded_pcie", card.module_id) else "16",
             "max_link_width": "16",
-            "current_link_speed": node.board.link_speed.replace("GT/s", ".0 GT/s PCIe"),
-            "max_link_speed": node.board.link_speed.replace("GT/s", ".0 GT/s PCIe"),
+            "current_link_speed": _link_speed(node, hits(node.faults, "degraded_pcie", card.module_id)),
+            "max_link_speed": _link_speed(node),
         }.items():
             files[f"sys/bus/pci/devices/{card.pci_address}/{name}"] = value + "\n"
     return files
+
+
+def _link_speed(node: Node, degraded: bool = False) -> str:
+    """As the kernel writes it; a generation has twice the speed of the one before."""
+    return f"{int(node.board.link_speed.removesuffix('GT/s')) >> degraded}.0 GT/s PCIe"
 
 
 def use_counts(node: Node, open_devices: int = 0) -> dict[str, tuple[int, tuple[str, ...]]]:

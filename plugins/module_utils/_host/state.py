@@ -187,6 +187,7 @@ def plan_hugepages(options: HostOptions, node: Node, profiles: Sequence[str]) ->
     request = hugepages.parse_request(options.hugepages)
     current = read_value(node.kernel("proc/sys/vm/nr_hugepages"))
     facts: dict[str, object] = {"pages": None, "reserved": int(current or 0), "memory_mib": None, "at_least": False}
+    facts["left_mib"] = None
     if request == hugepages.UNMANAGED:
         return Setting([WantedFile(path, None)], facts, [])
     memory = hugepages.parse_meminfo(read_text(node.kernel("proc/meminfo")) or "", node.kernel("proc/meminfo"))
@@ -197,7 +198,8 @@ def plan_hugepages(options: HostOptions, node: Node, profiles: Sequence[str]) ->
         raise GaudiError(problem, pages=wanted.pages, memory_mib=wanted.mib)
     if problem:
         return Setting([], facts, [problem])
-    facts.update(pages=wanted.pages, memory_mib=wanted.mib, at_least=wanted.at_least)
+    left = memory.total_kib // 1024 - wanted.mib
+    facts.update(pages=wanted.pages, memory_mib=wanted.mib, at_least=wanted.at_least, left_mib=left)
     sysctl.refuse_other_owners("hugepages", hugepages.SETTING, str(wanted.pages), path, node, profiles)
     return Setting([WantedFile(path, hugepages.drop_in(wanted.pages))], facts, [])
 

@@ -197,3 +197,13 @@ def test_idle_states_are_switched_by_programs_and_not_by_the_simulator() -> None
 def test_another_cpu_is_one_of_an_earlier_generation() -> None:
     shown = cpu_power.another_cpu("vendor_id\t: AuthenticAMD\ncpu family\t: 25\nmodel\t\t: 1\nmodel name\t: X\n")
     assert shown == "vendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 106\nmodel name\t: X\n"
+
+
+def test_a_degraded_link_is_that_of_one_card() -> None:
+    files = tree(replace(simulated.virgin(), faults={"degraded_pcie": [3]}))
+    links = sorted(
+        (files[path].strip(), files[path.replace("_speed", "_width")].strip())
+        for path in files
+        if path.endswith("/current_link_speed")
+    )
+    assert links == [("16.0 GT/s PCIe", "8"), *[("32.0 GT/s PCIe", "16")] * 7]

@@ -155,6 +155,12 @@ def test_a_node_with_grubby_is_told_its_command(machine: Machine) -> None:
     assert "`grubby --update-kernel=ALL --args='iommu=pt intel_iommu=on'`" in machine.converge()["warnings"][0]
 
 
+def test_what_the_huge_pages_take_and_leave_is_a_fact(machine: Machine) -> None:
+    pages = machine.converge(hugepages="1000")["settings"]["hugepages"]
+    assert (pages["memory_mib"], pages["left_mib"]) == (2000, 65536 - 2000)
+    assert machine.converge(hugepages="unmanaged")["settings"]["hugepages"]["left_mib"] is None
+
+
 def test_a_larger_reservation_of_a_running_node_stays(machine: Machine) -> None:
     machine.write("kernel/proc/sys/vm/nr_hugepages", "5000\n")
     machine.converge()
