@@ -39,7 +39,7 @@ from . import (
 from .firewall import DEFAULT_PORTS
 from .kernel import grub_settings
 from .kernel.values import read_value, value_difference, write_value
-from .kernel_arguments import plan_kernel_arguments, reboot_reasons, update_menu
+from .kernel_arguments import leaving, plan_kernel_arguments, reboot_reasons, update_menu
 from .node import Node, Setting
 from .packages import install_missing
 
@@ -111,6 +111,7 @@ def _planned(options: HostOptions, node: Node, daemon: tuned.Tuned | None) -> di
 def _converge(options: HostOptions, node: Node, run: Run, check_mode: bool) -> dict[str, object]:
     daemon = tuned.running(node, run)
     plan = _planned(options, node, daemon)
+    going = leaving(options.boot_arguments, node)
     clock = time_service.plan_time_service(options.time_sync, node, run)
     changes = pending([file for setting in plan.values() for file in setting.files])
     # First what other machines have a part in.
@@ -139,6 +140,7 @@ def _converge(options: HostOptions, node: Node, run: Run, check_mode: bool) -> d
         *(_tuned_failed(options, plan, node) if daemon and not check_mode else []),
         *shortfall,
         *hindrances,
+        *going,
     ]
     return {
         "changed": bool(changes or values),

@@ -132,6 +132,17 @@ def test_no_kernel_arguments_take_the_drop_in_away(machine: Machine) -> None:
     assert not result["reboot_required"]
 
 
+def test_an_argument_that_goes_is_said_to_be_in_force_until_the_next_start(machine: Machine) -> None:
+    machine.converge(cstates=("no_intel_idle_at_boot",))
+    machine.write("kernel/proc/cmdline", f"ro quiet {ARGUMENTS} intel_idle.max_cstate=0\n")
+    assert machine.converge(cstates=("no_intel_idle_at_boot",))["warnings"] == []
+    (warning,) = machine.converge()["warnings"]
+    assert warning.partition(": ")[2] == (
+        "kernel_arguments: intel_idle.max_cstate=0 is taken away, and in force until this node is started again."
+    )
+    assert machine.converge()["warnings"] == []
+
+
 @pytest.mark.parametrize("without", ["menu", "program"])
 def test_a_node_without_grub_is_a_warning_only_while_arguments_are_missing(machine: Machine, without: str) -> None:
     if without == "menu":
