@@ -21,7 +21,7 @@ from tests.sandbox_nodes import fault, hosts, run
 
 VERSION = "1.34.0"
 NODE = "node1"
-PORTS = "gaudi3-scale-ports.service"
+PORTS = "/etc/systemd/system/gaudi3-scale-ports.service"
 RECORD = "/opt/amazon/efa_installed_packages"
 CALLS = "/var/log/efa-installer-simulated.calls"
 CUT = "/run/efa-installer-simulated.cut"
@@ -30,7 +30,7 @@ ENVIRONMENT = "/var/tmp/efa-environment"
 SECOND = "/opt/site/lib"
 REMOVE = f"""
 apt-get purge -qy libfabric1-aws efa-profile efa-config
-rm -rf {RECORD} {CALLS} {CUT} {STATE} {ENVIRONMENT} {SECOND}
+rm -rf /opt/amazon /opt/site {CALLS} {CUT} {STATE} {ENVIRONMENT}
 rm -f /etc/ld.so.conf.d/site.conf /var/log/gaudi3_scale/efa-installer.log
 ldconfig
 """
@@ -59,7 +59,7 @@ def wanted(archive: Path) -> dict[str, Any]:
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
     """The node with first-generation cards and nothing of Amazon's; without a trace of these tests afterwards."""
     host = hosts(NODE)[NODE]
-    had_ports = host.service(PORTS).is_enabled
+    had_ports = host.file(PORTS).exists
     with fault(NODE, "first_generation"):
         yield host
         host.check_output(REMOVE)
