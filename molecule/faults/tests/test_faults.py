@@ -30,6 +30,14 @@ systemctl list-units 'gaudi3-scale*' --all --no-legend --plain | awk '{print $1,
 # A job that could start, but for the one thing that a case changes.
 JOB = {"gaudi_training_name": "refused", "gaudi_training_command": ["-m", "this"]}
 
+# Amazon's installer as a site pins it, but for the one thing that a case changes; the node would fetch it.
+EFA = {
+    "gaudi_fabric_provider": "efa",
+    "gaudi_fabric_efa_version": "1.34.0",
+    "gaudi_fabric_efa_archive": "https://mirror.site/aws-efa-installer-1.34.0.tar.gz",
+    "gaudi_fabric_efa_checksum": "sha256:" + "0" * 64,
+}
+
 
 @dataclass(frozen=True)
 class Refusal:
@@ -154,6 +162,50 @@ REFUSALS = (
         "launch_training",
         ("bind", "numa, cores, none", "socket"),
         {**JOB, "gaudi_training_bind": "socket"},
+    ),
+    Refusal(
+        "EFA on Gaudi 3",
+        "fabric",
+        ("EFA is refused on Gaudi 3", "no evidence", "gaudi_fabric_provider", "gaudi_fabric_force"),
+        {"gaudi_fabric_provider": "efa"},
+    ),
+    Refusal(
+        "EFA with a release that has no first generation",
+        "fabric",
+        ("1.24.1", "1.21 is their last", "gaudi_release"),
+        {"gaudi_fabric_force": True},
+        faults=("first_generation",),
+        hosts={"node1": {"gaudi_fabric_provider": "efa"}},
+    ),
+    Refusal(
+        "EFA without a checksum",
+        "fabric",
+        ("version is '1.34.0'", "gaudi_fabric_efa_archive", "gaudi_fabric_efa_checksum"),
+        {**EFA, "gaudi_fabric_efa_archive": "", "gaudi_fabric_efa_checksum": ""},
+    ),
+    Refusal(
+        "EFA with a checksum of another kind",
+        "fabric",
+        ("md5:", "sha256"),
+        {**EFA, "gaudi_fabric_efa_checksum": "md5:0"},
+    ),
+    Refusal(
+        "EFA of another version than its archive",
+        "fabric",
+        ("aws-efa-installer-1.34.0.tar.gz is of version 1.34.0", "1.35.0"),
+        {**EFA, "gaudi_fabric_efa_version": "1.35.0"},
+    ),
+    Refusal(
+        "EFA over plain http",
+        "fabric",
+        ("plain http to mirror.site", "gaudi_plain_http_hosts"),
+        {**EFA, "gaudi_fabric_efa_archive": "http://mirror.site/aws-efa-installer-1.34.0.tar.gz"},
+    ),
+    Refusal(
+        "EFA from a file that the controller lacks",
+        "fabric",
+        ("/nowhere/aws-efa-installer-1.34.0.tar.gz", "controller", "gaudi_fabric_efa_archive"),
+        {**EFA, "gaudi_fabric_efa_archive": "/nowhere/aws-efa-installer-1.34.0.tar.gz"},
     ),
     Refusal(
         "a workload that cannot be imported",
