@@ -241,7 +241,7 @@ import platform
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._checks.check import advice, as_results, failed, refusal
 from ansible_collections.gaudi3.scale.plugins.module_utils._checks.measurement import TrainingEnvironment, measure
-from ansible_collections.gaudi3.scale.plugins.module_utils._checks.verdict import Limits, outlook, summary, verdict
+from ansible_collections.gaudi3.scale.plugins.module_utils._checks.verdict import limits_of, outlook, summary, verdict
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_tree import kernel_tree
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
@@ -281,18 +281,7 @@ def main() -> None:
         venv, device, flags = (options[name] for name in ("venv", "device", "flags"))
         training = TrainingEnvironment(venv, device, flags) if venv else None
         measured = measure(run_process, kernel_tree(), training, clock=options["clock_offset_ms"] > 0)
-        limits = Limits(
-            cards=options["cards"],
-            device=device,
-            temperature_c=options["temperature_limit_c"],
-            idle_memory_mib=options["idle_memory_mib"],
-            firmware=options["firmware"],
-            external_links=options["external_links"],
-            pcie_generation=options["pcie_generation"] or None,
-            pcie_lanes=options["pcie_lanes"] or None,
-            gaudi_direct=options["gaudi_direct"],
-            clock_offset_ms=options["clock_offset_ms"],
-        )
+        limits = limits_of(options)
         checks = verdict(measured, release, limits)
         row = summary(measured, checks, release, limits)
         for sentence in advice(checks):

@@ -112,6 +112,7 @@ REFUSALS = (
         "a card on half its lanes",
         "verify",
         ("PCIe link: found Gen4 x8 at 0000:", "at least Gen5 x16", "pcie_lanes"),
+        {"gaudi_verify_venv": "", "gaudi_verify_all_reduce": False},
         faults=("degraded_pcie=3",),
     ),
     Refusal(

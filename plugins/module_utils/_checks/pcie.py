@@ -64,7 +64,8 @@ def link_check(facts: HpuFacts, links: Mapping[str, PcieLink], generation: int |
     wanted: set[str] = set()
     for card in facts.cards:
         silicon = generation_named(card.generation or "")
-        least = PcieLink(generation or (silicon and silicon.pcie_generation), lanes or (silicon and silicon.pcie_lanes))
+        own = PcieLink(silicon.pcie_generation, silicon.pcie_lanes) if silicon else PcieLink(None, None)
+        least = PcieLink(generation or own.generation, lanes or own.lanes)
         link = links.get(card.pci_address, PcieLink(None, None))
         wanted.add(str(least))
         if _below(link.generation, least.generation) or _below(link.lanes, least.lanes):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from .._cards.hardware import generation_named
 from .._cards.health import HEALTHY_STATUS
@@ -70,6 +71,22 @@ class Limits:
     pcie_lanes: int | None = None
     gaudi_direct: bool = False
     clock_offset_ms: int = 0
+
+
+def limits_of(options: Mapping[str, Any]) -> Limits:
+    """The limits that the options of the module ``hpu_verify`` mean."""
+    return Limits(
+        cards=options["cards"],
+        device=options["device"],
+        temperature_c=options["temperature_limit_c"],
+        idle_memory_mib=options["idle_memory_mib"],
+        firmware=options["firmware"],
+        external_links=options["external_links"],
+        pcie_generation=options["pcie_generation"] or None,
+        pcie_lanes=options["pcie_lanes"] or None,
+        gaudi_direct=options["gaudi_direct"],
+        clock_offset_ms=options["clock_offset_ms"],
+    )
 
 
 def is_virgin(facts: HpuFacts) -> bool:
