@@ -81,6 +81,7 @@ def test_without_the_options_the_earlier_profile_is_active_again(node: Host, tmp
     assert converge(tmp_path) == {}
 
 
+@pytest.mark.long
 def test_tuned_chooses_by_itself_again_where_it_had_chosen(node: Host, tmp_path: Path) -> None:
     node.check_output("tuned-adm auto_profile")
     recommended = active(node)
