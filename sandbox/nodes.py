@@ -61,6 +61,7 @@ def create_node(plan: ClusterPlan, node: NodePlan, image: str, state: Path) -> N
         "--env", f"GAUDI_SIMULATED_GENERATION={plan.cards.generation}",
         "--env", f"GAUDI_SIMULATED_CARDS={plan.cards.count}",
         "--env", f"GAUDI3_SCALE_KERNEL_ROOT={KERNEL_ROOT}",
+        "--env", "OMP_WAIT_POLICY=PASSIVE",  # see sshd_config.d/sandbox.conf
         "--volume", f"{SIMULATOR}:{SIMULATOR_MOUNT}:ro",
         "--volume", f"{_shared_directory(state)}:{SHARED_MOUNT}",
         "--volume", f"{state / PUBLIC_KEY}:/etc/ssh/authorized_keys.d/{USER}:ro",

@@ -13,9 +13,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import external_ports
+from . import cpu_power, external_ports
 from .boards import CLASS, VENDOR
 from .device_group import group_number
+from .faults import hits
 from .node_state import ROOT, Node, locked, read
 from .numa import NUMA_NODES, processor_list, processors
 from .open_devices import count_open
@@ -70,7 +71,7 @@ def _machine_files(node: Node, machine: Machine) -> dict[str, str]:
     online = processor_list(range(machine.cpus)) + "\n"
     return {
         "proc/cmdline": machine.command_line + "\n",
-        "proc/cpuinfo": machine.cpuinfo,
+        "proc/cpuinfo": cpu_power.another_cpu(machine.cpuinfo) if "another_cpu" in node.faults else machine.cpuinfo,
         "proc/meminfo": _meminfo(machine),
         "proc/modules": proc_modules(node, machine.open_devices),
         "proc/stat": f"btime {machine.boot_time}\n",
@@ -82,6 +83,7 @@ def _machine_files(node: Node, machine: Machine) -> dict[str, str]:
         "sys/devices/system/cpu/online": online,
         "sys/devices/system/cpu/possible": online,
         **_processor_files(machine),
+        **cpu_power.files(machine.cpus),
     }
 
 
@@ -119,13 +121,18 @@ def _pci_files(node: Node) -> dict[str, str]:
             "subsystem_vendor": VENDOR,
             "subsystem_device": node.board.device_id,
             "numa_node": str(card.numa_node),
-            "current_link_width": "16",
+            "current_link_width": "8" if hits(node.faults, "degraded_pcie", card.module_id) else "16",
             "max_link_width": "16",
-            "current_link_speed": node.board.link_speed.replace("GT/s", ".0 GT/s PCIe"),
-            "max_link_speed": node.board.link_speed.replace("GT/s", ".0 GT/s PCIe"),
+            "current_link_speed": _link_speed(node, hits(node.faults, "degraded_pcie", card.module_id)),
+            "max_link_speed": _link_speed(node),
         }.items():
             files[f"sys/bus/pci/devices/{card.pci_address}/{name}"] = value + "\n"
     return files
+
+
+def _link_speed(node: Node, degraded: bool = False) -> str:
+    """As the kernel writes it; a generation has twice the speed of the one before."""
+    return f"{int(node.board.link_speed.removesuffix('GT/s')) >> degraded}.0 GT/s PCIe"
 
 
 def use_counts(node: Node, open_devices: int = 0) -> dict[str, tuple[int, tuple[str, ...]]]:
@@ -238,7 +245,7 @@ def refresh(node: Node, root: Path = ROOT) -> None:
         if path.startswith(DEVICES):
             _make_device(kernel / path, path.startswith(CARDS))
         else:
-            _write(kernel / path, content, keep=path in WRITABLE)
+            _write(kernel / path, content, keep=path in WRITABLE or cpu_power.is_written_by_programs(path))
     for path, target in links.items():
         _link(kernel / path, target)
     flags = build_error_flags(node)

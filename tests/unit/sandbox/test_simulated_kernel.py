@@ -8,7 +8,7 @@ import dataclasses
 
 import pytest
 
-from sandbox.simulator import boot
+from sandbox.simulator import boot, cpu_power
 from sandbox.simulator.external_ports import links, ports_of
 from sandbox.simulator.kernel_modules.files import dependencies
 from sandbox.simulator.kernel_modules.modprobe import holders, with_modules, without_module
@@ -204,3 +204,26 @@ def test_cards_of_two_hosts_differ() -> None:
     serials = {card.serial for card in (*one.cards, *other.cards)}
     assert len(serials) == 16
     assert all(serial.startswith("SIM") for serial in serials)
+
+
+def test_idle_states_are_switched_by_programs_and_not_by_the_simulator() -> None:
+    files = tree(simulated.virgin())
+    names = {path: text for path, text in files.items() if path.endswith("/name") and "cpuidle" in path}
+    assert set(names.values()) == {"POLL\n", "C1\n", "C1E\n", "C6\n"}
+    switches = [path for path in files if cpu_power.is_written_by_programs(path) and "cpuidle" in path]
+    assert len(switches) == len(names)
+
+
+def test_another_cpu_is_one_of_an_earlier_generation() -> None:
+    shown = cpu_power.another_cpu("vendor_id\t: AuthenticAMD\ncpu family\t: 25\nmodel\t\t: 1\nmodel name\t: X\n")
+    assert shown == "vendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 106\nmodel name\t: X\n"
+
+
+def test_a_degraded_link_is_that_of_one_card() -> None:
+    files = tree(replace(simulated.virgin(), faults={"degraded_pcie": [3]}))
+    links = sorted(
+        (files[path].strip(), files[path.replace("_speed", "_width")].strip())
+        for path in files
+        if path.endswith("/current_link_speed")
+    )
+    assert links == [("16.0 GT/s PCIe", "8"), *[("32.0 GT/s PCIe", "16")] * 7]

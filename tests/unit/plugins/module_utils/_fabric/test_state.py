@@ -235,7 +235,15 @@ def test_an_elastic_fabric_adapter_is_found_with_and_without_its_driver(tmp_path
     result = node.converge()
     assert result["fabric"]["provider"] == "efa"
     assert len(result["host_nics"]) == 1
-    assert "with Amazon's own installer" in result["warnings"][0]
+    assert ["gaudi_fabric_efa_version" in warning for warning in result["warnings"]] == ([] if driver else [True])
+
+
+def test_an_elastic_fabric_adapter_beside_gaudi_3_is_only_taken_when_it_is_asked_for(tmp_path: Path) -> None:
+    node = Node(tmp_path)
+    node.load(cabled=False)
+    node.rdma("efa_0", "0000:7c:00.0", "Unspecified", "4: ACTIVE", vendor="0x1d0f", device="0xefa1")
+    assert node.converge()["fabric"]["provider"] == "gaudi_ethernet"
+    assert node.converge(provider="efa")["fabric"]["provider"] == "efa"
 
 
 def test_a_node_with_nothing_has_plain_ethernet(tmp_path: Path) -> None:
