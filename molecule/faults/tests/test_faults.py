@@ -217,6 +217,31 @@ REFUSALS = (
 )
 
 
+LAYER3 = {
+    "gaudi_fabric_layer": 3,
+    "gaudi_fabric_pools": ["10.200.0.0/16"],
+    "gaudi_fabric_hosts": ["node1", "node2"],
+}
+FABRIC_REFUSALS = tuple(
+    Refusal(name, "fabric", words, {**LAYER3, f"gaudi_fabric_{option}": value})
+    for name, option, value, words in (
+        ("a pool that is too small", "pools", ["10.200.0.0/26"], ("10.200.0.0/26", "need 48", "/24 or larger")),
+        ("pools that overlap", "pools", ["10.1.0.0/16", "10.1.4.0/22", "10.9.0.0/16"], ("overlap", "10.1.4.0/22")),
+        ("two pools", "pools", ["10.1.0.0/16", "10.2.0.0/16"], ("gaudi_fabric_pools", "1, 3, 8 or 24")),
+        ("a pool with host bits", "pools", ["10.200.0.1/16"], ("10.200.0.1/16", "write 10.200.0.0/16")),
+        ("a pool that is no network", "pools", ["tenant"], ("gaudi_fabric_pools", "'tenant' is no network")),
+        ("a pool of IPv6", "pools", ["fd00::/64"], ("fd00::/64 is IPv6", "give a network of IPv4")),
+        ("no pool", "pools", [], ("gaudi_fabric_pools is empty", "10.200.0.0/16")),
+        ("a host of the fabric twice", "hosts", ["node1", "node2", "node1"], ("gaudi_fabric_hosts", "'node1' twice")),
+        ("a fabric without its hosts", "hosts", ["node9"], ("gaudi_fabric_hosts does not name", "at the end")),
+        ("a host that is a command", "hosts", ["$(reboot)"], ("gaudi_fabric_hosts", "no host's name")),
+        ("an MTU that no port has", "mtu", 9216, ("gaudi_fabric_mtu is 9216", "1500 to 9000")),
+        ("priorities that the tool does not set", "pfc_priorities", [3], ("gaudi_fabric_pfc_priorities is [3]",)),
+        ("a layer that there is not", "layer", 4, ("gaudi_fabric_layer", "2, 3")),
+    )
+)
+
+
 @pytest.fixture(scope="module")
 def nodes() -> dict[str, Host]:
     return hosts()
@@ -241,7 +266,7 @@ def failures(refusal: Refusal, directory: Path) -> dict[str, str]:
     return said
 
 
-@pytest.mark.parametrize("refusal", REFUSALS, ids=lambda refusal: refusal.name)
+@pytest.mark.parametrize("refusal", (*REFUSALS, *FABRIC_REFUSALS), ids=lambda refusal: refusal.name)
 def test_is_refused_in_one_sentence_and_touches_nothing(
     refusal: Refusal, nodes: dict[str, Host], tmp_path: Path
 ) -> None:

@@ -9,6 +9,7 @@ import dataclasses
 import pytest
 
 from sandbox.simulator import boot, cpu_power
+from sandbox.simulator.external_ports import links, ports_of
 from sandbox.simulator.kernel_modules.files import dependencies
 from sandbox.simulator.kernel_modules.modprobe import holders, with_modules, without_module
 from sandbox.simulator.kernel_tree import proc_modules, render
@@ -102,12 +103,31 @@ def test_external_ports_are_interfaces_that_are_down_until_brought_up() -> None:
     node = simulated.loaded()
     assert len(below(node, "sys/class/net") - {"lo", "eth0"}) == 24
     assert tree(node)["sys/class/net/enp51s0d5/operstate"] == "down\n"
-    assert tree(node)["sys/class/net/enp51s0d5/device/vendor"] == "0x1da3\n"
+    assert links(node, ())["sys/class/net/enp51s0d5/device"] == "../../../bus/pci/devices/0000:33:00.0"
     up = tree(replace(node, external_ports_up=True))
     assert up["sys/class/net/enp51s0d5/operstate"] == "up\n"
     assert up["sys/class/net/enp51s0d5/carrier"] == "1\n"
     without_network = simulated.loaded(modules=simulated.MODULES[:3])
     assert below(without_network, "sys/class/net") == {"lo", "eth0"}
+
+
+def test_a_cabled_port_shows_the_real_interface() -> None:
+    node = simulated.loaded()
+    machine = dataclasses.replace(simulated.MACHINE, interfaces=frozenset({"eth0", "enp51s0d5"}))
+    files, found = render(node, machine), links(node, machine.interfaces)
+    assert files["sys/class/net/enp51s0d5/dev_port"] == "5\n"
+    assert found["sys/class/net/enp51s0d5/operstate"] == "/sys/class/net/enp51s0d5/operstate"
+    assert not files.keys() & found.keys()
+    assert files["sys/class/net/enp51s0d8/operstate"] == "down\n"
+    assert links(simulated.virgin(), machine.interfaces) == {}
+
+
+def test_ports_are_known_before_the_driver_is_loaded() -> None:
+    ports = ports_of(simulated.virgin())
+    assert [(port.module_id, port.port) for port in ports[:4]] == [(0, 17), (0, 20), (0, 21), (1, 5)]
+    assert (len(ports), len({port.mac for port in ports})) == (24, 24)
+    assert ports[3].interface == "enp51s0d5"
+    assert readings(simulated.loaded())[0].macs[5] == ports[3].mac
 
 
 def test_memory_shows_the_simulated_huge_pages_beside_the_real_memory() -> None:
