@@ -142,8 +142,14 @@ def by_playbook(jobs: Any, hosts: Sequence[str]) -> float:
             sys.exit(said)
         jobs.wait_for("a first step", lambda: jobs.steps(hosts[0], "bench"))
     found = first_step(jobs.lines(hosts[0], "bench")) - began
-    jobs.wait_for("the end", lambda: not any(jobs.processes(host, "bench") for host in hosts))
+    wait_for_the_end(jobs, hosts)
     return found
+
+
+def wait_for_the_end(jobs: Any, hosts: Sequence[str]) -> None:
+    """Until the units are over: a supervisor writes how the job ended after its ranks have gone."""
+    active = "systemctl is-active gaudi3-scale-job-bench || true"
+    jobs.wait_for("the end", lambda: all(jobs.shell(host, active).strip() in ("inactive", "failed") for host in hosts))
 
 
 def seconds_of_tasks(jobs: Any, hosts: Sequence[str]) -> dict[str, Any]:
@@ -152,7 +158,7 @@ def seconds_of_tasks(jobs: Any, hosts: Sequence[str]) -> dict[str, Any]:
     status, events = run_events("launch_training", wish(hosts, "1"), os.environ["GAUDI_SANDBOX"])
     if status != "successful":
         sys.exit(f"launch_training.yml: {status}")
-    jobs.wait_for("the end", lambda: not any(jobs.processes(host, "bench") for host in hosts))
+    wait_for_the_end(jobs, hosts)
     return {"remote tasks": total(count_plays(events)).remote_per_host, "tasks": task_seconds(events)}
 
 

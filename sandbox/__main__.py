@@ -12,6 +12,7 @@ from collections.abc import Callable
 from . import cluster, demo
 from .distribution import host_distribution
 from .errors import SandboxError
+from .fabric import DEFAULT_POOL, ensure_fabric, remove_fabric
 from .nodes import in_node
 from .open_mpi import ensure_open_mpi
 from .paths import CACHE
@@ -72,6 +73,9 @@ def _parser() -> argparse.ArgumentParser:
     reboot.add_argument("nodes", nargs="*", metavar="NODE")
     add("slurm", _slurm, "install a real Slurm on the nodes; does nothing where it is")
     add("open-mpi", _open_mpi, "install Open MPI on the nodes, with keys between them; does nothing where it is")
+    fabric = add("fabric", _fabric, "cable the cards' ports to a switch that routes; does nothing where they are")
+    fabric.add_argument("--remove", action="store_true", help="take the switch and all cables away")
+    fabric.add_argument("--pool", default=DEFAULT_POOL, help=f"network of the ports (default {DEFAULT_POOL})")
     rhel = add("rhel", _rhel, "make a node stand in for RHEL 9, with real dnf and rpm; `reset` undoes it")
     rhel.add_argument("node")
     add("prerequisites", _prerequisites, "say what this host lacks")
@@ -162,6 +166,15 @@ def _slurm(options: argparse.Namespace) -> int:
 
 def _open_mpi(options: argparse.Namespace) -> int:
     print(ensure_open_mpi(cluster.load(options.name)), end="")
+    return 0
+
+
+def _fabric(options: argparse.Namespace) -> int:
+    if options.remove:
+        remove_fabric(cluster.load(options.name))
+        return 0
+    for cable in ensure_fabric(cluster.load(options.name), options.pool):
+        print(f"{cable.node} {cable.interface} {cable.address}/30  {cable.switch_port} {cable.gateway}/30")
     return 0
 
 

@@ -216,7 +216,8 @@ def _remove_unwanted(cluster: ClusterPlan, existing: list[Container], image: str
     """
     wanted = {node.container for node in cluster.nodes}
     identity = nodes.identity(cluster, cluster_state(cluster.name))
-    members = [container for container in existing if container.name != cluster.vault_container]
+    others = (cluster.vault_container, cluster.switch.container)
+    members = [container for container in existing if container.name not in others]
     stale = sorted(
         container.name
         for container in members

@@ -19,9 +19,9 @@ from .ssh_keys import PUBLIC_KEY, USER
 
 SSH_PORT = 22
 BOOT_SECONDS = 90
-# What systemd, sshd, a process's priority and memory lock, a debugger, containers that a node starts, and the cards'
-# device nodes need beyond podman's default set.
-CAPABILITIES = "NET_ADMIN,SYS_NICE,SYS_PTRACE,SYS_RESOURCE,IPC_LOCK,SYS_ADMIN,MKNOD"
+# What systemd and its networkd, lldpd, sshd, a process's priority and memory lock, a debugger, containers that a node
+# starts, and the cards' device nodes need beyond podman's default set.
+CAPABILITIES = "NET_ADMIN,NET_RAW,NET_BROADCAST,SYS_NICE,SYS_PTRACE,SYS_RESOURCE,IPC_LOCK,SYS_ADMIN,MKNOD"
 LABEL_IDENTITY = "gaudi3.scale.sandbox.identity"
 SIMULATOR_MOUNT = "/usr/lib/gaudi_simulator/gaudi_simulator"
 # The simulated kernel's /sys and /proc. What comes over SSH and what is a service is told by files of the image.
@@ -61,6 +61,7 @@ def create_node(plan: ClusterPlan, node: NodePlan, image: str, state: Path) -> N
         "--env", f"GAUDI_SIMULATED_GENERATION={plan.cards.generation}",
         "--env", f"GAUDI_SIMULATED_CARDS={plan.cards.count}",
         "--env", f"GAUDI3_SCALE_KERNEL_ROOT={KERNEL_ROOT}",
+        "--env", "OMP_WAIT_POLICY=PASSIVE",  # see sshd_config.d/sandbox.conf
         "--volume", f"{SIMULATOR}:{SIMULATOR_MOUNT}:ro",
         "--volume", f"{_shared_directory(state)}:{SHARED_MOUNT}",
         "--volume", f"{state / PUBLIC_KEY}:/etc/ssh/authorized_keys.d/{USER}:ro",

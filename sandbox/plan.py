@@ -24,6 +24,7 @@ SUBNETS = {"gaudi3": "10.203.71.0/24", "gaudi3-test": "10.203.72.0/24"}
 FREE_SUBNETS = tuple(f"10.203.{octet}.0/24" for octet in range(73, 120))
 
 _VAULT_OFFSET = 5
+_SWITCH_OFFSET = 6
 _FIRST_NODE_OFFSET = 11
 
 
@@ -68,6 +69,11 @@ class ClusterPlan:
     def vault_address(self) -> str:
         """The vault's fixed address."""
         return address_in(self.subnet, _VAULT_OFFSET)
+
+    @property
+    def switch(self) -> NodePlan:
+        """The container at the other ends of the cards' cables, once `sandbox fabric` has made it."""
+        return NodePlan("switch1", address_in(self.subnet, _SWITCH_OFFSET), f"{self.name}-switch1")
 
     @property
     def hosts(self) -> tuple[tuple[str, str], ...]:

@@ -14,8 +14,10 @@ description:
   - The cards' external ports are down after each load of the driver. The unit C(gaudi3-scale-ports.service) brings them
     up with the vendor's C(manage_network_ifs.sh) at every boot and, through a udev rule, whenever ports appear; it is
     started at once where a port is switched off.
-  - Layer 2 needs nothing more. Addresses and gateways of a layer 3 network (C(/etc/habanalabs/gaudinet.json)) are the
-    operator's, and are not touched.
+  - Layer 2 needs nothing more. For layer 3 each port gets an address, by a file of systemd-networkd that matches its
+    MAC address, and an entry in C(/etc/habanalabs/gaudinet.json) with the MAC address that answered for the switch's.
+  - C(gaudinet.json) is written whole or not at all. One that a person wrote or changed is kept beside the new one.
+  - With O(layer=2) what this module has written for layer 3 is taken away, and nothing else.
 options:
   provider:
     description:
@@ -32,6 +34,56 @@ options:
     description: Seconds to wait for links after the ports were switched on.
     type: float
     default: 30
+  layer:
+    description: Layer of the network between the cards' own ports. With V(3) the switch routes between all of them.
+    type: int
+    choices: [2, 3]
+    default: 2
+  addresses:
+    description:
+      - Where the addresses of O(layer=3) come from. V(plan) makes them of O(pools) and O(hosts), and V(lldp) takes what
+        the switch's ports announce as their description, such as C(no-alert 10.200.10.2/30).
+      - With V(plan) an announcement that has another address, or another mask, is refused.
+    type: str
+    choices: [plan, lldp]
+    default: plan
+  pools:
+    description:
+      - Networks of IPv4 in CIDR, of which each port gets a /30. The switch has the highest usable address of it.
+      - One for all ports, or one a rail - one for each port of a card, for each card, or for each port of a server.
+    type: list
+    elements: str
+    default: []
+  hosts:
+    description: All hosts of the fabric, in an order that stays. A host added at the end renumbers nobody.
+    type: list
+    elements: str
+    default: []
+  host:
+    description: Which of O(hosts) this node is.
+    type: str
+    default: ""
+  mtu:
+    description: MTU of the ports in O(layer=3), from 1500 to 9000.
+    type: int
+    default: 8000
+  pfc_priorities:
+    description:
+      - Priorities with flow control in O(layer=3). The vendor's tool sets 0 to 3 together; an empty list leaves flow
+        control alone.
+    type: list
+    elements: int
+    default: [0, 1, 2, 3]
+  lldp_timeout:
+    description: Seconds to wait for the switch's announcements where none was heard on a port with a link.
+    type: float
+    default: 90
+  require_programs:
+    description:
+      - Whether O(layer=3) fails where programs that it needs are missing. With V(false) they are returned in
+        RV(missing_programs), and nothing of layer 3 is done.
+    type: bool
+    default: true
 attributes:
   check_mode:
     support: full
@@ -51,9 +103,33 @@ EXAMPLES = r"""
   gaudi3.scale.hpu_fabric:
     provider: infiniband
     interface: ens1f0
+
+- name: Route between the cards' own ports
+  gaudi3.scale.hpu_fabric:
+    provider: gaudi_ethernet
+    layer: 3
+    pools: [10.200.0.0/16]
+    hosts: [gaudi-01, gaudi-02]
+    host: gaudi-01
 """
 
 RETURN = r"""
+addresses:
+  description:
+    - The ports' addresses in layer 3, with C(interface), C(module_id), C(port), C(mac), C(address), C(prefix),
+      C(gateway) and C(gateway_mac).
+  type: list
+  elements: dict
+  returned: success
+missing_programs:
+  description: What layer 3 needs and this node lacks.
+  type: list
+  elements: str
+  returned: success
+backup:
+  description: Where a C(gaudinet.json) that a person wrote is kept; empty where none was replaced.
+  type: str
+  returned: success
 fabric:
   description: The network of this node. The fact C(gaudi_fabric) is the same.
   type: dict
@@ -75,8 +151,13 @@ fabric:
     ports_with_link:
       description: How many of RV(ports) have a link.
       type: int
+    layer:
+      description: The layer of the cards' own ports, or null where they are not used.
+      type: int
 ports:
-  description: The cards' external ports, with C(interface), C(pci_address), C(number), C(enabled) and C(link).
+  description:
+    - The cards' external ports, with C(interface), C(pci_address), C(module_id), C(number), C(mac), C(enabled) and
+      C(link).
   type: list
   elements: dict
   returned: success
@@ -96,12 +177,30 @@ ansible_facts:
 """
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.port_addresses import (
+    LAYERS,
+    PLAN,
+    SOURCES,
+    RoutedOptions,
+)
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.provider import AUTO, PROVIDERS
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.state import FabricOptions, Place, converge
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+
+ROUTED: dict[str, dict[str, object]] = {
+    "layer": {"type": "int", "choices": list(LAYERS), "default": 2},
+    "addresses": {"type": "str", "choices": list(SOURCES), "default": PLAN},
+    "pools": {"type": "list", "elements": "str", "default": []},
+    "hosts": {"type": "list", "elements": "str", "default": []},
+    "host": {"type": "str", "default": ""},
+    "mtu": {"type": "int", "default": 8000},
+    "pfc_priorities": {"type": "list", "elements": "int", "default": [0, 1, 2, 3]},
+    "lldp_timeout": {"type": "float", "default": 90},
+    "require_programs": {"type": "bool", "default": True},
+}
 
 
 class Module(MaskedOptions, AnsibleModule):
@@ -115,12 +214,14 @@ def main() -> None:
             "provider": {"type": "str", "choices": [AUTO, *PROVIDERS], "default": AUTO},
             "interface": {"type": "str", "default": ""},
             "link_timeout": {"type": "float", "default": 30},
+            **ROUTED,
         },
         supports_check_mode=True,
     )
     try:
-        wishes = checked(module.params, module.argument_spec)
-        result = converge(FabricOptions(**wishes), run_process, module.check_mode, Place())
+        wishes = checked(module.params, module.argument_spec, empty=("host",))
+        routed = RoutedOptions(**{name: wishes.pop(name) for name in ROUTED})
+        result = converge(FabricOptions(**wishes, routed=routed), run_process, module.check_mode, Place())
         for warning in result.pop("warnings"):
             module.warn(warning)
         module.exit_json(**result)

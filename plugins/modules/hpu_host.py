@@ -6,12 +6,17 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hpu_host
-short_description: Huge pages, kernel arguments, locked memory, CPU governor and job ports of a Gaudi node
+short_description: Huge pages, kernel arguments, locked memory, CPUs, clock and job ports of a Gaudi node
 version_added: "0.1.0"
 description:
   - Writes drop-ins of its own below C(/etc) and never the operator's files. What can be in force at once is set at once
     (huge pages, governor); what needs a restart is told in RV(reboot_required). The module never restarts a node.
-  - An option that is empty or false removes what this module once wrote for it.
+  - An option that is empty or false removes what this module once wrote for it, and brings back what the kernel or
+    C(tuned) had before.
+  - Where C(tuned) runs, governor, idle states and NUMA balancing are a profile C(gaudi3-scale) that includes the active
+    one, and no unit or drop-in of ours sets them beside it.
+  - A key of C(sysctl) has one owner. Where another file of C(sysctl.d) or a profile of C(tuned) sets it to another
+    value, the task fails and names both files.
 options:
   hugepages:
     description:
@@ -53,6 +58,38 @@ options:
       - Nothing is done where the kernel cannot change frequencies, as in most virtual machines.
     type: str
     default: performance
+  cstates:
+    description:
+      - Limits of the CPUs' idle states. None is set by default, since idle CPUs then take more power.
+      - V(no_c6) takes C6 and what is deeper out of use, at once and at every boot, by the unit
+        C(gaudi3-scale-idle-states.service). Nothing is done where the kernel has no such state.
+      - V(no_intel_idle_at_boot) adds C(intel_idle.max_cstate=0) to O(kernel_arguments), which is in force from the next
+        boot on.
+    type: list
+    elements: str
+    default: []
+  numa_balancing:
+    description:
+      - Whether the kernel may move memory between NUMA nodes.
+      - V(auto) switches that off on kernels 5.9 to 5.16 alone, for which the vendor asks; V(disabled) on every kernel;
+        V(unmanaged) leaves it alone.
+    type: str
+    default: auto
+  latency_msrs:
+    description:
+      - Whether two registers of the CPUs are written that the vendor sets for latency, C(0x1b0) to 0 and C(0x774) to
+        C(0x2708), now and at every boot, by the unit C(gaudi3-scale-latency-msrs.service). They are read back.
+      - Refused on a CPU that is none of Intel's Sapphire, Emerald and Granite Rapids.
+      - The package C(msr-tools) is installed where it is missing.
+    type: bool
+    default: false
+  time_sync:
+    description:
+      - V(chrony) or V(systemd-timesyncd) is installed from the distribution and started where no time service runs.
+      - One that runs already is used and never replaced, whichever it is.
+      - V(unmanaged) asks and changes nothing.
+    type: str
+    default: unmanaged
   module_parameters:
     description:
       - Parameters of the kernel module C(habanalabs), such as C(timeout_locked), for C(/etc/modprobe.d).
@@ -107,6 +144,12 @@ EXAMPLES = r"""
     firewall: true
     firewall_nodes: [10.0.0.0/24]
 
+- name: Short ways back from idle, on Granite Rapids
+  gaudi3.scale.hpu_host:
+    cstates: [no_c6]
+    latency_msrs: true
+    time_sync: chrony
+
 - name: For a qualification run of Gaudi 2, which holds the cards for long
   gaudi3.scale.hpu_host:
     module_parameters:
@@ -130,7 +173,9 @@ settings:
   returned: success
   contains:
     hugepages:
-      description: C(pages) wanted (null if unmanaged or left out), C(at_least), C(memory_mib) they take, C(reserved).
+      description:
+        - C(pages) wanted (null if unmanaged or left out), C(at_least), C(memory_mib) they take, C(reserved), and
+          C(left_mib), the memory beside them, which is what Slurm's C(RealMemory) less C(MemSpecLimit) may be.
       type: dict
     kernel_arguments:
       description: C(wanted) arguments, and those C(missing) from the running kernel.
@@ -140,6 +185,22 @@ settings:
       type: dict
     cpu_governor:
       description: C(wanted) governor or null, and the list of C(current) ones.
+      type: dict
+    cstates:
+      description:
+        - C(wanted) limits, the names of the C(deep) states that the CPUs have (from C6 on), and of those C(in_use).
+      type: dict
+    numa_balancing:
+      description: Whether it is to be C(disabled), and the kernel's C(current) value or null.
+      type: dict
+    latency_msrs:
+      description: The C(cpu) by its name, and the registers C(wanted) with their values; null and none if not wanted.
+      type: dict
+    tuned:
+      description: Our C(profile) where C(tuned) runs and has one of ours, else null; the profiles that it C(includes).
+      type: dict
+    time_sync:
+      description: The service C(wanted), and the one that was C(running); both null if unmanaged.
       type: dict
     module_parameters:
       description: C(wanted) parameters.
@@ -172,6 +233,10 @@ def main() -> None:
             "kernel_arguments": {"type": "list", "elements": "str", "default": ["iommu=pt", "intel_iommu=on"]},
             "memlock": {"type": "bool", "default": True},
             "cpu_governor": {"type": "str", "default": "performance"},
+            "cstates": {"type": "list", "elements": "str", "default": []},
+            "numa_balancing": {"type": "str", "default": "auto"},
+            "latency_msrs": {"type": "bool", "default": False},
+            "time_sync": {"type": "str", "default": "unmanaged"},
             "module_parameters": {"type": "dict", "default": {}},
             "firewall": {"type": "bool", "default": False},
             "firewall_nodes": {"type": "list", "elements": "str", "default": []},
@@ -181,7 +246,7 @@ def main() -> None:
     )
     try:
         wishes = checked(module.params, module.argument_spec, empty=("cpu_governor",))
-        for name in ("kernel_arguments", "firewall_nodes", "firewall_ports"):
+        for name in ("kernel_arguments", "cstates", "firewall_nodes", "firewall_ports"):
             wishes[name] = tuple(wishes[name])
         wishes["module_parameters"] = {name: str(value) for name, value in wishes["module_parameters"].items()}
         result = converge(HostOptions(**wishes), run_process, module.check_mode, Node())

@@ -230,6 +230,10 @@ hpu:
         hugepages:
           description: Number of huge pages that are reserved.
           type: int
+        memory_mib:
+          description: All of its memory in MiB.
+          type: int
+          sample: 1031698
         hugepage_kib:
           description: Size of a huge page in KiB.
           type: int

@@ -11,7 +11,8 @@ module: hpu_verify
 short_description: Measure whether an installed Gaudi node is fit for training
 version_added: "0.1.0"
 description:
-  - Reads cards, driver, firmware, temperatures, memory, ECC errors and links, and asks the training venv's torch.
+  - Reads cards, driver, firmware, temperatures, memory, ECC errors and links, the cards' PCIe, the clock, and what
+    Slurm counts as memory, and asks the training venv's torch.
   - Fails with every reason at once, each in one sentence that says what to do.
 options:
   release:
@@ -42,6 +43,26 @@ options:
     description: Whether the links out of the node have to be up as well.
     type: bool
     default: false
+  pcie_generation:
+    description: Least generation of every card's PCIe link. V(0) stands for 4 on Gaudi 2 and 5 on Gaudi 3.
+    type: int
+    default: 0
+  pcie_lanes:
+    description: Least number of lanes of every card's PCIe link. V(0) stands for 16 on Gaudi 2 and Gaudi 3.
+    type: int
+    default: 0
+  gaudi_direct:
+    description:
+      - Whether cards and network cards talk to each other, as Gaudi Direct has them. Access control (ACS) then has to
+        be off on every bridge above the cards. Where its registers cannot be read, that is unknown and no failure.
+    type: bool
+    default: false
+  clock_offset_ms:
+    description:
+      - Most milliseconds that the clock may be off, as the time service that runs says. V(0) leaves the clock out.
+      - That a clock is not synchronised at all is a warning.
+    type: int
+    default: 1000
   venv:
     description: The training venv whose torch is asked. Empty leaves torch out.
     type: path
@@ -177,9 +198,29 @@ summary:
     external_links_total:
       description: Links out of the node.
       type: int
+    pcie:
+      description: Generation and lanes of the cards' PCIe links, each once.
+      type: str
+      sample: Gen5 x16
     hugepages:
       description: Huge pages that are reserved.
       type: int
+    hugepages_mib:
+      description: Memory that the huge pages take, in MiB.
+      type: int
+    slurm_real_memory_mib:
+      description: Memory beside the huge pages in MiB, which Slurm's C(RealMemory) less C(MemSpecLimit) may be.
+      type: int
+    clock_service:
+      description: The unit that sets the clock.
+      type: str
+      sample: chrony.service
+    clock_synchronised:
+      description: Whether the clock is synchronised.
+      type: bool
+    clock_offset_ms:
+      description: Milliseconds that the clock is off, without a sign.
+      type: float
     iommu_passthrough:
       description: Whether C(iommu=pt) is in force.
       type: bool
@@ -200,7 +241,7 @@ import platform
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._checks.check import advice, as_results, failed, refusal
 from ansible_collections.gaudi3.scale.plugins.module_utils._checks.measurement import TrainingEnvironment, measure
-from ansible_collections.gaudi3.scale.plugins.module_utils._checks.verdict import Limits, outlook, summary, verdict
+from ansible_collections.gaudi3.scale.plugins.module_utils._checks.verdict import limits_of, outlook, summary, verdict
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_tree import kernel_tree
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
@@ -223,6 +264,10 @@ def main() -> None:
             "idle_memory_mib": {"type": "int", "default": 1024},
             "firmware": {"type": "str"},
             "external_links": {"type": "bool", "default": False},
+            "pcie_generation": {"type": "int", "default": 0},
+            "pcie_lanes": {"type": "int", "default": 0},
+            "gaudi_direct": {"type": "bool", "default": False},
+            "clock_offset_ms": {"type": "int", "default": 1000},
             "venv": {"type": "path", "default": "/opt/gaudi3_scale/venv"},
             "flags": {"type": "path", "default": "/etc/gaudi3_scale/environment"},
             "device": {"type": "str", "choices": ["hpu", "cuda", "cpu"], "default": "hpu"},
@@ -235,15 +280,8 @@ def main() -> None:
         release = find_release(options["release"], options["release_overrides"])
         venv, device, flags = (options[name] for name in ("venv", "device", "flags"))
         training = TrainingEnvironment(venv, device, flags) if venv else None
-        measured = measure(run_process, kernel_tree(), training)
-        limits = Limits(
-            cards=options["cards"],
-            device=device,
-            temperature_c=options["temperature_limit_c"],
-            idle_memory_mib=options["idle_memory_mib"],
-            firmware=options["firmware"],
-            external_links=options["external_links"],
-        )
+        measured = measure(run_process, kernel_tree(), training, clock=options["clock_offset_ms"] > 0)
+        limits = limits_of(options)
         checks = verdict(measured, release, limits)
         row = summary(measured, checks, release, limits)
         for sentence in advice(checks):

@@ -27,6 +27,7 @@ options:
       - compare_settings
       - explain_flags
       - explain_node
+      - plan_fabric
       - plan_upgrade
       - probe_batch_size
       - training
@@ -42,7 +43,8 @@ options:
   given:
     description:
       - What the kind needs to know beside that.
-      - V(node) and V(same_generation) for V(explain_node); V(release) for V(upgrade_driver); V(accepted) for
+      - V(node) and V(same_generation) for V(explain_node); V(pools), V(hosts), V(mtu),
+        V(priorities) and V(generation) for V(plan_fabric); V(release) for V(upgrade_driver); V(accepted) for
         V(upgrade_firmware); V(tolerance), V(together), V(built_in), V(workload), V(kept_file) and V(baseline) for
         V(compare_settings); V(job), V(left_out), V(release), V(failure) and V(has_to_be_known) for V(training);
         V(study), V(fixed), V(keeper), V(report) and V(failure) for V(tune_training); for

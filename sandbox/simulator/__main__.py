@@ -13,6 +13,7 @@ from . import losses
 PROGRAMS = {
     "boot": "boot",
     "render": "kernel_tree",
+    "external-ports": "external_ports",
     "faults": "faults",
     "loss": "losses",
     "update-grub": "boot_loader",
@@ -30,7 +31,7 @@ PROGRAMS = {
     "manage_network_ifs.sh": "network_interfaces",
 }
 # What the sandbox itself calls: no fault can wait for it.
-OWN = ("boot", "render", "faults", "loss", "kernel")
+OWN = ("boot", "render", "external-ports", "faults", "loss", "kernel")
 
 
 def main() -> int:

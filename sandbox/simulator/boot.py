@@ -15,6 +15,7 @@ import uuid
 from collections.abc import Iterable
 from pathlib import Path
 
+from . import cpu_power
 from .boot_loader import next_boot
 from .containers import PID_NAMESPACE, pid_namespace
 from .device_group import group_number
@@ -42,6 +43,7 @@ def main(arguments: list[str]) -> int:
         _put(ROOT / BOOT_TIME, str(int(time.time())))
         _put(ROOT / PID_NAMESPACE, pid_namespace())
         _put(ROOT / KERNEL / HUGEPAGES, str(hugepages))
+        _forget_written(ROOT / KERNEL)
         write(node)
         group_number()
         refresh(node)
@@ -61,6 +63,12 @@ def _after_power_on() -> Node:
     # A container has one kind of boot: it stands for a power cycle.
     node = started(node, power_cycled=True)
     return replace(node, modules={}, module_parameters={}, external_ports_up=False)
+
+
+def _forget_written(kernel: Path) -> None:
+    """What programs wrote into the kernel is gone with it."""
+    for path in [kernel / cpu_power.NUMA_BALANCING, *kernel.glob(cpu_power.SWITCHES)]:
+        path.unlink(missing_ok=True)
 
 
 def _put(path: Path, line: str) -> None:

@@ -39,6 +39,8 @@ FAULTS = {
     "write_protected": (NODE, "the BMC protects the cards' flash"),
     "not_operational": (CARD, "the driver could not bring the card up"),
     "port_down": (PORT, "the link of one port is down"),
+    "another_cpu": (NODE, "the CPUs are Intel's of an earlier generation"),
+    "degraded_pcie": (CARD, "the card's PCIe link has half its lanes, at the speed of the generation before"),
     host_nics.FAULT: (NIC, "the host has a network card for scale-out, in sysfs alone"),
     "busy_device": (CARD, "a process holds the card: the driver cannot be unloaded"),
     "dkms_build_error": (BUILD, "the driver's source does not compile: every release's, or that of the named ones"),

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import host_nics
+from . import cpu_power, external_ports, host_nics
 from .boards import CLASS, VENDOR
 from .device_group import group_number
+from .faults import hits
 from .node_state import ROOT, Node, locked, read
 from .numa import NUMA_NODES, processor_list, processors
 from .open_devices import count_open
@@ -52,6 +53,7 @@ class Machine:
     boot_time: str
     hugepages: int
     open_devices: int = 0
+    interfaces: frozenset[str] = frozenset()
 
 
 def render(node: Node, machine: Machine) -> dict[str, str]:
@@ -61,7 +63,7 @@ def render(node: Node, machine: Machine) -> dict[str, str]:
         **_pci_files(node),
         **_module_files(node, machine),
         **_card_files(node),
-        **_network_files(node),
+        **_network_files(node, machine),
         **host_nics.files(node.faults),
     }
 
@@ -70,7 +72,7 @@ def _machine_files(node: Node, machine: Machine) -> dict[str, str]:
     online = processor_list(range(machine.cpus)) + "\n"
     return {
         "proc/cmdline": machine.command_line + "\n",
-        "proc/cpuinfo": machine.cpuinfo,
+        "proc/cpuinfo": cpu_power.another_cpu(machine.cpuinfo) if "another_cpu" in node.faults else machine.cpuinfo,
         "proc/meminfo": _meminfo(machine),
         "proc/modules": proc_modules(node, machine.open_devices),
         "proc/stat": f"btime {machine.boot_time}\n",
@@ -82,6 +84,7 @@ def _machine_files(node: Node, machine: Machine) -> dict[str, str]:
         "sys/devices/system/cpu/online": online,
         "sys/devices/system/cpu/possible": online,
         **_processor_files(machine),
+        **cpu_power.files(machine.cpus),
     }
 
 
@@ -119,13 +122,18 @@ def _pci_files(node: Node) -> dict[str, str]:
             "subsystem_vendor": VENDOR,
             "subsystem_device": node.board.device_id,
             "numa_node": str(card.numa_node),
-            "current_link_width": "16",
+            "current_link_width": "8" if hits(node.faults, "degraded_pcie", card.module_id) else "16",
             "max_link_width": "16",
-            "current_link_speed": node.board.link_speed.replace("GT/s", ".0 GT/s PCIe"),
-            "max_link_speed": node.board.link_speed.replace("GT/s", ".0 GT/s PCIe"),
+            "current_link_speed": _link_speed(node, hits(node.faults, "degraded_pcie", card.module_id)),
+            "max_link_speed": _link_speed(node),
         }.items():
             files[f"sys/bus/pci/devices/{card.pci_address}/{name}"] = value + "\n"
     return files
+
+
+def _link_speed(node: Node, degraded: bool = False) -> str:
+    """As the kernel writes it; a generation has twice the speed of the one before."""
+    return f"{int(node.board.link_speed.removesuffix('GT/s')) >> degraded}.0 GT/s PCIe"
 
 
 def use_counts(node: Node, open_devices: int = 0) -> dict[str, tuple[int, tuple[str, ...]]]:
@@ -214,7 +222,7 @@ def _card_attributes(node: Node, reading: CardReading) -> dict[str, str]:
     }
 
 
-def _network_files(node: Node) -> dict[str, str]:
+def _network_files(node: Node, machine: Machine) -> dict[str, str]:
     """A management interface, and the cards' external ports once their network driver is loaded."""
     files = {
         "sys/class/net/lo/operstate": "unknown\n",
@@ -225,35 +233,22 @@ def _network_files(node: Node) -> dict[str, str]:
         "sys/class/net/eth0/device/vendor": "0x1af4\n",
         "sys/class/net/eth0/device/device": "0x1041\n",
     }
-    if "habanalabs_en" not in node.modules:
-        return files
-    for reading in readings(node):
-        bus = int(reading.card.pci_address[5:7], 16)
-        for port in reading.board.external(reading.card.module_id):
-            interface = f"sys/class/net/enp{bus}s0d{port}"
-            up = port in reading.ports_up
-            files[f"{interface}/operstate"] = "up\n" if up else "down\n"
-            files[f"{interface}/carrier"] = "1\n" if up else "0\n"
-            # Bit 0 is IFF_UP of linux/if.h: switched on, whether or not there is a link.
-            files[f"{interface}/flags"] = "0x1003\n" if node.external_ports_up else "0x1002\n"
-            files[f"{interface}/dev_port"] = f"{port}\n"
-            files[f"{interface}/address"] = reading.macs[port] + "\n"
-            files[f"{interface}/mtu"] = "1500\n"
-            files[f"{interface}/device/vendor"] = VENDOR + "\n"
-            files[f"{interface}/device/device"] = reading.board.device_id + "\n"
-    return files
+    return {**files, **external_ports.files(node, machine.interfaces)}
 
 
 def refresh(node: Node, root: Path = ROOT) -> None:
     """Show the node in its kernel tree: write what differs, remove what is gone. The caller holds the lock."""
     kernel = root / KERNEL
-    files = render(node, this_machine(root))
+    machine = this_machine(root)
+    files, links = render(node, machine), external_ports.links(node, machine.interfaces)
+    _remove_others(kernel, {*files, *links})
     for path, content in files.items():
         if path.startswith(DEVICES):
             _make_device(kernel / path, path.startswith(CARDS))
         else:
-            _write(kernel / path, content, keep=path in WRITABLE)
-    _remove_others(kernel, files)
+            _write(kernel / path, content, keep=path in WRITABLE or cpu_power.is_written_by_programs(path))
+    for path, target in links.items():
+        _link(kernel / path, target)
     flags = build_error_flags(node)
     for flag in (root / BUILD_ERROR_FLAG).parent.glob("*"):
         if str(flag.relative_to(root)) not in flags:
@@ -282,6 +277,7 @@ def this_machine(root: Path) -> Machine:
         boot_time=_line(root / BOOT_TIME),
         hugepages=int(hugepages.read_text(encoding="utf-8") or 0) if hugepages.exists() else 0,
         open_devices=count_open(root / KERNEL),
+        interfaces=external_ports.real_interfaces(),
     )
 
 
@@ -309,11 +305,19 @@ def _make_device(path: Path, is_card: bool) -> None:
         os.chown(path, 0, group_number())
 
 
-def _remove_others(kernel: Path, files: Mapping[str, str]) -> None:
-    for directory, _subdirectories, names in os.walk(kernel, topdown=False):
-        for name in names:
-            path = Path(directory, name)
-            if str(path.relative_to(kernel)) not in files:
+def _link(path: Path, target: str) -> None:
+    if path.is_symlink() and str(path.readlink()) == target:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.new")
+    temporary.symlink_to(target)
+    temporary.replace(path)
+
+
+def _remove_others(kernel: Path, wanted: Collection[str]) -> None:
+    for directory, subdirectories, names in os.walk(kernel, topdown=False):
+        for path in (Path(directory, name) for name in (*names, *subdirectories)):
+            if (path.is_symlink() or not path.is_dir()) and str(path.relative_to(kernel)) not in wanted:
                 path.unlink(missing_ok=True)
         if not any(Path(directory).iterdir()):
             Path(directory).rmdir()

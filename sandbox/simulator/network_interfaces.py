@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
+from .external_ports import ports_of, switch_real
 from .kernel_tree import refresh
 from .node_state import Node, locked, read, write
 from .readings import CardReading, readings
@@ -30,8 +31,7 @@ def main(arguments: list[str]) -> int:
         print("manage_network_ifs.sh: ethtool is needed and not installed", file=sys.stderr)
         return 1
     if operation.endswith("pfc"):
-        print("manage_network_ifs.sh: lldptool is needed, and priority flow control is not simulated", file=sys.stderr)
-        return 1
+        return _priority_flow_control(operation)
     with locked():
         return _run(operation, read())
 
@@ -42,9 +42,25 @@ def _run(operation: str, node: Node) -> int:
         return 1
     if operation != "status":
         node = replace(node, external_ports_up=operation == "up")
+        switch_real(node, operation)
         write(node)
         refresh(node)
     print(status(readings(node)))
+    return 0
+
+
+def _priority_flow_control(operation: str) -> int:
+    """With lldptool's output for each port. A setting without effect: a veth has none of it, and lldptool says so."""
+    if shutil.which("lldptool") is None:
+        print("lldptool is not installed")
+        return 1
+    with locked():
+        node = read()
+        if operation != "check-pfc":
+            write(replace(node, flow_control=operation == "set-pfc"))
+            return 0
+    for port in ports_of(node):
+        print(f"check_pfc '{port.interface}'\n        enabled={'0,1,2,3' if node.flow_control else 'none'}")
     return 0
 
 

@@ -42,6 +42,7 @@ class Node:
 
     ``modules`` are the loaded kernel modules in the order of loading with the package version each was built from;
     ``loads`` counts how often the driver found its cards (their accel indices change with it);
+    ``flow_control`` is whether the external ports pause single priorities (PFC);
     ``faults`` are the injected faults, see faults.py.
     """
 
@@ -52,6 +53,7 @@ class Node:
     module_parameters: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     external_ports_up: bool = False
     loads: int = 0
+    flow_control: bool = False
     faults: Mapping[str, object] = field(default_factory=dict)
 
     @property

@@ -39,8 +39,13 @@ class CardReading:
     @property
     def macs(self) -> tuple[str, ...]:
         """One address per port."""
-        first = FIRST_MAC + (zlib.crc32(self.card.serial.encode()) & 0xFFFFFF) * 256
-        return tuple((first + port).to_bytes(6, "big").hex(":") for port in range(PORTS))
+        return macs(self.card, PORTS)
+
+
+def macs(card: Card, ports: int) -> tuple[str, ...]:
+    """One address per port, that no other card has."""
+    first = FIRST_MAC + (zlib.crc32(card.serial.encode()) & 0xFFFFFF) * 256
+    return tuple((first + port).to_bytes(6, "big").hex(":") for port in range(ports))
 
 
 def cards_on_bus(node: Node) -> tuple[Card, ...]:

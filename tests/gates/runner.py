@@ -194,6 +194,8 @@ def _environment() -> dict[str, str]:
         **{name: value for name, value in os.environ.items() if name not in INTRUDERS},
         "PATH": f"{ROOT / '.venv' / 'bin'}:{os.environ['PATH']}",
         "PYTHONDONTWRITEBYTECODE": "1",
+        # Ranks and trials outnumber the cores: OpenMP's threads that wait by spinning took half of them.
+        "OMP_WAIT_POLICY": "PASSIVE",
         "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
         "ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".collections"),
         "ANSIBLE_NOCOLOR": "1",

@@ -28,6 +28,7 @@ def write_kernel(
     for position, address in enumerate(addresses):
         pci = root / "sys/bus/pci/devices" / address
         _values(pci, vendor="0x1da3", device=pci_id, **{"class": "0x120000"}, numa_node=str(position // 4))
+        _values(pci, current_link_speed="32.0 GT/s PCIe", current_link_width="16")
         if driver:
             accel = root / f"sys/class/accel/accel{len(addresses) - 1 - position}"
             _values(pci, status="Operational", module_id=str(position), pci_addr=address)

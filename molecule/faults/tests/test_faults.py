@@ -36,6 +36,14 @@ LIBRARY = {
 # A job that could start, but for the one thing that a case changes.
 JOB = {"gaudi_training_name": "refused", "gaudi_training_command": ["-m", "this"]}
 
+# Amazon's installer as a site pins it, but for the one thing that a case changes; the node would fetch it.
+EFA = {
+    "gaudi_fabric_provider": "efa",
+    "gaudi_fabric_efa_version": "1.34.0",
+    "gaudi_fabric_efa_archive": "https://mirror.site/aws-efa-installer-1.34.0.tar.gz",
+    "gaudi_fabric_efa_checksum": "sha256:" + "0" * 64,
+}
+
 
 @dataclass(frozen=True)
 class Refusal:
@@ -77,6 +85,41 @@ REFUSALS = (
         "training_stack",
         ("/opt/gaudi3_scale/second", "MiB free", "min_free_mib"),
         {"gaudi_training_stack_venv": "/opt/gaudi3_scale/second", "gaudi_training_stack_min_free_mib": 1 << 30},
+    ),
+    Refusal(
+        "a limit of idle states that needs a boot and does not say so",
+        "host",
+        ("cstates: 'intel_idle.max_cstate=0'", "needs a boot and does not say so", "no_intel_idle_at_boot"),
+        {"gaudi_host_cstates": ["intel_idle.max_cstate=0"]},
+    ),
+    Refusal(
+        "two owners of an argument of the kernel",
+        "host",
+        ("no_intel_idle_at_boot", "kernel_arguments has intel_idle.max_cstate=1", "leave it to one"),
+        {
+            "gaudi_host_cstates": ["no_intel_idle_at_boot"],
+            "gaudi_host_kernel_arguments": ["iommu=pt", "intel_idle.max_cstate=1"],
+        },
+    ),
+    Refusal(
+        "registers of another CPU",
+        "host",
+        ("GenuineIntel, family 6, model 106", "Granite Rapids", "set latency_msrs to false"),
+        faults=("another_cpu",),
+        hosts={"node1": {"gaudi_host_latency_msrs": True}},
+    ),
+    Refusal(
+        "a time service that there is not",
+        "host",
+        ("time_sync='ntp'", "unmanaged, chrony, systemd-timesyncd"),
+        {"gaudi_host_time_sync": "ntp"},
+    ),
+    Refusal(
+        "a card on half its lanes",
+        "verify",
+        ("PCIe link: found Gen4 x8 at 0000:", "at least Gen5 x16", "pcie_lanes"),
+        {"gaudi_verify_venv": "", "gaudi_verify_all_reduce": False},
+        faults=("degraded_pcie=3",),
     ),
     Refusal(
         "a misspelt option",
@@ -175,11 +218,80 @@ REFUSALS = (
         {"gaudi_fabric_provider": "roce", "gaudi_fabric_ofed": "ofed"},
     ),
     Refusal(
+        "EFA on Gaudi 3",
+        "fabric",
+        ("EFA is refused on Gaudi 3", "no evidence", "gaudi_fabric_provider", "gaudi_fabric_force"),
+        {"gaudi_fabric_provider": "efa"},
+    ),
+    Refusal(
+        "EFA with a release that has no first generation",
+        "fabric",
+        ("1.24.1", "1.21 is their last", "gaudi_release"),
+        {"gaudi_fabric_force": True},
+        faults=("first_generation",),
+        hosts={"node1": {"gaudi_fabric_provider": "efa"}},
+    ),
+    Refusal(
+        "EFA without a checksum",
+        "fabric",
+        ("version is '1.34.0'", "gaudi_fabric_efa_archive", "gaudi_fabric_efa_checksum"),
+        {**EFA, "gaudi_fabric_efa_archive": "", "gaudi_fabric_efa_checksum": ""},
+    ),
+    Refusal(
+        "EFA with a checksum of another kind",
+        "fabric",
+        ("md5:", "sha256"),
+        {**EFA, "gaudi_fabric_efa_checksum": "md5:0"},
+    ),
+    Refusal(
+        "EFA of another version than its archive",
+        "fabric",
+        ("aws-efa-installer-1.34.0.tar.gz is of version 1.34.0", "1.35.0"),
+        {**EFA, "gaudi_fabric_efa_version": "1.35.0"},
+    ),
+    Refusal(
+        "EFA over plain http",
+        "fabric",
+        ("plain http to mirror.site", "gaudi_plain_http_hosts"),
+        {**EFA, "gaudi_fabric_efa_archive": "http://mirror.site/aws-efa-installer-1.34.0.tar.gz"},
+    ),
+    Refusal(
+        "EFA from a file that the controller lacks",
+        "fabric",
+        ("/nowhere/aws-efa-installer-1.34.0.tar.gz", "controller", "gaudi_fabric_efa_archive"),
+        {**EFA, "gaudi_fabric_efa_archive": "/nowhere/aws-efa-installer-1.34.0.tar.gz"},
+    ),
+    Refusal(
         "a workload that cannot be imported",
         "probe_batch_size",
         ("nowhere:step", "import"),
         {"gaudi_batch_probe_workload": "nowhere:step"},
     ),
+)
+
+
+LAYER3 = {
+    "gaudi_fabric_layer": 3,
+    "gaudi_fabric_pools": ["10.200.0.0/16"],
+    "gaudi_fabric_hosts": ["node1", "node2"],
+}
+FABRIC_REFUSALS = tuple(
+    Refusal(name, "fabric", words, {**LAYER3, f"gaudi_fabric_{option}": value})
+    for name, option, value, words in (
+        ("a pool that is too small", "pools", ["10.200.0.0/26"], ("10.200.0.0/26", "need 48", "/24 or larger")),
+        ("pools that overlap", "pools", ["10.1.0.0/16", "10.1.4.0/22", "10.9.0.0/16"], ("overlap", "10.1.4.0/22")),
+        ("two pools", "pools", ["10.1.0.0/16", "10.2.0.0/16"], ("gaudi_fabric_pools", "1, 3, 8 or 24")),
+        ("a pool with host bits", "pools", ["10.200.0.1/16"], ("10.200.0.1/16", "write 10.200.0.0/16")),
+        ("a pool that is no network", "pools", ["tenant"], ("gaudi_fabric_pools", "'tenant' is no network")),
+        ("a pool of IPv6", "pools", ["fd00::/64"], ("fd00::/64 is IPv6", "give a network of IPv4")),
+        ("no pool", "pools", [], ("gaudi_fabric_pools is empty", "10.200.0.0/16")),
+        ("a host of the fabric twice", "hosts", ["node1", "node2", "node1"], ("gaudi_fabric_hosts", "'node1' twice")),
+        ("a fabric without its hosts", "hosts", ["node9"], ("gaudi_fabric_hosts does not name", "at the end")),
+        ("a host that is a command", "hosts", ["$(reboot)"], ("gaudi_fabric_hosts", "no host's name")),
+        ("an MTU that no port has", "mtu", 9216, ("gaudi_fabric_mtu is 9216", "1500 to 9000")),
+        ("priorities that the tool does not set", "pfc_priorities", [3], ("gaudi_fabric_pfc_priorities is [3]",)),
+        ("a layer that there is not", "layer", 4, ("gaudi_fabric_layer", "2, 3")),
+    )
 )
 
 
@@ -207,7 +319,7 @@ def failures(refusal: Refusal, directory: Path) -> dict[str, str]:
     return said
 
 
-@pytest.mark.parametrize("refusal", REFUSALS, ids=lambda refusal: refusal.name)
+@pytest.mark.parametrize("refusal", (*REFUSALS, *FABRIC_REFUSALS), ids=lambda refusal: refusal.name)
 def test_is_refused_in_one_sentence_and_touches_nothing(
     refusal: Refusal, nodes: dict[str, Host], tmp_path: Path
 ) -> None:
@@ -286,5 +398,38 @@ def test_flags_that_end_a_job_over_the_hosts_cards_change_nothing(
         assert state(node) ^ before == set()
         assert set(said) == {"node1"} and "\n" not in said["node1"]
         assert [word for word in words if word not in said["node1"]] == [], said["node1"]
+    finally:
+        node.check_output(f"rm {path}")
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "key", "option"),
+    [
+        ("/etc/sysctl.d/10-site.conf", "vm.nr_hugepages = 7\n", "vm.nr_hugepages", "hugepages"),
+        (
+            "/etc/sysctl.d/99-site.conf",
+            "kernel.numa_balancing=1\n",
+            "kernel.numa_balancing",
+            "numa_balancing",
+        ),
+    ],
+)
+def test_two_owners_of_one_sysctl_are_both_named(
+    path: str, text: str, key: str, option: str, nodes: dict[str, Host], tmp_path: Path
+) -> None:
+    node = nodes["node1"]
+    node.check_output(f"printf '{text}' > {path}")
+    try:
+        before = state(node)
+        variables = {"gaudi_host_numa_balancing": "disabled"} if option == "numa_balancing" else {}
+        own = {"node1": variables}
+        said = failures(Refusal("two owners", "host", (), hosts=own), tmp_path)
+        assert state(node) ^ before == set()
+        # The other node goes on.
+        assert set(said) == {"node1"}
+        assert f"{option}: {key} would have two owners, /etc/sysctl.d/9" in said["node1"]
+        assert f" and {path} with " in said["node1"]
+        assert f"take it out of {path}, or set {option} to unmanaged" in said["node1"]
+        assert "\n" not in said["node1"]
     finally:
         node.check_output(f"rm {path}")

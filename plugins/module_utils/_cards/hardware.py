@@ -4,7 +4,8 @@
 """What is fixed in silicon: PCI ids, memory, ports and temperature limits of each Gaudi generation.
 
 Sources: PCI ids and memory from the vendor's driver (habanalabs_drv.c) and hl-smi listings; ports from the HCL sources
-(connectivity_autogen_HLS3.cpp, connectivity_autogen_HLS3PCIE.cpp) and the vendor's page on network configuration.
+(connectivity_autogen_HLS3.cpp, connectivity_autogen_HLS3PCIE.cpp) and the vendor's page on network configuration; PCIe
+from the vendor's documentation of HL-225H, HL-288E, HL-325L and HL-338.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ class Board:
 class Generation:
     """A Gaudi generation. Memory in MiB as ``hl-smi`` reports it, port speed in Gb/s, temperature in degrees Celsius.
 
-    ``temperature_limit_c`` is what a healthy card stays below; ``unverified`` names fields without a firm source.
+    ``temperature_limit_c`` is what a healthy card stays below; ``pcie_generation`` and ``pcie_lanes`` are those of all
+    its boards, None where no source says; ``unverified`` names fields without a firm source.
     """
 
     name: str
@@ -45,6 +47,8 @@ class Generation:
     hbm_mib: int
     port_gbits: int
     temperature_limit_c: int
+    pcie_generation: int | None = None
+    pcie_lanes: int | None = None
     unverified: tuple[str, ...] = ()
 
     @property
@@ -91,6 +95,8 @@ GENERATIONS: tuple[Generation, ...] = (
         port_gbits=100,
         # The critical limit of the vendor's health screen for Gaudi 2.
         temperature_limit_c=83,
+        pcie_generation=4,
+        pcie_lanes=16,
     ),
     Generation(
         name="gaudi3",
@@ -105,6 +111,8 @@ GENERATIONS: tuple[Generation, ...] = (
         port_gbits=200,
         # The vendor's health screen has 200 here, which no card survives; the limit of Gaudi 2 stands in for it.
         temperature_limit_c=83,
+        pcie_generation=5,
+        pcie_lanes=16,
         unverified=("temperature_limit_c",),
     ),
 )

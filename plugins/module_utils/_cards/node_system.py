@@ -16,13 +16,14 @@ from .accel_sysfs import attribute
 
 @dataclass(frozen=True)
 class Kernel:
-    """The running kernel. ``hugepages`` counts pages of ``hugepage_kib``; None where the kernel does not tell."""
+    """The running kernel. ``hugepages`` counts pages of ``hugepage_kib`` out of ``memory_mib``; None is not told."""
 
     release: str | None
     command_line: str | None
     iommu_passthrough: bool
     hugepages: int | None
     hugepage_kib: int | None
+    memory_mib: int | None = None
 
 
 @dataclass(frozen=True)
@@ -51,12 +52,14 @@ def read_kernel(kernel_root: str = "/") -> Kernel:
     proc = Path(kernel_root, "proc")
     command_line = attribute(proc, "cmdline")
     meminfo = dict(_pairs(attribute(proc, "meminfo") or "", ":"))
+    total = _integer(meminfo.get("MemTotal"))
     return Kernel(
         release=attribute(proc, "sys/kernel/osrelease"),
         command_line=command_line,
         iommu_passthrough="iommu=pt" in (command_line or "").split(),
         hugepages=_integer(attribute(proc, "sys/vm/nr_hugepages") or meminfo.get("HugePages_Total")),
         hugepage_kib=_integer(meminfo.get("Hugepagesize")),
+        memory_mib=None if total is None else total // 1024,
     )
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
 # Private to gaudi3.scale: it may change in any release.
-"""The measuring half of the verdict: cards, huge pages, and what the training venv's torch sees."""
+"""The measuring half of the verdict: cards and their host, and what the training venv's torch sees."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ from .._node import environment_file
 from .._node.commands import Run
 from .._node.json_file import parse_json
 from .._node.rendered_files import read_text
+from .clock import read_clock
+from .pcie import read_access_control, read_links
+from .slurm_memory import read_slurm_memory
 from .verdict import Measurement, TorchReport
 
 # The first import of torch on a node with a cold disk cache takes minutes, not seconds.
@@ -39,12 +42,20 @@ class TrainingEnvironment:
     flags: str
 
 
-def measure(run: Run, kernel_root: str, training: TrainingEnvironment | None, etc: str = "/etc") -> Measurement:
-    """Read the node; without ``training`` torch is left out."""
+def measure(
+    run: Run, kernel_root: str, training: TrainingEnvironment | None, etc: str = "/etc", *, clock: bool = False
+) -> Measurement:
+    """Read the node; without ``training`` torch is left out, and the clock without ``clock``."""
+    facts = hpu_facts.gather(run, kernel_root)
+    cards = [card.pci_address for card in facts.cards]
     return Measurement(
-        hpu_facts.gather(run, kernel_root),
+        facts,
         ask_torch(run, training) if training else None,
         configured_hugepages(etc),
+        links=read_links(kernel_root, cards),
+        bridges=read_access_control(kernel_root, cards),
+        clock=read_clock(run) if clock else None,
+        slurm=read_slurm_memory(run),
     )
 
 

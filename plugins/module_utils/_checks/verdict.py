@@ -9,13 +9,17 @@ The list follows the vendor's checks after an installation (SW_Verification on d
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from .._cards.hardware import generation_named
 from .._cards.health import HEALTHY_STATUS
 from .._cards.hpu_facts import Card, HpuFacts, Links
 from .._releases.lookup import Release
 from .check import Check, failed, refusal
+from .clock import Clock, clock_checks
+from .pcie import PcieLink, access_control_check, link_check
+from .slurm_memory import SlurmMemory, left_for_jobs, slurm_check
 
 
 @dataclass(frozen=True)
@@ -29,16 +33,33 @@ class TorchReport:
 
 @dataclass(frozen=True)
 class Measurement:
-    """A node as measured. ``hugepages_configured`` is what the host layer asked the kernel for; None: nothing."""
+    """A node as measured. ``hugepages_configured`` is what the host layer asked the kernel for; None: nothing.
+
+    ``bridges`` are those above the cards with their bits of ACS; ``clock`` and ``slurm`` None: not asked.
+    """
 
     facts: HpuFacts
     torch: TorchReport | None
     hugepages_configured: int | None = None
+    links: Mapping[str, PcieLink] = field(default_factory=dict)
+    bridges: Mapping[str, int | None] = field(default_factory=dict)
+    clock: Clock | None = None
+    slurm: SlurmMemory | None = None
+
+    @property
+    def left_mib(self) -> int | None:
+        """Memory beside the huge pages."""
+        kernel = self.facts.kernel
+        return left_for_jobs(kernel.memory_mib, kernel.hugepages, kernel.hugepage_kib)
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What is judged. ``temperature_c`` None takes the generation's limit, ``firmware`` None wants only equal cards."""
+    """What is judged. ``temperature_c`` None takes the generation's limit, ``firmware`` None wants equal cards.
+
+    ``pcie_generation`` and ``pcie_lanes`` None are those of the cards. ``gaudi_direct``: cards and network cards talk
+    to each other. ``clock_offset_ms`` 0: the clock is not judged.
+    """
 
     cards: int
     device: str
@@ -46,6 +67,26 @@ class Limits:
     idle_memory_mib: int
     firmware: str | None
     external_links: bool
+    pcie_generation: int | None = None
+    pcie_lanes: int | None = None
+    gaudi_direct: bool = False
+    clock_offset_ms: int = 0
+
+
+def limits_of(options: Mapping[str, Any]) -> Limits:
+    """The limits that the options of the module ``hpu_verify`` mean."""
+    return Limits(
+        cards=options["cards"],
+        device=options["device"],
+        temperature_c=options["temperature_limit_c"],
+        idle_memory_mib=options["idle_memory_mib"],
+        firmware=options["firmware"],
+        external_links=options["external_links"],
+        pcie_generation=options["pcie_generation"] or None,
+        pcie_lanes=options["pcie_lanes"] or None,
+        gaudi_direct=options["gaudi_direct"],
+        clock_offset_ms=options["clock_offset_ms"],
+    )
 
 
 def is_virgin(facts: HpuFacts) -> bool:
@@ -67,10 +108,17 @@ def verdict(measured: Measurement, release: Release, limits: Limits) -> list[Che
     # Without a driver nothing else about the cards can be known, and one reason says it better than nine.
     if not is_virgin(facts):
         checks += _card_checks(facts, limits)
+        checks.append(link_check(facts, measured.links, limits.pcie_generation, limits.pcie_lanes))
+    if limits.gaudi_direct:
+        checks.append(access_control_check(measured.bridges))
     if measured.hugepages_configured is not None:
         checks.append(_hugepages(facts, measured.hugepages_configured))
     if measured.torch is not None:
         checks.append(_torch(measured.torch, limits))
+    if measured.clock is not None:
+        checks += clock_checks(measured.clock, limits.clock_offset_ms)
+    if measured.slurm is not None and measured.left_mib is not None:
+        checks.append(slurm_check(measured.slurm, measured.left_mib))
     return [*checks, _iommu(facts)]
 
 
@@ -92,6 +140,7 @@ def _card_checks(facts: HpuFacts, limits: Limits) -> Iterable[Check]:
 def summary(measured: Measurement, checks: Sequence[Check], release: Release, limits: Limits) -> dict[str, object]:
     """One flat row for a table of nodes. Unknown values are None."""
     facts, torch = measured.facts, measured.torch or TorchReport()
+    clock, kernel = measured.clock or Clock(), measured.facts.kernel
     return {
         "ok": not failed(checks),
         "problems": len(failed(checks)),
@@ -110,7 +159,13 @@ def summary(measured: Measurement, checks: Sequence[Check], release: Release, li
         "internal_links_total": facts.links.internal.total,
         "external_links_up": facts.links.external.up,
         "external_links_total": facts.links.external.total,
-        "hugepages": facts.kernel.hugepages,
+        "pcie": ", ".join(sorted({str(link) for link in measured.links.values() if link.generation})) or None,
+        "hugepages": kernel.hugepages,
+        "hugepages_mib": (kernel.hugepages or 0) * kernel.hugepage_kib // 1024 if kernel.hugepage_kib else None,
+        "slurm_real_memory_mib": measured.left_mib,
+        "clock_service": clock.service,
+        "clock_synchronised": clock.synchronised,
+        "clock_offset_ms": clock.offset_ms,
         "iommu_passthrough": facts.kernel.iommu_passthrough,
         "torch": torch.version,
         "torch_devices": torch.devices,

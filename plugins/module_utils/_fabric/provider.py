@@ -22,9 +22,11 @@ VERBS = (INFINIBAND, ROCE)
 
 
 _EFA_REMARK = (
-    "efa: install Amazon's driver and libfabric with Amazon's own installer; there is no evidence that the libraries "
-    "of Gaudi 2 and 3 use EFA."
+    "efa: no adapter of this host is active; check that the instance has interfaces of the type efa, and its driver, "
+    "which gaudi_fabric_efa_version installs."
 )
+# There is no evidence that the libraries of Gaudi 2 and 3 use EFA: there it is never chosen, only asked for.
+_USES_EFA = (None, "gaudi")
 
 
 class Choice(NamedTuple):
@@ -56,7 +58,7 @@ def choose(network: Network, requested: str, interface: str | None) -> Choice:
         if nic:
             return Choice(kind, f"{nic.device} has a link, and no external port of the cards has one")
     efa = next((nic for nic in network.nics if nic.kind == EFA_NIC), None)
-    if efa:
+    if efa and network.generation in _USES_EFA:
         return Choice(EFA, f"{efa.device} is an Elastic Fabric Adapter, and no external port of the cards has a link")
     if network.ports:
         return Choice(
@@ -70,7 +72,7 @@ def shortcomings(network: Network, provider: str) -> list[str]:
     if provider == GAUDI_ETHERNET:
         return _port_shortcomings(network)
     if provider == EFA:
-        return [_EFA_REMARK]
+        return [] if any(nic.kind == EFA_NIC and nic.link for nic in network.nics) else [_EFA_REMARK]
     if provider in VERBS and not any(nic.kind == provider and nic.link for nic in network.nics):
         what = "cable and subnet manager" if provider == INFINIBAND else "cable and switch"
         return [f"{provider}: no such card of this host has a link; check its driver, {what}."]

@@ -19,9 +19,12 @@ from .._node.commands import Run
 from .._node.json_file import parse_json
 from .._node.kernel_tree import kernel_tree
 from .._node.lock import alone, state_beside
+from .._node.programs import Installed, is_installed
 from .._node.rendered_files import FileChange, differences, pending, write
+from . import layer3
 from . import ports as fabric_ports
 from .interface_names import check_interfaces
+from .port_addresses import ROUTED_LAYER, RoutedOptions
 from .provider import AUTO, GAUDI_ETHERNET, PROVIDERS, choose, shortcomings
 from .sysfs import CardPort, Network, card_ports, read_network
 
@@ -33,6 +36,7 @@ class FabricOptions:
     provider: str = AUTO
     interface: str = ""
     link_timeout: float = 30.0
+    routed: RoutedOptions = field(default_factory=RoutedOptions)
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,9 @@ class Place:
     etc: str = "/etc"
     tool: Callable[[str], str] = fabric_ports.tool
     sleep: Callable[[float], None] = time.sleep
+    # Where netplan and others write what systemd-networkd shall do until the next boot.
+    networkd_run: str = "/run/systemd/network"
+    installed: Installed = is_installed
 
 
 def converge(options: FabricOptions, run: Run, check_mode: bool, place: Place) -> dict[str, Any]:
@@ -50,6 +57,7 @@ def converge(options: FabricOptions, run: Run, check_mode: bool, place: Place) -
     if options.provider not in (AUTO, *PROVIDERS):
         raise GaudiError(f"provider={options.provider!r} is not known; use {AUTO}, {', '.join(PROVIDERS)}.")
     check_interfaces("interface", options.interface)
+    layer3.check(options.routed)
     with alone("fabric", state_beside(place.etc), check_mode=check_mode):
         return _converge(options, place, run, check_mode)
 
@@ -57,6 +65,8 @@ def converge(options: FabricOptions, run: Run, check_mode: bool, place: Place) -
 def _converge(options: FabricOptions, place: Place, run: Run, check_mode: bool) -> dict[str, object]:
     before = read_network(place.kernel_root)
     program = _program(options, before, place)
+    if program and options.routed.layer == ROUTED_LAYER:
+        layer3.check_plan(options.routed, place.kernel_root)
     changes = pending(fabric_ports.wanted_files(place.etc, program))
     enabled = program is None or systemd_units.is_enabled(run, fabric_ports.UNIT)
     if program and not check_mode and not Path(program).exists():
@@ -67,6 +77,7 @@ def _converge(options: FabricOptions, place: Place, run: Run, check_mode: bool) 
             systemd_units.enable(run, fabric_ports.UNIT)
         if program:
             _bring_up(before, options, place, run)
+    routed = _routed(options, program, place, run, check_mode)
     after = read_network(place.kernel_root)
     interface = options.interface or management_interface(run)
     choice = choose(after, options.provider, interface)
@@ -79,16 +90,31 @@ def _converge(options: FabricOptions, place: Place, run: Run, check_mode: bool) 
         "interface": interface,
         "ports_expected": after.expected_ports,
         "ports_with_link": sum(port.link for port in after.ports),
+        "layer": options.routed.layer if program else None,
     }
+    values += routed.diff
     return {
         "changed": bool(changes or values),
         "diff": [*differences(changes), *values],
-        "warnings": [f"{platform.node()}: {warning}" for warning in _warnings(after, choice.provider, check_mode)],
+        "warnings": [
+            f"{platform.node()}: {warning}"
+            for warning in (*_warnings(after, choice.provider, check_mode), *routed.warnings)
+        ],
         "fabric": fact,
         "ports": [vars(port) for port in after.ports],
+        "addresses": routed.addresses,
+        "missing_programs": routed.missing_programs,
+        "backup": routed.backup,
         "host_nics": [{**vars(nic), "interfaces": list(nic.interfaces)} for nic in after.nics],
         "ansible_facts": {"gaudi_fabric": fact},
     }
+
+
+def _routed(options: FabricOptions, program: str | None, place: Place, run: Run, check_mode: bool) -> layer3.Outcome:
+    """Layer 3 where the cards' ports are used and it is wanted; elsewhere nothing of it is left."""
+    if program is None or options.routed.layer != ROUTED_LAYER:
+        return layer3.remove(run, check_mode, place)
+    return layer3.converge(options.routed, program, options.link_timeout, run, check_mode, place)
 
 
 def management_interface(run: Run) -> str | None:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,13 +26,18 @@ _IFF_UP = 0x1
 
 @dataclass(frozen=True)
 class CardPort:
-    """An external port of a card. Only external ports are network interfaces (the vendor's container runtime)."""
+    """An external port of a card. Only external ports are network interfaces (the vendor's container runtime).
+
+    ``module_id`` is None while the driver shows no such card, ``mac`` where the interface shows none.
+    """
 
     interface: str
     pci_address: str
     number: int | None
     enabled: bool
     link: bool
+    module_id: int | None = None
+    mac: str | None = None
 
 
 @dataclass(frozen=True)
@@ -75,18 +81,22 @@ def read_network(kernel_root: str = "/") -> Network:
 def card_ports(kernel_root: str = "/") -> tuple[CardPort, ...]:
     """The cards' external ports, by card and port number."""
     paths = Path(kernel_root, "sys/class/net").glob("*")
-    ports = [_card_port(path) for path in paths if attribute(path / "device", "vendor") == HABANA_VENDOR]
+    modules = {device.pci_address: device.module_id for device in accel_devices(kernel_root)}
+    ports = [_card_port(path, modules) for path in paths if attribute(path / "device", "vendor") == HABANA_VENDOR]
     return tuple(sorted(ports, key=lambda port: (port.pci_address, port.number or 0, port.interface)))
 
 
-def _card_port(path: Path) -> CardPort:
+def _card_port(path: Path, modules: Mapping[str, int | None]) -> CardPort:
+    address = (path / "device").resolve().name.lower()
     number = attribute(path, "dev_port") or ""
     return CardPort(
         interface=path.name,
-        pci_address=(path / "device").resolve().name.lower(),
+        pci_address=address,
         number=int(number) if number.isdigit() else None,
         enabled=bool(int(attribute(path, "flags") or "0", 16) & _IFF_UP),
         link=attribute(path, "operstate") == "up",
+        module_id=modules.get(address),
+        mac=attribute(path, "address"),
     )
 
 

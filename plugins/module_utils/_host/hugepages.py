@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from .._errors import GaudiError
@@ -99,13 +98,3 @@ def shortage(wanted: Reservation, memory: Memory, share: float) -> str | None:
 def drop_in(pages: int) -> str:
     """Text of the sysctl drop-in."""
     return f"# Written by gaudi3.scale: huge pages for the Gaudi runtime.\n{SETTING} = {pages}\n"
-
-
-def other_settings(texts: Iterable[tuple[str, str]], pages: int) -> list[str]:
-    """Files (path, text) that set the same value to another number, as ``path (number)``."""
-    found = []
-    for path, text in texts:
-        values = re.findall(r"^\s*-?\s*vm[./]nr_hugepages\s*=\s*([0-9]{1,18})\s*$", text, re.MULTILINE)
-        if values and int(values[-1]) != pages:
-            found.append(f"{path} ({values[-1]})")
-    return found

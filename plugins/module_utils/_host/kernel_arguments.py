@@ -34,6 +34,17 @@ def plan_kernel_arguments(arguments: Sequence[str], node: Node) -> Setting:
     return Setting([], facts, [f"kernel_arguments: {words} is not in force and this node has no grub.cfg; {remedy}."])
 
 
+def leaving(arguments: Sequence[str], node: Node) -> list[str]:
+    """A sentence on arguments that an earlier run added, this one takes away, and the running kernel still has."""
+    earlier = f"{read_text(_drop_in(node)) or ''} {read_text(node.in_etc(boot_entries.RECORD)) or ''}"
+    ours = re.findall(r"[^\s\"]+", earlier.replace("${GRUB_CMDLINE_LINUX_DEFAULT}", ""))
+    running = (read_text(node.kernel("proc/cmdline")) or "").split()
+    going = [word for word in running if word in ours and word not in arguments]
+    if not going:
+        return []
+    return [f"kernel_arguments: {' '.join(going)} is taken away, and in force until this node is started again."]
+
+
 def update_menu(
     arguments: Sequence[str], node: Node, run: Run, changes: Sequence[FileChange], check_mode: bool
 ) -> dict[str, str] | None:

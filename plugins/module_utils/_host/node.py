@@ -25,6 +25,8 @@ class Node:
     boot: str = "/boot"
     installed: Installed = is_installed
     may_raise_memlock: Callable[[], bool] = memory_lock.can_be_raised
+    usr_lib: str = "/usr/lib"
+    runtime: str = "/run"
 
     def kernel(self, path: str) -> str:
         """A path below the kernel's root."""

@@ -1,7 +1,7 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
 # Private to gaudi3.scale: it may change in any release.
-"""What a Gaudi node's operating system needs: huge pages, IOMMU pass-through, locked memory, the CPU governor.
+"""What a Gaudi node's operating system needs: huge pages, IOMMU pass-through, locked memory, CPUs, the clock.
 
 Each setting's knowledge is in a file of its own; here they are read, compared and applied together. A setting whose
 option is empty is not managed, and what the collection once wrote for it is removed.
@@ -21,12 +21,27 @@ from .._node import systemd_units
 from .._node.commands import Run
 from .._node.lock import alone, state_beside
 from .._node.rendered_files import FileChange, WantedFile, differences, pending, read_text, write
-from . import cpu_governor, firewall, firewall_table, hugepages, memory_lock
+from . import (
+    boot_unit,
+    cpu_governor,
+    cpu_power,
+    firewall,
+    firewall_table,
+    hugepages,
+    idle_states,
+    latency_msrs,
+    memory_lock,
+    numa_balancing,
+    sysctl,
+    time_service,
+    tuned,
+)
 from .firewall import DEFAULT_PORTS
 from .kernel import grub_settings
 from .kernel.values import read_value, value_difference, write_value
-from .kernel_arguments import plan_kernel_arguments, reboot_reasons, update_menu
+from .kernel_arguments import leaving, plan_kernel_arguments, reboot_reasons, update_menu
 from .node import Node, Setting
+from .packages import install_missing
 
 REFUSE = "refuse"
 WARN = "warn"
@@ -50,23 +65,42 @@ class HostOptions:
     firewall: bool = False
     firewall_nodes: tuple[str, ...] = ()
     firewall_ports: tuple[str, ...] = DEFAULT_PORTS
+    cstates: tuple[str, ...] = ()
+    numa_balancing: str = numa_balancing.AUTO
+    latency_msrs: bool = False
+    time_sync: str = time_service.UNMANAGED
+
+    @property
+    def boot_arguments(self) -> tuple[str, ...]:
+        """All that the kernel's command line is to have."""
+        return idle_states.kernel_arguments(self.cstates, self.kernel_arguments)
 
 
 def converge(options: HostOptions, run: Run, check_mode: bool, node: Node) -> dict[str, Any]:
     """Bring the node to ``options``; returns what an Ansible module returns."""
     _check(options)
     # What is refused is refused before there is even a lock.
-    _planned(options, node)
+    _planned(options, node, tuned.running(node, run))
     with alone("host settings", state_beside(node.etc), check_mode=check_mode):
         return _converge(options, node, run, check_mode)
 
 
-def _planned(options: HostOptions, node: Node) -> dict[str, Setting]:
+def _planned(options: HostOptions, node: Node, daemon: tuned.Tuned | None) -> dict[str, Setting]:
+    profiles = None if daemon is None else tuned.included(daemon, node)
+    balancing = numa_balancing.plan_numa_balancing(options.numa_balancing, node, profiles)
+    sections = {
+        **cpu_power.tuned_sections(options.cpu_governor, options.cstates, node),
+        "sysctl": {numa_balancing.KEY: numa_balancing.OFF} if balancing.facts["disabled"] else {},
+    }
     return {
-        "hugepages": plan_hugepages(options, node),
-        "kernel_arguments": plan_kernel_arguments(options.kernel_arguments, node),
+        "hugepages": plan_hugepages(options, node, profiles or ()),
+        "kernel_arguments": plan_kernel_arguments(options.boot_arguments, node),
         "memlock": plan_memlock(options, node),
-        "cpu_governor": plan_cpu_governor(options, node),
+        "cpu_governor": cpu_power.plan_governor(options.cpu_governor, node, daemon is not None),
+        "cstates": cpu_power.plan_idle_states(options.cstates, node, daemon is not None),
+        "numa_balancing": balancing,
+        "latency_msrs": latency_msrs.plan_latency_msrs(options.latency_msrs, node),
+        "tuned": tuned.plan_profile(daemon, sections, node),
         "module_parameters": plan_module_parameters(options, node),
         "firewall": firewall_table.plan_firewall(
             options.firewall, options.firewall_nodes, options.firewall_ports, node
@@ -75,20 +109,39 @@ def _planned(options: HostOptions, node: Node) -> dict[str, Setting]:
 
 
 def _converge(options: HostOptions, node: Node, run: Run, check_mode: bool) -> dict[str, object]:
-    plan = _planned(options, node)
+    daemon = tuned.running(node, run)
+    plan = _planned(options, node, daemon)
+    going = leaving(options.boot_arguments, node)
+    clock = time_service.plan_time_service(options.time_sync, node, run)
     changes = pending([file for setting in plan.values() for file in setting.files])
+    # First what other machines have a part in.
+    fetched = [*_install_programs(options, node, run, check_mode), *time_service.install(clock, node, run, check_mode)]
+    left = tuned.leave(daemon, plan["tuned"], node, run, check_mode)
     if not check_mode:
         _write(changes, node, run)
     pages, shortfall = _reserve_pages(plan["hugepages"].facts, node, check_mode)
     steps = [
+        *fetched,
+        left,
         pages,
-        _set_governor(options.cpu_governor, node, run, changes, check_mode),
+        *cpu_power.set_governor(plan["cpu_governor"], node, run, changes, check_mode),
+        *cpu_power.set_idle_states(plan["cstates"], node, run, changes, check_mode),
+        *numa_balancing.switch(plan["numa_balancing"], node, changes, check_mode),
+        tuned.enter(daemon, plan["tuned"], run, changes, check_mode),
+        *latency_msrs.write_registers(plan["latency_msrs"], node, run, changes, check_mode),
         firewall_table.load_rules(options.firewall, plan["firewall"], node, run, changes, check_mode),
-        update_menu(options.kernel_arguments, node, run, changes, check_mode),
+        update_menu(options.boot_arguments, node, run, changes, check_mode),
     ]
     values = [step for step in steps if step]
-    reasons, hindrances = reboot_reasons(options.kernel_arguments, node, changes, check_mode)
-    warnings = [*(warning for setting in plan.values() for warning in setting.warnings), *shortfall, *hindrances]
+    reasons, hindrances = reboot_reasons(options.boot_arguments, node, changes, check_mode)
+    planned = [warning for setting in plan.values() for warning in setting.warnings]
+    warnings = [
+        *planned,
+        *(_tuned_failed(options, plan, node) if daemon and not check_mode else []),
+        *shortfall,
+        *hindrances,
+        *going,
+    ]
     return {
         "changed": bool(changes or values),
         "diff": [*differences(changes), *values],
@@ -96,13 +149,27 @@ def _converge(options: HostOptions, node: Node, run: Run, check_mode: bool) -> d
         "warnings": [f"{platform.node()}: {warning}" for warning in warnings],
         "reboot_required": bool(reasons),
         "reboot_reasons": reasons,
-        "settings": {name: setting.facts for name, setting in plan.items()},
+        "settings": {**{name: setting.facts for name, setting in plan.items()}, "time_sync": clock},
     }
+
+
+def _install_programs(options: HostOptions, node: Node, run: Run, check_mode: bool) -> list[dict[str, str]]:
+    if not options.latency_msrs or node.installed(Path(latency_msrs.WRITE).name):
+        return []
+    return install_missing([latency_msrs.PACKAGE], latency_msrs.NAME, run, str(Path(node.etc).parent), check_mode)
+
+
+def _tuned_failed(options: HostOptions, plan: Mapping[str, Setting], node: Node) -> list[str]:
+    power = cpu_power.not_in_force(options.cpu_governor, options.cstates, node)
+    return [*power, *numa_balancing.not_in_force(plan["numa_balancing"], node)]
 
 
 def _check(options: HostOptions) -> None:
     hugepages.parse_request(options.hugepages)
     grub_settings.check_arguments(options.kernel_arguments)
+    idle_states.check_limits(options.cstates, options.kernel_arguments)
+    numa_balancing.check_request(options.numa_balancing)
+    time_service.check_choice(options.time_sync)
     if not 0 < options.hugepages_memory_share <= 1:
         given = f"hugepages_memory_share={options.hugepages_memory_share}"
         raise GaudiError(f"{given} is not a share of the memory; use a number above 0 and up to 1.")
@@ -113,12 +180,16 @@ def _check(options: HostOptions) -> None:
             raise GaudiError(f"module_parameters: {name}={value!r} is not one; write a name and one plain value.")
 
 
-def plan_hugepages(options: HostOptions, node: Node) -> Setting:
-    """The sysctl drop-in and the number of pages; refused or left out where they do not fit."""
+def plan_hugepages(options: HostOptions, node: Node, profiles: Sequence[str]) -> Setting:
+    """The sysctl drop-in and the number of pages; refused or left out where they do not fit.
+
+    A drop-in also where tuned runs: memory is reserved early in the boot, and never given back by a change of profile.
+    """
     path = node.in_etc(hugepages.DROP_IN)
     request = hugepages.parse_request(options.hugepages)
     current = read_value(node.kernel("proc/sys/vm/nr_hugepages"))
     facts: dict[str, object] = {"pages": None, "reserved": int(current or 0), "memory_mib": None, "at_least": False}
+    facts["left_mib"] = None
     if request == hugepages.UNMANAGED:
         return Setting([WantedFile(path, None)], facts, [])
     memory = hugepages.parse_meminfo(read_text(node.kernel("proc/meminfo")) or "", node.kernel("proc/meminfo"))
@@ -129,18 +200,10 @@ def plan_hugepages(options: HostOptions, node: Node) -> Setting:
         raise GaudiError(problem, pages=wanted.pages, memory_mib=wanted.mib)
     if problem:
         return Setting([], facts, [problem])
-    facts.update(pages=wanted.pages, memory_mib=wanted.mib, at_least=wanted.at_least)
-    others = hugepages.other_settings(_later_sysctl_files(path), wanted.pages)
-    warnings = [
-        f"hugepages: {other} is read after {path} at boot; remove {hugepages.SETTING} there." for other in others
-    ]
-    return Setting([WantedFile(path, hugepages.drop_in(wanted.pages))], facts, warnings)
-
-
-def _later_sysctl_files(ours: str) -> list[tuple[str, str]]:
-    """Drop-ins that sort after ours; systemd-sysctl reads them in the order of their names."""
-    paths = sorted(map(str, Path(ours).parent.glob("*.conf")))
-    return [(path, read_text(path) or "") for path in paths if path > ours]
+    left = memory.total_kib // 1024 - wanted.mib
+    facts.update(pages=wanted.pages, memory_mib=wanted.mib, at_least=wanted.at_least, left_mib=left)
+    sysctl.refuse_other_owners("hugepages", hugepages.SETTING, str(wanted.pages), path, node, profiles)
+    return Setting([WantedFile(path, hugepages.drop_in(wanted.pages))], facts, [])
 
 
 def plan_memlock(options: HostOptions, node: Node) -> Setting:
@@ -154,18 +217,6 @@ def plan_memlock(options: HostOptions, node: Node) -> Setting:
         return Setting([], {"unlimited": False}, [warning])
     files = [WantedFile(login, memory_lock.LOGIN_LIMITS), WantedFile(service, memory_lock.SERVICE_LIMITS)]
     return Setting(files, {"unlimited": True}, [])
-
-
-def plan_cpu_governor(options: HostOptions, node: Node) -> Setting:
-    """The unit that sets the governor, where there is one."""
-    unit = _governor_unit(node)
-    files = cpu_governor.governor_files(node.kernel_root)
-    current = cpu_governor.current_governors(files)
-    facts: dict[str, object] = {"wanted": options.cpu_governor or None, "current": current}
-    if not files or not options.cpu_governor:
-        return Setting([WantedFile(unit, None)], facts, [])
-    cpu_governor.check_offered(options.cpu_governor, files)
-    return Setting([WantedFile(unit, cpu_governor.unit_text(options.cpu_governor, node.kernel_root))], facts, [])
 
 
 def plan_module_parameters(options: HostOptions, node: Node) -> Setting:
@@ -185,7 +236,8 @@ def plan_module_parameters(options: HostOptions, node: Node) -> Setting:
 
 def _write(changes: Sequence[FileChange], node: Node, run: Run) -> None:
     """Write the files. A unit is stopped and disabled while systemd still knows it."""
-    units = {_governor_unit(node): cpu_governor.UNIT, firewall_table.unit_file(node): firewall.UNIT}
+    ours = (cpu_governor.UNIT, idle_states.UNIT, latency_msrs.UNIT, firewall.UNIT)
+    units = {boot_unit.path_of(unit, node): unit for unit in ours}
     for change in changes:
         if change.wanted.path in units and change.wanted.content is None:
             systemd_units.disable(run, units[change.wanted.path])
@@ -212,31 +264,3 @@ def _reserve_pages(
     if got >= pages:
         return step, []
     return step, [f"hugepages: {got} of {pages} pages found room in fragmented memory; the next boot reserves all."]
-
-
-def _set_governor(
-    governor: str, node: Node, run: Run, changes: Sequence[FileChange], check_mode: bool
-) -> dict[str, str] | None:
-    """Start the unit where a CPU has another governor or the unit is new, and see that it worked."""
-    files = cpu_governor.governor_files(node.kernel_root)
-    if not governor or not files:
-        return None
-    before = cpu_governor.current_governors(files)
-    new_unit = any(change.wanted.path == _governor_unit(node) for change in changes)
-    enabled = systemd_units.is_enabled(run, cpu_governor.UNIT)
-    if not check_mode:
-        if not enabled:
-            systemd_units.enable(run, cpu_governor.UNIT)
-        if before != [governor] or new_unit:
-            systemd_units.restart(run, cpu_governor.UNIT)
-        after = cpu_governor.current_governors(files)
-        if after != [governor]:
-            now = ", ".join(after)
-            raise GaudiError(f"cpu_governor: the CPUs run with {now} although {governor} was set; check the BIOS.")
-    if before != [governor]:
-        return value_difference(files[0], " ".join(before), governor)
-    return None if enabled or new_unit else value_difference(cpu_governor.UNIT, "disabled", "enabled")
-
-
-def _governor_unit(node: Node) -> str:
-    return node.in_etc(f"{systemd_units.UNIT_DIRECTORY}/{cpu_governor.UNIT}")

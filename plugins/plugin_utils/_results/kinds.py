@@ -24,6 +24,8 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.firmware_row
     firmware_rows,
 )
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.flag_rows import flag_rows
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.plan_fabric_kind import INFO as FABRIC
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.plan_fabric_kind import plan_fabric_kind
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.probe_kind import PROBED, probe_kind
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.training_kind import HISTORY, INFO, training_kind
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.tune_training_kind import tune_training_kind
@@ -160,6 +162,7 @@ KINDS = {
     "training": Kind((INFO, HISTORY), training_kind),
     "explain_flags": Kind((FLAGS,), _explain_flags),
     "explain_node": Kind((PLAN,), _explain_node),
+    "plan_fabric": Kind((FABRIC,), plan_fabric_kind),
     "plan_upgrade": Kind((PLAN,), _plan_upgrade),
     "tune_training": Kind((), tune_training_kind),
     "upgrade_driver": Kind((UPGRADED,), _upgrade_driver),

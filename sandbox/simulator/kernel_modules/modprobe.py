@@ -7,6 +7,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 
+from ..external_ports import switch_real
 from ..kernel_tree import KERNEL, refresh, use_counts
 from ..node_state import ROOT, Node, locked, read, replace, write
 from ..open_devices import count_open
@@ -60,8 +61,11 @@ def load(name: str, parameters: Mapping[str, str], *, quiet: bool, dry: bool = F
             print(f"{module}: it is of {release}, the loaded modules are of {loaded}", file=sys.stderr)
             return 1
         if not dry:
+            before = node.modules
             node = with_modules(node, (*reversed(needed), module), release)
             write(replace(node, module_parameters={**node.module_parameters, module: dict(parameters)}))
+            if "habanalabs_en" in node.modules.keys() - before.keys():
+                switch_real(node, "down")  # each load of the driver leaves its ports down
             refresh(read())
     return 0
 

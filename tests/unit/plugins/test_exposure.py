@@ -12,7 +12,12 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric import ports
-from ansible_collections.gaudi3.scale.plugins.module_utils._host import cpu_governor, firewall
+from ansible_collections.gaudi3.scale.plugins.module_utils._host import (
+    cpu_governor,
+    firewall,
+    idle_states,
+    latency_msrs,
+)
 from jinja2 import Environment
 
 ROOT = Path(__file__).parents[3]
@@ -32,6 +37,8 @@ def bundle_server() -> str:
 # The largest exposure of each, and what it was without its hardening.
 UNITS: dict[str, tuple[Callable[[], str], float, float]] = {
     "governor": (lambda: cpu_governor.unit_text("performance", "/"), 1.7, 9.6),
+    "idle states": (lambda: idle_states.unit_text("/"), 1.7, 9.6),
+    "registers": (latency_msrs.unit_text, 1.7, 9.6),
     "ports": (lambda: ports.unit_text("/usr/bin/true"), 6.6, 9.6),
     "firewall": (lambda: firewall.unit_text("/etc/gaudi3_scale/firewall.nft"), 1.7, 9.5),
     "bundle": (bundle_server, 1.8, 9.3),
@@ -70,7 +77,7 @@ def test_it_is_the_hardening_that_keeps_it_there(name: str, tmp_path: Path) -> N
 @needs_systemd
 @pytest.mark.parametrize("name", UNITS)
 def test_systemd_knows_every_line(name: str, tmp_path: Path) -> None:
-    path = tmp_path / f"gaudi3-scale-{name}.service"
+    path = tmp_path / f"gaudi3-scale-{name.replace(' ', '-')}.service"
     path.write_text(UNITS[name][0](), encoding="utf-8")
     done = subprocess.run(["systemd-analyze", "verify", str(path)], capture_output=True, text=True, check=False)
     assert not [line for line in done.stderr.splitlines() if f"{path}:" in line]

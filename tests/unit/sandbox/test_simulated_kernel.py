@@ -9,7 +9,8 @@ import dataclasses
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.verbs_acs import redirecting
 
-from sandbox.simulator import boot, host_nics
+from sandbox.simulator import boot, cpu_power, host_nics
+from sandbox.simulator.external_ports import links, ports_of
 from sandbox.simulator.faults import FaultError, parse
 from sandbox.simulator.kernel_modules.files import dependencies
 from sandbox.simulator.kernel_modules.modprobe import holders, with_modules, without_module
@@ -104,12 +105,31 @@ def test_external_ports_are_interfaces_that_are_down_until_brought_up() -> None:
     node = simulated.loaded()
     assert len(below(node, "sys/class/net") - {"lo", "eth0"}) == 24
     assert tree(node)["sys/class/net/enp51s0d5/operstate"] == "down\n"
-    assert tree(node)["sys/class/net/enp51s0d5/device/vendor"] == "0x1da3\n"
+    assert links(node, ())["sys/class/net/enp51s0d5/device"] == "../../../bus/pci/devices/0000:33:00.0"
     up = tree(replace(node, external_ports_up=True))
     assert up["sys/class/net/enp51s0d5/operstate"] == "up\n"
     assert up["sys/class/net/enp51s0d5/carrier"] == "1\n"
     without_network = simulated.loaded(modules=simulated.MODULES[:3])
     assert below(without_network, "sys/class/net") == {"lo", "eth0"}
+
+
+def test_a_cabled_port_shows_the_real_interface() -> None:
+    node = simulated.loaded()
+    machine = dataclasses.replace(simulated.MACHINE, interfaces=frozenset({"eth0", "enp51s0d5"}))
+    files, found = render(node, machine), links(node, machine.interfaces)
+    assert files["sys/class/net/enp51s0d5/dev_port"] == "5\n"
+    assert found["sys/class/net/enp51s0d5/operstate"] == "/sys/class/net/enp51s0d5/operstate"
+    assert not files.keys() & found.keys()
+    assert files["sys/class/net/enp51s0d8/operstate"] == "down\n"
+    assert links(simulated.virgin(), machine.interfaces) == {}
+
+
+def test_ports_are_known_before_the_driver_is_loaded() -> None:
+    ports = ports_of(simulated.virgin())
+    assert [(port.module_id, port.port) for port in ports[:4]] == [(0, 17), (0, 20), (0, 21), (1, 5)]
+    assert (len(ports), len({port.mac for port in ports})) == (24, 24)
+    assert ports[3].interface == "enp51s0d5"
+    assert readings(simulated.loaded())[0].macs[5] == ports[3].mac
 
 
 def test_memory_shows_the_simulated_huge_pages_beside_the_real_memory() -> None:
@@ -199,3 +219,26 @@ def test_a_hosts_network_card_is_in_sysfs_where_a_fault_gives_one() -> None:
     assert "dev/infiniband/uverbs63" in files
     with pytest.raises(FaultError, match="host_nic=token_ring: it takes infiniband or roce"):
         parse(["host_nic=token_ring"])
+
+
+def test_idle_states_are_switched_by_programs_and_not_by_the_simulator() -> None:
+    files = tree(simulated.virgin())
+    names = {path: text for path, text in files.items() if path.endswith("/name") and "cpuidle" in path}
+    assert set(names.values()) == {"POLL\n", "C1\n", "C1E\n", "C6\n"}
+    switches = [path for path in files if cpu_power.is_written_by_programs(path) and "cpuidle" in path]
+    assert len(switches) == len(names)
+
+
+def test_another_cpu_is_one_of_an_earlier_generation() -> None:
+    shown = cpu_power.another_cpu("vendor_id\t: AuthenticAMD\ncpu family\t: 25\nmodel\t\t: 1\nmodel name\t: X\n")
+    assert shown == "vendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 106\nmodel name\t: X\n"
+
+
+def test_a_degraded_link_is_that_of_one_card() -> None:
+    files = tree(replace(simulated.virgin(), faults={"degraded_pcie": [3]}))
+    links = sorted(
+        (files[path].strip(), files[path.replace("_speed", "_width")].strip())
+        for path in files
+        if path.endswith("/current_link_speed")
+    )
+    assert links == [("16.0 GT/s PCIe", "8"), *[("32.0 GT/s PCIe", "16")] * 7]

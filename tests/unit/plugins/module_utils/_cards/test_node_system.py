@@ -16,7 +16,7 @@ from ansible_collections.gaudi3.scale.tests.unit.healthy_node import write_kerne
 def test_the_kernel_is_read_from_its_own_files(tmp_path):
     write_kernel(tmp_path)
     command_line = "root=/dev/sda1 iommu=pt intel_iommu=on"
-    assert read_kernel(str(tmp_path)) == Kernel("6.8.0-45-generic", command_line, True, 17601, 2048)
+    assert read_kernel(str(tmp_path)) == Kernel("6.8.0-45-generic", command_line, True, 17601, 2048, 1031698)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,9 @@ from dataclasses import replace
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._cards.hpu_facts import gather
 from ansible_collections.gaudi3.scale.plugins.module_utils._checks.check import advice, failed
+from ansible_collections.gaudi3.scale.plugins.module_utils._checks.clock import Clock
+from ansible_collections.gaudi3.scale.plugins.module_utils._checks.pcie import read_links
+from ansible_collections.gaudi3.scale.plugins.module_utils._checks.slurm_memory import SlurmMemory
 from ansible_collections.gaudi3.scale.plugins.module_utils._checks.verdict import (
     Limits,
     Measurement,
@@ -28,9 +31,11 @@ TORCH = TorchReport("2.11.0a0+git1", 8)
 def measured(tmp_path):
     """A measured node; options of write_kernel, and an hl-smi with faults."""
 
-    def measurement(hl_smi=None, torch=TORCH, hugepages_configured=17601, **kernel):
+    def measurement(hl_smi=None, torch=TORCH, hugepages_configured=17601, host=None, **kernel):
         write_kernel(tmp_path, **kernel)
-        return Measurement(gather(hl_smi or HlSmi(), str(tmp_path)), torch, hugepages_configured)
+        facts = gather(hl_smi or HlSmi(), str(tmp_path))
+        links = read_links(str(tmp_path), [card.pci_address for card in facts.cards])
+        return Measurement(facts, torch, hugepages_configured, links, **(host or {}))
 
     return measurement
 
@@ -54,6 +59,7 @@ def test_a_healthy_node_passes_every_check(measured):
         "row replacement",
         "internal links",
         "external links",
+        "PCIe link",
         "huge pages",
         "torch",
         "iommu=pt",
@@ -244,7 +250,13 @@ def test_the_summary_is_one_flat_row(measured):
         "internal_links_total": 168,
         "external_links_up": 24,
         "external_links_total": 24,
+        "pcie": "Gen5 x16",
         "hugepages": 17601,
+        "hugepages_mib": 35202,
+        "slurm_real_memory_mib": 1031698 - 35202,
+        "clock_service": None,
+        "clock_synchronised": None,
+        "clock_offset_ms": None,
         "iommu_passthrough": True,
         "torch": "2.11.0a0+git1",
         "torch_devices": 8,
@@ -257,3 +269,72 @@ def test_the_summary_of_a_virgin_node_has_the_same_keys_and_no_invented_numbers(
     assert row["ok"] is False
     assert row["problems"] > 0
     assert [row[key] for key in ("driver", "temperature_max_c", "ecc_uncorrected", "internal_links_up")] == [None] * 4
+
+
+@pytest.mark.parametrize(
+    ("host", "limits", "name", "found"),
+    [
+        (
+            {"bridges": {"0000:16:01.0": 0, "0000:16:02.0": 0x1D}},
+            {"gaudi_direct": True},
+            "PCIe access control",
+            "on at 0000:16:02.0 (control 0x001d)",
+        ),
+        (
+            {"clock": Clock("chrony.service", True, 1000.5)},
+            {"clock_offset_ms": 1000},
+            "clock offset",
+            "1000.500 ms (ch",
+        ),
+        ({}, {"pcie_generation": 6}, "PCIe link", "Gen5 x16 at 0000:19:00.0, "),
+        ({}, {"pcie_lanes": 32}, "PCIe link", "Gen5 x16 at 0000:19:00.0, "),
+    ],
+)
+def test_what_is_measured_of_the_host_fails_its_check_alone(measured, host, limits, name, found):
+    bad = problems(measured(host=host), replace(LIMITS, **limits))
+    assert list(bad) == [name]
+    assert bad[name].found.startswith(found)
+    assert bad[name].remedy
+
+
+@pytest.mark.parametrize(
+    ("host", "limits"),
+    [
+        ({"bridges": {"0000:16:02.0": 0x1D}}, {}),
+        ({"bridges": {"0000:16:02.0": None}}, {"gaudi_direct": True}),
+        ({"bridges": {}}, {"gaudi_direct": True}),
+        ({"clock": Clock("chrony.service", True, 999.9)}, {"clock_offset_ms": 1000}),
+        ({"clock": Clock()}, {"clock_offset_ms": 1000}),
+    ],
+)
+def test_what_is_unknown_or_not_asked_for_is_no_failure(measured, host, limits):
+    assert problems(measured(host=host), replace(LIMITS, **limits)) == {}
+
+
+@pytest.mark.parametrize(
+    ("host", "words"),
+    [
+        (
+            {"clock": Clock(None, False)},
+            ("clock: found not synchronised (no time service), expected synchronised; set gaudi_host_time_sync",),
+        ),
+        (
+            {"slurm": SlurmMemory("node1", 1031698, 0)},
+            (
+                "Slurm memory: found RealMemory=1031698, expected at most 996496 MiB for jobs beside the huge pages; ",
+                "set RealMemory=996496 for NodeName=node1 in slurm.conf, or MemSpecLimit=35202 beside RealMemory=1031",
+            ),
+        ),
+    ],
+)
+def test_what_is_only_told(measured, host, words):
+    node = measured(host=host)
+    checks = verdict(node, RELEASE, replace(LIMITS, clock_offset_ms=1000))
+    assert failed(checks) == []
+    (sentence,) = advice(checks)
+    assert [word for word in words if word not in sentence] == []
+
+
+@pytest.mark.parametrize("slurm", [SlurmMemory("node1", 996496, 0), SlurmMemory("node1", 1031698, 35202)])
+def test_a_slurm_that_leaves_the_huge_pages_alone_is_told_nothing(measured, slurm):
+    assert advice(verdict(measured(host={"slurm": slurm}), RELEASE, LIMITS)) == []

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._cards.hardware import external_ports
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.port_addresses import RoutedOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.ports import UNIT, rule_text, tool
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.state import (
     FabricOptions,
@@ -111,7 +112,7 @@ def test_what_sysfs_shows(tmp_path: Path) -> None:
     assert network.generation == "gaudi3"
     assert network.expected_ports == 6
     assert [port.number for port in network.ports] == [17, 20, 21, 5, 8, 9]
-    assert network.ports[0] == CardPort("ens0d17", CARDS[0], 17, enabled=False, link=False)
+    assert network.ports[0] == CardPort("ens0d17", CARDS[0], 17, enabled=False, link=False, module_id=0)
     assert network.nics == (HostNic("mlx5_0", "infiniband", True, ()),)
 
 
@@ -234,7 +235,15 @@ def test_an_elastic_fabric_adapter_is_found_with_and_without_its_driver(tmp_path
     result = node.converge()
     assert result["fabric"]["provider"] == "efa"
     assert len(result["host_nics"]) == 1
-    assert "with Amazon's own installer" in result["warnings"][0]
+    assert ["gaudi_fabric_efa_version" in warning for warning in result["warnings"]] == ([] if driver else [True])
+
+
+def test_an_elastic_fabric_adapter_beside_gaudi_3_is_only_taken_when_it_is_asked_for(tmp_path: Path) -> None:
+    node = Node(tmp_path)
+    node.load(cabled=False)
+    node.rdma("efa_0", "0000:7c:00.0", "Unspecified", "4: ACTIVE", vendor="0x1d0f", device="0xefa1")
+    assert node.converge()["fabric"]["provider"] == "gaudi_ethernet"
+    assert node.converge(provider="efa")["fabric"]["provider"] == "efa"
 
 
 def test_a_node_with_nothing_has_plain_ethernet(tmp_path: Path) -> None:
@@ -245,6 +254,7 @@ def test_a_node_with_nothing_has_plain_ethernet(tmp_path: Path) -> None:
         "interface": "ens1",
         "ports_expected": 0,
         "ports_with_link": 0,
+        "layer": None,
     }
     assert (result["ports"], result["host_nics"]) == ([], [])
     assert result["warnings"] == []
@@ -312,6 +322,27 @@ def test_an_unknown_provider_is_refused(tmp_path: Path) -> None:
         GaudiError, match="provider='tcp' is not known; use auto, gaudi_ethernet, infiniband, roce, efa, ethernet"
     ):
         Node(tmp_path).converge(provider="tcp")
+
+
+@pytest.mark.parametrize(
+    ("routed", "sentence"),
+    [
+        ({"pools": ["10.200.0.0/26"], "hosts": ["n1"], "host": "n1"}, "give a /25 or larger"),
+        ({"pools": ["10.200.0.0/16"], "hosts": ["n1"], "host": "n2"}, "gaudi_fabric_hosts does not name 'n2'"),
+        ({"pools": ["10.200.0.1/16"]}, "is an address within a network"),
+        ({"hosts": ["n1; reboot"]}, "has 'n1; reboot', which is no host's name"),
+        ({"mtu": 9216}, "gaudi_fabric_mtu is 9216"),
+    ],
+)
+def test_what_makes_no_layer_3_is_refused_before_anything_is_touched(
+    tmp_path: Path, routed: dict[str, Any], sentence: str
+) -> None:
+    node = Node(tmp_path)
+    node.load()
+    with pytest.raises(GaudiError, match=sentence):
+        node.converge(routed=RoutedOptions(3, **routed))
+    assert node.files() == set()
+    assert node.run.calls == []
 
 
 @pytest.mark.parametrize(

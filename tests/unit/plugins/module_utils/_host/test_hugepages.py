@@ -11,7 +11,6 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._host.hugepages impor
     Reservation,
     count_cpus,
     installer_pages,
-    other_settings,
     parse_meminfo,
     parse_request,
     reservation,
@@ -77,13 +76,3 @@ def test_what_does_not_fit_names_the_numbers_and_the_options() -> None:
 def test_the_limit_itself_fits() -> None:
     assert shortage(Reservation(4096, 2048, False), Memory(16 * 1024 * 1024, 2048), 0.5) is None
     assert shortage(Reservation(4097, 2048, False), Memory(16 * 1024 * 1024, 2048), 0.5) is not None
-
-
-def test_files_that_set_another_number() -> None:
-    texts = [
-        ("/etc/sysctl.d/91-a.conf", "vm.nr_hugepages = 17601\n"),
-        ("/etc/sysctl.d/92-b.conf", "# vm.nr_hugepages = 1\nvm.swappiness = 1\n"),
-        ("/etc/sysctl.d/93-c.conf", "vm.nr_hugepages=17601\nvm/nr_hugepages=8000\n"),
-        ("/etc/sysctl.d/94-d.conf", "-vm.nr_hugepages = 5\n"),
-    ]
-    assert other_settings(texts, 17601) == ["/etc/sysctl.d/93-c.conf (8000)", "/etc/sysctl.d/94-d.conf (5)"]

@@ -4,9 +4,7 @@
 
 from __future__ import annotations
 
-import os
 import platform
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,71 +12,8 @@ import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._host.cpu_governor import UNIT
 from ansible_collections.gaudi3.scale.plugins.module_utils._host.memory_lock import can_be_raised
-from ansible_collections.gaudi3.scale.plugins.module_utils._host.node import Node
-from ansible_collections.gaudi3.scale.plugins.module_utils._host.state import HostOptions, converge
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
-from ansible_collections.gaudi3.scale.tests.unit.unit_runner import UnitRunner
-
-ARGUMENTS = "iommu=pt intel_iommu=on"
-BOOTED = 1_700_000_000
-
-
-class Machine:
-    """A server with 4 CPUs, 64 GiB, GRUB and cpufreq; its update-grub writes the menu from the drop-ins."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self.etc, self.boot, self.kernel = root / "etc", root / "boot", root / "kernel"
-        self.write("kernel/proc/cpuinfo", "".join(f"processor\t: {number}\n\n" for number in range(4)))
-        self.write("kernel/proc/meminfo", "MemTotal:       67108864 kB\nHugepagesize:       2048 kB\n")
-        self.write("kernel/proc/sys/vm/nr_hugepages", "0\n")
-        self.write("kernel/proc/cmdline", "BOOT_IMAGE=/vmlinuz ro quiet\n")
-        self.write("kernel/proc/stat", f"cpu 1 2 3\nbtime {BOOTED}\n")
-        for policy in (0, 1):
-            self.write(self.cpufreq(policy, "scaling_governor"), "powersave\n")
-            self.write(self.cpufreq(policy, "scaling_available_governors"), "performance powersave\n")
-        self.write("boot/grub/grub.cfg", "\tlinux\t/vmlinuz ro quiet\n", time=BOOTED - 1000)
-        self.run = UnitRunner(self.etc, {"update-grub": self.update_grub})
-        self.update_grub_result = CommandResult(0, "", "done\n")
-        self.programs = {"update-grub"}
-        self.memlock = True
-
-    def cpufreq(self, policy: int, name: str) -> str:
-        return f"kernel/sys/devices/system/cpu/cpufreq/policy{policy}/{name}"
-
-    def write(self, path: str, text: str, time: float | None = None) -> None:
-        target = self.root / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text, encoding="utf-8")
-        if time is not None:
-            os.utime(target, (time, time))
-
-    def read(self, path: str) -> str:
-        return (self.root / path).read_text(encoding="utf-8")
-
-    def update_grub(self, argv: Sequence[str]) -> CommandResult:
-        if self.update_grub_result.rc == 0:
-            texts = [path.read_text(encoding="utf-8") for path in sorted((self.etc / "default/grub.d").glob("*.cfg"))]
-            words = ARGUMENTS if any(ARGUMENTS in text for text in texts) else ""
-            self.write("boot/grub/grub.cfg", f"\tlinux\t/vmlinuz ro quiet {words}\n")
-        return self.update_grub_result
-
-    def converge(self, check_mode: bool = False, **options: Any) -> dict[str, Any]:
-        node = Node(
-            kernel_root=str(self.kernel),
-            etc=str(self.etc),
-            boot=str(self.boot),
-            installed=self.programs.__contains__,
-            may_raise_memlock=lambda: self.memlock,
-        )
-        return converge(HostOptions(**options), self.run, check_mode, node)
-
-    def files(self) -> dict[str, str]:
-        return {
-            str(path.relative_to(self.root)): path.read_text(encoding="utf-8")
-            for path in sorted(self.root.rglob("*"))
-            if path.is_file()
-        }
+from ansible_collections.gaudi3.scale.tests.unit.host_machine import ARGUMENTS, BOOTED, Machine
 
 
 @pytest.fixture
@@ -197,6 +132,17 @@ def test_no_kernel_arguments_take_the_drop_in_away(machine: Machine) -> None:
     assert not result["reboot_required"]
 
 
+def test_an_argument_that_goes_is_said_to_be_in_force_until_the_next_start(machine: Machine) -> None:
+    machine.converge(cstates=("no_intel_idle_at_boot",))
+    machine.write("kernel/proc/cmdline", f"ro quiet {ARGUMENTS} intel_idle.max_cstate=0\n")
+    assert machine.converge(cstates=("no_intel_idle_at_boot",))["warnings"] == []
+    (warning,) = machine.converge()["warnings"]
+    assert warning.partition(": ")[2] == (
+        "kernel_arguments: intel_idle.max_cstate=0 is taken away, and in force until this node is started again."
+    )
+    assert machine.converge()["warnings"] == []
+
+
 @pytest.mark.parametrize("without", ["menu", "program"])
 def test_a_node_without_grub_is_a_warning_only_while_arguments_are_missing(machine: Machine, without: str) -> None:
     if without == "menu":
@@ -218,6 +164,12 @@ def test_a_node_without_grub_is_a_warning_only_while_arguments_are_missing(machi
 def test_a_node_with_grubby_is_told_its_command(machine: Machine) -> None:
     machine.programs = {"grubby"}
     assert "`grubby --update-kernel=ALL --args='iommu=pt intel_iommu=on'`" in machine.converge()["warnings"][0]
+
+
+def test_what_the_huge_pages_take_and_leave_is_a_fact(machine: Machine) -> None:
+    pages = machine.converge(hugepages="1000")["settings"]["hugepages"]
+    assert (pages["memory_mib"], pages["left_mib"]) == (2000, 65536 - 2000)
+    assert machine.converge(hugepages="unmanaged")["settings"]["hugepages"]["left_mib"] is None
 
 
 def test_a_larger_reservation_of_a_running_node_stays(machine: Machine) -> None:
@@ -249,13 +201,6 @@ def test_pages_that_do_not_fit_can_be_a_warning(machine: Machine) -> None:
     assert machine.read("kernel/proc/sys/vm/nr_hugepages") == "0\n"
     assert not (machine.etc / "sysctl.d").exists()
     assert result["reboot_required"]
-
-
-def test_a_later_sysctl_file_that_wins_is_named(machine: Machine) -> None:
-    machine.write("etc/sysctl.d/99-site.conf", "vm.nr_hugepages = 8000\n")
-    machine.write("etc/sysctl.d/10-site.conf", "vm.nr_hugepages = 9000\n")
-    (warning,) = machine.converge()["warnings"]
-    assert "99-site.conf (8000) is read after" in warning
 
 
 def test_fragmented_memory_is_a_warning_and_no_change_the_second_time(machine: Machine, monkeypatch: Any) -> None:

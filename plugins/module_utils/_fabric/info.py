@@ -1,0 +1,52 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""What a node tells of the cables at its cards' ports. Reads, and changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .._cards.accel_sysfs import pci_cards
+from .._errors import GaudiError
+from .._node.commands import Run
+from .._node.json_file import parse_json
+from .lldp import read_neighbours
+from .sysfs import card_ports
+
+
+def fabric_info(run: Run, kernel_root: str) -> dict[str, Any]:
+    """What the module ``hpu_fabric_info`` returns."""
+    ports = card_ports(kernel_root)
+    names = {port.interface for port in ports}
+    error = ""
+    try:
+        neighbours = [one._asdict() for one in read_neighbours(run) if one.interface in names]
+    except GaudiError as refused:
+        neighbours, error = [], str(refused)
+    addresses = _addresses(run)
+    return {
+        "boards": sorted({card.pci_id for card in pci_cards(kernel_root)}),
+        "ports": [{**vars(port), "addresses": addresses.get(port.interface, [])} for port in ports],
+        "neighbours": neighbours,
+        "lldp_error": error,
+    }
+
+
+def _addresses(run: Run) -> dict[str, list[str]]:
+    """Interface -> its addresses of IPv4 with their prefix."""
+    done = run(["ip", "-json", "-4", "address", "show"])
+    try:
+        links = parse_json(done.stdout) if done.rc == 0 and done.stdout.strip() else []
+    except ValueError:
+        return {}
+    return {str(link.get("ifname")): _of(link.get("addr_info")) for link in _mappings(links)}
+
+
+def _of(listed: object) -> list[str]:
+    return [f"{one.get('local')}/{one.get('prefixlen')}" for one in _mappings(listed)]
+
+
+def _mappings(listed: object) -> Sequence[Mapping[str, Any]]:
+    return [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []

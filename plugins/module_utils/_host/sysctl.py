@@ -1,0 +1,62 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""Keys of sysctl that this layer sets: each has one owner, and another file that sets it otherwise is named."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from .._errors import GaudiError
+from .._node.rendered_files import read_text
+from . import tuned
+from .node import Node
+
+
+def refuse_other_owners(option: str, key: str, value: str, ours: str, node: Node, profiles: Iterable[str]) -> None:
+    """Refuse to set ``key`` in the file ``ours`` while another file, or one of tuned's ``profiles``, sets it otherwise.
+
+    What comes with the distribution and is read before ours is there to be overridden.
+    """
+    for path, theirs in [*_in_sysctl(key, ours, node), *tuned.sysctl_values(list(profiles), key, node)]:
+        if theirs != value:
+            raise GaudiError(
+                f"{option}: {key} would have two owners, {ours} with {value} and {path} with {theirs}; take it out of "
+                f"{path}, or set {option} to unmanaged.",
+                key=key,
+                files=[ours, path],
+            )
+
+
+def _in_sysctl(key: str, ours: str, node: Node) -> Iterator[tuple[str, str]]:
+    pattern = _line(key)
+    for path in _files(node):
+        if os.path.realpath(path) == os.path.realpath(ours):
+            continue
+        if path.startswith(f"{node.usr_lib}/") and Path(path).name < Path(ours).name:
+            continue
+        values = pattern.findall(read_text(path) or "")
+        if values:
+            yield path, values[-1]
+
+
+def _line(key: str) -> re.Pattern[str]:
+    dotted = re.escape(key).replace(r"\.", "[./]")
+    return re.compile(rf"^[ \t]*-?[ \t]*{dotted}[ \t]*=[ \t]*(\S+)[ \t]*$", re.MULTILINE)
+
+
+def _files(node: Node) -> list[str]:
+    """As sysctl.d(5) has it: a file hides those of its name in later directories, and all are read by name.
+
+    sysctl.conf comes last (sysctl(8)); for systemd it is a link in sysctl.d.
+    """
+    by_name: dict[str, str] = {}
+    for directory in (node.in_etc("sysctl.d"), f"{node.runtime}/sysctl.d", f"{node.usr_lib}/sysctl.d"):
+        for path in Path(directory).glob("*.conf"):
+            by_name.setdefault(path.name, str(path))
+    files = [by_name[name] for name in sorted(by_name)]
+    own = node.in_etc("sysctl.conf")
+    return files if any(os.path.realpath(file) == os.path.realpath(own) for file in files) else [*files, own]

@@ -1,0 +1,83 @@
+#!/usr/bin/python
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: hpu_fabric_info
+short_description: Tell which cable hangs on which of the cards' ports
+version_added: "0.1.0"
+description:
+  - Tells the external ports of the cards, their addresses, and what the switch announces over each cable by LLDP.
+  - LLDP is heard by C(lldpd), which the role C(gaudi_fabric) installs for layer 3. Without it RV(lldp_error) says so.
+  - What a switch announces is data of whoever holds the other end of the cable, in one line of at most 255 characters.
+  - The same keys are returned always.
+attributes:
+  check_mode:
+    support: full
+    description: Does the same, since it changes nothing.
+  diff_mode:
+    support: none
+    description: Nothing is changed.
+seealso:
+  - module: gaudi3.scale.hpu_fabric
+author: The gaudi3.scale authors (@gaudi3-scale)
+"""
+
+EXAMPLES = r"""
+- name: What hangs on the cards' ports?
+  gaudi3.scale.hpu_fabric_info:
+  register: fabric
+"""
+
+RETURN = r"""
+boards:
+  description: PCI device ids of the cards.
+  type: list
+  elements: str
+  returned: success
+  sample: ["0x1060"]
+ports:
+  description:
+    - The cards' external ports, with C(interface), C(pci_address), C(module_id), C(number), C(mac), C(enabled),
+      C(link) and C(addresses).
+  type: list
+  elements: dict
+  returned: success
+neighbours:
+  description: What is heard on these ports, with C(interface), C(switch), C(port) and C(description).
+  type: list
+  elements: dict
+  returned: success
+lldp_error:
+  description: Why nothing could be heard; else empty.
+  type: str
+  returned: success
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.info import fabric_info
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_tree import kernel_tree
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+
+
+class Module(MaskedOptions, AnsibleModule):
+    """Tells in a sentence also what Ansible itself cannot read."""
+
+
+def main() -> None:
+    """Look, and report."""
+    module = Module(argument_spec={}, supports_check_mode=True)
+    try:
+        checked(module.params, module.argument_spec)
+        module.exit_json(changed=False, **fabric_info(run_process, kernel_tree()))
+    except Exception as error:
+        module.fail_json(**module_failure(error))
+
+
+if __name__ == "__main__":
+    main()
