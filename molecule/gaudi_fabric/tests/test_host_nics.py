@@ -28,8 +28,9 @@ FETCH = f"""
 set -e
 mkdir -p /root/src/lists/partial
 cd /root/src
-printf 'Types: deb-src\\nURIs: http://deb.debian.org/debian\\nSuites: {SUITE}\\nComponents: main\\nSigned-By: %s\\n' \
-  /usr/share/keyrings/debian-archive-keyring.gpg > debian.sources
+mirror=$(apt-get indextargets --format '$(SITE)' 'Label: Debian' | head -n 1)
+printf 'Types: deb-src\\nURIs: %s\\nSuites: {SUITE}\\nComponents: main\\nSigned-By: %s\\n' \
+  "$mirror" /usr/share/keyrings/debian-archive-keyring.gpg > debian.sources
 set -- -q -o Dir::Etc::sourcelist=$PWD/debian.sources -o Dir::Etc::sourceparts=- -o Dir::State::lists=$PWD/lists
 apt-get "$@" update >&2
 apt-get "$@" source --print-uris libfabric | tr -d "'" | while read -r uri file _size digest; do
