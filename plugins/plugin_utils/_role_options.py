@@ -16,7 +16,7 @@ FURTHER_RESULTS: Mapping[str, Collection[str]] = {
     "gaudi_comparison": ("gaudi_comparison_together_result",),
     "gaudi_container_runtime": ("gaudi_container_runtime_check_result",),
     "gaudi_driver_upgrade": ("gaudi_driver_upgrade_plan_result",),
-    "gaudi_fabric": ("gaudi_fabric_efa_result", "gaudi_fabric_plan_result"),
+    "gaudi_fabric": ("gaudi_fabric_efa_result", "gaudi_fabric_plan_result", "gaudi_fabric_verbs_result"),
     "gaudi_firmware": ("gaudi_firmware_outcome_result", "gaudi_firmware_shown_result"),
     "gaudi_tuning": ("gaudi_tuning_explain_result",),
     "gaudi_verify": ("gaudi_verify_all_reduce_result",),

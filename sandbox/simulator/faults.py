@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from . import host_nics
 from .boards import PORTS
 from .node_state import locked, read, write
 
@@ -19,6 +20,7 @@ BUILD = "true or RELEASE-BUILD[,RELEASE-BUILD...]"
 LOAD = "RELEASE-BUILD[:MODULE_ID]"
 CALL = "PROGRAM[:N]"
 CALL_OR_NODE = "true or PROGRAM[:N]"
+NIC = "infiniband or roce, then :" + ",".join(host_nics.CONDITIONS) + " for what is wrong with it"
 # The card that a fault takes where none is named.
 ANY_MODULE_ID = 7
 
@@ -39,6 +41,7 @@ FAULTS = {
     "port_down": (PORT, "the link of one port is down"),
     "another_cpu": (NODE, "the CPUs are Intel's of an earlier generation"),
     "degraded_pcie": (CARD, "the card's PCIe link has half its lanes, at the speed of the generation before"),
+    host_nics.FAULT: (NIC, "the host has a network card for scale-out, in sysfs alone"),
     "busy_device": (CARD, "a process holds the card: the driver cannot be unloaded"),
     "dkms_build_error": (BUILD, "the driver's source does not compile: every release's, or that of the named ones"),
     "card_lost_at_load": (LOAD, "the card is gone while the driver of that release is loaded"),
@@ -116,6 +119,7 @@ _PARSERS: Mapping[str, Callable[[str], object]] = {
     LOAD: _load,
     CALL: _call,
     CALL_OR_NODE: _true_or(_call),
+    NIC: host_nics.parse,
 }
 
 

@@ -13,7 +13,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import cpu_power, external_ports
+from . import cpu_power, external_ports, host_nics
 from .boards import CLASS, VENDOR
 from .device_group import group_number
 from .faults import hits
@@ -64,6 +64,7 @@ def render(node: Node, machine: Machine) -> dict[str, str]:
         **_module_files(node, machine),
         **_card_files(node),
         **_network_files(node, machine),
+        **host_nics.files(node.faults),
     }
 
 

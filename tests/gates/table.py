@@ -51,7 +51,7 @@ def removed(sandbox: str) -> tuple[str, ...]:
 def on_shared_nodes(layer: str) -> Gate:
     """The gate of a role's scenario."""
     steps = "check, converge, idempotence, verify"
-    return Gate(f"molecule-{layer}", steps, molecule(layer), needs=("sandbox",), lane=NODES)
+    return Gate(f"molecule-{layer}", steps, molecule(layer), needs=("sandbox",), limit=1800, lane=NODES)
 
 
 def on_own_nodes(scenario: str, checks: str, limit: float, lane: str = OWN_NODES) -> Gate:

@@ -27,6 +27,12 @@ systemctl list-unit-files 'gaudi3-scale*' --no-legend
 systemctl list-units 'gaudi3-scale*' --all --no-legend --plain | awk '{print $1, $3, $4}'
 """
 
+# An archive that is never read, since the case is refused before.
+LIBRARY = {
+    "gaudi_fabric_libfabric_archive": "/nowhere/libfabric-1.22.0.tar.bz2",
+    "gaudi_fabric_libfabric_checksum": f"sha256:{'a1' * 32}",
+    "gaudi_fabric_libfabric_version": "1.22.0",
+}
 # A job that could start, but for the one thing that a case changes.
 JOB = {"gaudi_training_name": "refused", "gaudi_training_command": ["-m", "this"]}
 
@@ -163,6 +169,53 @@ REFUSALS = (
         "launch_training",
         ("bind", "numa, cores, none", "socket"),
         {**JOB, "gaudi_training_bind": "socket"},
+    ),
+    # A provider that is asked for is judged before the cards' ports are touched. Only node1 asks.
+    Refusal(
+        "PCIe ACS above a network card with Gaudi Direct",
+        "fabric",
+        ("PCIe ACS", "0000:59:00.0", "BIOS", "gaudi_fabric_libfabric_gaudi_direct: false"),
+        faults=("host_nic=roce:acs",),
+        hosts={"node1": {"gaudi_fabric_provider": "roce", **LIBRARY}},
+    ),
+    Refusal(
+        "libfabric without SynapseAI's headers",
+        "fabric",
+        ("/nowhere/include/habanalabs/synapse_api.h", "gaudi_fabric_libfabric_gaudi_direct: false"),
+        faults=("host_nic=infiniband",),
+        hosts={
+            "node1": {"gaudi_fabric_provider": "infiniband", **LIBRARY, "gaudi_fabric_libfabric_synapse": "/nowhere"}
+        },
+    ),
+    Refusal(
+        "libfabric without a checksum",
+        "fabric",
+        ("gaudi_fabric_libfabric_checksum is ''", "sha256sum"),
+        {"gaudi_fabric_provider": "roce", **LIBRARY, "gaudi_fabric_libfabric_checksum": ""},
+    ),
+    Refusal(
+        "libfabric that is too old for Gaudi Direct",
+        "fabric",
+        ("gaudi_fabric_libfabric_version is 1.19.1", "1.20.0"),
+        {"gaudi_fabric_provider": "roce", **LIBRARY, "gaudi_fabric_libfabric_version": "1.19.1"},
+    ),
+    Refusal(
+        "DOCA without a repository to take it from",
+        "fabric",
+        ("gaudi_fabric_ofed is doca", "gaudi_fabric_ofed_repository is empty"),
+        {"gaudi_fabric_provider": "infiniband", "gaudi_fabric_ofed": "doca"},
+    ),
+    Refusal(
+        "a repository of drivers beside the distribution's",
+        "fabric",
+        ("gaudi_fabric_ofed_repository is given", "distribution", "doca or mofed"),
+        {"gaudi_fabric_provider": "roce", "gaudi_fabric_ofed_repository": "https://mirror.example.com/doca"},
+    ),
+    Refusal(
+        "a stack that there is none of",
+        "fabric",
+        ("gaudi_fabric_ofed", "ofed", "mofed"),
+        {"gaudi_fabric_provider": "roce", "gaudi_fabric_ofed": "ofed"},
     ),
     Refusal(
         "EFA on Gaudi 3",
@@ -318,6 +371,33 @@ def test_a_profile_of_the_vendor_s_with_a_harmful_flag_changes_nothing(nodes: di
         assert said["node1"].startswith(f"{path} sets PT_HPU_INFERENCE_MODE=1: ")
         assert "give PT_HPU_INFERENCE_MODE in overrides" in said["node1"]
         assert "\n" not in said["node1"]
+    finally:
+        node.check_output(f"rm {path}")
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("FI_PROVIDER=efa", ("FI_PROVIDER: found efa", "verbs or tcp", "take FI_PROVIDER out")),
+        (
+            "HCCL_GAUDI_DIRECT=1",
+            ("HCCL_OVER_OFI: found not set", "set HCCL_OVER_OFI to 1", "leave HCCL_"),
+        ),
+    ],
+)
+def test_flags_that_end_a_job_over_the_hosts_cards_change_nothing(
+    line: str, words: tuple[str, ...], nodes: dict[str, Host], tmp_path: Path
+) -> None:
+    path = "/etc/gaudi3_scale/environment_of_a_case"
+    node = nodes["node1"]
+    node.check_output(f"mkdir -p /etc/gaudi3_scale; echo {line} > {path}")
+    try:
+        before = state(node)
+        own = {"node1": {"gaudi_fabric_provider": "roce", "gaudi_fabric_ofed_environment": path}}
+        said = failures(Refusal("flags", "fabric", (), hosts=own), tmp_path)
+        assert state(node) ^ before == set()
+        assert set(said) == {"node1"} and "\n" not in said["node1"]
+        assert [word for word in words if word not in said["node1"]] == [], said["node1"]
     finally:
         node.check_output(f"rm {path}")
 

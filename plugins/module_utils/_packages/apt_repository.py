@@ -9,7 +9,7 @@ import re
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Callable, Iterable, Iterator, Mapping
+from typing import Callable, ClassVar, Iterable, Iterator, Mapping, Sequence
 
 from .._errors import GaudiError
 from .._node.commands import Run
@@ -39,6 +39,8 @@ class AptRepository:
     sources_path: str
     key_fingerprint: str = ""
     signed_files: Mapping[str, str] = field(default_factory=dict)
+    # What the sentences below call an option, and what it is called where the repository is another one than the vault.
+    option_names: ClassVar[Sequence[tuple[str, str]]] = ()
 
     @property
     def index_url(self) -> str:
@@ -193,9 +195,16 @@ def explain(repository: AptRepository, complaints: Iterable[str]) -> str:
     for pattern, cause, remedy in _CAUSES:
         if re.search(pattern, text):
             words = {**vars(repository), "components": " ".join(repository.components)}
-            return f"The package repository {repository} {cause.format(**words)}; {remedy.format(**words)}."
+            what_to_do = _remedy(repository, remedy.format(**words))
+            return f"The package repository {repository} {cause.format(**words)}; {what_to_do}."
     first = text.partition("\n")[0].partition(": ")[2] or "apt-get update failed without a word."
     return f"The package repository {repository} cannot be read: {first}"
+
+
+def _remedy(repository: AptRepository, text: str) -> str:
+    for name, own in repository.option_names:
+        text = text.replace(name, own)
+    return text
 
 
 # In the order of trust: a repository that cannot be reached or is not there has no signature to judge.

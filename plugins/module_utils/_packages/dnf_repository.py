@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Iterable, Mapping
+from typing import ClassVar, Iterable, Mapping, Sequence
 
 from .._errors import GaudiError
 from .._node.commands import Run
@@ -38,6 +38,8 @@ class DnfRepository:
     key_fingerprint: str = ""
     package_key_fingerprint: str = ""
     signed_files: Mapping[str, str] = field(default_factory=dict)
+    # What the sentences below call an option, and what it is called where the repository is another one than the vault.
+    option_names: ClassVar[Sequence[tuple[str, str]]] = ()
 
     def __str__(self) -> str:
         return self.uri
@@ -148,10 +150,17 @@ def explain(repository: DnfRepository, said: Iterable[str]) -> str:
     for pattern, cause, remedy in _CAUSES:
         if re.search(pattern, text):
             words = vars(repository)
-            return f"The package repository {repository} {cause.format(**words)}; {remedy.format(**words)}."
+            what_to_do = _remedy(repository, remedy.format(**words))
+            return f"The package repository {repository} {cause.format(**words)}; {what_to_do}."
     lines = [line.partition("Error: ")[2] for line in text.splitlines() if line.startswith("Error: ")]
     first = next(iter(lines), text.partition("\n")[0]) or "dnf makecache failed without a word."
     return f"The package repository {repository} cannot be read: {first}"
+
+
+def _remedy(repository: DnfRepository, text: str) -> str:
+    for name, own in repository.option_names:
+        text = text.replace(name, own)
+    return text
 
 
 # The first that fits counts: dnf's last line is the same for most of them.

@@ -163,7 +163,7 @@ def _apply(
         return missing
     except BaseException:
         for change in done:
-            _put_back(change)
+            put_back(change)
         raise
 
 
@@ -175,7 +175,8 @@ def _absent(repository: Repository, release: Release, name: str, offered: Mappin
     )
 
 
-def _put_back(change: FileChange) -> None:
+def put_back(change: FileChange) -> None:
+    """The file as it was before the change."""
     path = change.wanted.path
     if change.before is not None:
         write(FileChange(WantedFile(path, change.before, change.before_mode or 0o644), None, None))

@@ -7,9 +7,11 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
+from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.verbs_acs import redirecting
 
-from sandbox.simulator import boot, cpu_power
+from sandbox.simulator import boot, cpu_power, host_nics
 from sandbox.simulator.external_ports import links, ports_of
+from sandbox.simulator.faults import FaultError, parse
 from sandbox.simulator.kernel_modules.files import dependencies
 from sandbox.simulator.kernel_modules.modprobe import holders, with_modules, without_module
 from sandbox.simulator.kernel_tree import proc_modules, render
@@ -204,6 +206,19 @@ def test_cards_of_two_hosts_differ() -> None:
     serials = {card.serial for card in (*one.cards, *other.cards)}
     assert len(serials) == 16
     assert all(serial.startswith("SIM") for serial in serials)
+
+
+def test_a_hosts_network_card_is_in_sysfs_where_a_fault_gives_one() -> None:
+    files = tree(simulated.loaded(faults=parse(["host_nic=roce:acs,no_gid"])))
+    assert files["sys/class/infiniband/mlx5_0/ports/1/state"] == "4: ACTIVE\n"
+    assert files["sys/class/infiniband/mlx5_0/ports/1/link_layer"] == "Ethernet\n"
+    assert "RoCE v2\n" not in files.values()
+    assert redirecting(
+        {host_nics.BRIDGE: files[f"sys/bus/pci/devices/{host_nics.BRIDGE}/config"].encode()}, [host_nics.ADDRESS]
+    ) == (host_nics.BRIDGE,)
+    assert "dev/infiniband/uverbs63" in files
+    with pytest.raises(FaultError, match="host_nic=token_ring: it takes infiniband or roce"):
+        parse(["host_nic=token_ring"])
 
 
 def test_idle_states_are_switched_by_programs_and_not_by_the_simulator() -> None:

@@ -1,0 +1,299 @@
+#!/usr/bin/python
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: hpu_host_nics
+short_description: Prepare a Gaudi node for scale-out over its host's InfiniBand or RoCE cards
+version_added: "0.1.0"
+description:
+  - Installs the driver stack of the site's choice, refuses to put one beside another or in its place, and judges
+    kernel, PCIe ACS, ports, GIDs, MTU, locked memory and the jobs' flags. Each failure is one sentence with its remedy.
+  - Brings libfabric, built with SynapseAI for Gaudi Direct, and HCCL's wrapper of it to the node. They are built once,
+    on the first node of each kind (the same operating system, architecture, release and settings), from archives that
+    are pinned by checksum. The controller keeps what was built with its checksum in O(libfabric_directory), and brings
+    it to the others. A build that fails leaves nothing on a node but its log.
+  - What would end a job or its Gaudi Direct is refused before anything is touched. The rest is a warning, and in
+    RV(checks).
+  - Nothing of libfabric happens without O(libfabric_archive).
+options:
+  provider:
+    description: Which of the host's cards are judged.
+    type: str
+    choices: [infiniband, roce]
+    required: true
+  environment:
+    description: The environment file of jobs, as M(gaudi3.scale.hpu_flags) writes it. Looked at where it is there.
+    type: path
+    default: /etc/gaudi3_scale/environment
+  roce_mtu:
+    description: Least MTU of a RoCE card's network interface. V(4200) is enough for RoCE's largest payload, 4096 bytes.
+    type: int
+    default: 4200
+  release:
+    description: Release of the Gaudi software. A build with Gaudi Direct is for one release.
+    type: str
+    default: ""
+  ofed:
+    description:
+      - The driver stack. V(distribution) is rdma-core of the operating system, V(doca) and V(mofed) are NVIDIA's.
+      - V(none) leaves the stack to whoever installed it.
+    type: str
+    choices: [distribution, doca, mofed, none]
+    default: distribution
+  ofed_packages:
+    description: Packages of O(ofed). Only what is missing is installed, and nothing is removed.
+    type: list
+    elements: str
+    default: []
+  ofed_repository:
+    description: URL of the site's repository of DOCA or MOFED. Not needed where O(ofed_packages) are installed.
+    type: str
+    default: ""
+  ofed_suite:
+    description: Suite in O(ofed_repository), for apt. V(./) is a directory that is a repository by itself.
+    type: str
+    default: ./
+  ofed_components:
+    description: Components of O(ofed_suite), for apt.
+    type: list
+    elements: str
+    default: []
+  ofed_key_url:
+    description: URL of the public key that signs the repository's lists, or its packages for dnf.
+    type: str
+    default: ""
+  ofed_key_fingerprint:
+    description: Fingerprint that this key has to have. Any key is taken when empty.
+    type: str
+    default: ""
+  libfabric_archive:
+    description:
+      - Archive of libfabric's sources, as a URL that the building node reaches, or as the absolute path of a file on
+        the controller. Nothing is built when empty.
+    type: str
+    default: ""
+  libfabric_checksum:
+    description: Its checksum, C(sha256:) and 64 hex digits.
+    type: str
+    default: ""
+  libfabric_version:
+    description: Its version. HCL needs V(1.20.0) or newer with Gaudi Direct, and V(1.16.1) without.
+    type: str
+    default: 1.20.0
+  libfabric_gaudi_direct:
+    description:
+      - Whether libfabric is built with SynapseAI, without which it has no Gaudi Direct. The headers have to be on the
+        building node.
+    type: bool
+    default: true
+  libfabric_synapse:
+    description: Prefix of SynapseAI, for C(--with-synapseai).
+    type: path
+    default: /usr
+  libfabric_configure:
+    description: Further words for libfabric's C(configure).
+    type: list
+    elements: str
+    default: []
+  libfabric_build_packages:
+    description: Packages of the operating system that the build needs. Installed on the building node only.
+    type: list
+    elements: str
+    default: []
+  libfabric_build_timeout:
+    description: Seconds for each command of the build.
+    type: float
+    default: 3600
+  libfabric_directory:
+    description: Directory of the controller in which it keeps what was built.
+    type: str
+    default: ~/.cache/gaudi3_scale/libfabric
+  libfabric_archive_file:
+    description: Where the action plugin has put the archive on the node.
+    type: path
+    default: ""
+  ofi_wrapper_archive:
+    description: Archive of the sources of HCCL's OFI wrapper, as O(libfabric_archive). Without it none is built.
+    type: str
+    default: ""
+  ofi_wrapper_checksum:
+    description: Its checksum, C(sha256:) and 64 hex digits.
+    type: str
+    default: ""
+  ofi_wrapper_archive_file:
+    description: Where the action plugin has put it on the node.
+    type: path
+    default: ""
+  build_into:
+    description: Set by the action plugin. The module then builds, leaves the archive in this directory, and ends.
+    type: path
+    default: ""
+  built_archive:
+    description: Where the action plugin has put what was built.
+    type: path
+    default: ""
+  built_checksum:
+    description: Its SHA-256, as the controller has it.
+    type: str
+    default: ""
+  plain_http_hosts:
+    description: Hosts that may be asked without TLS. A URL of C(http) to any other one is refused.
+    type: list
+    elements: str
+    default: []
+  lock_timeout:
+    description: Seconds to wait for another package manager.
+    type: int
+    default: 300
+attributes:
+  check_mode:
+    support: full
+    description: Nothing is fetched, built or installed. Shows the packages, and which libfabric would come.
+  diff_mode:
+    support: full
+    description: Shows the repository's files, the packages, and libfabric before and after.
+seealso:
+  - module: gaudi3.scale.hpu_fabric
+  - module: gaudi3.scale.hpu_flags
+author: The gaudi3.scale authors (@gaudi3-scale)
+"""
+
+EXAMPLES = r"""
+- name: InfiniBand with the distribution's drivers
+  gaudi3.scale.hpu_host_nics:
+    provider: infiniband
+    ofed_packages: [rdma-core, ibverbs-providers]
+
+- name: RoCE with DOCA from the site's mirror, and Gaudi Direct
+  gaudi3.scale.hpu_host_nics:
+    provider: roce
+    ofed: doca
+    ofed_packages: [doca-ofed]
+    ofed_repository: https://mirror.example.com/doca/3.0.0/ubuntu22.04/x86_64
+    ofed_key_url: https://mirror.example.com/doca/GPG-KEY-Mellanox.pub
+    release: 1.24.1
+    libfabric_archive: https://mirror.example.com/libfabric-1.22.0.tar.bz2
+    libfabric_checksum: "sha256:{{ libfabric_sha256 }}"
+    libfabric_version: 1.22.0
+    ofi_wrapper_archive: /srv/archives/hccl_ofi_wrapper.tar.gz
+    ofi_wrapper_checksum: "sha256:{{ wrapper_sha256 }}"
+"""
+
+RETURN = r"""
+checks:
+  description: Each check, with C(name), C(ok), C(expected), C(found), C(remedy) and C(advice).
+  type: list
+  elements: dict
+  returned: success, or refused by a check
+stack:
+  description: The driver stack.
+  type: dict
+  returned: success
+  contains:
+    ofed:
+      description: What was asked for.
+      type: str
+    found:
+      description: What was there before, each with the package that shows it.
+      type: dict
+      sample:
+        distribution: rdma-core 44.0-2
+    installed:
+      description: Packages that were installed by this run.
+      type: list
+      elements: str
+libfabric:
+  description: The libfabric in C(/opt/gaudi3_scale/libfabric).
+  type: dict
+  returned: success
+  contains:
+    key:
+      description: The kind of node and the settings that a build is for. Empty where none is wanted.
+      type: str
+    installed:
+      description: Whether the wanted one is there.
+      type: bool
+    version:
+      description: Its version, or null.
+      type: str
+    gaudi_direct:
+      description: Whether it was built with SynapseAI. False also says that there is no Gaudi Direct.
+      type: bool
+    wrapper:
+      description: Whether HCCL's wrapper came with it.
+      type: bool
+log:
+  description: The last lines of the command that failed.
+  type: list
+  elements: str
+  returned: when a build failed
+built:
+  description: What was built, with C(key), C(path), C(sha256) and C(size).
+  type: dict
+  returned: when O(build_into) was given
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.verbs_state import Place, converge, options_of
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+
+
+class Module(MaskedOptions, AnsibleModule):
+    """The users in the URLs of repositories and archives are not shown."""
+
+
+def main() -> None:
+    text, words = {"type": "str", "default": ""}, {"type": "list", "elements": "str", "default": []}
+    place = {"type": "path", "default": ""}
+    module = Module(
+        argument_spec={
+            "provider": {"type": "str", "choices": ["infiniband", "roce"], "required": True},
+            "environment": {"type": "path", "default": "/etc/gaudi3_scale/environment"},
+            "roce_mtu": {"type": "int", "default": 4200},
+            "release": text,
+            "ofed": {"type": "str", "choices": ["distribution", "doca", "mofed", "none"], "default": "distribution"},
+            "ofed_packages": words,
+            "ofed_repository": text,
+            "ofed_suite": {"type": "str", "default": "./"},
+            "ofed_components": words,
+            "ofed_key_url": {**text, "no_log": False},
+            "ofed_key_fingerprint": {**text, "no_log": False},
+            "libfabric_archive": text,
+            "libfabric_checksum": text,
+            "libfabric_version": {"type": "str", "default": "1.20.0"},
+            "libfabric_gaudi_direct": {"type": "bool", "default": True},
+            "libfabric_synapse": {"type": "path", "default": "/usr"},
+            "libfabric_configure": words,
+            "libfabric_build_packages": words,
+            "libfabric_build_timeout": {"type": "float", "default": 3600},
+            "libfabric_directory": {"type": "str", "default": "~/.cache/gaudi3_scale/libfabric"},
+            "libfabric_archive_file": place,
+            "ofi_wrapper_archive": text,
+            "ofi_wrapper_checksum": text,
+            "ofi_wrapper_archive_file": place,
+            "build_into": place,
+            "built_archive": place,
+            "built_checksum": text,
+            "plain_http_hosts": words,
+            "lock_timeout": {"type": "int", "default": 300},
+        },
+        supports_check_mode=True,
+    )
+    try:
+        options = options_of(checked(module.params, module.argument_spec))
+        result = converge(options, run_process, module.check_mode, Place())
+        for warning in result.pop("warnings"):
+            module.warn(warning)
+        module.exit_json(**result)
+    except Exception as error:
+        module.fail_json(**module_failure(error))
+
+
+if __name__ == "__main__":
+    main()
