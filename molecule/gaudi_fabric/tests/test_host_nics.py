@@ -21,6 +21,8 @@ from testinfra.host import Host
 
 from tests.sandbox_nodes import fault, hosts, run
 
+# Compiling takes minutes. What is decided, and what is left after each interruption, is in the unit tests.
+pytestmark = pytest.mark.long
 PREFIX = "/opt/gaudi3_scale/libfabric"
 SUITE, VERSION = "trixie", "2.1.0"
 # deb822 for sources of a newer suite, whose lists and packages nothing else of the node ever sees.
