@@ -28,7 +28,7 @@ def contents(read: Read, distribution: str, os_family: str) -> dict[str, Any]:
         return _first(folder, (read(folder / f"{name}.yml") for name in _file_names(distribution, os_family)))
 
     driver, stack = of_system("gaudi_driver"), of_system("gaudi_training_stack")
-    fabrics = of_system("gaudi_fabric")["__gaudi_fabric_packages"].values()
+    fabric = of_system("gaudi_fabric")
     return {
         "packages": [
             *_defaults(read, "gaudi_driver")["gaudi_driver_packages"],
@@ -37,7 +37,8 @@ def contents(read: Read, distribution: str, os_family: str) -> dict[str, Any]:
         "os_packages": [
             *driver["__gaudi_driver_os_packages"],
             *stack["__gaudi_training_stack_packages"],
-            *(package for packages in fabrics for package in packages),
+            *fabric["__gaudi_fabric_ofed_packages"]["distribution"],
+            *fabric["__gaudi_fabric_layer3_packages"],
             *FOR_ANSIBLE,
         ],
         "requirements": list(_defaults(read, "gaudi_training_stack")["gaudi_training_stack_requirements"]),
