@@ -1,7 +1,7 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
 # Private to gaudi3.scale: it may change in any release.
-"""PCIe Access Control Services in the configuration space of bridges. Pure: bytes in, bits out.
+"""PCIe Access Control Services of the bridges above some cards: which of them redirect. Pure: bytes in, addresses out.
 
 A bridge that redirects peer-to-peer requests sends what a network card and an accelerator say to each other up to the
 root complex. Layout: PCI Express Base Specification, Access Control Services extended capability.
@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+from .._checks.pcie import access_control
+
 _HEADER_TYPE, _BRIDGE = 0x0E, 1
 _SECONDARY_BUS, _SUBORDINATE_BUS = 0x19, 0x1A
-_FIRST_EXTENDED, _ACS, _ACS_CONTROL = 0x100, 0x000D, 6
 # P2P request redirect, P2P completion redirect, upstream forwarding, P2P egress control; the rest redirects nothing.
 REDIRECTS = 0x04 | 0x08 | 0x10 | 0x20
 
@@ -29,26 +30,12 @@ def leads_to(address: str, config: bytes, endpoints: Collection[str]) -> bool:
     return any(_domain(one) == _domain(address) and _bus(one) in buses for one in endpoints)
 
 
-def control(config: bytes) -> int | None:
-    """The ACS control register, 0 without the capability; None where only root can read so far and nobody did."""
-    if len(config) < _FIRST_EXTENDED + 4:
-        return None
-    offset, seen = _FIRST_EXTENDED, set[int]()
-    while offset >= _FIRST_EXTENDED and offset + 8 <= len(config) and offset not in seen:
-        seen.add(offset)
-        header = int.from_bytes(config[offset : offset + 4], "little")
-        if header & 0xFFFF == _ACS:
-            return int.from_bytes(config[offset + _ACS_CONTROL : offset + _ACS_CONTROL + 2], "little")
-        offset = header >> 20 & 0xFFC
-    return 0
-
-
 def redirecting(configs: Mapping[str, bytes], endpoints: Collection[str]) -> tuple[str, ...] | None:
     """Addresses of the bridges above ``endpoints`` that redirect; None where one of them cannot be read."""
     above = [
         address for address, config in configs.items() if is_bridge(config) and leads_to(address, config, endpoints)
     ]
-    controls = {address: control(configs[address]) for address in sorted(above)}
+    controls = {address: access_control(configs[address]) for address in sorted(above)}
     if None in controls.values():
         return None
     return tuple(address for address, bits in controls.items() if (bits or 0) & REDIRECTS)

@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.verbs_acs import control, redirecting
+from ansible_collections.gaudi3.scale.plugins.module_utils._checks.pcie import access_control
+from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.verbs_acs import redirecting
 
 
 def bridge(secondary: int, subordinate: int, acs: int | None = 0, size: int = 4096) -> bytes:
@@ -38,13 +39,13 @@ CARD, NIC = "0000:19:00.0", "0000:5a:00.0"
     ],
 )
 def test_the_control_register(config: bytes, bits: int | None) -> None:
-    assert control(config) == bits
+    assert access_control(config) == bits
 
 
 def test_a_list_of_capabilities_without_an_end_is_read_once() -> None:
     config = bytearray(bridge(1, 2, None))
     config[0x148:0x14C] = (0x0002 | 1 << 16 | 0x100 << 20).to_bytes(4, "little")
-    assert control(bytes(config)) == 0
+    assert access_control(bytes(config)) == 0
 
 
 @pytest.mark.parametrize(
