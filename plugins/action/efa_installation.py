@@ -12,6 +12,7 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.efa_archive import wrong_checksum
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.digests import file_digest
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._brought_file import bring
 
 MODULE = "gaudi3.scale.efa_installation"
 
@@ -40,22 +41,13 @@ class ActionModule(ActionBase):
             if here and (missing or (self._task.check_mode and done.get("changed"))):
                 _check(archive, arguments["checksum"])
             if missing:
-                arguments["archive_file"] = self._brought(archive)
+                arguments["archive_file"] = bring(self, archive, "aws-efa-installer.tar.gz")
                 done = self._execute_module(MODULE, arguments, task_vars=task_vars)
         except GaudiError as error:
             return {**result, "failed": True, "msg": str(error), **error.facts}
         except OSError as error:
             return {**result, "failed": True, "msg": f"archive {archive} cannot be read: {error.strerror}."}
         return {**result, **done}
-
-    def _brought(self, archive: str) -> str:
-        """Where the archive is on the node, in the task's own temporary directory, which Ansible removes."""
-        if self._connection._shell.tmpdir is None:
-            self._make_tmp_path()
-        target = self._connection._shell.join_path(self._connection._shell.tmpdir, "aws-efa-installer.tar.gz")
-        self._transfer_file(archive, target)
-        self._fixup_perms2((self._connection._shell.tmpdir, target))
-        return str(target)
 
 
 def _check(archive: str, checksum: str) -> None:

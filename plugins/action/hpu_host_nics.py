@@ -12,6 +12,7 @@ from typing import Any
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._brought_file import bring, task_directory
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._built_libraries import BuiltLibraries, BuiltLibrary
 
 MODULE = "gaudi3.scale.hpu_host_nics"
@@ -70,7 +71,7 @@ class ActionModule(ActionBase):
             f"{name}_file": self._brought(name, Path(arguments[name])) for name in ARCHIVES if _is_here(arguments, name)
         }
         built = self._execute_module(
-            MODULE, {**arguments, **files, "build_into": self._directory()}, task_vars=task_vars
+            MODULE, {**arguments, **files, "build_into": task_directory(self)}, task_vars=task_vars
         )
         if built.get("failed") or "built" not in built:
             message = str(built.get("msg") or "the module gave no answer")
@@ -81,21 +82,11 @@ class ActionModule(ActionBase):
             self._connection.fetch_file(self._connection._shell.join_path(built["built"]["path"]), str(fetched))
             return libraries.keep(key, fetched, str(built["built"]["sha256"]), host)
 
-    def _directory(self) -> str:
-        """The task's own temporary directory on the node, which Ansible removes."""
-        if self._connection._shell.tmpdir is None:
-            self._make_tmp_path()
-        return str(self._connection._shell.tmpdir)
-
     def _brought(self, name: str, local: Path) -> str:
         """Where a file of the controller is on the node."""
         if not local.is_file():
             raise GaudiError(f"{local} is no file of the controller; correct the archive's option.")
-        directory = self._directory()
-        target = self._connection._shell.join_path(directory, f"{name}-{local.name}")
-        self._transfer_file(str(local), target)
-        self._fixup_perms2((directory, target))
-        return str(target)
+        return bring(self, str(local), f"{name}-{local.name}")
 
 
 def _is_here(arguments: dict[str, Any], name: str) -> bool:

@@ -17,6 +17,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._training_venv.node_l
     bundled,
     refuse_extras,
 )
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._brought_file import bring
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_library import BuiltWheel, build
 
 MODULE = "gaudi3.scale.training_venv"
@@ -49,16 +50,11 @@ class ActionModule(ActionBase):
         return {**result, **done}
 
     def _brought(self, wheel: BuiltWheel) -> str:
-        """Where the wheel is on the node, in the task's own temporary directory, which Ansible removes."""
-        if self._connection._shell.tmpdir is None:
-            self._make_tmp_path()
-        target = self._connection._shell.join_path(self._connection._shell.tmpdir, wheel.file)
+        """Where the wheel is on the node."""
         descriptor, local = tempfile.mkstemp(prefix="gaudi3-scale-wheel-")
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(wheel.content)
-            self._transfer_file(local, target)
-            self._fixup_perms2((self._connection._shell.tmpdir, target))
+            return bring(self, local, wheel.file)
         finally:
             Path(local).unlink()
-        return str(target)
