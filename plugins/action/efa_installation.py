@@ -10,7 +10,7 @@ from typing import Any
 
 from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.efa_archive import wrong_checksum
+from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.efa.archive import wrong_checksum
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.digests import file_digest
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._brought_file import bring
 

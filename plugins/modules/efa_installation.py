@@ -150,8 +150,8 @@ log:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.efa_installation import Place, converge
-from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.efa_plan import INSTALLER_OPTIONS, EfaOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.efa.installation import Place, converge
+from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.efa.plan import INSTALLER_OPTIONS, EfaOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure

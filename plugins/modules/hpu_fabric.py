@@ -177,7 +177,7 @@ ansible_facts:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.port_addresses import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.layer3.port_addresses import (
     LAYERS,
     PLAN,
     SOURCES,

@@ -237,7 +237,7 @@ built:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.verbs_state import Place, converge, options_of
+from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.verbs.state import Place, converge, options_of
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure

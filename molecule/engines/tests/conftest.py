@@ -12,7 +12,7 @@ from testinfra.host import Host
 
 from tests.sandbox_nodes import hosts, run
 
-from .jobs import CLUSTER, PROGRAM, Cluster, Played, play, until
+from .jobs import CLUSTER, PROGRAM, SEEN_ON_NODE, Cluster, Played, play, until
 from .trainings import STEPS, TRAINING, never_interrupted
 
 
@@ -36,11 +36,14 @@ def nodes(cluster: Cluster) -> Iterator[dict[str, Host]]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Whoever reads of a failure reads what Slurm did meanwhile, too."""
+    """Whoever reads of a failure reads what Slurm and the nodes did meanwhile, too."""
     report = yield
-    if report.failed and (controller := getattr(item, "funcargs", {}).get("controller")):
+    found = getattr(item, "funcargs", {})
+    if report.failed and (controller := found.get("controller")):
         logs = "/var/log/slurm/slurmctld.log /var/log/gaudi3_scale/jobs/*/slurm-*.log"
         report.sections.append(("Slurm", controller.run(f"tail -n 40 {logs}; scontrol show job; sinfo -Nl").stdout))
+    if report.failed:
+        report.sections.extend((name, node.run(SEEN_ON_NODE).stdout) for name, node in found.get("nodes", {}).items())
     return report
 
 

@@ -45,6 +45,11 @@ BOUND = r"""
 pid=$(pgrep -f '^[^ ]*/venv/bin/python (-u )?/var/tmp/engines/[r]ank.py')
 echo "$(taskset -pc "$pid" | sed 's/.*: //') $(tr '\0' '\n' < "/proc/$pid/environ" | sed -n 's/^OMP_NUM_THREADS=//p')"
 """
+# What is left to see of a job on a node, and what its agents said.
+SEEN_ON_NODE = """
+uptime; ps -eo pid,ppid,stat,wchan:20,etimes,args --forest | grep -v '\\[' | tail -n 40
+tail -n 15 /var/log/slurm/slurmd.log /var/log/gaudi3_scale/jobs/*/logs/agent.log /var/log/gaudi3_scale/jobs/*/agent.log
+"""
 NEAR = "/var/lib/gaudi_simulator/kernel/sys/devices/system/node/node0/cpulist"
 
 

@@ -12,7 +12,7 @@ from .._cards.accel_sysfs import pci_cards
 from .._errors import GaudiError
 from .._node.commands import Run
 from .._node.json_file import parse_json
-from .lldp import read_neighbours
+from .layer3.lldp import read_neighbours
 from .sysfs import card_ports
 
 

@@ -21,10 +21,10 @@ from .._node.kernel_tree import kernel_tree
 from .._node.lock import alone, state_beside
 from .._node.programs import Installed, is_installed
 from .._node.rendered_files import FileChange, differences, pending, write
-from . import layer3
 from . import ports as fabric_ports
 from .interface_names import check_interfaces
-from .port_addresses import ROUTED_LAYER, RoutedOptions
+from .layer3 import state as layer3
+from .layer3.port_addresses import ROUTED_LAYER, RoutedOptions
 from .provider import AUTO, GAUDI_ETHERNET, PROVIDERS, choose, shortcomings
 from .sysfs import CardPort, Network, card_ports, read_network
 

@@ -16,13 +16,18 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._cards.hardware impor
     generation_named,
 )
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.address_plan import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.layer3.address_plan import (
     PortAddress,
     Slot,
     make_plan,
     slots_of,
 )
-from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.cabling import OK, Cable, HeardPort, judge
+from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.layer3.cabling import (
+    OK,
+    Cable,
+    HeardPort,
+    judge,
+)
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import (
     Kind,
     maybe,

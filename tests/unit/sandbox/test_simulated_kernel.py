@@ -7,7 +7,7 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.verbs_acs import redirecting
+from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.verbs.acs import redirecting
 
 from sandbox.simulator import boot, cpu_power, host_nics
 from sandbox.simulator.external_ports import links, ports_of

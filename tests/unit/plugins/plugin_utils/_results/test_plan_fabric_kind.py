@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._cards.hardware import board_of
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.address_plan import slots_of
+from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.layer3.address_plan import slots_of
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.plan_fabric_kind import INFO, plan_fabric_kind
 
