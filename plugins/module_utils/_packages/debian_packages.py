@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import re
+import time
 from pathlib import Path
-from typing import Mapping, Sequence
+from typing import Callable, Mapping, Sequence
 
 from .._errors import GaudiError
 from .._node.commands import CommandResult, Run
@@ -17,6 +19,9 @@ _FIELDS = "${Package}\\t${Version}\\t${db:Status-Want}\\t${db:Status-Status}\\n"
 _HALF_WAY = ("half-installed", "unpacked", "half-configured", "triggers-awaited", "triggers-pending")
 _QUIET = {"DEBIAN_FRONTEND": "noninteractive", "NEEDRESTART_MODE": "l", "APT_LISTCHANGES_FRONTEND": "none"}
 _KEEP_CHANGED_FILES = ["-o", "Dpkg::Options::=--force-confdef", "-o", "Dpkg::Options::=--force-confold"]
+# dpkg has no option to wait for its lock, and apt-mark gives DPkg::Lock::Timeout to nobody.
+_LOCKED = re.compile(r"lock was locked by another process|Could not get lock|Unable to acquire the dpkg frontend lock")
+_LOCK_S, _LOCK_POLL_S = 300.0, 2.0
 # Changes the directory first: apt-get download has no option for where it puts the files.
 _DOWNLOAD = 'cd "$1" && shift && exec apt-get -q download "$@"'
 
@@ -123,9 +128,15 @@ class Apt:
         mark("unhold", names, self._run)
 
 
-def mark(word: str, names: Sequence[str], run: Run) -> None:
-    """``apt-mark hold`` or ``apt-mark unhold`` for ``names``."""
-    done = run(["apt-mark", word, *names])
+def mark(word: str, names: Sequence[str], run: Run, sleep: Callable[[float], None] = time.sleep) -> None:
+    """``apt-mark hold`` or ``apt-mark unhold`` for ``names``; waits while another package manager works."""
+    waited = 0.0
+    while True:
+        done = run(["apt-mark", word, *names])
+        if done.rc == 0 or waited >= _LOCK_S or not _LOCKED.search(done.stderr + done.stdout):
+            break
+        sleep(_LOCK_POLL_S)
+        waited += _LOCK_POLL_S
     if done.rc != 0:
         raise GaudiError(f"apt-mark {word} {' '.join(names)} failed: {_reason(done)}")
 

@@ -85,6 +85,24 @@ def test_a_mark_that_fails_is_told() -> None:
         mark("hold", ["a", "b"], lambda *_argv, **_more: CommandResult(100, "", "E: No packages found\n"))
 
 
+LOCKED = "dpkg: error: dpkg frontend lock was locked by another process with pid 3561\nE: Executing dpkg failed (2)\n"
+
+
+def test_a_mark_waits_while_unattended_upgrades_have_the_lock() -> None:
+    answers = iter([CommandResult(100, "", LOCKED), CommandResult(100, "", LOCKED), CommandResult(0, "", "")])
+    slept: list[float] = []
+    mark("hold", ["a"], lambda *_argv, **_more: next(answers), slept.append)
+    assert len(slept) == 2
+    assert next(answers, None) is None
+
+
+def test_a_lock_that_stays_is_told_in_the_end() -> None:
+    slept: list[float] = []
+    with pytest.raises(GaudiError, match="apt-mark hold a failed: .*locked by another process with pid 3561"):
+        mark("hold", ["a"], lambda *_argv, **_more: CommandResult(100, "", LOCKED), slept.append)
+    assert sum(slept) == 300
+
+
 def test_the_database_is_asked_for_names_and_patterns_in_one_go() -> None:
     node = Node(CommandResult(1, "habanalabs-dkms\t1.24.1-482\thold\tinstalled\n", "no packages found matching x\n"))
     assert list(Apt(node).query(["habanalabs*", "x"])) == ["habanalabs-dkms"]
