@@ -81,7 +81,8 @@ def _disk(golden_of: str | None, image: str) -> str:
 
 def capture(name: str, node_name: str) -> str:
     """Keep a node's disk as the sandbox's golden image; returns the image's name."""
-    with locked(cluster_state(name)):
+    # Half made, it has no name and no container, and another sandbox that goes would take it for one nobody needs.
+    with locked(cluster_state(name)), locked(STATE):
         network.refuse_foreign(name)
         return golden.capture(name, find_node(load(name), node_name))
 
@@ -96,8 +97,9 @@ def down(name: str, *, image: bool = False, caches: bool = False) -> None:
         remove_containers(gone)
         gone += network.remove_networks(name)
         shutil.rmtree(state)
-    gone += golden.remove_unneeded()
-    gone += remove_images() if image else []
+    with locked(STATE):
+        gone += golden.remove_unneeded()
+        gone += remove_images() if image else []
     gone += _remove_caches() if caches else []
     say(f"Removed: {', '.join(gone) or 'nothing was there'}.")
 

@@ -15,7 +15,7 @@ from .commands import step
 from .image import REPOSITORY
 from .paths import CHECKOUT
 from .plan import NodePlan
-from .podman import LABEL_CHECKOUT, LABEL_NAME, image_exists, images_in_use, limits, podman, sandboxes_here
+from .podman import LABEL_CHECKOUT, LABEL_NAME, image_exists, images_in_use, limits, podman, sandboxes_here, stubborn
 
 # What a node makes for itself at its first boot: host keys, the machine's id, the cards' serial numbers.
 FORGET = "rm -f /etc/ssh/ssh_host_* /var/lib/gaudi_simulator/node.json && : > /etc/machine-id"
@@ -49,7 +49,7 @@ def captured(sandbox: str) -> str | None:
 
 def remove_unneeded() -> list[str]:
     """Remove this checkout's golden images whose sandbox is gone and that no node runs from; returns their names."""
-    ours = podman("images", "--filter", f"label={LABEL_CHECKOUT}={CHECKOUT}", "--format", "json")
+    ours = stubborn("images", "--filter", f"label={LABEL_CHECKOUT}={CHECKOUT}", "--format", "json")
     living = set(sandboxes_here())
     used = images_in_use()
     # One that was captured anew left its predecessor without a name.

@@ -16,7 +16,7 @@ from pathlib import Path
 from .commands import run, step
 from .distribution import Distribution
 from .paths import CACHE, IMAGE_FILES, make_directory
-from .podman import LABEL_IMAGE, image_exists, images_in_use, limits, podman
+from .podman import LABEL_IMAGE, image_exists, images_in_use, limits, podman, stubborn
 
 REPOSITORY = "localhost/gaudi3-sandbox"
 # Raised when the same inputs have to give another image.
@@ -97,7 +97,7 @@ def days_old(image: str) -> int:
 def remove_images() -> list[str]:
     """Remove the images that the sandbox made and no container uses; returns what was removed."""
     used = images_in_use()
-    listed = podman("images", "--no-trunc", "--quiet", "--filter", f"label={LABEL_IMAGE}=1").split()
+    listed = stubborn("images", "--no-trunc", "--quiet", "--filter", f"label={LABEL_IMAGE}=1").split()
     unused = [image for image in dict.fromkeys(listed) if image.removeprefix("sha256:") not in used]
     if unused:
         podman("rmi", *unused)

@@ -9,7 +9,7 @@ from pathlib import Path
 from .errors import SandboxError
 from .paths import CHECKOUT
 from .plan import ClusterPlan, choose_subnet
-from .podman import LABEL_CHECKOUT, LABEL_NAME, labels, networks, podman
+from .podman import LABEL_CHECKOUT, LABEL_NAME, labels, networks, podman, stubborn
 
 
 def subnet_of(name: str) -> str:
@@ -31,7 +31,7 @@ def remove_networks(name: str) -> list[str]:
     """Remove the networks of the sandbox ``name``; returns their names."""
     mine = [str(network["name"]) for network in networks() if _labels(network).get(LABEL_NAME) == name]
     for network in mine:
-        podman("network", "rm", "--force", network)
+        stubborn("network", "rm", "--force", network)
     return mine
 
 

@@ -7,10 +7,12 @@ from __future__ import annotations
 import json
 import os
 import resource
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from .commands import run
+from .errors import SandboxError
 from .paths import CHECKOUT
 
 LABEL_NAME = "gaudi3.scale.sandbox"
@@ -18,6 +20,9 @@ LABEL_CHECKOUT = "gaudi3.scale.checkout"
 LABEL_IMAGE = "gaudi3.scale.sandbox.image"
 # Open files, and processes, of a container: plenty for a node, and below what podman may hand on where it cannot raise.
 LIMIT = 16384
+
+# How often, and after how many seconds, a command is given again that another one of podman's can make fail.
+AGAIN, AGAIN_AFTER_S = 3, 2.0
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,20 @@ def podman(*arguments: str, text_in: str | None = None) -> str:
     """
     runtime = os.environ.get("GAUDI_SANDBOX_RUNTIME", "runc")
     return run(["podman", "--runtime", runtime, *arguments], text_in=text_in)
+
+
+def stubborn(*arguments: str, sleep: Callable[[float], None] = time.sleep) -> str:
+    """Run podman, and some more times where it fails.
+
+    A list fails as a whole where what is on it goes meanwhile ("no such container", "layer not known"), and a removal
+    where a busy machine is slow to end a container's processes ("given PIDs did not die within timeout"; podman 4.3).
+    """
+    for _failed in range(AGAIN):
+        try:
+            return podman(*arguments)
+        except SandboxError:
+            sleep(AGAIN_AFTER_S)
+    return podman(*arguments)
 
 
 def limits() -> list[str]:
@@ -61,33 +80,33 @@ def labels(name: str) -> list[str]:
 
 def containers(name: str) -> list[Container]:
     """All containers of the sandbox ``name``, running or not, whoever made them."""
-    listed = json.loads(podman("ps", "--all", "--filter", f"label={LABEL_NAME}={name}", "--format", "json") or "[]")
+    listed = json.loads(stubborn("ps", "--all", "--filter", f"label={LABEL_NAME}={name}", "--format", "json") or "[]")
     return [Container(item["Names"][0], item["State"], item["Image"], item["Labels"] or {}) for item in listed]
 
 
 def sandboxes_here() -> list[str]:
     """The names of all sandboxes that this checkout has containers of."""
     name = f'{{{{index .Labels "{LABEL_NAME}"}}}}'
-    found = podman("ps", "--all", "--filter", f"label={LABEL_CHECKOUT}={CHECKOUT}", "--format", name)
+    found = stubborn("ps", "--all", "--filter", f"label={LABEL_CHECKOUT}={CHECKOUT}", "--format", name)
     return sorted(set(found.split()))
 
 
 def image_exists(image: str) -> bool:
     """Whether podman has the image ``image`` (name:tag)."""
-    return bool(podman("images", "--quiet", "--filter", f"reference={image}").strip())
+    return bool(stubborn("images", "--quiet", "--filter", f"reference={image}").strip())
 
 
 def images_in_use() -> set[str]:
     """The ids of the images that any container was made from."""
-    return set(podman("ps", "--all", "--no-trunc", "--format", "{{.ImageID}}").split())
+    return set(stubborn("ps", "--all", "--no-trunc", "--format", "{{.ImageID}}").split())
 
 
 def networks() -> list[dict[str, object]]:
     """Podman's networks as it describes them, in one question: another sandbox's may go at any moment."""
-    return list(json.loads(podman("network", "ls", "--format", "json") or "[]"))
+    return list(json.loads(stubborn("network", "ls", "--format", "json") or "[]"))
 
 
 def remove_containers(names: Sequence[str]) -> None:
     """Remove containers with what is inside, running or not."""
     if names:
-        podman("rm", "--force", "--time", "0", "--volumes", *names)
+        stubborn("rm", "--force", "--ignore", "--time", "0", "--volumes", *names)
