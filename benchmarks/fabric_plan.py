@@ -20,9 +20,9 @@ from pathlib import Path
 
 from ansible.inventory.manager import InventoryManager
 from ansible.parsing.dataloader import DataLoader
-from plugins.module_utils._fabric.layer3.address_plan import make_plan, slots_of
 
 from plugins.module_utils._cards.hardware import board_of
+from plugins.module_utils._fabric.layer3.address_plan import make_plan, slots_of
 
 GAUDI3 = "0x1060"
 GOAL_S = 1.0

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ansible import constants as C  # noqa: N812 - as all of Ansible has it
 from ansible.errors import AnsibleError
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
@@ -17,14 +16,13 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._node.screen_text imp
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.launch import (
     NOT_ITS_OWN,
     SUPERVISED,
-    Answer,
     LaunchedJob,
     launch,
     look,
 )
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_action import NodeAction, UnreachableError
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import literals
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._on_nodes import differences, given, on_nodes
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_questions import questions
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._on_nodes import differences, given
 
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "name": {"type": "str", "required": True},
@@ -66,18 +64,8 @@ class ActionModule(ActionBase):
             return {"failed": True, **literals({**failure, "msg": lines_of(failure["msg"])})}
 
     def _launched(self, job: LaunchedJob, options: Mapping[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        nodes = {node: NodeAction(self, node, task_vars) for node in job.voters if node not in options["left_out"]}
-        forks = int(task_vars.get("ansible_forks") or C.DEFAULT_FORKS)
-
-        def ask(module: str, arguments: Mapping[str, Mapping[str, Any]]) -> dict[str, Answer]:
-            def work(node: str) -> dict[str, Any]:
-                try:
-                    return nodes[node].module(module, dict(arguments[node]), options["answer_timeout"])
-                except UnreachableError as reason:
-                    return {"unreachable": True, "msg": str(reason)}
-
-            return dict(on_nodes(work, list(arguments), forks))
-
+        hosts = [node for node in job.voters if node not in options["left_out"]]
+        ask = questions(self, hosts, task_vars, options["answer_timeout"])
         if options["state"] == "looked_at":
             found = look(job, ask)
             return {"changed": False, **literals({name: found[name] for name in ("start", "left_out")})}

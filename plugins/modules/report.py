@@ -27,6 +27,7 @@ options:
       - compare_settings
       - explain_flags
       - explain_node
+      - measured_fabric
       - plan_fabric
       - plan_upgrade
       - probe_batch_size

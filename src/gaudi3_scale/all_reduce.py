@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """One all-reduce over all ranks whose sum is checked and timed: ``torchrun ... -m gaudi3_scale.all_reduce``.
 
-Every rank gives a vector filled with its rank plus one and checks every element of the sum. Rank 0 writes one line::
+Every rank gives a vector filled with its rank plus one and checks every element of the sum. Rank 0 writes one line for
+each size::
 
     {"kind": "all_reduce", "world_size": 16, "elements": 1048576, "sum": 136.0, "expected": 136.0,
      "seconds": 0.0021, "busbw_gb_per_s": 3.7, "device": "hpu", ...}
@@ -30,6 +31,9 @@ from gaudi3_scale.json_lines import line_writer, no_line
 from gaudi3_scale.options import ArgumentParser, positive
 from gaudi3_scale.ranks import Ranks, join, ranks_from, run_rank
 
+# Of a float32 value.
+BYTES = 4
+
 
 def main() -> None:
     run_rank("gaudi3_scale.all_reduce", check_all_reduce, sys.argv[1:])
@@ -42,19 +46,20 @@ def check_all_reduce(arguments: Sequence[str]) -> None:
     device = local_device(choose_device(options.device), ranks.local_rank)
     write = line_writer(options.metrics) if ranks.rank == 0 else no_line
     join(ranks, device)
-    runs = [_reduce_once(ranks, device, options.elements) for _run in range(options.repeats + 1)]
-    median = statistics.median(seconds for seconds, _sum in runs[1:])
-    write(
-        "all_reduce",
-        world_size=ranks.world_size,
-        nodes=ranks.nodes,
-        device=device.type,
-        elements=options.elements,
-        sum=runs[-1][1],
-        expected=expected_sum(ranks.world_size),
-        seconds=median,
-        busbw_gb_per_s=bus_bandwidth(4 * options.elements, median, ranks.world_size),
-    )
+    for elements in options.elements:
+        runs = [_reduce_once(ranks, device, elements) for _run in range(options.repeats + 1)]
+        median = statistics.median(seconds for seconds, _sum in runs[1:])
+        write(
+            "all_reduce",
+            world_size=ranks.world_size,
+            nodes=ranks.nodes,
+            device=device.type,
+            elements=elements,
+            sum=runs[-1][1],
+            expected=expected_sum(ranks.world_size),
+            seconds=median,
+            busbw_gb_per_s=bus_bandwidth(BYTES * elements, median, ranks.world_size),
+        )
 
 
 def expected_sum(world_size: int) -> float:
@@ -88,7 +93,9 @@ def _reduce_once(ranks: Ranks, device: torch.device, elements: int) -> tuple[flo
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = ArgumentParser(prog="gaudi3_scale.all_reduce", description="All-reduce over all ranks, checked and timed.")
     parser.add_argument("--device", default="auto", help="auto, hpu, cuda or cpu (default: %(default)s)")
-    parser.add_argument("--elements", type=positive, default=1 << 20, help="float32 values (default: %(default)s)")
+    parser.add_argument(
+        "--elements", type=positive, nargs="+", default=[1 << 20], help="float32 values of each size (default: 1048576)"
+    )
     parser.add_argument("--repeats", type=positive, default=5, help="timed repeats (default: %(default)s)")
     parser.add_argument(
         "--metrics",

@@ -5,13 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .._cards.accel_sysfs import pci_cards
 from .._errors import GaudiError
 from .._node.commands import Run
-from .._node.json_file import parse_json
+from .ip_addresses import ipv4_addresses
 from .layer3.lldp import read_neighbours
 from .sysfs import card_ports
 
@@ -25,28 +24,10 @@ def fabric_info(run: Run, kernel_root: str) -> dict[str, Any]:
         neighbours = [one._asdict() for one in read_neighbours(run) if one.interface in names]
     except GaudiError as refused:
         neighbours, error = [], str(refused)
-    addresses = _addresses(run)
+    addresses = ipv4_addresses(run)
     return {
         "boards": sorted({card.pci_id for card in pci_cards(kernel_root)}),
         "ports": [{**vars(port), "addresses": addresses.get(port.interface, [])} for port in ports],
         "neighbours": neighbours,
         "lldp_error": error,
     }
-
-
-def _addresses(run: Run) -> dict[str, list[str]]:
-    """Interface -> its addresses of IPv4 with their prefix."""
-    done = run(["ip", "-json", "-4", "address", "show"])
-    try:
-        links = parse_json(done.stdout) if done.rc == 0 and done.stdout.strip() else []
-    except ValueError:
-        return {}
-    return {str(link.get("ifname")): _of(link.get("addr_info")) for link in _mappings(links)}
-
-
-def _of(listed: object) -> list[str]:
-    return [f"{one.get('local')}/{one.get('prefixlen')}" for one in _mappings(listed)]
-
-
-def _mappings(listed: object) -> Sequence[Mapping[str, Any]]:
-    return [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []

@@ -26,7 +26,7 @@ _EFA_REMARK = (
     "which gaudi_fabric_efa_version installs."
 )
 # There is no evidence that the libraries of Gaudi 2 and 3 use EFA: there it is never chosen, only asked for.
-_USES_EFA = (None, "gaudi")
+USES_EFA = (None, "gaudi")
 
 
 class Choice(NamedTuple):
@@ -58,7 +58,7 @@ def choose(network: Network, requested: str, interface: str | None) -> Choice:
         if nic:
             return Choice(kind, f"{nic.device} has a link, and no external port of the cards has one")
     efa = next((nic for nic in network.nics if nic.kind == EFA_NIC), None)
-    if efa and network.generation in _USES_EFA:
+    if efa and network.generation in USES_EFA:
         return Choice(EFA, f"{efa.device} is an Elastic Fabric Adapter, and no external port of the cards has a link")
     if network.ports:
         return Choice(

@@ -42,10 +42,14 @@ class Profile:
 
 @dataclass(frozen=True)
 class Network:
-    """Flags for one kind of network between the nodes; ``caution`` is what is known to stand against it."""
+    """Flags for one kind of network between the nodes; ``caution`` is what is known to stand against it.
+
+    ``instead`` are those with which it is used although the cards' own ports, which come first, have links.
+    """
 
     settings: tuple[Setting, ...] = ()
     caution: str = ""
+    instead: tuple[Setting, ...] = ()
 
 
 _EAGER = Setting(
@@ -72,11 +76,17 @@ PROFILES: Mapping[str, Profile] = {
 
 _SCALE_OUT = "docs.habana.ai PyTorch_Scaling_Guide/Scale_Out_Topology"
 
+_HCL = "HabanaAI/HCL 1.21 setScaleoutMode: ends the library's own choice"
+# Without Gaudi Direct the traffic goes through the host's memory.
+_OVER_HOST = (Setting("HCCL_OVER_OFI", "1", _HCL),)
+_DIRECT = (*_OVER_HOST, Setting("HCCL_GAUDI_DIRECT", "1", _HCL))
+
 _VERBS = Network(
     (
         Setting("RDMAV_FORK_SAFE", "1", f"{_SCALE_OUT}: host NIC with verbs"),
         Setting("MLX5_SCATTER_TO_CQE", "0", f"{_SCALE_OUT}: host NIC with verbs"),
-    )
+    ),
+    instead=_DIRECT,
 )
 
 NETWORKS: Mapping[str, Network] = {
@@ -89,9 +99,16 @@ NETWORKS: Mapping[str, Network] = {
             Setting("FI_EFA_USE_DEVICE_RDMA", "1", f"{_SCALE_OUT}: AWS EFA"),
         ),
         caution="open HCL sources from 1.18 on skip EFA, and nothing was found that shows Gaudi 2 or Gaudi 3 on it",
+        instead=_OVER_HOST,
     ),
-    "ethernet": Network(),
+    "ethernet": Network(instead=_OVER_HOST),
 }
+
+
+def network_flags(provider: str, *, instead: bool) -> dict[str, str]:
+    """The flags of a network by name; with ``instead`` also those that it needs where the cards' ports have links."""
+    network = NETWORKS[provider]
+    return {setting.name: setting.value for setting in (*network.settings, *(network.instead if instead else ()))}
 
 
 @dataclass(frozen=True)

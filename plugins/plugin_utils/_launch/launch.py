@@ -24,6 +24,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiE
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.clocks import clocks_apart
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import RUNNING
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.launch_nodes import launch_nodes
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_questions import Answer, Ask
 
 JOB_MODULE, LOOK_MODULE = "gaudi3.scale.training_job", "gaudi3.scale.training_job_info"
 READ_MODULE = "ansible.builtin.slurp"
@@ -33,11 +34,6 @@ KEY_BYTES = 32
 KEY = re.compile(rf"[0-9a-f]{{{2 * KEY_BYTES}}}")
 # What the controller says to each node by itself.
 NOT_ITS_OWN = ("state", "host", "hosts", "supervision", "key", "new_key", "controller_time", "name", "engine")
-
-Answer = Mapping[str, Any]
-# A module's name, and its options by node: the nodes are asked at the same time, and each one's result comes back.
-# One that does not answer has ``unreachable`` and ``msg``.
-Ask = Callable[[str, Mapping[str, Mapping[str, Any]]], Mapping[str, Answer]]
 
 
 @dataclass(frozen=True)

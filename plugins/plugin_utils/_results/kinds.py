@@ -24,6 +24,10 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.firmware_row
     firmware_rows,
 )
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.flag_rows import flag_rows
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.measured_fabric_kind import (
+    MEASURED,
+    measured_fabric_kind,
+)
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.plan_fabric_kind import INFO as FABRIC
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.plan_fabric_kind import plan_fabric_kind
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.probe_kind import PROBED, probe_kind
@@ -162,10 +166,11 @@ KINDS = {
     "training": Kind((INFO, HISTORY), training_kind),
     "explain_flags": Kind((FLAGS,), _explain_flags),
     "explain_node": Kind((PLAN,), _explain_node),
+    "measured_fabric": Kind((MEASURED,), measured_fabric_kind),
     "plan_fabric": Kind((FABRIC,), plan_fabric_kind),
     "plan_upgrade": Kind((PLAN,), _plan_upgrade),
     "tune_training": Kind((), tune_training_kind),
     "upgrade_driver": Kind((UPGRADED,), _upgrade_driver),
     "upgrade_firmware": Kind((RACK, BEFORE, RESULT, OUTCOME), _upgrade_firmware),
-    "verdict": Kind((FACTS, *map(result_of, LAYERS)), _verdict),
+    "verdict": Kind((FACTS, MEASURED, *map(result_of, LAYERS)), _verdict),
 }

@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric_measurement.verdict import NOT_OK, SLOWER
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.measured_fabric_kind import MEASURED
+
 FACTS = "ansible_facts"
 # In the order of site.yml.
 LAYERS = (
@@ -34,7 +37,8 @@ def verdict_row(host: Mapping[str, Any]) -> dict[str, object]:
     summary: Mapping[str, Any] = results.get("verify", {}).get("summary") or {}
     fabric = (host.get(FACTS) or {}).get("gaudi_fabric") or {}
     node = host["inventory_hostname"]
-    verdict, reason = _verdict(results, summary)
+    measured: Mapping[str, Any] = (host.get(MEASURED) or {}).get("nodes", {}).get(node) or {}
+    verdict, reason = _verdict(results, summary, measured)
     return {
         "node": node,
         "verdict": verdict,
@@ -46,17 +50,21 @@ def verdict_row(host: Mapping[str, Any]) -> dict[str, object]:
         "°C": summary.get("temperature_max_c"),
         "links": _links(summary),
         "pytorch": summary.get("torch"),
-        "fabric": fabric.get("provider"),
+        "fabric": _fabric(fabric.get("provider"), measured),
         "all-reduce": _all_reduce(results.get("verify_all_reduce", {})),
     }
 
 
-def _verdict(results: Mapping[str, Mapping[str, Any]], summary: Mapping[str, Any]) -> tuple[str, str | None]:
+def _verdict(
+    results: Mapping[str, Mapping[str, Any]], summary: Mapping[str, Any], measured: Mapping[str, Any]
+) -> tuple[str, str | None]:
     for layer, result in results.items():
         if result.get("failed"):
             return f"FAILED in {layer}", str(result.get("msg", "see the task that failed above"))
         if result.get("unreachable"):
             return f"FAILED in {layer}", f"unreachable: {result.get('msg', '')}"
+    if measured.get("state") == NOT_OK:
+        return "FAILED in the fabric", str(measured["reason"])
     if not summary:
         after = f"after {list(results)[-1]}" if results else "before preflight"
         return f"FAILED {after}", "it got no further; see the task that failed above."
@@ -65,7 +73,8 @@ def _verdict(results: Mapping[str, Mapping[str, Any]], summary: Mapping[str, Any
     state = results.get("verify_all_reduce", {}).get("state", "succeeded")
     if state != "succeeded":
         return "FAILED in all-reduce", f"its ranks are {state}; see the task that failed above."
-    return "ok", None
+    # The choice of a network is the operator's: that another one is faster is told, and is no fault of the node.
+    return "ok", str(measured["reason"]) if measured.get("state") == SLOWER else None
 
 
 def _of(summary: Mapping[str, Any], some: str, all_of_them: str) -> str | None:
@@ -80,6 +89,17 @@ def _links(summary: Mapping[str, Any]) -> str | None:
         _of(summary, "external_links_up", "external_links_total"),
     )
     return " + ".join(part for part in both if part) or None
+
+
+def _fabric(provider: str | None, measured: Mapping[str, Any]) -> str | None:
+    """The chosen network, and what it and the other one carried at the largest size."""
+    figures = [
+        f"{row['provider']} {row['sizes'][-1]['busbw_gb_per_s']:.3g} GB/s"
+        for row in measured.get("rows") or ()
+        if row["sizes"]
+    ]
+    told = ", ".join(figures)
+    return told if figures and told.startswith(f"{provider} ") else ", ".join(filter(None, [provider, told])) or None
 
 
 def _all_reduce(result: Mapping[str, Any]) -> str | None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,9 +17,9 @@ from ..._host.kernel.values import value_difference
 from ..._node import systemd_units
 from ..._node.commands import Run
 from ..._node.hand_edits import find_edit, record_of
-from ..._node.json_file import parse_json
 from ..._node.programs import Installed
 from ..._node.rendered_files import FileChange, WantedFile, differences, pending, read_text, write
+from ..ip_addresses import ipv4_addresses
 from ..sysfs import CardPort, card_ports
 from . import flow_control, gaudinet, networkd
 from .gateways import gateway_macs, known_mac
@@ -267,12 +266,7 @@ def _await_addresses(ports: Sequence[RoutedPort], wait: float, run: Run, place: 
 
 
 def _addresses(run: Run) -> set[tuple[str, str]]:
-    done = run(["ip", "-json", "-4", "address", "show"])
-    found = set()
-    with suppress(ValueError, AttributeError, TypeError):
-        for link in parse_json(done.stdout):
-            found |= {(link.get("ifname"), one.get("local")) for one in link.get("addr_info") or ()}
-    return found
+    return {(name, one.partition("/")[0]) for name, found in ipv4_addresses(run).items() for one in found}
 
 
 def _neighbours(

@@ -98,7 +98,7 @@ def test_a_mark_waits_while_unattended_upgrades_have_the_lock() -> None:
 
 def test_a_lock_that_stays_is_told_in_the_end() -> None:
     slept: list[float] = []
-    with pytest.raises(GaudiError, match="apt-mark hold a failed: .*locked by another process with pid 3561"):
+    with pytest.raises(GaudiError, match=r"apt-mark hold a failed: .*locked by another process with pid 3561"):
         mark("hold", ["a"], lambda *_argv, **_more: CommandResult(100, "", LOCKED), slept.append)
     assert sum(slept) == 300
 

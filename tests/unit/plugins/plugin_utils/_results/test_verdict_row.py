@@ -47,6 +47,25 @@ def test_a_sound_node():
     }
 
 
+def measured(state: str, reason: str, **speeds: float):
+    rows = [{"provider": name, "sizes": [{"busbw_gb_per_s": speed}]} for name, speed in speeds.items()]
+    return {"gaudi_fabric_measured_result": {"nodes": {"n1": {"state": state, "reason": reason, "rows": rows}}}}
+
+
+def test_a_measured_network_is_told_with_the_one_beside_it():
+    fabric = {"ansible_facts": {"gaudi_fabric": {"provider": "roce"}}}
+    sound = node(verify={"summary": SUMMARY}) | fabric
+    row = verdict_row(sound | measured("slower", "ethernet is faster.", roce=9.5, ethernet=11.25))
+    assert (row["verdict"], row["fabric"]) == ("ok", "roce 9.5 GB/s, ethernet 11.2 GB/s")
+    assert row["reason"] == "n1: ethernet is faster."
+    assert verdict_row(sound | measured("not measured", "why", ethernet=1.5))["fabric"] == "roce, ethernet 1.5 GB/s"
+
+
+def test_a_network_that_did_not_carry_the_sum_is_what_failed():
+    row = verdict_row(node(tuning={}) | measured("not ok", "its ranks on n1 are failed."))
+    assert (row["verdict"], row["reason"]) == ("FAILED in the fabric", "n1: its ranks on n1 are failed.")
+
+
 def test_only_the_node_of_rank_0_has_the_bandwidth():
     row = verdict_row(node(verify={"summary": SUMMARY}, verify_all_reduce={"state": "succeeded", "last_metrics": None}))
     assert row["all-reduce"] == "succeeded"

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.layer3.address_plan import PortAddress, Slot
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.layer3.lldp import (
     Announced,
     Neighbour,
@@ -18,7 +19,6 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.layer3.lldp i
     parse_neighbours,
     read_neighbours,
 )
-from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.layer3.address_plan import PortAddress, Slot
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
 
 # The shape of lldpd 1.0.16.

@@ -14,8 +14,8 @@ import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._cards.hardware import external_ports
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.layer3 import state as layer3
-from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.layer3.state import Outcome
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.layer3.port_addresses import RoutedOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.layer3.state import Outcome
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
 
 CARDS = ("0000:19:00.0", "0000:3b:00.0")

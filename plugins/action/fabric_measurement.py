@@ -1,0 +1,106 @@
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Measure an all-reduce between every two nodes over the network that is chosen, and over another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from ansible.errors import AnsibleError
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.screen_text import lines_of
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric_measurement.answers import LOOKED
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric_measurement.nodes import measured_nodes
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric_measurement.rounds import Settings
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric_measurement.verdict import NOT_OK
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import literals, taken
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_questions import questions
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._on_nodes import given
+
+ARGUMENTS: dict[str, dict[str, Any]] = {
+    "hosts": {"type": "list", "elements": "str", "required": True},
+    "looked": {"type": "str", "default": "gaudi_fabric_networks_result"},
+    "sizes": {"type": "list", "elements": "int", "default": [1 << 20, 1 << 25, 1 << 28]},
+    "margin": {"type": "float", "default": 0.05},
+    "device": {"type": "str", "default": "hpu"},
+    "processes_per_node": {"type": "int", "default": 8},
+    "rendezvous_port": {"type": "int", "default": 29520},
+    "timeout": {"type": "int", "default": 600},
+    "again": {"type": "bool", "default": False},
+    "job": {"type": "dict", "default": {}},
+}
+# What a node needs beside the ranks' own time: ssh, a start, a stop.
+ANSWER_SECONDS = 120
+
+
+class ActionModule(ActionBase):
+    """See the documentation of the module ``gaudi3.scale.fabric_measurement``."""
+
+    TRANSFERS_FILES = False
+    _requires_connection = False
+
+    def run(self, tmp: Any = None, task_vars: Any = None) -> dict[str, Any]:
+        """Measure what is not known; a node where it does not end well is told in ``refusals``."""
+        super().run(tmp, task_vars)
+        options = self.validate_argument_spec(argument_spec=ARGUMENTS)[1]
+        if refusal := _refusal(options):
+            return {"failed": True, "msg": refusal}
+        try:
+            return self._measured(options, task_vars)
+        except AnsibleError:
+            raise
+        except Exception as error:
+            failure: dict[str, Any] = module_failure(error)
+            return {"failed": True, **literals({**failure, "msg": lines_of(failure["msg"])})}
+
+    def _measured(self, options: Mapping[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        hosts, hostvars = options["hosts"], task_vars["hostvars"]
+        looks, silent = _looks(options["looked"], {host: hostvars[host] for host in hosts})
+        names = ("sizes", "device", "processes_per_node", "rendezvous_port", "timeout", "again")
+        settings = Settings(**{name: options[name] for name in names}, job=given(options["job"]))
+        addresses = {host: str(hostvars[host].get("ansible_host", host)) for host in hosts}
+        ask = questions(self, list(looks), task_vars, options["timeout"] + ANSWER_SECONDS)
+        measure = None if self._task.check_mode else ask
+        nodes = measured_nodes(looks, silent, addresses, settings, options["margin"], measure, _show)
+        refusals = {host: found.reason for host, found in nodes.items() if found.state == NOT_OK}
+        return {
+            "changed": False,
+            **literals({"nodes": {host: asdict(found) for host, found in nodes.items()}, "refusals": refusals}),
+        }
+
+
+def _refusal(options: Mapping[str, Any]) -> str:
+    """One sentence for options that mean nothing; else empty."""
+    if not options["sizes"] or min(options["sizes"]) < 4 or options["sizes"] != sorted(set(options["sizes"])):
+        return f"sizes is {options['sizes']}; give bytes, ascending, each at least 4."
+    if options["margin"] < 0:
+        return (
+            f"margin is {options['margin']:g}; give the part by which another network has to be faster, such as 0.05."
+        )
+    return ""
+
+
+def _looks(variable: str, hosts: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """What each node answered, and why another's answer cannot be used."""
+    looks, silent = {}, {}
+    for host, variables in hosts.items():
+        answer = variables.get(variable)
+        if not isinstance(answer, Mapping) or "networks" not in answer:
+            said = answer.get("msg") if isinstance(answer, Mapping) else None
+            silent[host] = str(said or "it was not asked for its networks")
+            continue
+        try:
+            looks[host] = taken(host, "hpu_fabric_networks", LOOKED, answer)
+        except GaudiError as error:
+            silent[host] = str(error)
+    return looks, silent
+
+
+def _show(line: str) -> None:
+    Display().display(f"  {lines_of(line)}")

@@ -1,0 +1,97 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""What of a measured all-reduce a node keeps, so that the next run need not measure again."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .._cards.accel_sysfs import pci_cards
+from .._errors import GaudiError
+from .._node.commands import Run
+from .._node.json_file import parse_json
+from .._node.kernel_tree import kernel_tree
+from .._node.rendered_files import WantedFile, differences, pending, read_text, write
+from .interface_names import check_interfaces
+from .ip_addresses import ipv4_addresses
+from .provider import AUTO, PROVIDERS, choose
+from .state import management_interface
+from .sysfs import read_network
+from .usable import Sight, usable_networks
+
+WRAPPER = "usr/lib/habanalabs/libhccl_ofi_wrapper.so"
+KEPT = "var/lib/gaudi3_scale/fabric_measured.json"
+
+
+@dataclass(frozen=True)
+class MeasurementOptions:
+    """See the options of the module ``hpu_fabric_networks``."""
+
+    provider: str = AUTO
+    interface: str = ""
+    device: str = "hpu"
+    venv: str = "/opt/gaudi3_scale/venv"
+    measurement: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the node's files are."""
+
+    kernel_root: str = field(default_factory=kernel_tree)
+    root: str = "/"
+
+
+def look(options: MeasurementOptions, run: Run, check_mode: bool, place: Place) -> dict[str, Any]:
+    """What the module ``hpu_fabric_networks`` returns; keeps ``options.measurement`` where one is given."""
+    if options.provider not in (AUTO, *PROVIDERS):
+        raise GaudiError(f"provider={options.provider!r} is not known; use {AUTO}, {', '.join(PROVIDERS)}.")
+    check_interfaces("interface", options.interface)
+    changes = pending(_wanted(options.measurement, place))
+    if not check_mode:
+        for change in changes:
+            write(change)
+    network = read_network(place.kernel_root)
+    management = options.interface or management_interface(run)
+    choice = choose(network, options.provider, management)
+    sight = Sight(network, ipv4_addresses(run), Path(place.root, WRAPPER).exists(), management)
+    return {
+        "changed": bool(changes),
+        "diff": differences(changes),
+        "requested": options.provider,
+        "provider": choice.provider,
+        "reason": choice.reason,
+        "networks": [usable._asdict() for usable in usable_networks(sight, options.device)],
+        "cards": len(pci_cards(place.kernel_root)),
+        "links": sum(port.link for port in network.ports),
+        "library": _library(options.venv),
+        "node": platform.node(),
+        "measurement": _kept(place),
+    }
+
+
+def _wanted(measurement: Mapping[str, Any] | None, place: Place) -> list[WantedFile]:
+    if measurement is None:
+        return []
+    return [WantedFile(str(Path(place.root, KEPT)), json.dumps(measurement, indent=2, sort_keys=True) + "\n")]
+
+
+def _kept(place: Place) -> dict[str, Any]:
+    """What was kept; empty where there is nothing, or something that is none of ours."""
+    try:
+        found = parse_json(read_text(str(Path(place.root, KEPT))) or "{}")
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _library(venv: str) -> str:
+    """The version of the node library in the venv, by the name of its metadata; empty where it has none."""
+    found = sorted(path.name for path in Path(venv).glob("lib/python3*/site-packages/gaudi3_scale-*.dist-info"))
+    return found[-1][len("gaudi3_scale-") : -len(".dist-info")] if found else ""

@@ -1,0 +1,129 @@
+#!/usr/bin/python
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: hpu_fabric_networks
+short_description: Tell over which networks a node could be measured, and keep what was measured
+version_added: "0.1.0"
+description:
+  - Tells which network M(gaudi3.scale.hpu_fabric) would choose, and which of all could carry an all-reduce between this
+    node and another one, from what is there alone. Changes nothing but O(measurement).
+  - M(gaudi3.scale.fabric_measurement) asks it, and has it keep what the all-reduces showed.
+options:
+  provider:
+    description: As O(gaudi3.scale.hpu_fabric#module:provider).
+    type: str
+    choices: [auto, gaudi_ethernet, infiniband, roce, efa, ethernet]
+    default: auto
+  interface:
+    description: Interface of the plain network. That of the default route when empty.
+    type: str
+    default: ""
+  device:
+    description: What the ranks of a measurement would compute on. Only cards send over the cards' own ports.
+    type: str
+    choices: [hpu, cuda, cpu]
+    default: hpu
+  venv:
+    description: Where the node library is looked for.
+    type: path
+    default: /opt/gaudi3_scale/venv
+  measurement:
+    description: What to keep in C(/var/lib/gaudi3_scale/fabric_measured.json). Without it the file is left as it is.
+    type: dict
+attributes:
+  check_mode:
+    support: full
+    description: Nothing is kept.
+  diff_mode:
+    support: full
+    description: Shows the file.
+seealso:
+  - module: gaudi3.scale.hpu_fabric
+  - module: gaudi3.scale.fabric_measurement
+author: The gaudi3.scale authors (@gaudi3-scale)
+"""
+
+EXAMPLES = r"""
+- name: Over which networks could this node be measured?
+  gaudi3.scale.hpu_fabric_networks:
+  register: networks
+"""
+
+RETURN = r"""
+requested:
+  description: The option O(provider).
+  type: str
+  returned: success
+provider:
+  description: The network that is chosen.
+  type: str
+  returned: success
+reason:
+  description: Why this one.
+  type: str
+  returned: success
+networks:
+  description: Each network with C(provider), C(usable), C(interface) for sockets, and C(reason) where it is not usable.
+  type: list
+  elements: dict
+  returned: success
+cards:
+  description: How many cards the node has.
+  type: int
+  returned: success
+links:
+  description: How many external ports of the cards have a link.
+  type: int
+  returned: success
+library:
+  description: The version of the node library in O(venv); empty where there is none.
+  type: str
+  returned: success
+node:
+  description: The node's own name.
+  type: str
+  returned: success
+measurement:
+  description: What is kept; empty where nothing is.
+  type: dict
+  returned: success
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.measurement import MeasurementOptions, Place, look
+from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.provider import AUTO, PROVIDERS
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+
+
+class Module(MaskedOptions, AnsibleModule):
+    """Tells in a sentence also what Ansible itself cannot read."""
+
+
+def main() -> None:
+    """Look, keep, and report."""
+    module = Module(
+        argument_spec={
+            "provider": {"type": "str", "choices": [AUTO, *PROVIDERS], "default": AUTO},
+            "interface": {"type": "str", "default": ""},
+            "device": {"type": "str", "choices": ["hpu", "cuda", "cpu"], "default": "hpu"},
+            "venv": {"type": "path", "default": "/opt/gaudi3_scale/venv"},
+            "measurement": {"type": "dict"},
+        },
+        supports_check_mode=True,
+    )
+    try:
+        options = checked(module.params, module.argument_spec)
+        module.exit_json(**look(MeasurementOptions(**options), run_process, module.check_mode, Place()))
+    except Exception as error:
+        module.fail_json(**module_failure(error))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,225 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""All-reduces of pairs of nodes, all pairs at the same time, one network after the other.
+
+Nodes are reached through ``ask`` alone, so that the order of things can be tested without any.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric_measurement.answers import (
+    KEPT,
+    LINES,
+    taken_job,
+    why_absent,
+)
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric_measurement.pairs import (
+    Candidate,
+    Looks,
+    Pair,
+    candidates_of,
+    pairs_of,
+)
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import RefusedError, taken
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_questions import Ask
+
+JOB, LOOK, NETWORKS = "gaudi3.scale.training_job", "gaudi3.scale.training_job_info", "gaudi3.scale.hpu_fabric_networks"
+BYTES = 4
+# Where one of these is another, an old measurement says nothing.
+_TOLD = ("provider", "cards", "links", "library")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How it is measured: see the options of the module ``fabric_measurement``. ``sizes`` are in bytes."""
+
+    sizes: Sequence[int]
+    device: str
+    processes_per_node: int
+    rendezvous_port: int
+    timeout: int
+    again: bool
+    job: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a pair showed. ``rows``: for each network ``provider``, ``flags``, ``sizes`` (``bytes``, ``seconds``,
+    ``busbw_gb_per_s``) and ``why`` it has none, with ``absent``, the nodes whose ranks did not start. ``time``: when,
+    in UTC; ``cached``: it was known.
+    """
+
+    pair: Pair
+    rows: Sequence[Mapping[str, Any]] = ()
+    time: str = ""
+    cached: bool = False
+
+
+def measure(
+    looks: Looks,
+    addresses: Mapping[str, str],
+    settings: Settings,
+    ask: Ask | None,
+    show: Callable[[str], None],
+    clock: Callable[[], float] = time.time,
+) -> list[Measured]:
+    """Measure each pair, unless its nodes keep a measurement of the same; nodes keep what is new.
+
+    Without ``ask`` nothing is measured, and what is not known is left out.
+    """
+    candidates = {pair: candidates_of(pair, looks) for pair in pairs_of(looks)}
+    keys = {pair: _key(pair, found, looks, settings) for pair, found in candidates.items()}
+    known = {} if settings.again else {pair: _known(pair, looks, keys[pair]) for pair in candidates}
+    if ask is None:
+        return [one for one in known.values() if one]
+    rows: dict[Pair, list[Mapping[str, Any]]] = {pair: [] for pair in candidates if not known.get(pair)}
+    for one_after_the_other in _rounds(rows, candidates):
+        for pair, row in _run(one_after_the_other, addresses, settings, ask, show).items():
+            rows[pair].append(row)
+    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(clock()))
+    found = [known.get(pair) or Measured(pair, rows[pair], now) for pair in candidates]
+    _keep(found, keys, settings, ask)
+    return found
+
+
+def _key(pair: Pair, candidates: Sequence[Candidate], looks: Looks, settings: Settings) -> str:
+    """What two measurements have in common that may stand for each other."""
+    described = {
+        "nodes": [[node, *(looks[node][name] for name in _TOLD)] for node in pair.nodes],
+        "networks": [[one.provider, dict(one.interfaces), dict(one.flags)] for one in candidates],
+        "settings": [list(settings.sizes), settings.device, settings.processes_per_node, dict(settings.job)],
+    }
+    return hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()
+
+
+def _known(pair: Pair, looks: Looks, key: str) -> Measured | None:
+    """What all owners of the pair keep; a node that keeps something else, or nothing, has it measured again."""
+    for owner in pair.owners:
+        if looks[owner]["measurement"].get("key") != key:
+            return None
+    try:
+        kept = KEPT(looks[pair.owners[0]]["measurement"], "measurement")
+    except RefusedError:
+        return None
+    return Measured(pair, kept["rows"], kept["time"], cached=True)
+
+
+def _rounds(
+    pairs: Mapping[Pair, object], candidates: Mapping[Pair, Sequence[Candidate]]
+) -> list[dict[Pair, Candidate]]:
+    """Pairs without a common node together; a node that is in two pairs waits for its first."""
+    first = [pair for pair in pairs if len(pair.owners) == len(pair.nodes)]
+    second = [pair for pair in pairs if pair not in first]
+    found = []
+    for together in (first, second):
+        for number in range(max((len(candidates[pair]) for pair in together), default=0)):
+            found.append({pair: candidates[pair][number] for pair in together if number < len(candidates[pair])})
+    return found
+
+
+def _run(
+    jobs: Mapping[Pair, Candidate],
+    addresses: Mapping[str, str],
+    settings: Settings,
+    ask: Ask,
+    show: Callable[[str], None],
+) -> dict[Pair, dict[str, Any]]:
+    for provider in dict.fromkeys(one.provider for one in jobs.values()):
+        nodes = [" and ".join(pair.nodes) for pair, one in jobs.items() if one.provider == provider]
+        show(f"All-reduce over {provider}: {', '.join(nodes)}.")
+    arguments = {
+        node: _arguments(pair, node, one, addresses, settings) for pair, one in jobs.items() for node in pair.nodes
+    }
+    begun = ask(JOB, arguments)
+    # Ranks whose partner did not start would be waited for in vain.
+    whole = {pair: all("state" in begun[node] for node in pair.nodes) for pair in jobs}
+    waiting = {
+        node: {"name": arguments[node]["name"], "wait": True, "timeout": settings.timeout if whole[pair] else 0}
+        for pair in jobs
+        for node in pair.nodes
+        if "state" in begun[node]
+    }
+    ended = ask(LOOK, waiting) if waiting else {}
+    running = [node for node in waiting if ended[node].get("state") not in ("succeeded", "failed")]
+    if running:
+        ask(JOB, {node: {"name": arguments[node]["name"], "state": "stopped"} for node in running})
+    return {pair: _row(pair, one, begun, ended, settings) for pair, one in jobs.items()}
+
+
+def _arguments(
+    pair: Pair, node: str, candidate: Candidate, addresses: Mapping[str, str], settings: Settings
+) -> dict[str, Any]:
+    # Sockets take the interface that they are told; the cards' library finds its own by the flags.
+    sockets = {"GLOO_SOCKET_IFNAME": candidate.interfaces[node]}
+    elements = [str(size // BYTES) for size in settings.sizes]
+    return {
+        **settings.job,
+        "name": job_name(candidate.provider),
+        "restart": True,
+        "hosts": list(pair.nodes),
+        "host": node,
+        "processes_per_node": settings.processes_per_node,
+        "rendezvous_address": addresses[pair.nodes[0]],
+        "rendezvous_port": settings.rendezvous_port,
+        "command": ["-m", "gaudi3_scale.all_reduce", "--device", settings.device, "--elements", *elements],
+        "environment": sockets if candidate.interfaces[node] else dict(candidate.flags),
+        "device": settings.device,
+        "bind": "none",
+    }
+
+
+def job_name(provider: str) -> str:
+    """The name under which a node's log of it is found."""
+    return f"fabric-{provider.replace('_', '-')}"
+
+
+def _row(
+    pair: Pair,
+    candidate: Candidate,
+    begun: Mapping[str, Mapping[str, Any]],
+    ended: Mapping[str, Mapping[str, Any]],
+    settings: Settings,
+) -> dict[str, Any]:
+    row: dict[str, Any] = {"provider": candidate.provider, "flags": dict(candidate.flags), "sizes": [], "why": ""}
+    absent = [node for node in pair.nodes if "state" not in begun[node]]
+    if absent:
+        return {**row, "why": f"{absent[0]}: {why_absent(begun[absent[0]])}", "absent": absent}
+    try:
+        # Ranks that failed say why; those that were left waiting for them do not.
+        for node in sorted(pair.nodes, key=lambda node: ended.get(node, {}).get("state") != "failed"):
+            taken_job(node, job_name(candidate.provider), ended.get(node, {}))
+        lines = taken(pair.nodes[0], "training_job_info", LINES, ended[pair.nodes[0]]["metrics"])
+    except GaudiError as error:
+        return {**row, "why": str(error)}
+    sizes = {line["elements"] * BYTES: line for line in lines if line["sum"] == line["expected"]}
+    if set(sizes) < {size // BYTES * BYTES for size in settings.sizes}:
+        return {**row, "why": f"rank 0 on {pair.nodes[0]} gave no right sum for each size; see its log."}
+    measured = [
+        {"bytes": size, "seconds": line["seconds"], "busbw_gb_per_s": line["busbw_gb_per_s"]}
+        for size, line in sorted(sizes.items())
+    ]
+    return {**row, "sizes": measured}
+
+
+def _keep(found: Sequence[Measured], keys: Mapping[Pair, str], settings: Settings, ask: Ask) -> None:
+    """On the owners; what failed is measured again by the next run."""
+    new = [one for one in found if not one.cached and one.rows and not any(row["why"] for row in one.rows)]
+    kept = {
+        owner: {
+            "device": settings.device,
+            "measurement": {"key": keys[one.pair], "time": one.time, "nodes": one.pair.nodes, "rows": list(one.rows)},
+        }
+        for one in new
+        for owner in one.pair.owners
+    }
+    if kept:
+        ask(NETWORKS, kept)
