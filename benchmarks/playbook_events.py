@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-# Actions that never reach the node: the controller answers them alone.
+# Actions that never reach the node: the controller answers them alone. (fabric_measurement: where it need not measure.)
 CONTROLLER_ACTIONS = frozenset(
     f"{prefix}{name}"
     for prefix in ("", "ansible.builtin.")
@@ -35,6 +35,7 @@ CONTROLLER_ACTIONS = frozenset(
     for name in (
         "bundle_contents",
         "comparison_together",
+        "fabric_measurement",
         "firmware_batch",
         "firmware_options",
         "firmware_outcome",

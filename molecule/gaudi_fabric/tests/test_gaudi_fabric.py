@@ -4,7 +4,13 @@
 
 from __future__ import annotations
 
+import time
+from collections import Counter
+from pathlib import Path
+
 from testinfra.host import Host
+
+from tests.sandbox_nodes import hosts, run
 
 UNIT = "gaudi3-scale-ports.service"
 EXTERNAL_PORTS = 8 * 3
@@ -26,3 +32,15 @@ def test_the_unit_starts_at_every_boot(host: Host) -> None:
 
 def test_systemd_understands_the_unit(host: Host) -> None:
     assert host.run(f"systemd-analyze verify /etc/systemd/system/{UNIT}").rc == 0
+
+
+def test_a_second_run_asks_each_node_twice_at_most(tmp_path: Path) -> None:
+    """For its network, and for what could be measured. Each module leaves a line in the node's journal."""
+    since = time.time()
+    again = run(tmp_path, "fabric", gaudi_report_target=str(tmp_path))
+    assert again.status == "successful", again.stdout.read()[-4000:]
+    for node in hosts().values():
+        said = node.check_output(f"journalctl --since=@{since:.0f} --output=json --output-fields=SYSLOG_IDENTIFIER")
+        names = Counter(line.partition('"SYSLOG_IDENTIFIER":"')[2].partition('"')[0] for line in said.splitlines())
+        modules = {name: count for name, count in names.items() if name.startswith("ansible-")}
+        assert modules == {"ansible-gaudi3.scale.hpu_fabric": 1, "ansible-gaudi3.scale.hpu_fabric_networks": 1}

@@ -17,7 +17,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric_measurement.v
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
 
 MEASURED = "gaudi_fabric_measured_result"
-MEBIBYTE = 1 << 20
+KIBIBYTE, MEBIBYTE = 1 << 10, 1 << 20
 # More curves than a person tells apart.
 MOST_CURVES = 8
 LEGEND = "GB/s are the bus bandwidth of an all-reduce whose sum was right; flags are those of the network's profile"
@@ -94,7 +94,8 @@ def _sentences(nodes: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 
 def _column(size: int) -> str:
-    return f"GB/s at {size / MEBIBYTE:g} MiB"
+    number, unit = (size / KIBIBYTE, "KiB") if size < MEBIBYTE else (size / MEBIBYTE, "MiB")
+    return f"GB/s at {number:g} {unit}"
 
 
 def _charts(nodes: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -117,6 +118,7 @@ def _chart(series: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "x_label": "MiB",
         "y_label": "GB/s",
         "series": list(series),
+        "stacked": False,
         "dots": True,
         "y_from_zero": True,
     }
