@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Real ranks over the addresses that were planned for the cards' ports: gloo's sockets, through the switch that routes.
 
-Cards send by RDMA from the address of a port and need no route. A socket asks the main table for one, which no node of a
-fabric has; so it is set here, as somebody would who wants to try a link with a program of his own.
+Cards send by RDMA from the address of a port and need no route. A socket asks the main table for one, which no node of
+a fabric has; so it is set here, as somebody would who wants to try a link with a program of his own.
 """
 
 from __future__ import annotations
