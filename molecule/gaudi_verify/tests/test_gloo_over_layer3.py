@@ -19,7 +19,7 @@ from sandbox.cluster import load
 from sandbox.fabric import Cable, ensure_fabric
 from tests.sandbox_nodes import SANDBOX, hosts, run, sandbox
 
-# The fabric's own tests set layer 3 up, too; here it costs minutes of packages for one more question.
+# The fabric's own tests set layer 3 up, too; here it costs half a minute of packages for one more question.
 pytestmark = pytest.mark.long
 POOL = "10.200.0.0/16"
 LAYER3 = {
