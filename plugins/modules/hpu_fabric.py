@@ -84,6 +84,15 @@ options:
         RV(missing_programs), and nothing of layer 3 is done.
     type: bool
     default: true
+  device:
+    description: As O(gaudi3.scale.hpu_fabric_networks#module:device).
+    type: str
+    choices: [hpu, cuda, cpu]
+    default: hpu
+  venv:
+    description: As O(gaudi3.scale.hpu_fabric_networks#module:venv).
+    type: path
+    default: /opt/gaudi3_scale/venv
 attributes:
   check_mode:
     support: full
@@ -166,6 +175,10 @@ host_nics:
   type: list
   elements: dict
   returned: success
+measurable:
+  description: What M(gaudi3.scale.hpu_fabric_networks) would return, for who measures next.
+  type: dict
+  returned: success
 ansible_facts:
   description: Facts that this module sets.
   type: dict
@@ -183,6 +196,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.layer3.port_a
     SOURCES,
     RoutedOptions,
 )
+from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.measurement import Measuring
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.provider import AUTO, PROVIDERS
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.state import FabricOptions, Place, converge
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
@@ -215,13 +229,18 @@ def main() -> None:
             "interface": {"type": "str", "default": ""},
             "link_timeout": {"type": "float", "default": 30},
             **ROUTED,
+            "device": {"type": "str", "choices": ["hpu", "cuda", "cpu"], "default": "hpu"},
+            "venv": {"type": "path", "default": "/opt/gaudi3_scale/venv"},
         },
         supports_check_mode=True,
     )
     try:
         wishes = checked(module.params, module.argument_spec, empty=("host",))
         routed = RoutedOptions(**{name: wishes.pop(name) for name in ROUTED})
-        result = converge(FabricOptions(**wishes, routed=routed), run_process, module.check_mode, Place())
+        measuring = Measuring(wishes.pop("device"), wishes.pop("venv"))
+        result = converge(
+            FabricOptions(**wishes, routed=routed, measuring=measuring), run_process, module.check_mode, Place()
+        )
         for warning in result.pop("warnings"):
             module.warn(warning)
         module.exit_json(**result)

@@ -83,10 +83,6 @@ library:
   description: The version of the node library in O(venv); empty where there is none.
   type: str
   returned: success
-node:
-  description: The node's own name.
-  type: str
-  returned: success
 measurement:
   description: What is kept; empty where nothing is.
   type: dict
@@ -94,7 +90,12 @@ measurement:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.measurement import MeasurementOptions, Place, look
+from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.measurement import (
+    MeasurementOptions,
+    Measuring,
+    Place,
+    look,
+)
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.provider import AUTO, PROVIDERS
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
@@ -120,7 +121,9 @@ def main() -> None:
     )
     try:
         options = checked(module.params, module.argument_spec)
-        module.exit_json(**look(MeasurementOptions(**options), run_process, module.check_mode, Place()))
+        measuring = Measuring(options.pop("device"), options.pop("venv"))
+        wishes = MeasurementOptions(**options, measuring=measuring)
+        module.exit_json(**look(wishes, run_process, module.check_mode, Place()))
     except Exception as error:
         module.fail_json(**module_failure(error))
 

@@ -44,7 +44,9 @@ options:
     choices: [distribution, doca, mofed, none]
     default: distribution
   ofed_packages:
-    description: Packages of O(ofed). Only what is missing is installed, and nothing is removed.
+    description:
+      - Packages of O(ofed). Those of O(system_packages) when empty. Only what is missing is installed, and nothing is
+        removed.
     type: list
     elements: str
     default: []
@@ -99,10 +101,35 @@ options:
     elements: str
     default: []
   libfabric_build_packages:
-    description: Packages of the operating system that the build needs. Installed on the building node only.
+    description:
+      - Packages of the operating system that the build needs. Those of O(system_packages) when empty. Installed on the
+        building node only.
     type: list
     elements: str
     default: []
+  system_packages:
+    description: What stands for empty lists on a node with this package manager.
+    type: dict
+    default: {}
+    suboptions:
+      apt:
+        description: On Debian and Ubuntu.
+        type: dict
+        suboptions: &lists
+          ofed:
+            description: For O(ofed_packages).
+            type: list
+            elements: str
+            default: []
+          libfabric_build:
+            description: For O(libfabric_build_packages).
+            type: list
+            elements: str
+            default: []
+      dnf:
+        description: On RHEL.
+        type: dict
+        suboptions: *lists
   libfabric_build_timeout:
     description: Seconds for each command of the build.
     type: float
@@ -242,6 +269,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.os_release import package_manager
 
 
 class Module(MaskedOptions, AnsibleModule):
@@ -251,6 +279,7 @@ class Module(MaskedOptions, AnsibleModule):
 def main() -> None:
     text, words = {"type": "str", "default": ""}, {"type": "list", "elements": "str", "default": []}
     place = {"type": "path", "default": ""}
+    lists = {"type": "dict", "options": {"ofed": words, "libfabric_build": words}}
     module = Module(
         argument_spec={
             "provider": {"type": "str", "choices": ["infiniband", "roce"], "required": True},
@@ -271,6 +300,7 @@ def main() -> None:
             "libfabric_synapse": {"type": "path", "default": "/usr"},
             "libfabric_configure": words,
             "libfabric_build_packages": words,
+            "system_packages": {"type": "dict", "default": {}, "options": {"apt": lists, "dnf": lists}},
             "libfabric_build_timeout": {"type": "float", "default": 3600},
             "libfabric_directory": {"type": "str", "default": "~/.cache/gaudi3_scale/libfabric"},
             "libfabric_archive_file": place,
@@ -286,7 +316,7 @@ def main() -> None:
         supports_check_mode=True,
     )
     try:
-        options = options_of(checked(module.params, module.argument_spec))
+        options = options_of(checked(module.params, module.argument_spec), package_manager())
         result = converge(options, run_process, module.check_mode, Place())
         for warning in result.pop("warnings"):
             module.warn(warning)

@@ -1,7 +1,7 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
 # Private to gaudi3.scale: it may change in any release.
-"""The addresses of a node's interfaces, from ip(8)."""
+"""What ip(8) says of a node's interfaces: their addresses, and the one of the default route."""
 
 from __future__ import annotations
 
@@ -20,6 +20,16 @@ def ipv4_addresses(run: Run) -> dict[str, list[str]]:
     except ValueError:
         return {}
     return {str(link.get("ifname")): _of(link.get("addr_info")) for link in _mappings(links)}
+
+
+def management_interface(run: Run) -> str | None:
+    """The interface of the default route, which the ranks find each other over; None where there is no route."""
+    for family in ("-4", "-6"):
+        done = run(["ip", "-json", family, "route", "show", "default"])
+        routes = parse_json(done.stdout) if done.rc == 0 and done.stdout.strip() else []
+        if routes:
+            return str(min(routes, key=lambda route: route.get("metric", 0))["dev"])
+    return None
 
 
 def _of(listed: object) -> list[str]:

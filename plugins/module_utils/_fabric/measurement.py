@@ -1,32 +1,37 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
 # Private to gaudi3.scale: it may change in any release.
-"""What of a measured all-reduce a node keeps, so that the next run need not measure again."""
+"""Over which networks a node could be measured, and what it keeps of that, so that the next run need not measure."""
 
 from __future__ import annotations
 
 import json
-import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .._cards.accel_sysfs import pci_cards
 from .._errors import GaudiError
 from .._node.commands import Run
 from .._node.json_file import parse_json
 from .._node.kernel_tree import kernel_tree
 from .._node.rendered_files import WantedFile, differences, pending, read_text, write
 from .interface_names import check_interfaces
-from .ip_addresses import ipv4_addresses
-from .provider import AUTO, PROVIDERS, choose
-from .state import management_interface
-from .sysfs import read_network
+from .ip_addresses import ipv4_addresses, management_interface
+from .provider import AUTO, PROVIDERS, Choice, choose
+from .sysfs import Network, read_network
 from .usable import Sight, usable_networks
 
 WRAPPER = "usr/lib/habanalabs/libhccl_ofi_wrapper.so"
 KEPT = "var/lib/gaudi3_scale/fabric_measured.json"
+
+
+@dataclass(frozen=True)
+class Measuring:
+    """What would compute in a measurement, and the venv of its ranks."""
+
+    device: str = "hpu"
+    venv: str = "/opt/gaudi3_scale/venv"
 
 
 @dataclass(frozen=True)
@@ -35,8 +40,7 @@ class MeasurementOptions:
 
     provider: str = AUTO
     interface: str = ""
-    device: str = "hpu"
-    venv: str = "/opt/gaudi3_scale/venv"
+    measuring: Measuring = field(default_factory=Measuring)
     measurement: Mapping[str, Any] | None = None
 
 
@@ -60,19 +64,30 @@ def look(options: MeasurementOptions, run: Run, check_mode: bool, place: Place) 
     network = read_network(place.kernel_root)
     management = options.interface or management_interface(run)
     choice = choose(network, options.provider, management)
-    sight = Sight(network, ipv4_addresses(run), Path(place.root, WRAPPER).exists(), management)
+    found = measurable(options.provider, choice, network, management, options.measuring, run, place.root)
+    return {"changed": bool(changes), "diff": differences(changes), **found}
+
+
+def measurable(
+    requested: str,
+    choice: Choice,
+    network: Network,
+    management: str | None,
+    measuring: Measuring,
+    run: Run,
+    root: str,
+) -> dict[str, Any]:
+    """Over which networks this node could be measured, what is known of it already, and what would measure it."""
+    sight = Sight(network, ipv4_addresses(run), Path(root, WRAPPER).exists(), management)
     return {
-        "changed": bool(changes),
-        "diff": differences(changes),
-        "requested": options.provider,
+        "requested": requested,
         "provider": choice.provider,
         "reason": choice.reason,
-        "networks": [usable._asdict() for usable in usable_networks(sight, options.device)],
-        "cards": len(pci_cards(place.kernel_root)),
+        "networks": [usable._asdict() for usable in usable_networks(sight, measuring.device)],
+        "cards": network.cards,
         "links": sum(port.link for port in network.ports),
-        "library": _library(options.venv),
-        "node": platform.node(),
-        "measurement": _kept(place),
+        "library": _library(measuring.venv),
+        "measurement": _kept(root),
     }
 
 
@@ -82,10 +97,10 @@ def _wanted(measurement: Mapping[str, Any] | None, place: Place) -> list[WantedF
     return [WantedFile(str(Path(place.root, KEPT)), json.dumps(measurement, indent=2, sort_keys=True) + "\n")]
 
 
-def _kept(place: Place) -> dict[str, Any]:
+def _kept(root: str) -> dict[str, Any]:
     """What was kept; empty where there is nothing, or something that is none of ours."""
     try:
-        found = parse_json(read_text(str(Path(place.root, KEPT))) or "{}")
+        found = parse_json(read_text(str(Path(root, KEPT))) or "{}")
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}

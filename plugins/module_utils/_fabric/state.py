@@ -16,15 +16,16 @@ from .._errors import GaudiError
 from .._host.kernel.values import value_difference
 from .._node import systemd_units
 from .._node.commands import Run
-from .._node.json_file import parse_json
 from .._node.kernel_tree import kernel_tree
 from .._node.lock import alone, state_beside
 from .._node.programs import Installed, is_installed
 from .._node.rendered_files import FileChange, differences, pending, write
 from . import ports as fabric_ports
 from .interface_names import check_interfaces
+from .ip_addresses import management_interface
 from .layer3 import state as layer3
 from .layer3.port_addresses import ROUTED_LAYER, RoutedOptions
+from .measurement import Measuring, measurable
 from .provider import AUTO, GAUDI_ETHERNET, PROVIDERS, choose, shortcomings
 from .sysfs import CardPort, Network, card_ports, read_network
 
@@ -37,6 +38,7 @@ class FabricOptions:
     interface: str = ""
     link_timeout: float = 30.0
     routed: RoutedOptions = field(default_factory=RoutedOptions)
+    measuring: Measuring = field(default_factory=Measuring)
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,11 @@ class Place:
     # Where netplan and others write what systemd-networkd shall do until the next boot.
     networkd_run: str = "/run/systemd/network"
     installed: Installed = is_installed
+
+    @property
+    def root(self) -> str:
+        """What ``etc`` is in."""
+        return str(Path(self.etc).parent)
 
 
 def converge(options: FabricOptions, run: Run, check_mode: bool, place: Place) -> dict[str, Any]:
@@ -106,6 +113,7 @@ def _converge(options: FabricOptions, place: Place, run: Run, check_mode: bool) 
         "missing_programs": routed.missing_programs,
         "backup": routed.backup,
         "host_nics": [{**vars(nic), "interfaces": list(nic.interfaces)} for nic in after.nics],
+        "measurable": measurable(options.provider, choice, after, interface, options.measuring, run, place.root),
         "ansible_facts": {"gaudi_fabric": fact},
     }
 
@@ -115,16 +123,6 @@ def _routed(options: FabricOptions, program: str | None, place: Place, run: Run,
     if program is None or options.routed.layer != ROUTED_LAYER:
         return layer3.remove(run, check_mode, place)
     return layer3.converge(options.routed, program, options.link_timeout, run, check_mode, place)
-
-
-def management_interface(run: Run) -> str | None:
-    """The interface of the default route, which the ranks find each other over; None where there is no route."""
-    for family in ("-4", "-6"):
-        done = run(["ip", "-json", family, "route", "show", "default"])
-        routes = parse_json(done.stdout) if done.rc == 0 and done.stdout.strip() else []
-        if routes:
-            return str(min(routes, key=lambda route: route.get("metric", 0))["dev"])
-    return None
 
 
 def _program(options: FabricOptions, network: Network, place: Place) -> str | None:

@@ -61,6 +61,7 @@ class Network:
     expected_ports: int
     ports: tuple[CardPort, ...]
     nics: tuple[HostNic, ...]
+    cards: int = 0
 
 
 def read_network(kernel_root: str = "/") -> Network:
@@ -75,6 +76,7 @@ def read_network(kernel_root: str = "/") -> Network:
         expected_ports=expected,
         ports=card_ports(kernel_root),
         nics=host_nics(kernel_root),
+        cards=len(cards),
     )
 
 

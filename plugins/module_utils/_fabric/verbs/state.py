@@ -55,6 +55,10 @@ class VerbsOptions:
     brought: Brought = field(default_factory=Brought)
 
 
+# The options with names of packages, less that word.
+_LISTS = ("ofed", "libfabric_build")
+
+
 @dataclass(frozen=True)
 class Place:
     """The node's files."""
@@ -71,8 +75,13 @@ class Place:
         return LibraryPlace(self.root)
 
 
-def options_of(given: Mapping[str, Any]) -> VerbsOptions:
-    """The options of a module call, whose names have the part that they are of before them."""
+def options_of(given: Mapping[str, Any], manager: str) -> VerbsOptions:
+    """The options of a module call, whose names have the part that they are of before them.
+
+    Where a list of packages is empty, that of the node's package ``manager`` stands for it.
+    """
+    system = (given.get("system_packages") or {}).get(manager) or {}
+    given = {**given, **{f"{name}_packages": given[f"{name}_packages"] or system.get(name) or [] for name in _LISTS}}
 
     def part(prefix: str) -> dict[str, Any]:
         return {name[len(prefix) :]: value for name, value in given.items() if name.startswith(prefix)}

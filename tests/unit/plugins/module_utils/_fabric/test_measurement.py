@@ -13,6 +13,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiE
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.measurement import (
     KEPT,
     MeasurementOptions,
+    Measuring,
     Place,
     look,
 )
@@ -29,7 +30,7 @@ def node(tmp_path: Path) -> Node:
 def looked(node: Node, *, check_mode: bool = False, **options: Any) -> dict[str, Any]:
     venv = str(node.root / "venv")
     place = Place(str(node.kernel), str(node.root))
-    return look(MeasurementOptions(**{"venv": venv, **options}), node.run, check_mode, place)
+    return look(MeasurementOptions(measuring=Measuring(venv=venv), **options), node.run, check_mode, place)
 
 
 def test_what_is_there(node: Node) -> None:

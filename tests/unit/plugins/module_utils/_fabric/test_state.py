@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._cards.hardware import external_ports
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.ip_addresses import management_interface
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.layer3.port_addresses import RoutedOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.ports import UNIT, rule_text, tool
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.state import (
     FabricOptions,
     Place,
     converge,
-    management_interface,
 )
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.sysfs import CardPort, HostNic, read_network
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult

@@ -56,7 +56,9 @@ class Node:
 
     def converge(self, check_mode: bool = False, **change: Any) -> dict[str, Any]:
         given = {**GIVEN, "environment": str(self.root / "environment"), **change}
-        return converge(options_of(given), self.run, check_mode, Place(str(self.root / "kernel"), str(self.root)))
+        return converge(
+            options_of(given, "apt"), self.run, check_mode, Place(str(self.root / "kernel"), str(self.root))
+        )
 
     def files(self) -> dict[str, str]:
         paths = [path for path in self.root.rglob("*") if path.is_file() and path.suffix != ".lock"]
@@ -139,3 +141,16 @@ def test_what_may_still_come_is_a_warning_on_each_run(tmp_path: Path, nic: str, 
     failing = {one["name"] for one in checks["checks"] if not one["ok"]}
     assert failing - {"verbs device nodes"} == set(names)
     assert all(any(name in warning for warning in checks["warnings"]) for name in names)
+
+
+def test_the_node_s_own_system_says_what_empty_lists_mean() -> None:
+    system = {
+        "apt": {"ofed": ["rdma-core"], "libfabric_build": ["gcc"]},
+        "dnf": {"ofed": ["libibverbs"], "libfabric_build": ["gcc-c++"]},
+    }
+    empty = {**GIVEN, "ofed_packages": [], "libfabric_build_packages": [], "system_packages": system}
+    found = options_of(empty, "dnf")
+    assert (found.stack.packages, found.libfabric.build_packages) == (["libibverbs"], ["gcc-c++"])
+    site = options_of({**empty, "ofed_packages": ["own"]}, "apt")
+    assert (site.stack.packages, site.libfabric.build_packages) == (["own"], ["gcc"])
+    assert options_of({**GIVEN, "ofed_packages": []}, "apt").stack.packages == []
