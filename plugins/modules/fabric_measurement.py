@@ -18,8 +18,8 @@ description:
   - Nodes that found by themselves another network than most are not measured, and named. Groups for which the
     operator has said the network may differ.
   - What M(gaudi3.scale.hpu_fabric_networks) has answered is read from the variable O(looked) of each host. Where it was
-    not asked, that is what M(gaudi3.scale.hpu_fabric) has told in the same run, C(measurable) in C(gaudi_fabric_result).
-    A node whose answer is missing is named.
+    not asked, that is what M(gaudi3.scale.hpu_fabric) has told in the same run, C(measurable) in
+    C(gaudi_fabric_result). A node whose answer is missing is named.
   - Give it C(run_once). It runs on the controller, with each node's own connection and C(become).
 options:
   hosts:
