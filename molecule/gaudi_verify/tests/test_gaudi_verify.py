@@ -17,8 +17,7 @@ def test_the_sum_is_that_of_both_nodes(host: Host) -> None:
         assert not host.file(METRICS).exists
         return
     (line,) = map(json.loads, host.check_output(f"cat {METRICS}").splitlines())
-    assert line["nodes"] == 2
-    assert line["sum"] == line["expected"]
+    assert (line["kind"], line["collective"], line["nodes"], line["bytes"]) == ("collective", "all_reduce", 2, 4 << 20)
     assert line["seconds"] > 0
     # The rank that wrote it was nobody who can do more than compute.
     assert host.file(METRICS).user == "gaudi"
@@ -26,7 +25,7 @@ def test_the_sum_is_that_of_both_nodes(host: Host) -> None:
 
 def test_no_rank_is_left_behind(host: Host) -> None:
     # The brackets keep the pattern from finding the shell that it stands in.
-    assert host.run("pgrep -f 'gaudi3_scale[.]all_reduce'").rc == 1
+    assert host.run("pgrep -f 'gaudi3_scale[.]collectives'").rc == 1
 
 
 def test_no_unit_failed(host: Host) -> None:

@@ -28,7 +28,7 @@ LAYER3 = {
     "gaudi_fabric_hosts": ["node1", "node2"],
     "gaudi_fabric_measure": False,
 }
-ELEMENTS = 1 << 20
+SIZE = 4 << 20
 
 
 @pytest.fixture
@@ -67,12 +67,12 @@ def test_an_all_reduce_goes_over_the_planned_addresses(
         gaudi_training_name="over-layer3",
         gaudi_training_hosts=list(nodes),
         gaudi_training_processes_per_node=1,
-        gaudi_training_command=["-m", "gaudi3_scale.all_reduce", "--device", "cpu", "--elements", str(ELEMENTS)],
+        gaudi_training_command=["-m", "gaudi3_scale.collectives", "--collectives", "all_reduce", "--bytes", str(SIZE)],
         gaudi_training_environment={"GLOO_SOCKET_IFNAME": interface},
         gaudi_training_follow_interval=1,
         gaudi_report_target=str(tmp_path),
     )
     assert done.status == "successful", done.stdout.read()[-4000:]
-    # A ring of two: each sends half of the vector twice, in each of the six runs.
+    # A ring of two: each sends half of the buffer twice, in each of the calls.
     for name, node in nodes.items():
-        assert sent(node, interface) - before[name] > 4 * ELEMENTS
+        assert sent(node, interface) - before[name] > SIZE

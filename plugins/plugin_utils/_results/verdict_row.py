@@ -104,6 +104,6 @@ def _fabric(provider: str | None, measured: Mapping[str, Any]) -> str | None:
 
 def _all_reduce(result: Mapping[str, Any]) -> str | None:
     line = result.get("last_metrics") or {}
-    if line.get("kind") == "all_reduce":  # only the node of rank 0 has the figures
+    if line.get("kind") == "collective":  # only the node of rank 0 has the figures
         return f"{line['world_size']} ranks, {line['busbw_gb_per_s']:.3g} GB/s"
     return result.get("state")

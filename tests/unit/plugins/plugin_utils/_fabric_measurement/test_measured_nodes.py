@@ -74,7 +74,7 @@ class Cluster:
         if speed is None:
             return {"state": "failed", "failure": {"message": "rank 3 lost its peer"}}
         lines = [
-            {"elements": size // 4, "sum": 136.0, "expected": 136.0, "seconds": 0.1, "busbw_gb_per_s": speed}
+            {"kind": "collective", "bytes": size, "seconds": 0.1, "busbw_gb_per_s": speed, "world_size": 16}
             for size in SETTINGS.sizes
         ]
         return {"state": "succeeded", "metrics": lines}
@@ -99,7 +99,7 @@ def test_two_nodes_are_measured_over_their_network_and_over_the_next_that_both_h
     over_ports, over_host = cluster.begun[0], cluster.begun[2]
     assert over_ports["hosts"] == ["a", "b"]
     assert over_ports["environment"] == {}
-    assert over_ports["command"][-2:] == [str(MIB // 4), str(MIB)]
+    assert over_ports["command"][-3:] == ["--bytes", str(MIB), str(4 * MIB)]
     # The library takes the cards' ports by itself, so the host's card has to be asked for.
     assert over_host["environment"]["HCCL_OVER_OFI"] == over_host["environment"]["HCCL_GAUDI_DIRECT"] == "1"
 

@@ -19,7 +19,7 @@ SUMMARY = {
     "external_links_total": 24,
     "torch": "2.11.0",
 }
-LINE = {"kind": "all_reduce", "world_size": 16, "busbw_gb_per_s": 51.234}
+LINE = {"kind": "collective", "world_size": 16, "busbw_gb_per_s": 51.234}
 
 
 def node(**results):
