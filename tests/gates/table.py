@@ -167,7 +167,6 @@ GATES = (
         "bundle",
         "a bundle built, damaged, mended, served, and installed from without any other network",
         1800,
-        "checkout",
     ),
     on_own_nodes("attacks", "an account that may run jobs attacks root's files past and through its job", 2400),
     on_own_nodes("surviving", "jobs lose ranks, nodes, the network and their controller, and go on", 3600),

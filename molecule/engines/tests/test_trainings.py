@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
 from testinfra.host import Host
 
 from sandbox.podman import podman
@@ -41,6 +42,8 @@ def test_a_preempted_training_goes_on_from_the_step_where_it_stopped(
     assert "Slurm has the job as PENDING" in followed.screen
 
 
+# The step where it goes on is the same code as above, and the lost node's place is taken in test_slurm.py.
+@pytest.mark.long
 def test_a_training_goes_on_with_another_node_where_one_was_lost(
     nodes: dict[str, Host], controller: Host, train: Train, expected: Losses
 ) -> None:

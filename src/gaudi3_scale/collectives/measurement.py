@@ -56,7 +56,7 @@ def measure(collective: Collective, place: Place, device: torch.device, dtype: t
         if not is_out_of_memory(error):
             raise
         raise GaudiError(
-            f"{collective.name} of {size} bytes does not fit into the memory of rank {place.rank} ({device.type}); give "
+            f"{collective.name} of {size} bytes does not fit into the {device.type} memory of rank {place.rank}; give "
             "a smaller --max-bytes."
         ) from error
     # The first call also connects; what is added up again and again would end as infinity.
