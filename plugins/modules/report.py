@@ -27,6 +27,7 @@ options:
       - compare_settings
       - explain_flags
       - explain_node
+      - measure_collectives
       - measured_fabric
       - plan_fabric
       - plan_upgrade
@@ -45,7 +46,8 @@ options:
     description:
       - What the kind needs to know beside that.
       - V(node) and V(same_generation) for V(explain_node); V(pools), V(hosts), V(mtu),
-        V(priorities) and V(generation) for V(plan_fabric); V(release) for V(upgrade_driver); V(accepted) for
+        V(priorities) and V(generation) for V(plan_fabric); V(floors) and V(failure) for
+        V(measure_collectives); V(release) for V(upgrade_driver); V(accepted) for
         V(upgrade_firmware); V(tolerance), V(together), V(built_in), V(workload), V(kept_file) and V(baseline) for
         V(compare_settings); V(job), V(left_out), V(release), V(failure) and V(has_to_be_known) for V(training);
         V(study), V(fixed), V(keeper), V(report) and V(failure) for V(tune_training); for

@@ -94,6 +94,7 @@ def test_an_installed_playbook_is_found_by_its_name(installed: Path, playbook: s
         actions = {
             "gaudi_batch_probe",
             "gaudi_bundle",
+            "gaudi_collectives",
             "gaudi_comparison",
             "gaudi_driver_upgrade",
             "gaudi_firmware",

@@ -83,6 +83,7 @@ def test_site_never_takes_an_action() -> None:
 ACTION_ROLES = {
     "gaudi_batch_probe",
     "gaudi_bundle",
+    "gaudi_collectives",
     "gaudi_comparison",
     "gaudi_driver_upgrade",
     "gaudi_firmware",

@@ -69,6 +69,8 @@ def metric_line(metric: Mapping[str, object]) -> str:
         return _start(metric)
     if kind == "nodes":
         return _nodes(metric)
+    if kind == "collective":
+        return _collective(metric)
     step = f" at step {metric['step']}" if metric.get("step") is not None else ""
     # What people wrote for people stands first, and alone.
     said = next((str(metric[key]) for key in ("message", "reason", "text") if metric.get(key)), "")
@@ -76,6 +78,14 @@ def metric_line(metric: Mapping[str, object]) -> str:
     rest = [_field(key, value) for key, value in metric.items() if key not in known and value is not None]
     reported = ", ".join([said, *rest] if said else rest)
     return f"{kind.replace('_', ' ')}{step}" + (f": {reported}" if reported else "")
+
+
+def _collective(metric: Mapping[str, object]) -> str:
+    seconds, busbw = metric.get("seconds"), metric.get("busbw_gb_per_s")
+    parts = [f"{metric.get('collective', '?')} of {metric.get('bytes', '?')} bytes"]
+    parts += [f"{seconds * 1e6:.4g} us"] if isinstance(seconds, (int, float)) else []
+    parts += [f"busbw {busbw:.4g} GB/s"] if isinstance(busbw, (int, float)) else []
+    return "  ".join(parts)
 
 
 def opening_lines(lines: Sequence[Mapping[str, object]], started: float | None, now: float) -> list[str]:

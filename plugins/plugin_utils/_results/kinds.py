@@ -24,6 +24,12 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.firmware_row
     firmware_rows,
 )
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.flag_rows import flag_rows
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.measure_collectives_kind import (
+    MEASURED as COLLECTIVES,
+)
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.measure_collectives_kind import (
+    measure_collectives_kind,
+)
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.measured_fabric_kind import (
     MEASURED,
     measured_fabric_kind,
@@ -166,6 +172,7 @@ KINDS = {
     "training": Kind((INFO, HISTORY), training_kind),
     "explain_flags": Kind((FLAGS,), _explain_flags),
     "explain_node": Kind((PLAN,), _explain_node),
+    "measure_collectives": Kind((COLLECTIVES,), measure_collectives_kind),
     "measured_fabric": Kind((MEASURED,), measured_fabric_kind),
     "plan_fabric": Kind((FABRIC,), plan_fabric_kind),
     "plan_upgrade": Kind((PLAN,), _plan_upgrade),
