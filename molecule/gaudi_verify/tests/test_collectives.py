@@ -29,6 +29,12 @@ def test_five_collectives_over_both_nodes(tmp_path: Path) -> None:
     # Each figure was on the screen before the table was.
     assert said.index("all_reduce of 65536 bytes") < said.index("Collectives over 4 ranks on 2 nodes")
     assert (tmp_path / "measure_collectives.html").is_file()
+    # What ended well is no reason not to measure again.
+    again = run(tmp_path, "measure_collectives", gaudi_collectives_names=["all_reduce"], **FEW)
+    assert again.status == "successful", again.stdout.read()[-4000:]
+    once_more = run(tmp_path, "measure_collectives", gaudi_collectives_names=["all_reduce"], **FEW)
+    assert "all_reduce of 1048576 bytes" in once_more.stdout.read()
+    assert set(once_more.stats["changed"]) == set()
 
 
 def test_a_floor_of_what_is_not_measured_is_refused_before_anything_begins(tmp_path: Path) -> None:

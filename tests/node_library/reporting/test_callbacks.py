@@ -38,6 +38,8 @@ model = Model(GPT2Config(vocab_size=64, n_positions=8, n_embd=8, n_layer=1, n_he
 few = torch.utils.data.Subset(Blocks(), range(4))
 trainer = Trainer(model, arguments, train_dataset=Blocks(), eval_dataset=few, callbacks=[TransformersCallback()])
 trainer.train(resume_from_checkpoint=len(sys.argv) > 3)
+# As PyTorch asks for: gloo's threads can abort a process that ends without it.
+torch.distributed.destroy_process_group()
 """
 LIGHTNING = """
 import os, sys, time, torch
