@@ -7,6 +7,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.sandbox_nodes import run
 
 NAMES = ["all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast"]
@@ -37,8 +39,19 @@ def test_five_collectives_over_both_nodes(tmp_path: Path) -> None:
     assert set(once_more.stats["changed"]) == set()
 
 
-def test_a_floor_of_what_is_not_measured_is_refused_before_anything_begins(tmp_path: Path) -> None:
-    done = run(tmp_path, "measure_collectives", gaudi_collectives_floors={"gossip": 1.0}, **FEW)
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"floors": {"gossip": 1.0}}, "gaudi_collectives_floors names gossip, which gaudi_collectives_names does not"),
+        ({"floors": {"broadcast": "fast"}}, "give floors as numbers of GB/s"),
+        ({"bytes": ["64Q"]}, "the sizes are 8, 4M, 64Q; give floors as numbers of GB/s, and sizes as bytes"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_before_anything_begins(
+    options: dict[str, object], sentence: str, tmp_path: Path
+) -> None:
+    given = {f"gaudi_collectives_{name}": value for name, value in options.items()}
+    done = run(tmp_path, "measure_collectives", **given)
     assert done.status == "failed"
-    assert "gaudi_collectives_floors names gossip, which gaudi_collectives_names does not" in done.stdout.read()
+    assert sentence in " ".join(done.stdout.read().split())
     assert not [event for event in done.events if event["event_data"].get("task") == "Begin on all hosts, or on none"]
