@@ -12,6 +12,7 @@ import importlib
 import json
 import os
 import re
+import select
 import shutil
 import signal
 import sys
@@ -211,21 +212,19 @@ def _run_and_end(main: Any, arguments: bytes, jail: Jail, writing: int) -> None:
 
 def _waited(child: int, reading: int) -> Ended:
     deadline, pieces = time.monotonic() + LIMIT_S, []
-    os.set_blocking(reading, False)
-    while time.monotonic() < deadline:
-        try:
-            piece = os.read(reading, 1 << 16)
-        except BlockingIOError:
-            time.sleep(0.002)
-            continue
-        if not piece:
+    while (left := deadline - time.monotonic()) > 0:
+        if not select.select([reading], [], [], left)[0]:
             break
+        if not (piece := os.read(reading, 1 << 16)):
+            return _ended(child, reading, pieces)
         pieces.append(piece)
-    else:
-        os.killpg(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-        os.close(reading)
-        return Ended(b"".join(pieces).decode(errors="replace"), hung=True)
+    os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    os.close(reading)
+    return Ended(b"".join(pieces).decode(errors="replace"), hung=True)
+
+
+def _ended(child: int, reading: int, pieces: list[bytes]) -> Ended:
     os.close(reading)
     os.waitpid(child, 0)
     said, _, touched = b"".join(pieces).decode(errors="replace").strip().rpartition("\n")
