@@ -11,8 +11,9 @@ import pytest
 import torch
 from transformers import TrainerControl, TrainerState
 
+from forked_ranks import ends_of, said_in, start_script
 from gaudi3_scale import LightningCallback, TransformersCallback
-from job_runs import end_of, read_lines, torchrun
+from job_runs import read_lines
 
 # A rank that is slow in its forward pass alone.
 TRANSFORMERS = """
@@ -68,17 +69,17 @@ trainer.save_checkpoint(sys.argv[1] + "/whole.ckpt")
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch):
+def run(tmp_path):
     """``run(script, *arguments)`` on two ranks; returns the metric lines of this run and both progress files."""
     (tmp_path / "progress").mkdir()
-    monkeypatch.setenv("GAUDI3_SCALE_PROGRESS_DIR", str(tmp_path / "progress"))
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    # By the last of them Lightning sees that torchrun has started its ranks.
+    variables = {"GAUDI3_SCALE_PROGRESS_DIR": str(tmp_path / "progress"), "TORCHELASTIC_RUN_ID": "test"}
 
     def ran(script, *arguments):
         path, before = tmp_path / "script.py", len(read_lines(tmp_path / "metrics.jsonl"))
         path.write_text(script)
-        status, output = end_of(torchrun(tmp_path, path, tmp_path / "out", *arguments), timeout=300)
-        assert status == 0, output + "".join(one.read_text()[-3000:] for one in tmp_path.rglob("stderr.log"))
+        ranks = start_script(tmp_path, path, tmp_path / "out", *arguments, variables=variables)
+        assert ends_of(ranks, timeout=300) == [0, 0], said_in(tmp_path)
         progress = [json.loads((tmp_path / "progress" / f"{rank}.json").read_text()) for rank in (0, 1)]
         return read_lines(tmp_path / "metrics.jsonl")[before:], progress
 
