@@ -6,17 +6,16 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
 
-from forked_ranks import ends_of, said_in, start_ranks
+from forked_ranks import ends_of, said_in, start_ranks, start_script, wait_until_stopped
 from gaudi3_scale.checkpoints.fence import FILE_NAME, VARIABLE, Fence, Generation
 from gaudi3_scale.checkpoints.files import found_in, steps_in
-from job_runs import SMALL_MODEL, files_of, free_port, read_lines
+from job_runs import SMALL_MODEL, read_lines
 
 LICENCE = Path(__file__).parents[3] / "LICENSE"
 LAUNCH = "0123456789abcdef"
@@ -50,34 +49,25 @@ class Sleepers:
     def __init__(self, job: Path, where: str, function: str, step: str, ranks: int, generation: str) -> None:
         script = job.parent / "stops.py"
         script.write_text(STOPS)
-        environment = {
-            **os.environ,
-            **files_of(job),
-            VARIABLE: generation,
-            "OMP_NUM_THREADS": "1",
-            "WORLD_SIZE": str(ranks),
-            "LOCAL_WORLD_SIZE": str(ranks),
-            "MASTER_ADDR": "127.0.0.1",
-            "MASTER_PORT": str(free_port()),
-        }
-        self.ranks = [
-            subprocess.Popen(
-                [sys.executable, script, where, function, step, *map(str, PLAN)],
-                env={**environment, "RANK": str(rank), "LOCAL_RANK": str(rank)},
-                stderr=subprocess.PIPE,
-                text=True,
-            )
-            for rank in range(ranks)
-        ]
+        self._job = job
+        self.ranks = start_script(
+            job, script, where, function, step, *PLAN, ranks=ranks, variables={VARIABLE: generation}
+        )
 
     def wait_until_asleep(self) -> None:
-        ended = os.waitid(os.P_PID, self.ranks[0].pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
-        assert ended and ended.si_code == os.CLD_STOPPED, self.ranks[0].communicate()[1]
+        assert wait_until_stopped(self.ranks[0]), said_in(self._job)
 
     def wake(self) -> list[str]:
-        """What each says until it ends."""
-        self.ranks[0].send_signal(signal.SIGCONT)
-        return [rank.communicate(timeout=120)[1] for rank in self.ranks]
+        """What each has said until its end."""
+        _signal(self.ranks[0], signal.SIGCONT)
+        for rank in self.ranks:
+            rank.join(120)
+        return [(self._job / f"{rank}.log").read_text() for rank in range(len(self.ranks))]
+
+
+def _signal(rank: BaseProcess, number: int) -> None:
+    assert rank.pid
+    os.kill(rank.pid, number)
 
 
 @pytest.fixture
@@ -92,7 +82,7 @@ def sleep_in(tmp_path: Path) -> Iterator:
     yield start
     for rank in (rank for sleepers in started for rank in sleepers.ranks):
         rank.kill()
-        rank.wait()
+        rank.join()
 
 
 def train(job: Path, generation: str | None) -> list[dict]:
@@ -122,7 +112,7 @@ def test_an_old_rank_that_wakes_up_after_a_new_one_has_published_changes_nothing
     assert list(found_in(checkpoints)[0]) == [6, 8]
     before = seen(checkpoints)
     (said,) = old.wake()
-    assert old.ranks[0].returncode == 1
+    assert old.ranks[0].exitcode == 1
     launch, _colon, number = later.partition(":")
     assert said.splitlines()[-1] == (
         f"gaudi3_scale.train: {checkpoints / FILE_NAME} is held by generation {number} of launch {launch}, "
@@ -139,7 +129,7 @@ def test_an_old_rank_that_wakes_up_when_a_new_one_just_begins_publishes_nothing(
     assert len(list(checkpoints.glob(".step-00000004.*/manifest.json"))) == 1
     Fence(checkpoints, Generation(LAUNCH, 2)).take()
     reported = old.wake()
-    assert [rank.returncode for rank in old.ranks] == [1, 1]
+    assert [rank.exitcode for rank in old.ranks] == [1, 1]
     for said in reported:
         assert f"held by generation 2 of launch {LAUNCH}, so generation 1 of launch {LAUNCH} is over" in said
         assert "training goes on" not in said
@@ -150,7 +140,7 @@ def test_an_old_rank_that_wakes_up_before_it_removes_what_is_surplus_removes_not
     checkpoints = tmp_path / "job" / "checkpoints"
     old = sleep_in("writer", "remove_surplus", "checkpoints")
     while list(steps_in(checkpoints)) != [2, 4, 6]:
-        os.kill(old.ranks[0].pid, signal.SIGCONT)
+        _signal(old.ranks[0], signal.SIGCONT)
         old.wait_until_asleep()
     Fence(checkpoints, Generation(LAUNCH, 2)).take()
     (said,) = old.wake()
@@ -165,7 +155,7 @@ def test_an_old_rank_that_passed_its_fence_has_nothing_left_to_publish(tmp_path,
     train(tmp_path / "job", f"{LAUNCH}:2")
     before = seen(checkpoints)
     (said,) = old.wake()
-    assert old.ranks[0].returncode == 1
+    assert old.ranks[0].exitcode == 1
     assert "is over: it writes and removes nothing there." in said
     assert seen(checkpoints) == before
 

@@ -12,7 +12,8 @@ import sys
 
 import pytest
 
-from job_runs import SMALL_MODEL, end_of, read_lines, torchrun
+from forked_ranks import ends_of, said_in, start_script
+from job_runs import SMALL_MODEL, read_lines
 
 # The trainer, in which rank 1 takes longer for each batch.
 SLOW_RANK = """
@@ -27,15 +28,15 @@ train.main()
 
 
 @pytest.fixture
-def slow_rank(tmp_path, text, monkeypatch):
+def slow_rank(tmp_path, text):
     """Two ranks of which one is slow; returns the metric lines and the progress directory."""
     script, progress = tmp_path / "slow.py", tmp_path / "progress"
     script.write_text(SLOW_RANK)
     progress.mkdir()
-    monkeypatch.setenv("GAUDI3_SCALE_PROGRESS_DIR", str(progress))
     options = ["--text", text, "--device", "cpu", *SMALL_MODEL, "--max-steps", 12, "--metrics-every", 4]
-    status, output = end_of(torchrun(tmp_path, script, *options, "--loggers", "none"))
-    assert status == 0, output
+    variables = {"GAUDI3_SCALE_PROGRESS_DIR": str(progress)}
+    ranks = start_script(tmp_path, script, *options, "--loggers", "none", variables=variables)
+    assert ends_of(ranks) == [0, 0], said_in(tmp_path)
     return read_lines(tmp_path / "metrics.jsonl"), progress
 
 
