@@ -11,14 +11,13 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
 
-from forked_ranks import ends_of, said_in, start_ranks
+from forked_ranks import ends_of, said_in, start_ranks, start_script
 from gaudi3_scale.checkpoints.files import checkpoint_path, damage, found_in, manifest_of, steps_in
 from job_runs import SMALL_MODEL, end_of, losses, ranks_of, read_lines, torchrun, wait_until
 
@@ -99,25 +98,39 @@ def test_local_ranks_share_out_one_copy(tmp_path):
     assert max(sizes.values()) < 0.7 * sum(sizes.values())
 
 
-@pytest.mark.parametrize("reported", ["one rank", "every process, some of them twice"])
-def test_sigterm_writes_a_checkpoint_at_one_step_and_ends(tmp_path, whole, reported):
-    job = torchrun(tmp_path, "-m", "gaudi3_scale.train", *TRAIN, "--text", LICENCE)
-    metrics = tmp_path / "metrics.jsonl"
-    wait_until(lambda: len(of_kind(read_lines(metrics), "step")) >= 5, job)
-    ranks = ranks_of(job)
-    for pid in [ranks[1]] if reported == "one rank" else [*ranks, job.pid, *ranks]:
-        os.kill(pid, signal.SIGTERM)
-    status, output = end_of(job)
-    assert reported != "one rank" or status == 0, output
-    lines = read_lines(metrics)
+def assert_stopped_and_goes_on(job: Path, whole: dict[int, float]) -> None:
+    """All ranks wrote the checkpoint of one step, and the next run goes on from there with the very same losses."""
+    lines = read_lines(job / "metrics.jsonl")
     (stopped,) = of_kind(lines, "stopped")
     assert lines[-1] == stopped
     assert stopped["reason"] == "SIGTERM"
     assert 5 <= stopped["step"] < 60
     assert stopped["step"] == max(losses(lines)) == of_kind(lines, "checkpoint")[-1]["step"]
-    after = losses(train(tmp_path))
+    after = losses(train(job))
     assert min(after) == stopped["step"] + 1
     assert {**losses(lines), **after} == whole
+
+
+def has_stepped(job: Path) -> bool:
+    return len(of_kind(read_lines(job / "metrics.jsonl"), "step")) >= 5
+
+
+def test_sigterm_to_one_rank_writes_a_checkpoint_at_one_step_and_ends(tmp_path, whole):
+    ranks = start_ranks([tmp_path], [*TRAIN, "--text", LICENCE], 2)
+    wait_until(lambda: has_stepped(tmp_path), ranks[1])
+    os.kill(ranks[1].pid, signal.SIGTERM)
+    assert ends_of(ranks) == [0, 0], said_in(tmp_path)
+    assert_stopped_and_goes_on(tmp_path, whole)
+
+
+def test_sigterm_to_every_process_some_of_them_twice_is_one(tmp_path, whole):
+    job = torchrun(tmp_path, "-m", "gaudi3_scale.train", *TRAIN, "--text", LICENCE)
+    wait_until(lambda: has_stepped(tmp_path), job)
+    ranks = ranks_of(job)
+    for pid in [*ranks, job.pid, *ranks]:
+        os.kill(pid, signal.SIGTERM)
+    end_of(job)
+    assert_stopped_and_goes_on(tmp_path, whole)
 
 
 def test_a_second_sigterm_ends_at_once(tmp_path):
@@ -136,16 +149,17 @@ def test_a_second_sigterm_ends_at_once(tmp_path):
         "    time.sleep(0.05)\n"
         "    stopping.received and print('finishing the step', flush=True)\n"
     )
-    process = subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True)
-    assert process.stdout.readline() == "ready\n"
+    (process,) = start_script(tmp_path, script, ranks=1)
+
+    wait_until(lambda: said_in(tmp_path) == "ready\n", process)
     for _ in range(2):  # the same signal, passed on by torchrun
-        process.send_signal(signal.SIGTERM)
-        assert process.stdout.readline() == "finishing the step\n"
+        before = said_in(tmp_path)
+        os.kill(process.pid, signal.SIGTERM)
+        wait_until(lambda: said_in(tmp_path).startswith(f"{before}finishing the step\n"), process)  # noqa: B023, at once
     time.sleep(0.7)
-    assert process.poll() is None
-    process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=60)
-    assert process.returncode == -signal.SIGTERM
+    assert process.is_alive()
+    process.terminate()
+    assert ends_of([process], 60) == [-signal.SIGTERM]
 
 
 def test_killed_while_it_saves_at_many_moments(tmp_path):
