@@ -122,5 +122,6 @@ def _train() -> None:
 
 def _run_script() -> None:
     """As Python runs a script that it is given."""
-    sys.path.insert(0, str(Path(sys.argv[0]).parent))
+    given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    sys.path[:0] = [str(Path(sys.argv[0]).parent), *filter(None, given)]
     runpy.run_path(sys.argv[0], run_name="__main__")
