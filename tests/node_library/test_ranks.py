@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from forked_ranks import ends_of, said_in, start_ranks
 from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.ranks import Ranks, ranks_from
 from job_runs import end_of, torchrun
@@ -47,9 +48,9 @@ def test_a_failing_rank_writes_its_own_error(tmp_path):
 
 
 def test_a_wrong_option_is_in_the_error_file_too(tmp_path):
-    status, _ = end_of(torchrun(tmp_path, "-m", "gaudi3_scale.train", "--text", "/nothing", "--max-steps", 3, ranks=1))
-    assert status == 1
+    told = {"TORCHELASTIC_ERROR_FILE": str(tmp_path / "error.json")}
+    ranks = start_ranks([tmp_path], ["--text", "/nothing", "--max-steps", 3], variables=told)
+    assert ends_of(ranks) == [1]
     sentence = "--text /nothing: there is no such file or directory on this node."
-    assert errors(tmp_path / "ranks") == [f"GaudiError: {sentence}"]
-    (stderr,) = (tmp_path / "ranks").rglob("stderr.log")
-    assert stderr.read_text() == f"gaudi3_scale.train: {sentence}\n"
+    assert errors(tmp_path) == [f"GaudiError: {sentence}"]
+    assert said_in(tmp_path) == f"gaudi3_scale.train: {sentence}\n"

@@ -1,11 +1,13 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""Trials as they really run: a process each, with a real limit."""
+"""Trials as they really run: a process each, with a real limit.
+
+It is a fork, as most trials of a probe are (trial_forks.py), and a fresh one where a test asks for ``fresh``.
+"""
 
 from __future__ import annotations
 
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -13,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from forked_ranks import ends_of, start_script
 from gaudi3_scale.batch.quiet import MOST_STEPS
 from gaudi3_scale.batch.trial import run_trial
 
@@ -32,25 +35,25 @@ REQUEST = {
 @pytest.fixture
 def trial(tmp_path):
     """``trial(**request)`` runs one trial; returns its result and its exit status."""
+    script = tmp_path / "one_trial.py"
+    script.write_text("from gaudi3_scale.batch.trial import main\nmain()\n")
 
-    def run(**request: object) -> tuple[dict | None, int]:
+    def run(fresh: bool = False, **request: object) -> tuple[dict | None, int]:
         result = tmp_path / "result.json"
         result.unlink(missing_ok=True)
-        whole = {**REQUEST, "result": str(result), **request}
-        path = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
-        done = subprocess.run(
-            [sys.executable, "-m", "gaudi3_scale.batch.trial", json.dumps(whole)],
-            env={**os.environ, "PYTHONPATH": path},
-            timeout=120,
-            check=False,
-        )
-        return json.loads(result.read_text()) if result.exists() else None, done.returncode
+        whole = json.dumps({**REQUEST, "result": str(result), **request})
+        if fresh:
+            command = [sys.executable, "-m", "gaudi3_scale.batch.trial", whole]
+            status = subprocess.run(command, timeout=120, check=False).returncode
+        else:
+            (status,) = ends_of(start_script(tmp_path, script, whole, ranks=1))
+        return json.loads(result.read_text()) if result.exists() else None, status
 
     return run
 
 
 def test_a_size_that_fits_is_measured(trial):
-    small, status = trial(options=MODEL, batch_size=16)
+    small, status = trial(options=MODEL, batch_size=16, fresh=True)
     large, _ = trial(options=MODEL, batch_size=64)
     assert (small["outcome"], small["message"], status) == ("ok", "", 0)
     assert large["peak_memory_bytes"] > 1.5 * small["peak_memory_bytes"] > 0
