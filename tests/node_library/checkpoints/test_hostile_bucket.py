@@ -38,13 +38,28 @@ class Planted:
         return os.mkdir, (str(self._mark),)
 
 
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, bytes]]:
+    """Where the first test that needs the stopped job keeps its files and the bucket's, for all others."""
+    return tmp_path_factory.mktemp("stopped") / "job", {}
+
+
 @pytest.fixture
-def job(train_here: Callable[..., list[dict]], tmp_path: Path, storage: S3Server) -> Path:
+def job(
+    train_here: Callable[..., list[dict]], tmp_path: Path, storage: S3Server, stopped: tuple[Path, dict[str, bytes]]
+) -> Path:
     """Stopped after step 4, its node's disk lost: what there is lies in the bucket."""
+    folder, objects = stopped
+    if objects:
+        for key, content in objects.items():
+            put(storage, key, content)
+        return shutil.copytree(folder, tmp_path / "job")
     # Twice two steps: of one run's checkpoints those between may be left out, where they go up more slowly.
     for _ in range(2):
         train_here(*PLAN, "--stop-after-steps", 2)
     shutil.rmtree(tmp_path / "job" / "checkpoints")
+    shutil.copytree(tmp_path / "job", folder)
+    objects.update({key: get(storage, key) for key in storage.names(BUCKET)})
     return tmp_path / "job"
 
 
