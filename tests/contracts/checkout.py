@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,9 @@ CORE_ROOT = ROOT / "plugins" / "module_utils"
 CORE = sorted(CORE_ROOT.rglob("*.py"))
 
 
+@cache
 def read_yaml(path: Path) -> Any:
-    """The one document of a YAML file; an empty file is None."""
+    """The one document of a YAML file; an empty file is None. Who reads it changes nothing in it: it is read once."""
     return yaml.safe_load(path.read_text(encoding="utf-8"))
 
 
