@@ -19,7 +19,26 @@ HOME = STAGE / "home"
 # ansible-test fetches this script from a server of its own; Python's ensurepip does the same job without a network.
 # The name is the one that ansible_test/_util/target/setup/requirements.py looks for (pip 24.2 in ansible-core 2.19).
 PIP_SCRIPT = HOME / ".ansible" / "test" / "cache" / "get_pip_24_2.py"
-PIP_SCRIPT_TEXT = "import ensurepip\n\nensurepip.bootstrap(default_pip=True)\n"
+# Each of a dozen tests has an environment of its own, and to make pip takes three seconds of a processor each time:
+# what the first of them got is copied to the others, compiled as it is.
+PIP_SCRIPT_TEXT = """
+import ensurepip
+import shutil
+import sys
+import sysconfig
+from pathlib import Path
+
+packages = sysconfig.get_path("purelib")
+kept = Path(__file__).with_name(f"pip-{ensurepip.version()}-{sys.implementation.cache_tag}")
+if kept.exists():
+    shutil.copytree(kept, packages, dirs_exist_ok=True)
+else:
+    ensurepip.bootstrap(default_pip=True)
+    unfinished = kept.with_suffix(".new")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    shutil.copytree(packages, unfinished)
+    unfinished.rename(kept)
+"""
 # pip's settings of this user: ansible-test installs each test's own requirements.
 PIP_SETTINGS = (".config/pip", ".pip")
 
