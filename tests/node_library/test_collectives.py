@@ -9,12 +9,13 @@ import argparse
 import pytest
 import torch
 
+from forked_ranks import ends_of, said_in, start_script
 from gaudi3_scale.collectives.__main__ import DTYPES, measure_collectives
 from gaudi3_scale.collectives.measurement import Measured
 from gaudi3_scale.collectives.operations import COLLECTIVES, EXACT, Place
 from gaudi3_scale.collectives.sizes import sizes_of, to_bytes
 from gaudi3_scale.core._errors import GaudiError
-from job_runs import end_of, read_lines, torchrun
+from job_runs import read_lines
 
 WORLDS = (1, 2, 3, 4, 7, 8)
 
@@ -111,8 +112,9 @@ def test_more_ranks_than_a_type_can_add_up_are_refused(monkeypatch: pytest.Monke
 
 def test_three_ranks_measure_and_check_all(tmp_path) -> None:
     options = ["--device", "cpu", "--bytes", "100", "64K", "--seconds", "0.05"]
-    status, output = end_of(torchrun(tmp_path, "-m", "gaudi3_scale.collectives", *options, ranks=3))
-    assert status == 0, output
+    script = tmp_path / "measure.py"
+    script.write_text("from gaudi3_scale.collectives.__main__ import main\nmain()\n")
+    assert ends_of(start_script(tmp_path, script, *options, ranks=3)) == [0, 0, 0], said_in(tmp_path)
     lines = read_lines(tmp_path / "metrics.jsonl")
     assert [(line["collective"], line["bytes"]) for line in lines] == [
         # A size that three ranks cannot share is made less, and said.
