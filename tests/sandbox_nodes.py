@@ -7,6 +7,7 @@ The sandbox is the one that GAUDI_SANDBOX names.
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -34,6 +35,12 @@ def hosts(pattern: str = "gaudi") -> dict[str, Host]:
         sudo=True,
     )
     return {host.backend.hostname: host for host in found}
+
+
+def bytes_sent(host: Host) -> dict[str, int]:
+    """Interface -> what it has sent since it is there."""
+    links = json.loads(host.check_output("ip -json -stats link"))
+    return {link["ifname"]: int(link["stats64"]["tx"]["bytes"]) for link in links}
 
 
 def sandbox(*arguments: str) -> None:

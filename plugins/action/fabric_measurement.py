@@ -11,10 +11,7 @@ from typing import Any
 
 from ansible.errors import AnsibleError
 from ansible.plugins.action import ActionBase
-from ansible.utils.display import Display
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.screen_text import lines_of
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric_measurement.answers import LOOKED
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric_measurement.nodes import measured_nodes
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric_measurement.rounds import Settings
@@ -22,6 +19,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric_measurement.v
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import literals, taken
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_questions import questions
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._on_nodes import given
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._task_answer import failed, show
 
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "hosts": {"type": "list", "elements": "str", "required": True},
@@ -58,8 +56,7 @@ class ActionModule(ActionBase):
         except AnsibleError:
             raise
         except Exception as error:
-            failure: dict[str, Any] = module_failure(error)
-            return {"failed": True, **literals({**failure, "msg": lines_of(failure["msg"])})}
+            return failed(error)
 
     def _measured(self, options: Mapping[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         hosts, hostvars = options["hosts"], task_vars["hostvars"]
@@ -69,7 +66,7 @@ class ActionModule(ActionBase):
         addresses = {host: str(hostvars[host].get("ansible_host", host)) for host in hosts}
         ask = questions(self, list(looks), task_vars, options["timeout"] + ANSWER_SECONDS)
         measure = None if self._task.check_mode else ask
-        nodes = measured_nodes(looks, silent, addresses, settings, options["margin"], measure, _show)
+        nodes = measured_nodes(looks, silent, addresses, settings, options["margin"], measure, show)
         refusals = {host: found.reason for host, found in nodes.items() if found.state == NOT_OK}
         return {
             "changed": False,
@@ -110,7 +107,3 @@ def _of_this_run(variables: Any) -> Any:
     """What hpu_fabric has told in this run, which need not be asked again."""
     set_up = variables.get(SET_UP)
     return set_up.get("measurable") if isinstance(set_up, Mapping) else None
-
-
-def _show(line: str) -> None:
-    Display().display(f"  {lines_of(line)}")

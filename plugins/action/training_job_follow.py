@@ -9,7 +9,6 @@ from typing import Any
 
 from ansible.errors import AnsibleError
 from ansible.plugins.action import ActionBase
-from ansible.utils.display import Display
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JOB_ARGUMENTS, JobPaths, paths_from
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.watch import host_of_node
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import RUNNING
@@ -22,6 +21,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._worker_group_watch i
 
 # Bytes before the end of the metrics at which the first look begins: a job that has run for days shows its last lines.
 RECENT = -8192
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._task_answer import show
 
 ARGUMENTS = {
     **JOB_ARGUMENTS,
@@ -71,7 +71,7 @@ class ActionModule(ActionBase):
         nodes = {host: NodeAction(self, host, task_vars) for host in options["hosts"]}
         spares = {host: NodeAction(self, host, task_vars) for host in standing_by}
         if supervised(paths, options, {**nodes, **spares}):
-            return SupervisedWatch(paths.name, options, {**nodes, **spares}, _show, RECENT).follow()
+            return SupervisedWatch(paths.name, options, {**nodes, **spares}, show, RECENT).follow()
         others = {host: NodeAction(self, host, task_vars) for host in options["log_hosts"] if host not in nodes}
 
         def chosen(node: str) -> tuple[str, NodeAction] | None:
@@ -79,7 +79,7 @@ class ActionModule(ActionBase):
             host = host_of_node(node, {name: str(known[name].get("ansible_host", name)) for name in known})
             return None if host is None else (host, NodeAction(self, host, task_vars))
 
-        return WorkerGroupWatch(paths, options, nodes, _show, RECENT, others, chosen).follow()
+        return WorkerGroupWatch(paths, options, nodes, show, RECENT, others, chosen).follow()
 
 
 def supervised(paths: JobPaths, options: dict[str, Any], nodes: dict[str, NodeAction]) -> bool:
@@ -90,12 +90,8 @@ def supervised(paths: JobPaths, options: dict[str, Any], nodes: dict[str, NodeAc
         try:
             info = node.module("gaudi3.scale.training_job_info", arguments, options["answer_timeout"])
         except UnreachableError as reason:
-            _show(f"{host} does not answer: {reason}")
+            show(f"{host} does not answer: {reason}")
             continue
         if info.get("description"):
             return "supervision" in info["description"]
     return False
-
-
-def _show(line: str) -> None:
-    Display().display(f"  {lines_of(line)}")

@@ -10,9 +10,6 @@ from typing import Any
 
 from ansible.errors import AnsibleError
 from ansible.plugins.action import ActionBase
-from ansible.utils.display import Display
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.screen_text import lines_of
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.launch import (
     NOT_ITS_OWN,
     SUPERVISED,
@@ -23,6 +20,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.launch import
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import literals
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_questions import questions
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._on_nodes import differences, given
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._task_answer import failed, show
 
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "name": {"type": "str", "required": True},
@@ -60,8 +58,7 @@ class ActionModule(ActionBase):
             raise
         except Exception as error:
             # Nodes say what they like, and a connection may end in any way.
-            failure: dict[str, Any] = module_failure(error)
-            return {"failed": True, **literals({**failure, "msg": lines_of(failure["msg"])})}
+            return failed(error)
 
     def _launched(self, job: LaunchedJob, options: Mapping[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         hosts = [node for node in job.voters if node not in options["left_out"]]
@@ -70,13 +67,9 @@ class ActionModule(ActionBase):
             found = look(job, ask)
             return {"changed": False, **literals({name: found[name] for name in ("start", "left_out")})}
         check_mode = bool(self._task.check_mode)
-        begun = launch(job, ask, _show, left_out=options["left_out"], check_mode=check_mode)
+        begun = launch(job, ask, show, left_out=options["left_out"], check_mode=check_mode)
         answers = begun["answers"]
         launches = {node: answers[node].get("launch", {}) for node in begun["start"] if node in answers}
         changed = any(bool(answer.get("changed")) for answer in answers.values())
         reported = {"start": begun["start"], "left_out": begun["left_out"], "launches": launches}
         return {"changed": changed, "diff": differences(answers), **literals(reported)}
-
-
-def _show(line: str) -> None:
-    Display().display(f"  {lines_of(line)}")

@@ -20,7 +20,7 @@ from testinfra.host import Host
 from sandbox.cluster import load
 from sandbox.fabric import Cable, ensure_fabric
 from sandbox.nodes import in_node
-from tests.sandbox_nodes import SANDBOX, hosts, run, sandbox
+from tests.sandbox_nodes import SANDBOX, bytes_sent, hosts, run, sandbox
 
 LAYER3 = {
     "gaudi_fabric_layer": 3,
@@ -145,19 +145,13 @@ def test_every_port_reaches_its_fellow_on_the_other_node_by_its_own_cable(
     cables: list[Cable], nodes: dict[str, Host]
 ) -> None:
     pairs = list(zip(*(first_of(cables, name, 24) for name in ("node1", "node2"))))
-    before = _sent(nodes["node1"])
+    before = bytes_sent(nodes["node1"])
     # As large as the MTU allows, and not to be cut up on the way. All at once: each is a cable of its own.
     pings = [f"ping -c 3 -i 0.2 -W 2 -M do -s 7972 -I {mine.address} {theirs.address} &" for mine, theirs in pairs]
     nodes["node1"].check_output("\n".join([*pings, "for ping in $(jobs -p); do wait $ping || exit 1; done"]))
-    after = _sent(nodes["node1"])
+    after = bytes_sent(nodes["node1"])
     short = [mine.interface for mine, _ in pairs if after[mine.interface] - before[mine.interface] < 3 * 7972]
     assert (len(pairs), short) == (24, [])
-
-
-def _sent(host: Host) -> dict[str, int]:
-    """Interface -> bytes sent."""
-    links = json.loads(host.check_output("ip -json -stats link"))
-    return {link["ifname"]: int(link["stats64"]["tx"]["bytes"]) for link in links}
 
 
 def test_a_stream_crosses_the_switch(cables: list[Cable], nodes: dict[str, Host]) -> None:

@@ -8,7 +8,6 @@ a fabric has; so it is set here, as somebody would who wants to try a link with 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from testinfra.host import Host
 
 from sandbox.cluster import load
 from sandbox.fabric import Cable, ensure_fabric
-from tests.sandbox_nodes import SANDBOX, hosts, run, sandbox
+from tests.sandbox_nodes import SANDBOX, bytes_sent, hosts, run, sandbox
 
 # The fabric's own tests set layer 3 up, too; here it costs half a minute of packages for one more question.
 pytestmark = pytest.mark.long
@@ -51,16 +50,11 @@ def first(nodes: dict[str, Host], tmp_path: Path) -> Iterator[dict[str, Cable]]:
     assert done.status == "successful", done.stdout.read()[-4000:]
 
 
-def sent(node: Host, interface: str) -> int:
-    (link,) = json.loads(node.check_output(f"ip -json -stats link show {interface}"))
-    return int(link["stats64"]["tx"]["bytes"])
-
-
 def test_an_all_reduce_goes_over_the_planned_addresses(
     nodes: dict[str, Host], first: dict[str, Cable], tmp_path: Path
 ) -> None:
     (interface,) = {one.interface for one in first.values()}
-    before = {name: sent(node, interface) for name, node in nodes.items()}
+    before = {name: bytes_sent(node)[interface] for name, node in nodes.items()}
     done = run(
         tmp_path,
         "launch_training",
@@ -75,4 +69,4 @@ def test_an_all_reduce_goes_over_the_planned_addresses(
     assert done.status == "successful", done.stdout.read()[-4000:]
     # A ring of two: each sends half of the buffer twice, in each of the calls.
     for name, node in nodes.items():
-        assert sent(node, interface) - before[name] > SIZE
+        assert bytes_sent(node)[interface] - before[name] > SIZE

@@ -19,7 +19,7 @@ from testinfra.host import Host
 
 from sandbox.podman import podman
 from sandbox.simulator.host_nics import INTERFACE as RAIL
-from tests.sandbox_nodes import SANDBOX, hosts, run, sandbox
+from tests.sandbox_nodes import SANDBOX, bytes_sent, hosts, run, sandbox
 
 NODES = ("node1", "node2")
 SIZES = [65536, 1 << 20, 1 << 22]
@@ -60,11 +60,6 @@ def speed_up(nodes: dict[str, Host], interface: str) -> None:
         nodes[node].check_output(f"tc qdisc delete dev {interface} root")
 
 
-def sent_over_the_rail(node: Host) -> int:
-    (link,) = json.loads(node.check_output(f"ip -json -stats link show {RAIL}"))
-    return int(link["stats64"]["tx"]["bytes"])
-
-
 def measured(directory: Path, **variables: object) -> dict[str, Any]:
     """What the report keeps of each node."""
     about = {"gaudi_fabric_measure_sizes": SIZES, "gaudi_report_target": str(directory), **variables}
@@ -84,7 +79,7 @@ def test_both_networks_are_measured_once_and_the_chosen_one_is_the_faster(
     nodes: dict[str, Host], tmp_path: Path
 ) -> None:
     slow_down(nodes, "eth0")
-    before = sent_over_the_rail(nodes["node1"])
+    before = bytes_sent(nodes["node1"])[RAIL]
     try:
         found = measured(tmp_path, gaudi_fabric_provider="roce")
     finally:
@@ -97,7 +92,7 @@ def test_both_networks_are_measured_once_and_the_chosen_one_is_the_faster(
     # What passes a bucket of 200 Mbit/s is 0.025 GB/s and its burst.
     assert speeds["roce"] > 2 * speeds["ethernet"]
     assert [size["bytes"] for size in found["node1"]["rows"][0]["sizes"]] == SIZES
-    assert sent_over_the_rail(nodes["node1"]) - before > max(SIZES)
+    assert bytes_sent(nodes["node1"])[RAIL] - before > max(SIZES)
     assert (tmp_path / "measured_fabric.html").is_file()
     # A second run asks each node once, and starts nothing.
     begun = nodes["node1"].check_output(JOBS)

@@ -11,18 +11,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .._errors import GaudiError
 from .._node.commands import Run
-from .._node.json_file import parse_json
+from .._node.json_file import read_json
 from .._node.kernel_tree import kernel_tree
-from .._node.rendered_files import WantedFile, differences, pending, read_text, write
+from .._node.rendered_files import WantedFile, differences, pending, write
 from .interface_names import check_interfaces
 from .ip_addresses import ipv4_addresses, management_interface
-from .provider import AUTO, PROVIDERS, Choice, choose
+from .ofi_wrapper import wrapper_file
+from .provider import AUTO, Choice, check_provider, choose
 from .sysfs import Network, read_network
 from .usable import Sight, usable_networks
 
-WRAPPER = "usr/lib/habanalabs/libhccl_ofi_wrapper.so"
 KEPT = "var/lib/gaudi3_scale/fabric_measured.json"
 
 
@@ -54,8 +53,7 @@ class Place:
 
 def look(options: MeasurementOptions, run: Run, check_mode: bool, place: Place) -> dict[str, Any]:
     """What the module ``hpu_fabric_networks`` returns; keeps ``options.measurement`` where one is given."""
-    if options.provider not in (AUTO, *PROVIDERS):
-        raise GaudiError(f"provider={options.provider!r} is not known; use {AUTO}, {', '.join(PROVIDERS)}.")
+    check_provider(options.provider)
     check_interfaces("interface", options.interface)
     changes = pending(_wanted(options.measurement, place))
     if not check_mode:
@@ -78,7 +76,7 @@ def measurable(
     root: str,
 ) -> dict[str, Any]:
     """Over which networks this node could be measured, what is known of it already, and what would measure it."""
-    sight = Sight(network, ipv4_addresses(run), Path(root, WRAPPER).exists(), management)
+    sight = Sight(network, ipv4_addresses(run), wrapper_file(root).exists(), management)
     return {
         "requested": requested,
         "provider": choice.provider,
@@ -87,7 +85,7 @@ def measurable(
         "cards": network.cards,
         "links": sum(port.link for port in network.ports),
         "library": _library(measuring.venv),
-        "measurement": _kept(root),
+        "measurement": read_json(str(Path(root, KEPT))) or {},
     }
 
 
@@ -95,15 +93,6 @@ def _wanted(measurement: Mapping[str, Any] | None, place: Place) -> list[WantedF
     if measurement is None:
         return []
     return [WantedFile(str(Path(place.root, KEPT)), json.dumps(measurement, indent=2, sort_keys=True) + "\n")]
-
-
-def _kept(root: str) -> dict[str, Any]:
-    """What was kept; empty where there is nothing, or something that is none of ours."""
-    try:
-        found = parse_json(read_text(str(Path(root, KEPT))) or "{}")
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _library(venv: str) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from .._errors import GaudiError
 from .sysfs import EFA as EFA_NIC
 from .sysfs import Network
 
@@ -34,6 +35,12 @@ class Choice(NamedTuple):
 
     provider: str
     reason: str
+
+
+def check_provider(requested: str) -> None:
+    """Raises GaudiError for what is neither a provider nor ``auto``."""
+    if requested not in (AUTO, *PROVIDERS):
+        raise GaudiError(f"provider={requested!r} is not known; use {AUTO}, {', '.join(PROVIDERS)}.")
 
 
 def choose(network: Network, requested: str, interface: str | None) -> Choice:

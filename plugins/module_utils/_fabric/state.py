@@ -26,7 +26,7 @@ from .ip_addresses import management_interface
 from .layer3 import state as layer3
 from .layer3.port_addresses import ROUTED_LAYER, RoutedOptions
 from .measurement import Measuring, measurable
-from .provider import AUTO, GAUDI_ETHERNET, PROVIDERS, choose, shortcomings
+from .provider import AUTO, GAUDI_ETHERNET, check_provider, choose, shortcomings
 from .sysfs import CardPort, Network, card_ports, read_network
 
 
@@ -61,8 +61,7 @@ class Place:
 
 def converge(options: FabricOptions, run: Run, check_mode: bool, place: Place) -> dict[str, Any]:
     """Bring the ports up where the node has any and is to use them; returns what an Ansible module returns."""
-    if options.provider not in (AUTO, *PROVIDERS):
-        raise GaudiError(f"provider={options.provider!r} is not known; use {AUTO}, {', '.join(PROVIDERS)}.")
+    check_provider(options.provider)
     check_interfaces("interface", options.interface)
     layer3.check(options.routed)
     with alone("fabric", state_beside(place.etc), check_mode=check_mode):

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from .ofi_wrapper import VENDOR_LIBRARIES, WRAPPER
 from .provider import EFA, ETHERNET, GAUDI_ETHERNET, USES_EFA, VERBS
 from .sysfs import HostNic, Network
 
@@ -82,4 +83,4 @@ def _before_tcp(nics: Sequence[HostNic]) -> HostNic | None:
 
 
 _ONLY_CARDS = "only cards send over it"
-_NO_WRAPPER = "HCCL's libhccl_ofi_wrapper.so is not in /usr/lib/habanalabs"
+_NO_WRAPPER = f"HCCL's {WRAPPER} is not in /{VENDOR_LIBRARIES}"

@@ -10,6 +10,7 @@ from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.provider import AUTO, PROVIDERS
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import SUCCEEDED
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import (
     by_name,
     number,
@@ -54,7 +55,7 @@ def why_absent(begun: Mapping[str, Any]) -> str:
 def taken_job(node: str, name: str, ended: Mapping[str, Any]) -> None:
     """Raises GaudiError with one sentence where the node's ranks did not end well."""
     state = said(str(ended.get("state") or ended.get("msg") or "it gave no answer"), "state")
-    if state == "succeeded":
+    if state == SUCCEEDED:
         return
     failure = ended.get("failure")
     why = failure.get("message") if isinstance(failure, Mapping) else ""

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import FAILED, SUCCEEDED
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric_measurement.answers import (
     KEPT,
     LINES,
@@ -148,7 +149,7 @@ def _run(
         if "state" in begun[node]
     }
     ended = ask(LOOK, waiting) if waiting else {}
-    running = [node for node in waiting if ended[node].get("state") not in ("succeeded", "failed")]
+    running = [node for node in waiting if ended[node].get("state") not in (SUCCEEDED, FAILED)]
     if running:
         ask(JOB, {node: {"name": arguments[node]["name"], "state": "stopped"} for node in running})
     return {pair: _row(pair, one, begun, ended, settings) for pair, one in jobs.items()}
@@ -194,7 +195,7 @@ def _row(
         return {**row, "why": f"{absent[0]}: {why_absent(begun[absent[0]])}", "absent": absent}
     try:
         # Ranks that failed say why; those that were left waiting for them do not.
-        for node in sorted(pair.nodes, key=lambda node: ended.get(node, {}).get("state") != "failed"):
+        for node in sorted(pair.nodes, key=lambda node: ended.get(node, {}).get("state") != FAILED):
             taken_job(node, job_name(candidate.provider), ended.get(node, {}))
         lines = taken(pair.nodes[0], "training_job_info", LINES, ended[pair.nodes[0]]["metrics"])
     except GaudiError as error:

@@ -19,9 +19,9 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import (
     word,
 )
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.bandwidth_chart import bandwidth_charts, curve
 
 MEASURED = "gaudi_collectives_measured_result"
-MEBIBYTE = 1 << 20
 _MOST_LINES = 4096
 _LINE = record(
     {"collective": word, "bytes": whole(1), "seconds": number, "algbw_gb_per_s": number, "busbw_gb_per_s": number},
@@ -50,7 +50,7 @@ def measure_collectives_kind(asked: Asked) -> Made:
             "columns": COLUMNS,
             "rows": [_row(line, floors if line in largest else {}) for line in lines],
             "notes": [*reasons, *(LEGEND if lines else [])],
-            "charts": _charts(lines),
+            "charts": bandwidth_charts(_curves(lines)),
             "data": {"lines": lines},
         },
         {
@@ -115,18 +115,6 @@ def _row(line: Mapping[str, Any], floors: Mapping[str, float]) -> dict[str, Any]
     }
 
 
-def _charts(lines: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _curves(lines: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     names = dict.fromkeys(line["collective"] for line in lines)
-    series = [
-        {
-            "label": name,
-            "points": [
-                [line["bytes"] / MEBIBYTE, line["busbw_gb_per_s"]] for line in lines if line["collective"] == name
-            ],
-        }
-        for name in names
-    ]
-    if not series:
-        return []
-    about = {"title": "Bus bandwidth by size", "x_label": "MiB", "y_label": "GB/s"}
-    return [{**about, "series": series, "stacked": False, "dots": True, "y_from_zero": True}]
+    return [curve(name, [line for line in lines if line["collective"] == name]) for name in names]

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric_measurement.verdict import (
@@ -15,11 +15,14 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric_measurement.v
     SLOWER,
 )
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.bandwidth_chart import (
+    MEBIBYTE,
+    bandwidth_charts,
+    curve,
+)
 
 MEASURED = "gaudi_fabric_measured_result"
-KIBIBYTE, MEBIBYTE = 1 << 10, 1 << 20
-# More curves than a person tells apart.
-MOST_CURVES = 8
+KIBIBYTE = 1 << 10
 LEGEND = "GB/s are the bus bandwidth of an all-reduce whose sum was right; flags are those of the network's profile"
 
 
@@ -36,7 +39,7 @@ def measured_fabric_kind(asked: Asked) -> Made:
             "columns": ["nodes", "network", *map(_column, sizes), "flags", "verdict"],
             "rows": rows,
             "notes": [*_sentences(nodes), *known, *([LEGEND] if sizes else [])],
-            "charts": _charts(nodes),
+            "charts": bandwidth_charts(_curves(nodes)),
             "data": nodes,
         },
         {
@@ -98,27 +101,11 @@ def _column(size: int) -> str:
     return f"GB/s at {number:g} {unit}"
 
 
-def _charts(nodes: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    series = [
-        {
-            "label": f"{node}, {found['partner']}: {row['provider']}",
-            "points": [[size["bytes"] / MEBIBYTE, size["busbw_gb_per_s"]] for size in row["sizes"]],
-        }
+def _curves(nodes: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [
+        curve(f"{node}, {found['partner']}: {row['provider']}", row["sizes"])
         for node, found in nodes.items()
         if found["rows"] and _rows(node, found, nodes)
         for row in found["rows"]
         if row["sizes"]
     ]
-    return [_chart(series[:MOST_CURVES])] if series else []
-
-
-def _chart(series: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    return {
-        "title": "Bus bandwidth by size",
-        "x_label": "MiB",
-        "y_label": "GB/s",
-        "series": list(series),
-        "stacked": False,
-        "dots": True,
-        "y_from_zero": True,
-    }

@@ -13,10 +13,10 @@ from typing import Mapping, Sequence
 
 from ..._checks.check import Check
 from ..._releases.lookup import version_key
+from ..ofi_wrapper import WRAPPER
 
 # The vendor's documents ask for it with EFA (Scale-Out, host NIC).
 OLDEST_LIBFABRIC = "1.16.0"
-WRAPPER = "libhccl_ofi_wrapper.so"
 _VERSION_OPTION = "gaudi_fabric_efa_version"
 # What HCCL_OVER_OFI reads as no.
 _OFF = ("0", "false", "no", "off")

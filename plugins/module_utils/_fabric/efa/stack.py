@@ -16,15 +16,15 @@ from ..._node.commands import Run
 from ..._node.environment_file import parse
 from ..._node.rendered_files import read_text
 from ..._node.screen_text import one_line
+from ..ofi_wrapper import WRAPPER, wrapper_file
 from ..sysfs import EFA, host_nics
-from .coherence import WRAPPER, Stack
+from .coherence import Stack
 
 MODULE = "efa"
 PREFIX = "opt/amazon/efa"
 _LIBRARY = "libfabric.so.1"
 _NCCL = re.compile(r"libnccl-net[\w.-]*\.so[\w.]*")
 # The vendor's own directory, into which hccl_ofi_wrapper's documentation puts it.
-_VENDOR_LIBRARIES = "usr/lib/habanalabs"
 # The libraries' ABI in `ldconfig -p`: others are for 32-bit programs.
 _ABIS = ("x86-64", "AArch64")
 _CACHED = re.compile(r"^\s*(\S+) \(([^)]*)\) => (/.+)$", re.MULTILINE)
@@ -79,7 +79,7 @@ def _nccl_plugins(directories: list[str], cache: Mapping[str, list[str]]) -> lis
 
 
 def _wrapper(directories: list[str], cache: Mapping[str, list[str]], root: str) -> str | None:
-    places = [*_on_path(WRAPPER, directories, cache), Path(root, _VENDOR_LIBRARIES, WRAPPER)]
+    places = [*_on_path(WRAPPER, directories, cache), wrapper_file(root)]
     return next((str(path.resolve()) for path in places if path.exists()), None)
 
 

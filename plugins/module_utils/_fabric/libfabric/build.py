@@ -26,11 +26,11 @@ from ..._node.screen_text import one_line
 from ..._node.umask import readable_by_all
 from ..._node.urls import is_url
 from ..._packages.node_packages import of_node
+from ..ofi_wrapper import WRAPPER
 from .archive import only_directory, pack, unpack
 from .plan import (
     HEADER,
     PREFIX,
-    WRAPPER,
     LibfabricOptions,
     check_headers,
     configure_words,

@@ -20,9 +20,10 @@ from ..._node.lock import exclusive
 from ..._node.os_release import os_release
 from ..._node.rendered_files import WantedFile, pending, write
 from ..._node.umask import readable_by_all
+from ..ofi_wrapper import WRAPPER, wrapper_file
 from .archive import unpack
 from .build import BUILT, MANIFEST
-from .plan import PREFIX, WRAPPER
+from .plan import PREFIX
 
 # Before every other entry: the distribution's own libfabric would be found first.
 LOADER_FILE = "ld.so.conf.d/00-gaudi3-scale-libfabric.conf"
@@ -43,7 +44,7 @@ class LibraryPlace:
     @property
     def wrapper(self) -> Path:
         """Where HCCL looks for its wrapper."""
-        return Path(self.root, "usr/lib/habanalabs", WRAPPER)
+        return wrapper_file(self.root)
 
     @property
     def etc(self) -> str:

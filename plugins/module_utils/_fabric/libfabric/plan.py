@@ -21,7 +21,6 @@ from ..._packages.repository_words import checked_words
 from ..._releases.lookup import version_key
 
 PREFIX = "/opt/gaudi3_scale/libfabric"
-WRAPPER = "libhccl_ofi_wrapper.so"
 # The oldest with which HCL works at all, and with Gaudi Direct.
 LEAST, LEAST_DIRECT = "1.16.1", "1.20.0"
 HEADER = "include/habanalabs/synapse_api.h"
