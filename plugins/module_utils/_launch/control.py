@@ -196,7 +196,8 @@ def prepare(job: Job, paths: JobPaths, run: Run, options: StartOptions = AS_DESC
         check_places(job, paths)
         make_directories(job, paths, recipe_directory(job, setting_of_files(job, RECIPE_CACHE)))
         _install_rank(job, paths)
-    state = PREPARED if worker_group.state == ABSENT else worker_group.state
+    # What is to begin anew is nothing that other nodes could join.
+    state = PREPARED if worker_group.state == ABSENT or options.restart else worker_group.state
     return worker_group_result(paths, state, changed=bool(missing), launch=reported, library=_version(library))
 
 

@@ -27,8 +27,6 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.launch_nodes 
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_questions import Answer, Ask
 
 JOB_MODULE, LOOK_MODULE = "gaudi3.scale.training_job", "gaudi3.scale.training_job_info"
-# What training_job says of a node that can begin.
-PREPARED = "prepared"
 READ_MODULE = "ansible.builtin.slurp"
 SUPERVISED, SLURM = "torchrun", "slurm"
 # Of what the nodes of a run know and nobody else does.
@@ -104,9 +102,6 @@ def launch(
     asked = [node for node in job.voters if node not in left_out]
     show(f"Asking {len(asked)} node(s) whether they have what job {job.name} needs.")
     prepared = ask(JOB_MODULE, job.arguments("prepared", asked, controller_time=clock()))
-    if job.options.get("restart"):
-        # What ran or ended well is no run to be joined: each node is to begin anew.
-        prepared = {node: {**one, "state": PREPARED} if one.get("state") else one for node, one in prepared.items()}
     chosen = job.chosen(prepared, left_out)
     offsets = {node: prepared.get(node, {}).get("clock_offset") for node in chosen["start"]}
     apart = clocks_apart({node: offset for node, offset in offsets.items() if isinstance(offset, (int, float))})

@@ -10,6 +10,7 @@ import pytest
 from ansible_collections.gaudi3.scale.plugins.action import report as report_action
 from ansible_collections.gaudi3.scale.plugins.action import training_job_follow
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.metrics import metric_line
+from ansible_collections.gaudi3.scale.plugins.plugin_utils import _task_answer as task_answer
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202egnp.exe\nPLAY RECAP ****\nn1 : ok=9"
 
@@ -23,7 +24,7 @@ def screen(monkeypatch):
         def display(self, text, **_more):
             lines.append(text)
 
-    for module in (report_action, training_job_follow):
+    for module in (report_action, task_answer):
         monkeypatch.setattr(module, "Display", Display)
     return lines
 
@@ -36,8 +37,8 @@ def held(lines):
 
 def test_words_of_a_rank(screen):
     for metric in ({"kind": EVIL}, {"kind": "note", "message": EVIL}, {"kind": "step", "step": EVIL, "loss": EVIL}):
-        training_job_follow._show(metric_line(metric))
-    training_job_follow._show(EVIL)
+        task_answer.show(metric_line(metric))
+    task_answer.show(EVIL)
     held(screen)
 
 

@@ -315,6 +315,18 @@ def test_preparing_looks_and_starts_nothing(job, paths, unit):
         prepare(replace(job, processes_per_node=4), paths, unit)
 
 
+@pytest.mark.parametrize(
+    ("ended", "state"), [(None, "running"), ((), "succeeded"), (("exit-code", "exited", "1"), "failed")]
+)
+def test_a_node_on_which_it_begins_anew_is_prepared_whatever_was_there(job, paths, unit, ended, state):
+    """Else a launch would begin on this node alone, and have the others join what it is about to end."""
+    launch(job, paths, unit)
+    if ended is not None:
+        unit.end(*ended)
+    assert prepare(job, paths, unit, StartOptions(restart=True))["state"] == "prepared"
+    assert read_worker_group(paths, unit).state == state
+
+
 def test_a_program_that_cannot_be_imported_here_is_refused_before_anything_is_touched(job, paths, unit, tmp_path):
     before = sorted(tmp_path.rglob("*"))
     unit.imports = '{"missing": ["transformers"]}'

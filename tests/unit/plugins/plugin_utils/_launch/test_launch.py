@@ -143,14 +143,6 @@ def test_a_key_that_is_none_is_refused(content):
         begin(nodes)
 
 
-@pytest.mark.parametrize("state", ["succeeded", "running", "failed"])
-def test_what_is_to_begin_anew_begins_everywhere_whatever_was_there(state):
-    nodes = Nodes(prepared={node: {**PREPARED, "state": state} for node in HOSTS})
-    reported, said = begin(nodes, LaunchedJob("llama", HOSTS, {"command": ["/t.py"], "restart": True}))
-    assert nodes.questions("started") == [("started", node) for node in HOSTS]
-    assert (reported["start"], said[-1]) == (HOSTS, "Starting it on n1, n2.")
-
-
 def test_one_that_cannot_begin_anew_stops_it_before_any_does():
     nodes = Nodes(prepared={"n1": {**PREPARED, "state": "succeeded"}, "n2": FULL})
     with pytest.raises(GaudiError, match="port 29500 is in use on n2"):
