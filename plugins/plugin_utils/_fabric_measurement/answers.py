@@ -6,14 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.provider import AUTO, PROVIDERS
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import SUCCEEDED
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_collectives import SIZE
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import (
     by_name,
-    number,
     one_of,
     record,
     said,
@@ -39,25 +36,6 @@ LOOKED = record(
         "measurement": lambda value, _field: value if isinstance(value, Mapping) else {},
     }
 )
-_SIZE = record({"bytes": whole(1), "seconds": number, "busbw_gb_per_s": number})
-_ROW = record({"provider": _PROVIDER, "flags": by_name(word), "sizes": several(_SIZE, _MOST_SIZES), "why": said})
+_ROW = record({"provider": _PROVIDER, "flags": by_name(word), "sizes": several(SIZE, _MOST_SIZES), "why": said})
 # What it keeps of a measurement; the key alone says whether it is one of these two nodes.
 KEPT = record({"key": word, "time": word, "rows": several(_ROW, len(PROVIDERS))})
-# The lines of gaudi3_scale.collectives. A rank that got a wrong value has failed.
-LINES = several(_SIZE, _MOST_SIZES)
-
-
-def why_absent(begun: Mapping[str, Any]) -> str:
-    """Why a node's ranks did not start, in one line."""
-    return str(said(str(begun.get("msg") or "its ranks did not start"), "msg"))
-
-
-def taken_job(node: str, name: str, ended: Mapping[str, Any]) -> None:
-    """Raises GaudiError with one sentence where the node's ranks did not end well."""
-    state = said(str(ended.get("state") or ended.get("msg") or "it gave no answer"), "state")
-    if state == SUCCEEDED:
-        return
-    failure = ended.get("failure")
-    why = failure.get("message") if isinstance(failure, Mapping) else ""
-    reason = said(str(why or "not all ranks came together"), "failure")
-    raise GaudiError(f"its ranks on {node} are {state}: {reason}; see the log of job {name} there.")

@@ -15,14 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import FAILED, SUCCEEDED
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric_measurement.answers import (
-    KEPT,
-    LINES,
-    taken_job,
-    why_absent,
-)
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric_measurement.answers import KEPT
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric_measurement.pairs import (
     Candidate,
     Looks,
@@ -30,25 +23,26 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric_measurement.p
     candidates_of,
     pairs_of,
 )
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import RefusedError, taken
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_collectives import (
+    Collectives,
+    Group,
+    GroupResult,
+    run_groups,
+)
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import RefusedError
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_questions import Ask
 
-JOB, LOOK, NETWORKS = "gaudi3.scale.training_job", "gaudi3.scale.training_job_info", "gaudi3.scale.hpu_fabric_networks"
+NETWORKS = "gaudi3.scale.hpu_fabric_networks"
 # Where one of these is another, an old measurement says nothing.
 _TOLD = ("provider", "cards", "links", "library")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How it is measured: see the options of the module ``fabric_measurement``. ``sizes`` are in bytes."""
+    """How it is measured, and whether also what is known: see the options of the module ``fabric_measurement``."""
 
-    sizes: Sequence[int]
-    device: str
-    processes_per_node: int
-    rendezvous_port: int
-    timeout: int
+    collectives: Collectives
     again: bool
-    job: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -93,10 +87,11 @@ def measure(
 
 def _key(pair: Pair, candidates: Sequence[Candidate], looks: Looks, settings: Settings) -> str:
     """What two measurements have in common that may stand for each other."""
+    how = settings.collectives
     described = {
         "nodes": [[node, *(looks[node][name] for name in _TOLD)] for node in pair.nodes],
         "networks": [[one.provider, dict(one.interfaces), dict(one.flags)] for one in candidates],
-        "settings": [list(settings.sizes), settings.device, settings.processes_per_node, dict(settings.job)],
+        "settings": [list(how.sizes), how.device, how.processes_per_node, dict(how.job)],
     }
     return hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()
 
@@ -136,44 +131,16 @@ def _run(
     for provider in dict.fromkeys(one.provider for one in jobs.values()):
         nodes = [" and ".join(pair.nodes) for pair, one in jobs.items() if one.provider == provider]
         show(f"All-reduce over {provider}: {', '.join(nodes)}.")
-    arguments = {
-        node: _arguments(pair, node, one, addresses, settings) for pair, one in jobs.items() for node in pair.nodes
-    }
-    begun = ask(JOB, arguments)
-    # Ranks whose partner did not start would be waited for in vain.
-    whole = {pair: all("state" in begun[node] for node in pair.nodes) for pair in jobs}
-    waiting = {
-        node: {"name": arguments[node]["name"], "wait": True, "timeout": settings.timeout if whole[pair] else 0}
-        for pair in jobs
-        for node in pair.nodes
-        if "state" in begun[node]
-    }
-    ended = ask(LOOK, waiting) if waiting else {}
-    running = [node for node in waiting if ended[node].get("state") not in (SUCCEEDED, FAILED)]
-    if running:
-        ask(JOB, {node: {"name": arguments[node]["name"], "state": "stopped"} for node in running})
-    return {pair: _row(pair, one, begun, ended, settings) for pair, one in jobs.items()}
+    groups = [Group(job_name(one.provider), pair.nodes, _environments(pair, one)) for pair, one in jobs.items()]
+    results = run_groups(groups, settings.collectives, addresses, ask)
+    return {pair: _row(one, result) for (pair, one), result in zip(jobs.items(), results)}
 
 
-def _arguments(
-    pair: Pair, node: str, candidate: Candidate, addresses: Mapping[str, str], settings: Settings
-) -> dict[str, Any]:
-    # Sockets take the interface that they are told; the cards' library finds its own by the flags.
-    sockets = {"GLOO_SOCKET_IFNAME": candidate.interfaces[node]}
-    what = ["--collectives", "all_reduce", "--bytes", *map(str, settings.sizes)]
+def _environments(pair: Pair, candidate: Candidate) -> dict[str, Mapping[str, str]]:
+    """Sockets take the interface that they are told; the cards' library finds its own by the flags."""
     return {
-        **settings.job,
-        "name": job_name(candidate.provider),
-        "restart": True,
-        "hosts": list(pair.nodes),
-        "host": node,
-        "processes_per_node": settings.processes_per_node,
-        "rendezvous_address": addresses[pair.nodes[0]],
-        "rendezvous_port": settings.rendezvous_port,
-        "command": ["-m", "gaudi3_scale.collectives", "--device", settings.device, *what],
-        "environment": sockets if candidate.interfaces[node] else dict(candidate.flags),
-        "device": settings.device,
-        "bind": "none",
+        node: {"GLOO_SOCKET_IFNAME": candidate.interfaces[node]} if candidate.interfaces[node] else candidate.flags
+        for node in pair.nodes
     }
 
 
@@ -182,30 +149,10 @@ def job_name(provider: str) -> str:
     return f"fabric-{provider.replace('_', '-')}"
 
 
-def _row(
-    pair: Pair,
-    candidate: Candidate,
-    begun: Mapping[str, Mapping[str, Any]],
-    ended: Mapping[str, Mapping[str, Any]],
-    settings: Settings,
-) -> dict[str, Any]:
-    row: dict[str, Any] = {"provider": candidate.provider, "flags": dict(candidate.flags), "sizes": [], "why": ""}
-    absent = [node for node in pair.nodes if "state" not in begun[node]]
-    if absent:
-        return {**row, "why": f"{absent[0]}: {why_absent(begun[absent[0]])}", "absent": absent}
-    try:
-        # Ranks that failed say why; those that were left waiting for them do not.
-        for node in sorted(pair.nodes, key=lambda node: ended.get(node, {}).get("state") != FAILED):
-            taken_job(node, job_name(candidate.provider), ended.get(node, {}))
-        lines = taken(pair.nodes[0], "training_job_info", LINES, ended[pair.nodes[0]]["metrics"])
-    except GaudiError as error:
-        return {**row, "why": str(error)}
-    if len(lines) < len(settings.sizes):
-        return {
-            **row,
-            "why": f"rank 0 on {pair.nodes[0]} told {len(lines)} of {len(settings.sizes)} sizes; see its log.",
-        }
-    return {**row, "sizes": sorted(lines, key=lambda line: int(line["bytes"]))}
+def _row(candidate: Candidate, result: GroupResult) -> dict[str, Any]:
+    row = {"provider": candidate.provider, "flags": dict(candidate.flags)}
+    absent = {"absent": list(result.absent)} if result.absent else {}
+    return {**row, "sizes": list(result.lines), "why": result.why, **absent}
 
 
 def _keep(found: Sequence[Measured], keys: Mapping[Pair, str], settings: Settings, ask: Ask) -> None:
@@ -213,7 +160,7 @@ def _keep(found: Sequence[Measured], keys: Mapping[Pair, str], settings: Setting
     new = [one for one in found if not one.cached and one.rows and not any(row["why"] for row in one.rows)]
     kept = {
         owner: {
-            "device": settings.device,
+            "device": settings.collectives.device,
             "measurement": {"key": keys[one.pair], "time": one.time, "nodes": one.pair.nodes, "rows": list(one.rows)},
         }
         for one in new

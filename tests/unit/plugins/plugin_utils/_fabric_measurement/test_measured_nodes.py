@@ -11,16 +11,12 @@ from typing import Any
 import pytest
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric_measurement.nodes import measured_nodes
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric_measurement.pairs import mixed, pairs_of
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric_measurement.rounds import (
-    JOB,
-    LOOK,
-    NETWORKS,
-    Settings,
-)
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric_measurement.rounds import NETWORKS, Settings
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric_measurement.verdict import NodeVerdict
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_collectives import JOB, LOOK, Collectives
 
 MIB = 1 << 20
-SETTINGS = Settings([MIB, 4 * MIB], "hpu", 8, 29520, 60, again=False, job={"user": "gaudi"})
+SETTINGS = Settings(Collectives([MIB, 4 * MIB], "hpu", 8, 29520, 60, {"user": "gaudi"}), again=False)
 PORTS, HOST = "gaudi_ethernet", "infiniband"
 
 
@@ -75,7 +71,7 @@ class Cluster:
             return {"state": "failed", "failure": {"message": "rank 3 lost its peer"}}
         lines = [
             {"kind": "collective", "bytes": size, "seconds": 0.1, "busbw_gb_per_s": speed, "world_size": 16}
-            for size in SETTINGS.sizes
+            for size in SETTINGS.collectives.sizes
         ]
         return {"state": "succeeded", "metrics": lines}
 
