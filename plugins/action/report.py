@@ -92,6 +92,27 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
             },
         },
     },
+    "heat_maps": {
+        "type": "list",
+        "elements": "dict",
+        "default": [],
+        "options": {
+            "title": {"type": "str", "required": True},
+            "names": {"type": "list", "elements": "str", "required": True},
+            "cells": {
+                "type": "list",
+                "elements": "dict",
+                "required": True,
+                "options": {
+                    "row": {"type": "int", "required": True},
+                    "column": {"type": "int", "required": True},
+                    "value": {"type": "float"},
+                    "bad": {"type": "bool", "default": False},
+                    "note": {"type": "str", "default": ""},
+                },
+            },
+        },
+    },
     "sections": {
         "type": "list",
         "elements": "dict",
@@ -138,7 +159,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 }
 
 # What the JSON has; its rows have all their values, also those that are in no column.
-KEPT = ("title", "rows", "notes", "charts", "intervals", "sections", "data")
+KEPT = ("title", "rows", "notes", "charts", "intervals", "heat_maps", "sections", "data")
 # A name below the target, and no way out of it.
 NAME = re.compile(r"[^./\x00-\x1f][^/\x00-\x1f]*")
 
@@ -269,6 +290,7 @@ def _page(options: Mapping[str, Any]) -> str:
         notes=options["notes"],
         charts=options["charts"],
         intervals=options["intervals"],
+        heat_maps=options["heat_maps"],
         sections=options["sections"],
         figures=options["figures"],
     )

@@ -190,6 +190,46 @@ options:
             description: What is written where nothing was measured.
             type: str
             default: ""
+  heat_maps:
+    description: Squares with a cell for every two of several things, the darker the larger its value.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      title:
+        description: What the square shows.
+        type: str
+        required: true
+      names:
+        description: The things, in their order.
+        type: list
+        elements: str
+        required: true
+      cells:
+        description: The cells, each of two things; a pair that is left out has none.
+        type: list
+        elements: dict
+        required: true
+        suboptions:
+          row:
+            description: The place of the one thing in O(heat_maps[].names), from 0.
+            type: int
+            required: true
+          column:
+            description: The place of the other.
+            type: int
+            required: true
+          value:
+            description: The value. Without one the cell is empty.
+            type: float
+          bad:
+            description: Whether it is crossed out.
+            type: bool
+            default: false
+          note:
+            description: What is shown where one points at it.
+            type: str
+            default: ""
   sections:
     description: Further tables, each under its own heading, on the page and in the JSON, and usually on the screen.
     type: list

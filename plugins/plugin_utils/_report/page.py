@@ -13,6 +13,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.chart_marks i
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.chart_numbers import bar_of, drawable, points_of
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.content_policy import content_policy
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.curves_chart import curves_chart
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.heat_map import Cell, heat_map
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.interval_chart import Bar, interval_chart
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.line_chart import line_chart
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.stacked_chart import Series, stacked_chart
@@ -63,6 +64,7 @@ def report_page(
     notes: Sequence[str] = (),
     charts: Sequence[Mapping[str, Any]] = (),
     intervals: Sequence[Mapping[str, Any]] = (),
+    heat_maps: Sequence[Mapping[str, Any]] = (),
     sections: Sequence[Mapping[str, Any]] = (),
     figures: str = "",
 ) -> str:
@@ -70,6 +72,7 @@ def report_page(
 
     A chart is {title, x_label, y_label, points}, and if wanted marks, dots, from_zero and y_from_zero; or with
     ``series`` ({label, points}) instead of points, which are stacked, or with ``stacked`` False a line each.
+    A heat map is {title, names, cells}, whose cells are those of ``heat_map.Cell``.
     ``sections`` ({title, columns, rows, notes}) are further tables with a heading each.
     ``figures`` is a page of HTML that was made elsewhere, as plots of other libraries. It may have any script in it, so
     it is shown in a frame that reaches neither this page nor the network.
@@ -84,6 +87,7 @@ def report_page(
         notes=[one_line(note) for note in notes],
         charts=[{"title": chart["title"], "drawing": _chart(chart)} for chart in charts],
         intervals=[{"title": chart["title"], "drawing": _intervals(chart)} for chart in intervals],
+        heat_maps=[{"title": one["title"], "drawing": _heat_map(one)} for one in heat_maps],
         figures=figures,
         sections=[
             {
@@ -139,3 +143,13 @@ def _chart(chart: Mapping[str, Any]) -> str:
 def _intervals(chart: Mapping[str, Any]) -> str:
     bars = [Bar(**{name: value for name, value in bar_of(one).items() if value is not None}) for one in chart["bars"]]
     return interval_chart(bars, x_label=chart["x_label"])
+
+
+def _heat_map(one: Mapping[str, Any]) -> str:
+    places = range(len(one["names"]))
+    cells = [
+        Cell(cell["row"], cell["column"], drawable(cell["value"]), cell["bad"], one_line(cell["note"]))
+        for cell in one["cells"]
+        if cell["row"] in places and cell["column"] in places and cell["row"] != cell["column"]
+    ]
+    return heat_map([one_line(name) for name in one["names"]], cells, label=one["title"])
