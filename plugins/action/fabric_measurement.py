@@ -17,6 +17,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric_measurement.n
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric_measurement.rounds import Settings
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric_measurement.verdict import NOT_OK
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_collectives import Collectives
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_jobs import Ranks
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import literals, taken
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_questions import questions
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._on_nodes import given
@@ -62,9 +63,9 @@ class ActionModule(ActionBase):
     def _measured(self, options: Mapping[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         hosts, hostvars = options["hosts"], task_vars["hostvars"]
         looks, silent = _looks(options["looked"], {host: hostvars[host] for host in hosts})
-        names = ("sizes", "device", "processes_per_node", "rendezvous_port", "timeout")
-        collectives = Collectives(**{name: options[name] for name in names}, job=given(options["job"]))
-        settings = Settings(collectives, options["again"])
+        names = ("device", "processes_per_node", "rendezvous_port", "timeout")
+        ranks = Ranks(**{name: options[name] for name in names}, job=given(options["job"]))
+        settings = Settings(Collectives(options["sizes"], ranks), options["again"])
         addresses = {host: str(hostvars[host].get("ansible_host", host)) for host in hosts}
         ask = questions(self, list(looks), task_vars, options["timeout"] + ANSWER_SECONDS)
         measure = None if self._task.check_mode else ask

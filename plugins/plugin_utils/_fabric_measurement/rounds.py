@@ -25,10 +25,10 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric_measurement.p
 )
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_collectives import (
     Collectives,
-    Group,
     GroupResult,
     run_groups,
 )
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_jobs import Group
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import RefusedError
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_questions import Ask
 
@@ -91,7 +91,7 @@ def _key(pair: Pair, candidates: Sequence[Candidate], looks: Looks, settings: Se
     described = {
         "nodes": [[node, *(looks[node][name] for name in _TOLD)] for node in pair.nodes],
         "networks": [[one.provider, dict(one.interfaces), dict(one.flags)] for one in candidates],
-        "settings": [list(how.sizes), how.device, how.processes_per_node, dict(how.job)],
+        "settings": [list(how.sizes), how.ranks.device, how.ranks.processes_per_node, dict(how.ranks.job)],
     }
     return hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()
 
@@ -160,7 +160,7 @@ def _keep(found: Sequence[Measured], keys: Mapping[Pair, str], settings: Setting
     new = [one for one in found if not one.cached and one.rows and not any(row["why"] for row in one.rows)]
     kept = {
         owner: {
-            "device": settings.collectives.device,
+            "device": settings.collectives.ranks.device,
             "measurement": {"key": keys[one.pair], "time": one.time, "nodes": one.pair.nodes, "rows": list(one.rows)},
         }
         for one in new

@@ -13,10 +13,11 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric_measurement.n
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric_measurement.pairs import mixed, pairs_of
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric_measurement.rounds import NETWORKS, Settings
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric_measurement.verdict import NodeVerdict
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_collectives import JOB, LOOK, Collectives
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_collectives import Collectives
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_jobs import JOB, LOOK, Ranks
 
 MIB = 1 << 20
-SETTINGS = Settings(Collectives([MIB, 4 * MIB], "hpu", 8, 29520, 60, {"user": "gaudi"}), again=False)
+SETTINGS = Settings(Collectives([MIB, 4 * MIB], Ranks("hpu", 8, 29520, 60, {"user": "gaudi"})), again=False)
 PORTS, HOST = "gaudi_ethernet", "infiniband"
 
 

@@ -1,0 +1,129 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""One short job on each of several groups of nodes, all groups at the same time.
+
+Nodes are reached through ``ask`` alone, so that the order of things can be tested without any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import FAILED, SUCCEEDED
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import said
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_questions import Ask
+
+JOB, LOOK = "gaudi3.scale.training_job", "gaudi3.scale.training_job_info"
+
+
+@dataclass(frozen=True)
+class Group:
+    """Nodes in the order of their ranks, and the name of their job, under which a node's log is found.
+
+    ``environment``: node -> what its ranks have beside the job's own.
+    """
+
+    name: str
+    nodes: tuple[str, ...]
+    environment: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """What the ranks of every group are: see the options of the module ``training_job``, and ``job`` for further ones.
+
+    ``timeout``: seconds that the ranks of a group have.
+    """
+
+    device: str
+    processes_per_node: int
+    rendezvous_port: int
+    timeout: int
+    job: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a group's job ended. ``first`` is what ``training_job_info`` answered of its first node.
+
+    ``why``: one sentence where it did not end well. ``absent``: the nodes whose ranks did not start; ``failed``: those
+    whose ranks ended with an error of their own.
+    """
+
+    first: Mapping[str, Any] = field(default_factory=dict)
+    why: str = ""
+    absent: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+
+
+def run_jobs(
+    groups: Sequence[Group], command: Sequence[str], ranks: Ranks, addresses: Mapping[str, str], ask: Ask
+) -> list[Ended]:
+    """How each group's job ended, in their order. No node is in two groups; ``addresses``: node -> its address."""
+    arguments = {node: _arguments(group, node, command, ranks, addresses) for group in groups for node in group.nodes}
+    begun = ask(JOB, arguments)
+    # Ranks whose partner did not start would be waited for in vain.
+    waiting = {
+        node: {"name": group.name, "wait": True, "timeout": ranks.timeout if _is_whole(group, begun) else 0}
+        for group in groups
+        for node in group.nodes
+        if "state" in begun[node]
+    }
+    ended = ask(LOOK, waiting) if waiting else {}
+    running = [node for node in waiting if ended[node].get("state") not in (SUCCEEDED, FAILED)]
+    if running:
+        ask(JOB, {node: {"name": waiting[node]["name"], "state": "stopped"} for node in running})
+    return [_ended(group, begun, ended) for group in groups]
+
+
+def _is_whole(group: Group, begun: Mapping[str, Mapping[str, Any]]) -> bool:
+    return all("state" in begun[node] for node in group.nodes)
+
+
+def _arguments(
+    group: Group, node: str, command: Sequence[str], ranks: Ranks, addresses: Mapping[str, str]
+) -> dict[str, Any]:
+    return {
+        **ranks.job,
+        "name": group.name,
+        "restart": True,
+        "hosts": list(group.nodes),
+        "host": node,
+        "processes_per_node": ranks.processes_per_node,
+        "rendezvous_address": addresses[group.nodes[0]],
+        "rendezvous_port": ranks.rendezvous_port,
+        "command": list(command),
+        "environment": dict(group.environment.get(node, {})),
+        "device": ranks.device,
+        "bind": "none",
+    }
+
+
+def _ended(group: Group, begun: Mapping[str, Mapping[str, Any]], ended: Mapping[str, Mapping[str, Any]]) -> Ended:
+    absent = tuple(node for node in group.nodes if "state" not in begun[node])
+    if absent:
+        return Ended(why=f"{absent[0]}: {_why_absent(begun[absent[0]])}", absent=absent)
+    failed = tuple(node for node in group.nodes if ended.get(node, {}).get("state") == FAILED)
+    # Ranks that failed say why; those that were left waiting for them do not.
+    in_order = sorted(group.nodes, key=lambda node: node not in failed)
+    whys = [_why_not(node, group.name, ended.get(node, {})) for node in in_order]
+    return Ended(ended.get(group.nodes[0], {}), next(filter(None, whys), ""), failed=failed)
+
+
+def _why_absent(begun: Mapping[str, Any]) -> str:
+    """Why a node's ranks did not start, in one line."""
+    return str(said(str(begun.get("msg") or "its ranks did not start"), "msg"))
+
+
+def _why_not(node: str, name: str, ended: Mapping[str, Any]) -> str:
+    """One sentence where the node's ranks did not end well; else empty."""
+    state = said(str(ended.get("state") or ended.get("msg") or "it gave no answer"), "state")
+    if state == SUCCEEDED:
+        return ""
+    failure = ended.get("failure")
+    why = failure.get("message") if isinstance(failure, Mapping) else ""
+    reason = said(str(why or "not all ranks came together"), "failure")
+    return f"its ranks on {node} are {state}: {reason}; see the log of job {name} there."
