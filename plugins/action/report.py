@@ -23,6 +23,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.page import r
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.text_table import text_table
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report_place import Document, Kept, file_place, keep
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.junit import Case, exit_code, junit_xml
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.kinds import KINDS
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._site_target import site_target
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._variables_file import variables_file
@@ -178,7 +179,7 @@ class ActionModule(ActionBase):
         reported = (options, *(section for section in options["sections"] if section["on_screen"]))
         text = "\n".join(_lines(part) for part in reported)
         Display().display(f"\n{text}\n" if options["name"] else f"\n{text}")
-        kept = [] if options["name"] is None or self._task.check_mode else _keep(options)
+        kept = [] if options["name"] is None or self._task.check_mode else _keep(options, made.cases)
         error = " ".join(one.error for one in kept if one.error)
         if error:
             # As a line of the play: Ansible shows warnings of a task after all that it prints.
@@ -253,13 +254,16 @@ def _lines(part: dict[str, Any]) -> str:
     return "\n".join([one_line(part["title"]), table, *(f"  {lines_of(note)}" for note in part["notes"]), ""])
 
 
-def _keep(options: Mapping[str, Any]) -> list[Kept]:
+def _keep(options: Mapping[str, Any], cases: Sequence[Case] | None) -> list[Kept]:
     """Write the page, the JSON and what lies beside them, then each file that the operator wants elsewhere."""
     name = options["name"]
-    data = json.dumps({key: options[key] for key in KEPT if options[key] is not None}, indent=2) + "\n"
+    kept = {key: options[key] for key in KEPT if options[key] is not None}
+    code = {} if cases is None else {"exit_code": exit_code(cases)}
+    data = json.dumps({**code, **kept}, indent=2) + "\n"
     page = Document(f"{name}.html", _page(options))
     beside = [_document(file, file["name"]) for file in _files(options, elsewhere=False)]
-    together = keep(options["target"], [page, Document(f"{name}.json", data), *beside])
+    tests = [] if cases is None else [Document(f"{name}.xml", junit_xml(options["title"], cases))]
+    together = keep(options["target"], [page, Document(f"{name}.json", data), *beside, *tests])
     return [together, *map(_keep_elsewhere, _files(options, elsewhere=True))]
 
 
@@ -305,7 +309,9 @@ def _ways(options: Mapping[str, Any], kept: Sequence[Kept]) -> list[str]:
     together, *apart = kept
     page, beside = (together.addresses or ["not kept"])[0], together.addresses[2:]
     elsewhere = [one.addresses[0] if one.addresses else "not kept" for one in apart]
-    here: Iterable[tuple[Any, str]] = zip_longest(_files(options, elsewhere=False), beside, fillvalue="not kept")
+    # What comes after them are results for programs.
+    mine = _files(options, elsewhere=False)
+    here: Iterable[tuple[Any, str]] = zip_longest(mine, beside[: len(mine)], fillvalue="not kept")
     files = [*here, *zip(_files(options, elsewhere=True), elsewhere)]
     return [*(f"{file['label']}: {address}" for file, address in files), f"Report: {page}"]
 

@@ -24,6 +24,8 @@ NIC = "infiniband or roce, then :" + ",".join(host_nics.CONDITIONS) + " for what
 # The card that a fault takes where none is named.
 ANY_MODULE_ID = 7
 
+COMPUTES_WRONGLY = "computes_wrongly"
+
 # Name -> (what its value is, what it does).
 FAULTS = {
     "no_cards": (NODE, "the node has no card at all"),
@@ -42,6 +44,11 @@ FAULTS = {
     "another_cpu": (NODE, "the CPUs are Intel's of an earlier generation"),
     "degraded_pcie": (CARD, "the card's PCIe link has half its lanes, at the speed of the generation before"),
     host_nics.FAULT: (NIC, "the host has a network card for scale-out, in sysfs alone"),
+    COMPUTES_WRONGLY: (
+        CARD,
+        "a rank on the card gets a wrong product of two matrices; hl_qual's functional test says so",
+    ),
+    "hl_qual_hangs": (NODE, "hl_qual never ends"),
     "busy_device": (CARD, "a process holds the card: the driver cannot be unloaded"),
     "dkms_build_error": (BUILD, "the driver's source does not compile: every release's, or that of the named ones"),
     "card_lost_at_load": (LOAD, "the card is gone while the driver of that release is loaded"),

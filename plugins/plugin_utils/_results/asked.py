@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.junit import Case
 
 
 @dataclass(frozen=True)
@@ -26,12 +28,14 @@ class Asked:
 @dataclass(frozen=True)
 class Made:
     """``options`` of the module ``report``, and of its ``outcome``. ``refusal`` is a sentence for the play to fail with
-    after the table was shown. ``reasons`` has a sentence for each host with which something is wrong."""
+    after the table was shown. ``reasons`` has a sentence for each host with which something is wrong. ``cases``, if
+    any, are kept as JUnit beside the page, and the JSON then has the exit code that they come to."""
 
     options: Mapping[str, Any]
     outcome: Mapping[str, Any]
     refusal: str = ""
     reasons: Mapping[str, str] | None = None
+    cases: Sequence[Case] | None = None
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,10 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.measured_fab
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.plan_fabric_kind import INFO as FABRIC
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.plan_fabric_kind import plan_fabric_kind
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.probe_kind import PROBED, probe_kind
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.qualify_nodes_kind import (
+    QUALIFIED,
+    qualify_nodes_kind,
+)
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.training_kind import HISTORY, INFO, training_kind
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.tune_training_kind import tune_training_kind
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.upgrade_report import upgrade_report
@@ -176,6 +180,7 @@ KINDS = {
     "measured_fabric": Kind((MEASURED,), measured_fabric_kind),
     "plan_fabric": Kind((FABRIC,), plan_fabric_kind),
     "plan_upgrade": Kind((PLAN,), _plan_upgrade),
+    "qualify_nodes": Kind((QUALIFIED,), qualify_nodes_kind),
     "tune_training": Kind((), tune_training_kind),
     "upgrade_driver": Kind((UPGRADED,), _upgrade_driver),
     "upgrade_firmware": Kind((RACK, BEFORE, RESULT, OUTCOME), _upgrade_firmware),

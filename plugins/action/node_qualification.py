@@ -1,0 +1,137 @@
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Measure each card, node, pair of nodes and the ring of all, and tell which hosts a job may have."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from ansible.errors import AnsibleError
+from ansible.plugins.action import ActionBase
+from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.matrix import LEVELS as OWN_LEVELS
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_collectives import Collectives
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_jobs import Ranks
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import literals
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_questions import questions
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._on_nodes import given
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.baseline_file import read_baseline
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.conclusion import (
+    About,
+    data_of,
+    held_against,
+    kept_out,
+)
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.funnel import Found, Wishes, qualify
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.levels import LEVELS
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.network import Over
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.self_test import LOOK_SECONDS
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.stages import STAGES
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._task_answer import failed, show
+
+ARGUMENTS: dict[str, dict[str, Any]] = {
+    "hosts": {"type": "list", "elements": "str", "required": True},
+    "level": {"type": "str", "choices": list(OWN_LEVELS), "default": "quick"},
+    "stages": {"type": "list", "elements": "str", "choices": list(STAGES), "default": list(STAGES)},
+    "own": {"type": "dict", "default": {}},
+    "follow": {"type": "bool", "default": True},
+    "timeout": {"type": "int", "default": 0},
+    "compute": {"type": "list", "elements": "str", "default": []},
+    "pair_rounds": {"type": "int", "default": 0},
+    "sizes": {"type": "list", "elements": "int", "default": [1 << 20, 1 << 28]},
+    "seconds": {"type": "float", "default": 1.0},
+    "tolerance": {"type": "float", "default": 0.15},
+    "text": {"type": "list", "elements": "str", "default": []},
+    "training_steps": {"type": "int", "default": 0},
+    "group_timeout": {"type": "int", "default": 120},
+    "baseline": {"type": "str", "default": ""},
+    "regression": {"type": "float", "default": 0.05},
+    "spares": {"type": "int", "default": 0},
+    "drain_share": {"type": "float", "default": 0.1},
+    "device": {"type": "str", "default": "hpu"},
+    "processes_per_node": {"type": "int", "default": 8},
+    "rendezvous_port": {"type": "int", "default": 29540},
+    "job": {"type": "dict", "default": {}},
+}
+# What a node needs beside the ranks' own time: ssh, a start, a stop.
+ANSWER_SECONDS = 120
+
+
+class ActionModule(ActionBase):
+    """See the documentation of the module ``gaudi3.scale.node_qualification``."""
+
+    TRANSFERS_FILES = False
+    _requires_connection = False
+
+    def run(self, tmp: Any = None, task_vars: Any = None) -> dict[str, Any]:
+        """Measure; what is wrong with a node is in the data, and is no failure of this task."""
+        super().run(tmp, task_vars)
+        options = self.validate_argument_spec(argument_spec=ARGUMENTS)[1]
+        if refusal := _refusal(options):
+            return {"failed": True, "msg": refusal}
+        try:
+            return self._qualified(options, task_vars)
+        except AnsibleError:
+            raise
+        except Exception as error:
+            return failed(error)
+
+    def _qualified(self, options: Mapping[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        hosts, hostvars = options["hosts"], task_vars["hostvars"]
+        baseline = read_baseline(options["baseline"])
+        about = About(options["level"], _now(), options["device"], options["processes_per_node"])
+        found = Found([], {host: {} for host in hosts})
+        if not self._task.check_mode:
+            longest = max(options["group_timeout"], LOOK_SECONDS) + ANSWER_SECONDS
+            ask = questions(self, hosts, task_vars, longest)
+            addresses = {host: str(hostvars[host].get("ansible_host", host)) for host in hosts}
+            over = Over(_collectives(options), addresses, {}, ask, show)
+            found = qualify(hosts, _wishes(options), over)
+        data = data_of(found, about, options["spares"])
+        if baseline:
+            data = held_against(data, baseline, options["regression"])
+        out, breaker = kept_out(data, options["drain_share"])
+        data["notes"] += [breaker] if breaker else []
+        return {"changed": False, **literals({"data": data, "kept_out": out})}
+
+
+def _wishes(options: Mapping[str, Any]) -> Wishes:
+    level = LEVELS[options["level"]]
+    own = {**given(options["own"]), "level": options["level"], "device": options["device"]}
+    return Wishes(
+        stages=options["stages"],
+        own=dict.fromkeys(options["hosts"], own),
+        own_seconds=options["timeout"] or level.own_seconds,
+        follow=options["follow"],
+        compute=[*level.compute, *options["compute"]],
+        pair_rounds=options["pair_rounds"] or level.pair_rounds,
+        tolerance=options["tolerance"],
+        text=options["text"],
+        training_steps=options["training_steps"] or level.training_steps,
+    )
+
+
+def _collectives(options: Mapping[str, Any]) -> Collectives:
+    names = ("device", "processes_per_node", "rendezvous_port")
+    chosen = {name: options[name] for name in names}
+    ranks = Ranks(**chosen, timeout=options["group_timeout"], job=given(options["job"]))
+    return Collectives(options["sizes"], ranks, seconds=options["seconds"])
+
+
+def _refusal(options: Mapping[str, Any]) -> str:
+    """One sentence for options that mean nothing; else empty."""
+    sizes = options["sizes"]
+    if not sizes or min(sizes) < 4 or sizes != sorted(set(sizes)):
+        return f"sizes is {sizes}; give bytes, ascending, each at least 4."
+    for name in ("tolerance", "regression", "drain_share"):
+        if not 0 < options[name] < 1:
+            return f"{name} is {options[name]:g}; give a part between 0 and 1, such as {ARGUMENTS[name]['default']}."
+    if min(options["spares"], options["pair_rounds"], options["training_steps"], options["timeout"]) < 0:
+        return "spares, pair_rounds, training_steps and timeout are 0 or more; correct the negative one."
+    return ""
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

@@ -1,0 +1,27 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""What cards count: errors of their memory, rows that wait to be replaced, links that are down; pure."""
+
+from __future__ import annotations
+
+from .._cards.hpu_facts import HpuFacts
+
+
+def grown(before: HpuFacts, after: HpuFacts) -> list[str]:
+    """A sentence for each thing that is worse afterwards."""
+    cards = {card.pci_address: card for card in after.cards}
+    found = [f"card {card.pci_address} is gone." for card in before.cards if card.pci_address not in cards]
+    for card in before.cards:
+        now = cards.get(card.pci_address)
+        if now is None:
+            continue
+        errors = (now.ecc_uncorrected or 0) - (card.ecc_uncorrected or 0)
+        if errors > 0:
+            found.append(f"card {card.pci_address} has counted {errors} uncorrected memory errors.")
+        if now.row_replacement_pending and not card.row_replacement_pending:
+            found.append(f"card {card.pci_address} waits to replace a row of its memory.")
+        if card.status != now.status:
+            found.append(f"card {card.pci_address} was {card.status} and is {now.status}.")
+    lost = [port for port in after.links.internal.down if port not in before.links.internal.down]
+    return found + [f"the link {port} went down." for port in lost]

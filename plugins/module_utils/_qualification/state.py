@@ -1,0 +1,141 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""A node's qualification: begun as a unit of systemd's that outlives whoever began it, looked at, and ended."""
+
+from __future__ import annotations
+
+import stat
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from .._cards.hpu_facts import HpuFacts
+from .._errors import GaudiError
+from .._host.kernel.modules import Holder
+from .._node.commands import Run, last_line
+from .._node.systemd_units import has_processes
+from .files import Files
+from .matrix import BURN_IN
+from .plan import Options, plan
+from .results import ABSENT, ENDED, INTERRUPTED, RUNNING
+
+UNIT = "gaudi3-scale-qualification.service"
+_POLL_S = 0.5
+# A burn-in is nobody's hurry.
+_LOW = ("--property=Nice=19", "--property=CPUSchedulingPolicy=idle", "--property=IOSchedulingClass=idle")
+
+
+def start(
+    options: Options, facts: HpuFacts, holders: list[Holder], restart: bool, run: Run, check_mode: bool, files: Files
+) -> dict[str, Any]:
+    """Begin, or go on with what was cut off; raises GaudiError where it cannot be."""
+    wanted = plan(options, facts)
+    known = files.read(files.plan)
+    if has_processes(run, UNIT):
+        if known.get("key") == wanted["key"] and not restart:
+            return {"changed": False, "plan": wanted}
+        if not restart:
+            raise GaudiError(
+                f"A qualification of level {known.get('level')} runs on this node; wait for its end, or give restart."
+            )
+    elif holders:
+        raise GaudiError(_held(holders))
+    if not check_mode:
+        _require_of_root(options.venv)
+        stop(run)
+        # What was cut off goes on; what has ended, or was something else, is measured anew.
+        if restart or known.get("key") != wanted["key"] or files.read(files.verdict).get("key") == wanted["key"]:
+            files.forget(files.results, files.current, files.verdict)
+        Path(files.directory).mkdir(parents=True, exist_ok=True)
+        files.write(files.plan, wanted)
+        _begin(options, run, files)
+    return {"changed": True, "plan": wanted}
+
+
+def stop(run: Run) -> bool:
+    """End it with all its processes; whether there were any."""
+    if not has_processes(run, UNIT):
+        return False
+    done = run(["systemctl", "stop", UNIT])
+    if done.rc != 0:
+        raise GaudiError(f"{UNIT} cannot be stopped: {last_line(done.stderr)}; see `systemctl status {UNIT}`.")
+    return True
+
+
+def look(
+    wait: bool,
+    timeout: float,
+    run: Run,
+    files: Files,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> dict[str, Any]:
+    """How it stands; with ``wait`` once it has ended, or ``timeout`` seconds are over."""
+    deadline = clock() + timeout
+    while wait and clock() < deadline and has_processes(run, UNIT):
+        sleep(_POLL_S)
+    wanted, verdict = files.read(files.plan), files.read(files.verdict)
+    tests = files.read_results()
+    planned = [str(test["test"]) for test in wanted.get("tests", ())]
+    return {
+        "changed": False,
+        "state": _state(wanted, verdict, has_processes(run, UNIT)),
+        "level": str(wanted.get("level", "")),
+        "release": str(wanted.get("release", "")),
+        "generation": str(wanted.get("generation", "")),
+        "current": str(files.read(files.current).get("test", "")),
+        "done": len(tests),
+        "total": len(planned),
+        "tests": tests,
+        "left_out": wanted.get("left_out", {}),
+        "verdict": verdict,
+    }
+
+
+def _state(wanted: Mapping[str, Any], verdict: Mapping[str, Any], runs: bool) -> str:
+    if runs:
+        return RUNNING
+    if not wanted:
+        return ABSENT
+    return ENDED if verdict.get("key") == wanted.get("key") else INTERRUPTED
+
+
+def _held(holders: list[Holder]) -> str:
+    listed = ", ".join(str(holder) for holder in holders[:3])
+    more = f" and {len(holders) - 3} more" if len(holders) > 3 else ""
+    return f"The cards are held by {listed}{more}, and its tests need them alone; wait for the end, or drain the node."
+
+
+def _begin(options: Options, run: Run, files: Files) -> None:
+    python = str(Path(options.venv, "bin", "python"))
+    about = ["--unit", UNIT, "--description", "gaudi3.scale: qualification of this node", "--collect"]
+    limits = [
+        "--property=KillMode=control-group",
+        "--property=LimitMEMLOCK=infinity",
+        "--property=UMask=0077",
+        "--property=TimeoutStopSec=30",
+    ]
+    flags = f"--property=EnvironmentFile=-{options.flags}"
+    low = _LOW if options.level == BURN_IN else ()
+    program = [python, "-I", "-m", "gaudi3_scale.qualification", "--directory", files.directory]
+    done = run(["systemd-run", "--quiet", *about, *limits, flags, *low, "--", *program])
+    if done.rc != 0:
+        raise GaudiError(
+            f"The qualification cannot be started: {last_line(done.stderr)}; see `systemctl status {UNIT}`."
+        )
+
+
+def _require_of_root(venv: str) -> None:
+    """Root runs nothing that another account could have written."""
+    for place in (venv, f"{venv}/bin", f"{venv}/lib"):
+        try:
+            found = Path(place).stat()
+        except OSError as error:
+            raise GaudiError(f"{place} is not there ({error.strerror}); run training_stack.yml first.") from error
+        if found.st_uid != 0 or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            raise GaudiError(
+                f"{place} belongs to account {found.st_uid} (mode {stat.S_IMODE(found.st_mode):04o}), and root runs "
+                "nothing that another account may write; name a venv of root's."
+            )

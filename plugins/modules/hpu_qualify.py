@@ -1,0 +1,152 @@
+#!/usr/bin/python
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: hpu_qualify
+short_description: Begin or end the tests that a node makes of itself
+version_added: "0.1.0"
+description:
+  - Runs what M(gaudi3.scale.hpu_verify) asks, and the tests of the vendor's C(hl_qual) that the level and the boards of
+    this node have, in a unit of systemd that outlives this task. What the kernel has logged and the cards have counted
+    is compared before and after each test.
+  - What was cut off, by a reboot too, goes on with the test that was cut off. What has ended begins anew.
+  - The tests need the cards alone. Where a process has one open, nothing begins, and it is named.
+  - M(gaudi3.scale.hpu_qualify_info) tells how it stands.
+options:
+  state:
+    description: V(started) begins, or goes on. V(stopped) ends all of its processes; what was measured is kept.
+    type: str
+    choices: [started, stopped]
+    default: started
+  level:
+    description:
+      - How much is tested. V(quick) takes minutes, V(full) about half an hour, V(burn_in) most of a day, at the lowest
+        priority.
+    type: str
+    choices: [quick, full, burn_in]
+    default: quick
+  release:
+    description: The release that has to be running, as for M(gaudi3.scale.hpu_verify).
+    type: str
+    required: true
+  cards:
+    description: Number of cards that the node has to have.
+    type: int
+    required: true
+  device:
+    description: What the ranks of the other stages compute on; it is kept with the results.
+    type: str
+    choices: [hpu, cuda, cpu]
+    default: hpu
+  venv:
+    description: Where the node library is. It has to be root's, since root runs it.
+    type: path
+    default: /opt/gaudi3_scale/venv
+  flags:
+    description: File with the environment of the tests, which may be missing.
+    type: path
+    default: /etc/gaudi3_scale/environment
+  leave_out:
+    description:
+      - Tests that are not run, each with the reason. With V(false) a test is run that is left out on this board.
+    type: dict
+    default: {}
+  reload_driver:
+    description:
+      - Whether the driver may be loaded anew with C(timeout_locked=0), which the HBM tests want on Gaudi 2, and as it
+        was at their end. Without it they are left out there.
+    type: bool
+    default: false
+  restart:
+    description: End a run that goes on, and begin anew.
+    type: bool
+    default: false
+attributes:
+  check_mode:
+    support: full
+    description: Tells what would be run. What would be refused is refused.
+  diff_mode:
+    support: none
+    description: Nothing of the operator's is changed.
+seealso:
+  - module: gaudi3.scale.hpu_qualify_info
+  - module: gaudi3.scale.hpu_qualify_schedule
+author: The gaudi3.scale authors (@gaudi3-scale)
+"""
+
+EXAMPLES = r"""
+- name: Begin the short tests
+  gaudi3.scale.hpu_qualify:
+    release: 1.24.1
+    cards: 8
+  become: true
+
+- name: Wait for their end
+  gaudi3.scale.hpu_qualify_info:
+    wait: true
+    timeout: 1800
+  register: qualified
+  become: true
+"""
+
+RETURN = r"""
+plan:
+  description:
+    - What is run. C(tests) with C(test), C(words) of C(hl_qual) and C(seconds), and C(left_out), test to reason.
+  type: dict
+  returned: when it is started
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.gaudi3.scale.plugins.module_utils._cards import hpu_facts
+from ansible_collections.gaudi3.scale.plugins.module_utils._host.kernel.modules import find_holders
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_tree import kernel_tree
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.files import Files
+from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.matrix import LEVELS
+from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.plan import Options
+from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.state import start, stop
+
+
+class Module(MaskedOptions, AnsibleModule):
+    """Tells in a sentence also what Ansible itself cannot read."""
+
+
+def main() -> None:
+    """Begin or end, and report."""
+    module = Module(
+        argument_spec={
+            "state": {"type": "str", "choices": ["started", "stopped"], "default": "started"},
+            "level": {"type": "str", "choices": list(LEVELS), "default": "quick"},
+            "release": {"type": "str", "required": True},
+            "cards": {"type": "int", "required": True},
+            "device": {"type": "str", "choices": ["hpu", "cuda", "cpu"], "default": "hpu"},
+            "venv": {"type": "path", "default": "/opt/gaudi3_scale/venv"},
+            "flags": {"type": "path", "default": "/etc/gaudi3_scale/environment"},
+            "leave_out": {"type": "dict", "default": {}},
+            "reload_driver": {"type": "bool", "default": False},
+            "restart": {"type": "bool", "default": False},
+        },
+        supports_check_mode=True,
+    )
+    try:
+        given = checked(module.params, module.argument_spec)
+        state, restart = given.pop("state"), given.pop("restart")
+        options = Options(**given)
+        if state == "stopped":
+            module.exit_json(changed=False if module.check_mode else stop(run_process))
+        facts = hpu_facts.gather(run_process, kernel_tree())
+        holders = find_holders(kernel_tree())
+        module.exit_json(**start(options, facts, holders, restart, run_process, module.check_mode, Files()))
+    except Exception as error:
+        module.fail_json(**module_failure(error))
+
+
+if __name__ == "__main__":
+    main()

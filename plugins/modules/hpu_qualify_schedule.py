@@ -1,0 +1,98 @@
+#!/usr/bin/python
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: hpu_qualify_schedule
+short_description: Have a node run its tests by itself, again and again
+version_added: "0.1.0"
+description:
+  - Installs a timer of systemd that runs the tests which M(gaudi3.scale.hpu_qualify) has planned last on this node, all
+    of them anew. Where a process has a card open at that time, the run is left out.
+  - The verdict lies in C(/var/lib/gaudi3_scale/qualification/verdict.json), and the log in the journal of the unit
+    C(gaudi3-scale-qualification-scheduled.service), which fails where the node is not healthy.
+  - A node that has no plan yet says so at the first time; run M(gaudi3.scale.hpu_qualify) once.
+options:
+  state:
+    description: Whether the timer is there.
+    type: str
+    choices: [present, absent]
+    default: present
+  on_calendar:
+    description: When, as C(systemd.time(7)) has it.
+    type: str
+    default: Sun 03:00
+  randomized_delay_seconds:
+    description: Up to so many seconds later, on each node other ones, so that not all draw their full power at once.
+    type: int
+    default: 3600
+  venv:
+    description: Where the node library is.
+    type: path
+    default: /opt/gaudi3_scale/venv
+  flags:
+    description: File with the environment of the tests, which may be missing.
+    type: path
+    default: /etc/gaudi3_scale/environment
+attributes:
+  check_mode:
+    support: full
+    description: Tells what would change.
+  diff_mode:
+    support: full
+    description: Shows the units.
+seealso:
+  - module: gaudi3.scale.hpu_qualify
+author: The gaudi3.scale authors (@gaudi3-scale)
+"""
+
+EXAMPLES = r"""
+- name: Have the node test itself on Sundays
+  gaudi3.scale.hpu_qualify_schedule:
+    on_calendar: Sun 03:00
+  become: true
+"""
+
+RETURN = r"""
+units:
+  description: The units that it manages.
+  type: list
+  elements: str
+  returned: success
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.schedule import Schedule, apply
+
+
+class Module(MaskedOptions, AnsibleModule):
+    """Tells in a sentence also what Ansible itself cannot read."""
+
+
+def main() -> None:
+    """Install or remove the timer, and report."""
+    module = Module(
+        argument_spec={
+            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+            "on_calendar": {"type": "str", "default": "Sun 03:00"},
+            "randomized_delay_seconds": {"type": "int", "default": 3600},
+            "venv": {"type": "path", "default": "/opt/gaudi3_scale/venv"},
+            "flags": {"type": "path", "default": "/etc/gaudi3_scale/environment"},
+        },
+        supports_check_mode=True,
+    )
+    try:
+        options = Schedule(**checked(module.params, module.argument_spec))
+        module.exit_json(**apply(options, run_process, module.check_mode))
+    except Exception as error:
+        module.fail_json(**module_failure(error))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""The network's stages: an all-reduce over each node's own cards, over pairs of nodes in rounds, and over a ring.
+
+All groups of a round run at the same time, so that a round takes as long as its slowest group, whatever the number of
+nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_collectives import (
+    Collectives,
+    GroupResult,
+    run_groups,
+)
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_jobs import Group
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_questions import Ask
+
+OWN_JOB, PAIR_JOB, RING_JOB = "qualify-node", "qualify-pair", "qualify-ring"
+# With so many partners in vain a node is asked no more: each would wait for it in vain until the time is over.
+_GIVEN_UP = 2
+
+
+@dataclass(frozen=True)
+class Over:
+    """How groups are measured, and who is asked: ``environment`` is node -> what its ranks have besides."""
+
+    wanted: Collectives
+    addresses: Mapping[str, str]
+    environment: Mapping[str, Mapping[str, str]]
+    ask: Ask
+    show: Callable[[str], None]
+
+    def measure(self, job: str, groups: Sequence[tuple[str, ...]]) -> list[GroupResult]:
+        """One result for each group, all at the same time."""
+        asked = [Group(job, nodes, self.environment) for nodes in groups]
+        return run_groups(asked, self.wanted, self.addresses, self.ask) if asked else []
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two nodes and what the all-reduce over them gave in GB/s of bus bandwidth at the largest size; None and ``why``
+    where it did not end well. ``absent``: those whose ranks did not start."""
+
+    nodes: tuple[str, str]
+    busbw: float | None
+    why: str = ""
+    absent: tuple[str, ...] = ()
+    round: int = 0
+
+
+def bandwidth(result: GroupResult) -> float | None:
+    """GB/s of bus bandwidth at the largest size; None where there are no figures."""
+    return float(result.lines[-1]["busbw_gb_per_s"]) if result.lines else None
+
+
+def over_own_cards(nodes: Sequence[str], over: Over) -> dict[str, GroupResult]:
+    """All nodes at once, each alone."""
+    over.show(f"All-reduce over each node's own ranks: {len(nodes)} nodes at once.")
+    return dict(zip(nodes, over.measure(OWN_JOB, [(node,) for node in nodes])))
+
+
+def over_pairs(rounds: Sequence[Sequence[tuple[str, str]]], over: Over) -> list[Pair]:
+    """Round after round. A node that no partner of several could measure is asked no more."""
+    found: list[Pair] = []
+    for number, pairs in enumerate(rounds, start=1):
+        given_up = _given_up(found)
+        asked = [pair for pair in pairs if not given_up.intersection(pair)]
+        results = over.measure(PAIR_JOB, asked)
+        new = [Pair(pair, bandwidth(one), one.why, one.absent, number) for pair, one in zip(asked, results)]
+        found += new
+        over.show(f"Pairs, round {number} of {len(rounds)}: {_told(new)}.")
+    return found
+
+
+def _given_up(found: Sequence[Pair]) -> set[str]:
+    tried: dict[str, list[bool]] = {}
+    for pair in found:
+        for node in pair.nodes:
+            tried.setdefault(node, []).append(pair.busbw is not None)
+    return {node for node, worked in tried.items() if len(worked) >= _GIVEN_UP and not any(worked)}
+
+
+def _told(pairs: Sequence[Pair]) -> str:
+    rates = sorted(pair.busbw for pair in pairs if pair.busbw is not None)
+    failed = [" and ".join(pair.nodes) for pair in pairs if pair.busbw is None]
+    span = f"{len(rates)} at {rates[0]:.3g} to {rates[-1]:.3g} GB/s" if rates else "none measured"
+    return span + (f", not {', '.join(failed)}" if failed else "")
+
+
+def as_json(pairs: Sequence[Pair]) -> list[dict[str, Any]]:
+    """The pairs as the report keeps them."""
+    return [
+        {"nodes": list(pair.nodes), "busbw_gb_per_s": pair.busbw, "why": pair.why, "round": pair.round}
+        for pair in pairs
+    ]

@@ -1,0 +1,29 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""The first test: whether the node is fit for training, as ``verify.yml`` asks, without the training stack."""
+
+from __future__ import annotations
+
+import time
+
+from gaudi3_scale.core._checks.check import advice, failed
+from gaudi3_scale.core._checks.measurement import measure
+from gaudi3_scale.core._checks.verdict import Limits, verdict
+from gaudi3_scale.core._node.commands import Run
+from gaudi3_scale.core._qualification.plan import HOST
+from gaudi3_scale.core._qualification.results import FAILED, PASSED, REBOOT, Result
+from gaudi3_scale.core._releases.lookup import find_release
+
+_IDLE_MEMORY_MIB = 1024
+
+
+def check_host(release: str, cards: int, run: Run, kernel_root: str) -> Result:
+    """All that is wrong with cards, driver, firmware, temperatures, links and PCIe, each in one sentence."""
+    begun = time.monotonic()
+    limits = Limits(cards, "hpu", None, _IDLE_MEMORY_MIB, None, external_links=False)
+    checks = verdict(measure(run, kernel_root, None), find_release(release), limits)
+    reasons = tuple(check.sentence for check in failed(checks))
+    state = FAILED if reasons else PASSED
+    return Result(
+        HOST, "host", state, reasons, tuple(advice(checks)), time.monotonic() - begun, REBOOT if reasons else ""
+    )
