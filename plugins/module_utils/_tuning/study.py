@@ -114,8 +114,8 @@ def trial_command(study: Study, params: Mapping[str, Any]) -> list[str]:
     steps = study.trial_steps(params)
     if not study.built_in:
         return _filled(study.command, {**params, MAX_STEPS: steps})
-    # One step more than is run: the trainer writes a checkpoint at its last step, which nobody needs of a trial.
-    budget = ["--max-steps", steps + 1, "--stop-after-steps", steps, "--checkpoint-every", steps + 1]
+    # Nobody needs a checkpoint of a trial. One step more than is run: the learning rate is not to end at nothing.
+    budget = ["--max-steps", steps + 1, "--stop-after-steps", steps, "--checkpoint-every", 0]
     files = ["--metrics-every", max(1, steps // 10), "--resume", "never", "--loggers", "none"]
     words = [*budget, *files, *_arguments(params), "--batch-size", params[BATCH_SIZE]]
     return [*study.command, *map(_word, words)]

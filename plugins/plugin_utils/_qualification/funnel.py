@@ -55,6 +55,7 @@ class Found:
     cards: dict[str, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)
     pairs: Sequence[Pair] = ()
     links: Mapping[frozenset[str], str] = field(default_factory=dict)
+    cut: Collection[frozenset[str]] = ()
     ring: tuple[str, ...] = ()
     ring_busbw: float | None = None
 
@@ -87,10 +88,10 @@ def qualify(nodes: Sequence[str], wishes: Wishes, over: Over) -> Found:
     if PAIRS in wishes.stages and len(found.fit) > 1:
         found.pairs = network.over_pairs(first_rounds(found.fit, wishes.pair_rounds), over)
         judged = judge_pairs(found.fit, found.pairs, wishes.tolerance)
-        found.links = judged.links
+        found.links, found.cut = judged.links, judged.cut
         found.note(PAIRS, judged.outcomes)
     if RING in wishes.stages and len(found.fit) > 1:
-        ring = measure_ring(found.fit, found.links, over)
+        ring = measure_ring(found.fit, found.links, found.cut, over)
         found.ring, found.ring_busbw = ring.nodes, ring.busbw
         found.note(RING, ring.outcomes)
     if TRAINING in wishes.stages and found.fit:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.results import (
@@ -22,35 +22,42 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.blame 
 )
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.judgement import BUSBW
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.network import RING_JOB, Over, Pair, bandwidth
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.ring import build_ring, who_stops_it
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.ring import (
+    build_ring,
+    who_stops_it,
+    without_cut,
+)
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.stages import Outcome
 
+_NO_PLACE = "its bad links leave it no place in a ring; see the pairs."
 # A ring that stops again without the node that stopped it has another fault; so many are looked for.
 _MOST_STOPPERS = 3
 
 
 @dataclass(frozen=True)
 class Judged:
-    """``outcomes`` of the nodes, and each bad link with a sentence. ``expected``: GB/s of a good pair."""
+    """``outcomes`` of the nodes, and each bad link with a sentence; ``cut``: those that carry nothing at all."""
 
     outcomes: Mapping[str, Outcome]
     links: Mapping[frozenset[str], str]
-    expected: float
+    cut: frozenset[frozenset[str]]
 
 
 def judge_pairs(nodes: Sequence[str], pairs: Sequence[Pair], tolerance: float) -> Judged:
     """A node is bad with most of its partners; a bad pair of two good nodes is a link, of which nobody is accused."""
     measured = {pair.nodes: pair for pair in pairs if not pair.absent}
-    expected = expected_rate(pair.busbw for pair in measured.values() if pair.busbw is not None)
-    found = blame({edge: is_bad(pair.busbw, expected, tolerance) for edge, pair in measured.items()})
-    links = {frozenset(edge): _told(measured[edge], expected) for edge in found.links}
-    rates: dict[str, list[float]] = {}
+    best: dict[str, float] = {}
     for pair in measured.values():
         for node in pair.nodes if pair.busbw is not None else ():
-            rates.setdefault(node, []).append(pair.busbw or 0.0)
+            best[node] = max(best.get(node, 0.0), pair.busbw or 0.0)
+    # Of four nodes one bad one is in half of all pairs, but it is one of four.
+    expected = expected_rate(best.values())
+    found = blame({edge: is_bad(pair.busbw, expected, tolerance) for edge, pair in measured.items()})
+    links = {frozenset(edge): _told(measured[edge], expected) for edge in found.links}
     alone = {node: pair.why for pair in pairs for node in pair.absent}
-    outcomes = {node: _outcome(node, found, links, measured, alone, rates, expected) for node in nodes}
-    return Judged(outcomes, links, expected)
+    outcomes = {node: _outcome(node, found, links, measured, alone, best, expected) for node in nodes}
+    cut = frozenset(frozenset(edge) for edge in found.links if measured[edge].busbw is None)
+    return Judged(outcomes, links, cut)
 
 
 def _outcome(
@@ -59,10 +66,10 @@ def _outcome(
     links: Mapping[frozenset[str], str],
     measured: Mapping[tuple[str, str], Pair],
     alone: Mapping[str, str],
-    rates: Mapping[str, Sequence[float]],
+    best: Mapping[str, float],
     expected: float,
 ) -> Outcome:
-    figures = {BUSBW: max(rates[node])} if node in rates else {}
+    figures = {BUSBW: best[node]} if node in best else {}
     remarks = tuple(said for link, said in links.items() if node in link)
     if node in found.nodes:
         bad, of = found.nodes[node]
@@ -83,7 +90,7 @@ def _told(pair: Pair, expected: float) -> str:
     names = " and ".join(pair.nodes)
     if pair.busbw is None:
         return f"the all-reduce over {names} did not end well: {pair.why}"
-    return f"the all-reduce over {names} has {pair.busbw:.3g} GB/s, and the median is {expected:.3g}."
+    return f"the all-reduce over {names} has {pair.busbw:.3g} GB/s, and a good one has {expected:.3g}."
 
 
 @dataclass(frozen=True)
@@ -95,12 +102,17 @@ class RingFound:
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)
 
 
-def measure_ring(nodes: Sequence[str], links: Mapping[frozenset[str], str], over: Over) -> RingFound:
-    """The largest ring; a node with which it stops working is taken out of it."""
-    ring = build_ring(nodes, links.keys())
-    outcomes = {
-        node: Outcome(UNKNOWN, ("its bad links leave it no place in a ring; see the pairs.",)) for node in ring.left_out
-    }
+def measure_ring(
+    nodes: Sequence[str], links: Mapping[frozenset[str], str], cut: Collection[frozenset[str]], over: Over
+) -> RingFound:
+    """The largest ring; a node with which it stops working is taken out of it.
+
+    Slow links it goes round. Of two nodes with nothing between them a job can have one: it connects each with each.
+    """
+    apart = without_cut(nodes, cut)
+    ring = build_ring([node for node in nodes if node not in apart], links.keys())
+    outcomes = {node: Outcome(UNKNOWN, (_apart(node, links, cut),)) for node in apart}
+    outcomes |= {node: Outcome(UNKNOWN, (_NO_PLACE,)) for node in ring.left_out}
     left, why = list(ring.nodes), ""
     for _attempt in range(_MOST_STOPPERS):
         if len(left) < 2:
@@ -118,3 +130,8 @@ def measure_ring(nodes: Sequence[str], links: Mapping[frozenset[str], str], over
         left.remove(stopper)
     unknown = {node: Outcome(UNKNOWN, (f"no ring with it could be measured: {why or 'it is alone'}",)) for node in left}
     return RingFound((), None, {**outcomes, **unknown})
+
+
+def _apart(node: str, links: Mapping[frozenset[str], str], cut: Collection[frozenset[str]]) -> str:
+    whys = " ".join(links[link] for link in cut if node in link)
+    return f"it is left out, since a job connects each node with each: {whys}"

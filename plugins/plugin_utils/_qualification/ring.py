@@ -21,6 +21,18 @@ class Ring:
     left_out: tuple[str, ...] = ()
 
 
+def without_cut(nodes: Sequence[str], cut: Collection[Link]) -> tuple[str, ...]:
+    """The nodes to leave out, so that no two that are left have nothing between them; those with most such links."""
+    left, out = list(nodes), list[str]()
+    while True:
+        counts = {node: sum(node in link and link <= {*left} for link in cut) for node in left}
+        worst = max(left, key=lambda node: counts[node], default=None)
+        if worst is None or not counts[worst]:
+            return tuple(out)
+        left.remove(worst)
+        out.append(worst)
+
+
 def build_ring(nodes: Sequence[str], bad_links: Collection[Link]) -> Ring:
     """All nodes, where their bad links leave a ring, in an order as near to the given one as that allows.
 

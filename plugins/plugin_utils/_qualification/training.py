@@ -36,10 +36,12 @@ class Trained:
 def train(nodes: Sequence[str], text: Sequence[str], steps: int, over: Over) -> Trained:
     """Train the built-in model on ``text`` for ``steps``; nothing of it is kept for the next time."""
     over.show(f"A training of {steps} steps over {len(nodes)} nodes.")
-    words = ["-m", "gaudi3_scale.train", "--text", *text, "--max-steps", str(steps), "--checkpoint-every", str(steps)]
-    fresh = ["--resume", "never", "--metrics-every", "1", "--loggers", "none", "--device", over.wanted.ranks.device]
+    words = ["-m", "gaudi3_scale.train", "--text", *text, "--max-steps", str(steps), "--checkpoint-every", "0"]
+    fresh = ["--resume", "never", "--metrics-every", "1", "--loggers", "none"]
     group = Group(JOB, tuple(nodes), over.environment)
-    (ended,) = run_jobs([group], [*words, *fresh], over.wanted.ranks, over.addresses, over.ask)
+    (ended,) = run_jobs(
+        [group], [*words, *fresh, "--device", over.wanted.ranks.device], over.wanted.ranks, over.addresses, over.ask
+    )
     return _trained(nodes[0], ended)
 
 

@@ -19,6 +19,8 @@ _MOST_CELL, _LEAST_CELL = 44, 5
 _NUMBER_FITS, _NAME_FITS = 34, 11
 _LONGEST_NAME = 20
 _FAINTEST = 0.12
+# From this part of the largest value on, a number is written in the colour of the paper.
+_DARK = 0.55
 
 
 @dataclass(frozen=True)
@@ -64,8 +66,9 @@ def _cell(cell: Cell, side: float, largest: float) -> str:
         drawn = f'<rect class="heat" style="fill-opacity: {depth:.2f}" {square}>{title}</rect>'
     if cell.value is None or side < _NUMBER_FITS:
         return drawn
+    dark = not cell.bad and cell.value > _DARK * largest
     middle = f'x="{x + side / 2:.1f}" y="{y + side / 2 + 4:.1f}" text-anchor="middle"'
-    return f'{drawn}<text class="plain" {middle}>{cell.value:.3g}</text>'
+    return f'{drawn}<text class="{"on-dark" if dark else "on-light"}" {middle}>{cell.value:.3g}</text>'
 
 
 def _cross(x: float, y: float, side: float) -> str:

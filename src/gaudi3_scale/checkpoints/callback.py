@@ -28,7 +28,8 @@ UPLOAD_SECONDS_WHEN_STOPPED = 10.0
 class Checkpoints(lightning.Callback):
     """Goes on from ``resume``, and saves every ``every`` steps, at the last step, and where it is told to stop.
 
-    With ``background`` false the training waits for each save. ``upload`` is for the first rank alone.
+    With ``every`` 0 it writes none, also not at its end. With ``background`` false the training waits for each save.
+    ``upload`` is for the first rank alone.
     """
 
     def __init__(
@@ -91,7 +92,7 @@ class Checkpoints(lightning.Callback):
         if stop and not last:
             self.stopped = True
             trainer.should_stop = True
-        if step % self._every == 0 or last or stop:
+        if self._every and (step % self._every == 0 or last or stop):
             self._save(trainer, step)
 
     def on_train_end(self, *_: object) -> None:

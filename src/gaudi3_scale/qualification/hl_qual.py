@@ -22,7 +22,8 @@ STAGE = "cards"
 _MOST_BYTES, _MOST_LINES = 1 << 20, 8
 # Dell's rule (dell/omnia): a run that says FAILED has failed, whatever it ends with. A good one says PASSED at its end.
 _BAD, _GOOD = "FAILED", "PASSED"
-_FAILURE = re.compile(r"FAIL|ERROR|exceed|mismatch", re.IGNORECASE)
+# What speaks of a failure, the clearest first; a test's own name may have an error in it.
+_FAILURES = (re.compile(r"FAIL", re.IGNORECASE), re.compile(r"ERROR|exceed|mismatch", re.IGNORECASE))
 
 
 def run_test(name: str, generation: str, words: Sequence[str], seconds: float, action: str, root: str = ROOT) -> Result:
@@ -73,5 +74,5 @@ def _run(argv: Sequence[str], directory: str, seconds: float) -> tuple[int | Non
 def _reason(said: str, code: int) -> str:
     """Of what it said, the lines that speak of a failure, or its last one."""
     lines = [one_line(line) for line in said.splitlines() if line.strip()]
-    bad = [line for line in lines if _FAILURE.search(line) and line != _BAD][:_MOST_LINES]
-    return "; ".join(bad or lines[-1:] or [f"hl_qual ended with {code} and said nothing"]) + "."
+    bad = ([line for line in lines if words.search(line) and line != _BAD][:_MOST_LINES] for words in _FAILURES)
+    return "; ".join(next(filter(None, bad), lines[-1:]) or [f"hl_qual ended with {code} and said nothing"]) + "."

@@ -158,7 +158,9 @@ def _add_files(files: argparse._ArgumentGroup) -> None:
 
 
 def _add_checkpoints(checkpoints: argparse._ArgumentGroup) -> None:
-    checkpoints.add_argument("--checkpoint-every", type=positive, default=100, help="steps (default: %(default)s)")
+    checkpoints.add_argument(
+        "--checkpoint-every", type=not_negative, default=100, help="steps; 0: none at all (default: %(default)s)"
+    )
     checkpoints.add_argument("--checkpoints-kept", type=positive, default=2, help="newest ones (default: %(default)s)")
     checkpoints.add_argument(
         "--checkpoints-kept-every", type=positive, default=0, help="also keep those at multiples of so many steps"

@@ -63,6 +63,12 @@ def test_what_is_kept_and_unfinished_ones_cleared(train_here, tmp_path, caplog):
     assert f"{folder}/.step-00000002.77 was never finished; removed." in caplog.text
 
 
+def test_a_measurement_writes_no_checkpoint(train_here, tmp_path):
+    lines = train_here("--max-steps", 3, "--checkpoint-every", 0)
+    assert list(losses(lines)) == [1, 2, 3]
+    assert steps_in(tmp_path / "job" / "checkpoints") == {}
+
+
 def test_a_checkpoint_needs_no_code_of_ours_to_be_read(train_here, tmp_path):
     train_here("--max-steps", 2)
     dcp_to_torch_save(tmp_path / "job" / "checkpoints" / "step-00000002", tmp_path / "one.pt")

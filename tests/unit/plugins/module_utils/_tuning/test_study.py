@@ -49,9 +49,9 @@ def test_a_trial_is_what_would_be_launched_with_its_values_behind():
     assert "--checkpointing off" in " ".join(trial_command(study(), {**PARAMS, "checkpointing": False}))
 
 
-def test_a_trial_ends_one_step_before_the_step_at_which_a_checkpoint_is_written():
+def test_a_trial_ends_one_step_early_and_writes_no_checkpoint():
     text = " ".join(trial_command(study(), PARAMS))
-    assert "--max-steps 31 --stop-after-steps 30 --checkpoint-every 31 --metrics-every 3" in text
+    assert "--max-steps 31 --stop-after-steps 30 --checkpoint-every 0 --metrics-every 3" in text
 
 
 def test_a_budget_of_tokens_is_the_same_whatever_the_batch():
