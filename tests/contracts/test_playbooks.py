@@ -87,6 +87,7 @@ ACTION_ROLES = {
     "gaudi_comparison",
     "gaudi_driver_upgrade",
     "gaudi_firmware",
+    "gaudi_qualification",
     "gaudi_training",
     "gaudi_tuning_study",
 } & {role.name for role in ROLES}
