@@ -27,7 +27,6 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.conclu
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.funnel import Found, Wishes, qualify
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.levels import LEVELS
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.network import Over
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.self_test import LOOK_SECONDS
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.stages import STAGES
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._task_answer import failed, show
 
@@ -84,7 +83,7 @@ class ActionModule(ActionBase):
         about = About(options["level"], _now(), options["device"], options["processes_per_node"])
         found = Found([], {host: {} for host in hosts})
         if not self._task.check_mode:
-            longest = max(options["group_timeout"], LOOK_SECONDS) + ANSWER_SECONDS
+            longest = max(options["group_timeout"], LEVELS[options["level"]].training_seconds) + ANSWER_SECONDS
             ask = questions(self, hosts, task_vars, longest)
             addresses = {host: str(hostvars[host].get("ansible_host", host)) for host in hosts}
             over = Over(_collectives(options), addresses, {}, ask, show)
@@ -110,6 +109,7 @@ def _wishes(options: Mapping[str, Any]) -> Wishes:
         tolerance=options["tolerance"],
         text=options["text"],
         training_steps=options["training_steps"] or level.training_steps,
+        training_seconds=level.training_seconds,
     )
 
 

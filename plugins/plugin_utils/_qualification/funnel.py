@@ -42,6 +42,7 @@ class Wishes:
     tolerance: float
     text: Sequence[str]
     training_steps: int
+    training_seconds: int
 
 
 @dataclass
@@ -96,10 +97,8 @@ def qualify(nodes: Sequence[str], wishes: Wishes, over: Over) -> Found:
         found.note(RING, ring.outcomes)
     if TRAINING in wishes.stages and found.fit:
         order = found.ring or tuple(found.fit)
-        found.note(
-            TRAINING,
-            judgement.training_outcomes(order, training.train(order, wishes.text, wishes.training_steps, over)),
-        )
+        trained = training.train(order, wishes.text, wishes.training_steps, wishes.training_seconds, over)
+        found.note(TRAINING, judgement.training_outcomes(order, trained))
     return found
 
 

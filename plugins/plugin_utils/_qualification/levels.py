@@ -15,12 +15,14 @@ ALL_ROUNDS = 0
 class Level:
     """``pair_rounds``: how many partners each node is measured with; ``ALL_ROUNDS``: every other node.
 
-    ``training_steps`` of the last stage. ``own_seconds``: how long a node may take for its own part, at most.
+    ``training_steps`` and ``training_seconds`` at most of the last stage: the first steps of a graph take minutes.
+    ``own_seconds``: how long a node may take for its own part, at most.
     ``compute``: words of ``gaudi3_scale.compute``.
     """
 
     pair_rounds: int
     training_steps: int
+    training_seconds: int
     own_seconds: int
     compute: tuple[str, ...] = ()
 
@@ -30,7 +32,7 @@ _MEMORY = ("--memory-mib", "65536")
 
 LEVELS: Mapping[str, Level] = {
     # Two partners tell a slow node from a slow link; the third one where one of them is slow itself.
-    "quick": Level(3, 20, 1800),
-    "full": Level(ALL_ROUNDS, 100, 4 * 3600, _MEMORY),
-    "burn_in": Level(ALL_ROUNDS, 500, 48 * 3600, (*_MEMORY, "--products", "400")),
+    "quick": Level(3, 20, 600, 1800),
+    "full": Level(ALL_ROUNDS, 100, 1200, 4 * 3600, _MEMORY),
+    "burn_in": Level(ALL_ROUNDS, 500, 3600, 48 * 3600, (*_MEMORY, "--products", "400")),
 }

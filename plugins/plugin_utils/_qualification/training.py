@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_jobs import Ended, Group, run_jobs
@@ -33,14 +33,15 @@ class Trained:
         return {} if self.why else {"tokens_per_second": self.tokens_per_second, "loss": self.last_loss}
 
 
-def train(nodes: Sequence[str], text: Sequence[str], steps: int, over: Over) -> Trained:
-    """Train the built-in model on ``text`` for ``steps``; nothing of it is kept for the next time."""
+def train(nodes: Sequence[str], text: Sequence[str], steps: int, seconds: int, over: Over) -> Trained:
+    """Train the built-in model on ``text`` for ``steps``, for ``seconds`` at most; nothing of it is kept."""
     over.show(f"A training of {steps} steps over {len(nodes)} nodes.")
     words = ["-m", "gaudi3_scale.train", "--text", *text, "--max-steps", str(steps), "--checkpoint-every", "0"]
     fresh = ["--resume", "never", "--metrics-every", "1", "--loggers", "none"]
+    ranks = replace(over.wanted.ranks, timeout=max(seconds, over.wanted.ranks.timeout))
     group = Group(JOB, tuple(nodes), over.environment)
     (ended,) = run_jobs(
-        [group], [*words, *fresh, "--device", over.wanted.ranks.device], over.wanted.ranks, over.addresses, over.ask
+        [group], [*words, *fresh, "--device", over.wanted.ranks.device], ranks, over.addresses, over.ask
     )
     return _trained(nodes[0], ended)
 

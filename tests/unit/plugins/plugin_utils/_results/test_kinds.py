@@ -39,6 +39,7 @@ GIVEN = {
     "measured_fabric": {},
     "plan_fabric": {"pools": [], "hosts": [], "mtu": 8000, "priorities": [], "generation": "gaudi3"},
     "plan_upgrade": {},
+    "qualify_nodes": {},
     "probe_batch_size": {},
     "training": {"job": "llama"},
     "tune_training": given_of_a_study(json.dumps(REPORT)),
