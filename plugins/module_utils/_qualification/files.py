@@ -77,8 +77,8 @@ class Files:
     def append_result(self, result: Mapping[str, Any]) -> None:
         """A line more, on the disk when this returns."""
         with Path(self.results).open("a", encoding="utf-8") as file:
-            # A line that was cut off before it ends here.
-            file.write(json.dumps(result) + "\n")
+            # What a power cut left of a line ends here.
+            file.write(f"\n{json.dumps(result)}\n")
             file.flush()
             os.fsync(file.fileno())
 

@@ -1,0 +1,200 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""A node's plan run with programs in the place of hl_qual: what passes, fails, hangs, is cut off and goes on."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any, Sequence
+
+import pytest
+from ansible_collections.gaudi3.scale.tests.unit.healthy_node import HlSmi, write_kernel
+
+from gaudi3_scale.core._cards.hpu_facts import gather
+from gaudi3_scale.core._errors import GaudiError
+from gaudi3_scale.core._node.commands import CommandResult
+from gaudi3_scale.core._qualification.files import Files
+from gaudi3_scale.core._qualification.plan import Options, plan
+from gaudi3_scale.qualification import driver
+from gaudi3_scale.qualification.run import run_plan
+
+PASSES = "echo hl_qual: $*; echo PASSED"
+
+
+class Node:
+    """A healthy node of simulated cards below ``root``, and what was done to its driver."""
+
+    def __init__(self, root: Path, level: str = "quick", script: str = PASSES, **options: Any) -> None:
+        self.root, self.smi = root, HlSmi()
+        self.kernel = str(write_kernel(root / "kernel", pci_id=options.pop("pci_id", "0x1060")))
+        self.files = Files(str(root / "state"))
+        Path(self.files.directory).mkdir()
+        self.done: list[str] = []
+        self.logged = ""
+        facts = gather(self.run, self.kernel)
+        self.generation = facts.generation or ""
+        self.plan = plan(Options(level, "1.24.1", 8, "hpu", "/venv", **options), facts)
+        self.files.write(self.files.plan, self.plan)
+        self.qual(script)
+
+    def qual(self, script: str) -> None:
+        directory = self.root / "qual" / self.generation / "bin"
+        directory.mkdir(parents=True, exist_ok=True)
+        program = directory / "hl_qual"
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o755)
+
+    def run(self, argv: Sequence[str], **more: Any) -> CommandResult:
+        if argv[0] in ("modprobe", "rmmod"):
+            self.done.append(" ".join(argv))
+            return CommandResult(0, "", "")
+        if argv[0] == "journalctl":
+            return CommandResult(0, self.logged, "")
+        return self.smi(argv, **more)
+
+    def qualify(self) -> dict[str, tuple[str, str]]:
+        """Test -> its state and its reasons; runs the plan."""
+        self.state = run_plan(self.files, self.run, self.kernel, str(self.root / "qual"))
+        return {result["test"]: (result["state"], " ".join(result["reasons"])) for result in self.files.read_results()}
+
+
+def test_a_healthy_node_passes_each_test_and_says_so(tmp_path: Path) -> None:
+    node = Node(tmp_path)
+    assert {state for state, _reasons in node.qualify().values()} == {"passed"}
+    verdict = node.files.read(node.files.verdict)
+    assert (node.state, verdict["state"], verdict["reasons"], verdict["key"]) == (
+        "healthy",
+        "healthy",
+        [],
+        node.plan["key"],
+    )
+    assert not Path(node.files.current).exists()
+    assert node.done == []
+
+
+@pytest.mark.parametrize(
+    ("script", "state", "reason"),
+    [
+        ("echo 0000:19:00.0: FAILED: mismatch; echo FAILED; exit 0", "failed", "0000:19:00.0: FAILED: mismatch."),
+        ("echo PASSED; exit 3", "failed", "PASSED."),
+        ("exit 0", "failed", "hl_qual ended with 0 and said nothing."),
+        ("echo nothing of a verdict", "failed", "nothing of a verdict."),
+    ],
+)
+def test_a_run_passes_by_its_verdict_and_its_exit_code_alone(
+    script: str, state: str, reason: str, tmp_path: Path
+) -> None:
+    node = Node(tmp_path, script=script)
+    assert node.qualify()["functional"] == (state, reason)
+    assert node.state == "unhealthy"
+
+
+def test_a_hanging_test_is_killed_with_its_children_and_the_others_go_on(tmp_path: Path) -> None:
+    mark = tmp_path / "child"
+    hang = f'case "$*" in *-ser*) sleep 600 & echo $! > {mark}; wait;; *) echo PASSED;; esac'
+    node = Node(tmp_path, script=hang)
+    node.plan["tests"] = [{**test, "seconds": 1} for test in node.plan["tests"]]
+    node.files.write(node.files.plan, node.plan)
+    found = node.qualify()
+    assert "had not ended after 1 s, and was killed" in found["serdes-errors"][1]
+    assert found["functional"][0] == "passed"
+    # Dead, whether or not its new parent has noticed.
+    status = Path(f"/proc/{int(mark.read_text())}/status")
+    assert not status.exists() or "State:\tZ" in status.read_text()
+
+
+def test_without_hl_qual_nobody_can_tell(tmp_path: Path) -> None:
+    node = Node(tmp_path)
+    (tmp_path / "qual" / "gaudi3" / "bin" / "hl_qual").unlink()
+    found = node.qualify()
+    assert found["host"][0] == "passed"
+    assert "install the package habanalabs-qual" in found["pcie"][1]
+    assert node.state == "could_not_tell"
+
+
+def test_what_was_cut_off_goes_on_with_the_test_that_was_cut_off(tmp_path: Path) -> None:
+    node = Node(tmp_path, script="kill -9 $PPID; sleep 9")
+    program = f"import sys; sys.path[:0] = {sys.path!r}\nfrom test_run_plan import again\nagain({str(tmp_path)!r})"
+    cut = subprocess.run([sys.executable, "-c", program], cwd=Path(__file__).parent, check=False)
+    assert cut.returncode == -9
+    assert [result["test"] for result in node.files.read_results()] == ["host"]
+    assert node.files.read(node.files.current)["test"] == "pcie"
+    before = Path(node.files.results).read_text()
+    node.qual(PASSES)
+    assert set(node.qualify()) == {test["test"] for test in node.plan["tests"]}
+    assert Path(node.files.results).read_text().startswith(before)
+    assert node.state == "healthy"
+
+
+def again(root: str) -> None:
+    """The plan of a node that is there, in a process of its own."""
+    node = object.__new__(Node)
+    node.smi, node.logged, node.done = HlSmi(), "", []
+    run_plan(Files(f"{root}/state"), node.run, f"{root}/kernel", f"{root}/qual")
+
+
+def test_what_the_kernel_logs_meanwhile_fails_the_test(tmp_path: Path) -> None:
+    node = Node(tmp_path)
+    node.logged = "habanalabs hl0: error interrupt\nusb 1-1: reset\npcieport: AER: corrected error"
+    found = node.qualify()
+    assert "the kernel said meanwhile: habanalabs hl0: error interrupt." in found["functional"][1]
+    assert "usb" not in found["functional"][1]
+    assert found["host"][0] == "passed"
+
+
+def test_a_link_that_goes_down_and_errors_that_grow_are_the_test_s_fault(tmp_path: Path) -> None:
+    node = Node(tmp_path, script=f"test -e {tmp_path}/no || touch {tmp_path}/worse; echo PASSED")
+    healthy = HlSmi()
+    worse = HlSmi(cells={"0000:19:00.0": {"ecc.errors.uncorrected.aggregate.total": "3"}}, down={"0000:3b:00.0": [0]})
+    node.smi = lambda argv, **more: (worse if (tmp_path / "worse").exists() else healthy)(argv, **more)
+    reasons = node.qualify()["pcie"][1]
+    assert "the link 0000:3b:00.0 port 0 went down." in reasons
+
+
+def test_cards_that_are_held_are_left_alone_and_named(tmp_path: Path) -> None:
+    node = Node(tmp_path)
+    device = Path(node.kernel, "dev/accel/accel3")
+    device.parent.mkdir(parents=True)
+    device.touch()
+    with device.open():
+        found = node.qualify()
+    assert found["pcie"][0] == "unknown"
+    assert f"held by process {os.getpid()}" in found["pcie"][1]
+    assert node.state == "could_not_tell"
+
+
+def test_the_driver_is_put_back_after_the_tests_that_want_another_one(tmp_path: Path) -> None:
+    node = Node(tmp_path, level="full", pci_id="0x1020", reload_driver=True)
+    node.qualify()
+    unlocked = [number for number, line in enumerate(node.done) if driver.UNLOCKED in line]
+    assert len(unlocked) == 2
+    # After the last of them it was unloaded and loaded once more, as at boot.
+    after = node.done[unlocked[-1] + 1 :]
+    assert "modprobe habanalabs" in after and f"rmmod {driver.DRIVER}" in after
+    assert not Path(node.files.reloaded).exists()
+
+
+def test_a_run_that_was_cut_off_with_another_driver_puts_it_back_first(tmp_path: Path) -> None:
+    node = Node(tmp_path)
+    Path(node.files.reloaded).touch()
+    node.qualify()
+    assert node.done[0].startswith("rmmod") and "modprobe habanalabs" in node.done
+    assert not Path(node.files.reloaded).exists()
+
+
+def test_there_is_nothing_to_run_without_a_plan(tmp_path: Path) -> None:
+    with pytest.raises(GaudiError, match=r"has no tests; begin with qualify_nodes\.yml"):
+        run_plan(Files(str(tmp_path)), HlSmi(), str(tmp_path))
+
+
+def test_the_program_tells_by_its_exit_code(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "gaudi3_scale.qualification", "--directory", str(tmp_path)]
+    began = time.monotonic()
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode, "begin with qualify_nodes.yml" in done.stderr) == (2, True)
+    # Neither PyTorch nor Lightning is imported for it.
+    assert time.monotonic() - began < 60
