@@ -25,7 +25,11 @@ FURTHER_RESULTS: Mapping[str, Collection[str]] = {
         "gaudi_fabric_verbs_result",
     ),
     "gaudi_firmware": ("gaudi_firmware_outcome_result", "gaudi_firmware_shown_result"),
-    "gaudi_qualification": ("gaudi_qualification_baseline_result", "gaudi_qualification_schedule_result"),
+    "gaudi_qualification": (
+        "gaudi_qualification_baseline_result",
+        "gaudi_qualification_find_result",
+        "gaudi_qualification_schedule_result",
+    ),
     "gaudi_tuning": ("gaudi_tuning_explain_result",),
     "gaudi_verify": ("gaudi_verify_all_reduce_result",),
 }

@@ -17,6 +17,10 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.compare_sett
     compare_settings_kind,
 )
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.difference import node_difference
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.find_bad_nodes_kind import (
+    SEARCHED,
+    find_bad_nodes_kind,
+)
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.firmware_rows import (
     BEFORE,
     OUTCOME,
@@ -176,6 +180,7 @@ KINDS = {
     "training": Kind((INFO, HISTORY), training_kind),
     "explain_flags": Kind((FLAGS,), _explain_flags),
     "explain_node": Kind((PLAN,), _explain_node),
+    "find_bad_nodes": Kind((SEARCHED,), find_bad_nodes_kind),
     "measure_collectives": Kind((COLLECTIVES,), measure_collectives_kind),
     "measured_fabric": Kind((MEASURED,), measured_fabric_kind),
     "plan_fabric": Kind((FABRIC,), plan_fabric_kind),

@@ -18,10 +18,10 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.result
 )
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.stages import STAGES
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.hosts_file import hosts_file
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.junit import UNKNOWN, Case
 
 QUALIFIED = "gaudi_qualification_result"
-HOSTS_FILE = "qualified_hosts.yml"
 _WORDS = {PASSED: "ok", FAILED: "failed", "unknown": "unknown"}
 _CARD_RATES = {"matmul_tflops": "Products of each node's cards", "copy_gb_per_s": "Copies of each node's cards"}
 
@@ -35,6 +35,7 @@ def qualify_nodes_kind(asked: Asked) -> Made:
         return Made({"title": "Qualification", "columns": ["node"], "rows": []}, {"ok": False}, refusal=said, cases=[])
     nodes = {host: data["nodes"].get(host) or _absent() for host in asked.hosts}
     shown = [stage for stage in STAGES if any(stage in node["stages"] for node in nodes.values())]
+    when = f"Qualified at {data['time']}, level {data['level']}."
     title = f"Qualification, level {data['level']}"
     return Made(
         {
@@ -44,7 +45,7 @@ def qualify_nodes_kind(asked: Asked) -> Made:
             "notes": [*_sentences(nodes), *_links(data), *data["notes"], *_summary(data)],
             "heat_maps": _square(data),
             "intervals": [chart for figure in _CARD_RATES for chart in _cards(figure, nodes)],
-            "files": [_hosts_file(data)] if data["hosts"] else [],
+            "files": [hosts_file(data["hosts"], data["spares"], data["left_out"], when)] if data["hosts"] else [],
             "data": data,
         },
         {
@@ -140,17 +141,6 @@ def _cards(figure: str, nodes: Mapping[str, Mapping[str, Any]]) -> list[dict[str
         if some
     ]
     return [{"title": _CARD_RATES[figure], "x_label": "of the median of all cards", "bars": bars}]
-
-
-def _hosts_file(data: Mapping[str, Any]) -> dict[str, Any]:
-    """What ``launch_training.yml -e @`` takes."""
-    left = [f"left out: {name}: {why}" for name, why in data["left_out"].items()]
-    return {
-        "name": HOSTS_FILE,
-        "heading": "\n".join([f"Qualified at {data['time']}, level {data['level']}.", *left]),
-        "variables": {"gaudi_training_hosts": data["hosts"], "gaudi_training_spares": data["spares"]},
-        "label": "Hosts for launch_training.yml -e @",
-    }
 
 
 def _cases(nodes: Mapping[str, Mapping[str, Any]]) -> list[Case]:

@@ -35,6 +35,7 @@ GIVEN = {
     },
     "explain_flags": {},
     "explain_node": {"node": "n1"},
+    "find_bad_nodes": {},
     "measure_collectives": {"floors": {}, "failure": ""},
     "measured_fabric": {},
     "plan_fabric": {"pools": [], "hosts": [], "mtu": 8000, "priorities": [], "generation": "gaudi3"},

@@ -1,0 +1,51 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""The search for bad nodes over nodes that measure: what was asked, what it showed, and who is bad."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.bad_nodes import Groups, find_bad
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.network import Over, bandwidth
+
+JOB = "find-bad-nodes"
+
+
+def search(nodes: Sequence[str], tolerance: float, expected: float, over: Over) -> dict[str, Any]:
+    """What the module ``bad_node_search`` returns. A node whose ranks do not start is of those nobody can tell."""
+    measured: list[dict[str, Any]] = []
+    absent: dict[str, str] = {}
+
+    def measure(groups: Groups) -> list[float | None]:
+        number = 1 + max((one["round"] for one in measured), default=0)
+        results = over.measure(JOB, groups)
+        rates = [bandwidth(result) for result in results]
+        for group, rate, result in zip(groups, rates, results):
+            measured.append({"round": number, "nodes": list(group), "busbw_gb_per_s": rate, "why": result.why})
+            absent.update(dict.fromkeys(result.absent, f"its ranks did not start: {result.why}"))
+        over.show(f"Round {number}: {_told(groups, rates)}.")
+        return rates
+
+    found = find_bad(nodes, measure, tolerance, expected)
+    bad = {node: list(evidence) for node, evidence in found.bad.items() if node not in absent}
+    unknown = {**found.unknown, **absent}
+    return {
+        "bad": bad,
+        "links": [list(link) for link in found.links if not absent.keys() & {*link}],
+        "unknown": unknown,
+        "good": [node for node in nodes if node not in bad and node not in unknown],
+        "questions": found.questions,
+        "rounds": found.rounds,
+        "expected": found.expected,
+        "measured": measured,
+    }
+
+
+def _told(groups: Groups, rates: Sequence[float | None]) -> str:
+    known = sorted(rate for rate in rates if rate is not None)
+    failed = [" and ".join(group) for group, rate in zip(groups, rates) if rate is None]
+    span = f"{len(known)} at {known[0]:.3g} to {known[-1]:.3g} GB/s" if known else "none measured"
+    return span + (f", not {', '.join(failed)}" if failed else "")
