@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from . import host_nics
+from . import host_nics, wrong_products
 from .boards import PORTS
 from .node_state import locked, read, write
 
@@ -23,8 +23,6 @@ CALL_OR_NODE = "true or PROGRAM[:N]"
 NIC = "infiniband or roce, then :" + ",".join(host_nics.CONDITIONS) + " for what is wrong with it"
 # The card that a fault takes where none is named.
 ANY_MODULE_ID = 7
-
-COMPUTES_WRONGLY = "computes_wrongly"
 
 # Name -> (what its value is, what it does).
 FAULTS = {
@@ -44,10 +42,7 @@ FAULTS = {
     "another_cpu": (NODE, "the CPUs are Intel's of an earlier generation"),
     "degraded_pcie": (CARD, "the card's PCIe link has half its lanes, at the speed of the generation before"),
     host_nics.FAULT: (NIC, "the host has a network card for scale-out, in sysfs alone"),
-    COMPUTES_WRONGLY: (
-        CARD,
-        "a rank on the card gets a wrong product of two matrices; hl_qual's functional test says so",
-    ),
+    wrong_products.FAULT: (CARD, "a rank on the card gets wrong products, and hl_qual's functional test fails"),
     "hl_qual_hangs": (NODE, "hl_qual never ends"),
     "busy_device": (CARD, "a process holds the card: the driver cannot be unloaded"),
     "dkms_build_error": (BUILD, "the driver's source does not compile: every release's, or that of the named ones"),
@@ -164,6 +159,7 @@ def main(arguments: list[str]) -> int:
             write(node)
             refresh(node)
             losses.prepare(node.faults)
+            wrong_products.prepare(node.faults)
     for name, value in node.faults.items():
         print(f"{name}={_as_text(value)}")
     return 0

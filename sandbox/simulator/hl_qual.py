@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
-from .faults import COMPUTES_WRONGLY, hits
+from . import wrong_products
+from .faults import hits
 from .node_state import hostname, read
 from .readings import HOT_CELSIUS, CardReading, readings
 
@@ -69,7 +70,7 @@ def report(chosen: Sequence[CardReading], tests: Sequence[str], faults: Mapping[
 
 
 def _wrong_values(reading: CardReading, tests: Sequence[str], faults: Mapping[str, object]) -> list[str]:
-    wrong = hits(faults, COMPUTES_WRONGLY, reading.card.module_id) and TESTS["-f2"] in tests
+    wrong = hits(faults, wrong_products.FAULT, reading.card.module_id) and TESTS["-f2"] in tests
     return ["bit-exact comparison: mismatch"] if wrong else []
 
 

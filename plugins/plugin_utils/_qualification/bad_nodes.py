@@ -86,23 +86,39 @@ def find_bad(nodes: Sequence[str], measure: Measure, tolerance: float, expected:
     suspects = [node for pair in bad_pairs for node in pair] + list(nodes[2 * len(pairs) :])
     if not good:
         return _found(search, [], [], dict.fromkeys(nodes, "no two nodes worked well together."))
-    once = _with_good_partners(suspects, good, search, 0)
-    twice = _with_good_partners([node for node in suspects if once[node]], good, search, 1)
+    met: dict[str, set[str]] = {node: set() for node in suspects}
+    once = _with_good_partners(suspects, good, search, met)
+    twice = _with_good_partners([node for node in suspects if once[node]], good, search, met)
     accused = [node for node, bad in twice.items() if bad]
     between = [pair for pair in bad_pairs if not {*pair} & {*accused}]
     again = [pair for pair, bad in zip(between, search.ask(between)) if bad]
     return _found(search, accused, again, {})
 
 
-def _with_good_partners(suspects: Sequence[str], good: Sequence[str], search: Search, turn: int) -> dict[str, bool]:
-    """Suspect -> whether it is bad with a good partner; as many at once as there are partners, others with ``turn``."""
+def _with_good_partners(
+    suspects: Sequence[str], good: Sequence[str], search: Search, met: Mapping[str, set[str]]
+) -> dict[str, bool]:
+    """Suspect -> whether it is bad with a good partner that it has not ``met``; as many at once as there are."""
     found: dict[str, bool] = {}
-    partners = [*good[turn % len(good) :], *good[: turn % len(good)]]
-    for start in range(0, len(suspects), len(partners)):
-        some = suspects[start : start + len(partners)]
-        groups = list(zip(some, partners))
-        found |= dict(zip(some, search.ask(groups)))
+    waiting = list(suspects)
+    while waiting:
+        groups = _paired(waiting, good, met)
+        found |= {suspect: bad for (suspect, _partner), bad in zip(groups, search.ask(groups))}
+        waiting = [suspect for suspect in waiting if suspect not in found]
     return found
+
+
+def _paired(waiting: Sequence[str], good: Sequence[str], met: Mapping[str, set[str]]) -> list[tuple[str, str]]:
+    """Each with a partner that is free and new to it. Who has met all takes any."""
+    free, groups = list(good), list[tuple[str, str]]()
+    for suspect in waiting:
+        new = [partner for partner in free if partner not in met[suspect]]
+        partners = free if met[suspect] >= {*good} else new
+        if partners:
+            groups.append((suspect, partners[0]))
+            met[suspect].add(partners[0])
+            free.remove(partners[0])
+    return groups
 
 
 def _among_few(nodes: Sequence[str], search: Search) -> Suspects:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from statistics import median
+from statistics import median_high
 
 Edge = tuple[str, str]
 # One bad pair may be the fault of either node, or of neither.
@@ -24,8 +24,8 @@ class Blame:
 
 
 def expected_rate(rates: Iterable[float]) -> float:
-    """What a good pair has: the median, as long as fewer than half of them are bad. 0 where there is none."""
-    return median(known) if (known := list(rates)) else 0.0
+    """What a good pair has: the median, as long as no more than half of them are bad. 0 where there is none."""
+    return median_high(known) if (known := list(rates)) else 0.0
 
 
 def is_bad(rate: float | None, expected: float, tolerance: float) -> bool:

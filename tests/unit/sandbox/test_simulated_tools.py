@@ -44,7 +44,7 @@ def test_faults_that_make_no_sense_are_refused(word: str, said: str) -> None:
 
 
 def test_qualification_passes_on_healthy_cards() -> None:
-    text, passed = hl_qual.report(readings(simulated.loaded()), ["functional"])
+    text, passed = hl_qual.report(readings(simulated.loaded()), ["functional"], {})
     assert passed
     assert text.splitlines()[-1] == "PASSED"
     assert "simulated" in text
@@ -59,10 +59,11 @@ def test_qualification_passes_on_healthy_cards() -> None:
         ({"port_down": ["2:0"]}, "internal ports down: [0]"),
         ({"busy_device": [2]}, "device acquire failed"),
         ({"not_operational": [2]}, "status Disabled"),
+        ({"computes_wrongly": [2]}, "mismatch"),
     ],
 )
 def test_qualification_fails_on_a_faulty_card(fault: dict[str, object], said: str) -> None:
-    text, passed = hl_qual.report(readings(simulated.loaded(faults=fault)), ["functional"])
+    text, passed = hl_qual.report(readings(simulated.loaded(faults=fault)), ["functional"], fault)
     assert not passed
     assert text.splitlines()[-1] == "FAILED"
     assert [line for line in text.splitlines() if said in line and "module 2" in line]
