@@ -170,6 +170,12 @@ GATES = (
     ),
     on_own_nodes("attacks", "an account that may run jobs attacks root's files past and through its job", 2400),
     on_own_nodes("surviving", "jobs lose ranks, nodes, the network and their controller, and go on", 3600),
+    on_own_nodes(
+        "qualification",
+        "five nodes, a bad thing each: what is bad is found and named, and nothing else",
+        1800,
+        "checkout",
+    ),
     on_own_nodes("peers", "a hostile machine floods, replays, forges and answers with code beside a running job", 1800),
     Gate(
         "rhel",
