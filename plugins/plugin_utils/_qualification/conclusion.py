@@ -42,6 +42,7 @@ def data_of(found: Found, about: About, spares: int) -> dict[str, Any]:
         "release": found.release,
         "device": about.device,
         "processes_per_node": about.processes_per_node,
+        "seconds": {stage: round(seconds, 3) for stage, seconds in found.seconds.items()},
         "nodes": {node: _node(one) for node, one in verdicts.items()},
         "pairs": as_json(found.pairs),
         "links": {" ".join(sorted(link)): why for link, why in found.links.items()},

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -47,10 +48,15 @@ class Wishes:
 
 @dataclass
 class Found:
-    """What is known so far. ``stages``: node -> stage -> outcome; ``fit``: the nodes for the next stage, in order."""
+    """What is known so far. ``stages``: node -> stage -> outcome; ``fit``: the nodes for the next stage, in order.
+
+    ``seconds``: stage -> how long it took, for all nodes together.
+    """
 
     fit: list[str]
     stages: dict[str, dict[str, Outcome]]
+    seconds: dict[str, float] = field(default_factory=dict)
+    since: float = field(default_factory=time.monotonic)
     release: str = ""
     generation: dict[str, str] = field(default_factory=dict)
     cards: dict[str, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)
@@ -62,6 +68,9 @@ class Found:
 
     def note(self, stage: str, outcomes: Mapping[str, Outcome], able: Collection[str] = ()) -> None:
         """Keep the outcomes of a stage; who did not pass it is in none that follows, but those of ``able``."""
+        now = time.monotonic()
+        self.seconds[stage] = self.seconds.get(stage, 0.0) + now - self.since
+        self.since = now
         for node, outcome in outcomes.items():
             self.stages[node][stage] = outcome
         out = {

@@ -98,7 +98,9 @@ def _summary(data: Mapping[str, Any]) -> list[str]:
     counted = f"{len(data['hosts'])} hosts" + (f" and {len(data['spares'])} spares" if data["spares"] else "")
     rate = data["ring"]["busbw_gb_per_s"]
     ring = f"; an all-reduce over all of the ring has {rate:.3g} GB/s" if rate else ""
-    return [f"{counted} for the next job{ring}"] if data["hosts"] else []
+    took = ", ".join(f"{stage} {seconds:.0f} s" for stage, seconds in data["seconds"].items())
+    hosts = [f"{counted} for the next job{ring}"] if data["hosts"] else []
+    return [*hosts, f"took {took}"] if took else hosts
 
 
 def _square(data: Mapping[str, Any]) -> list[dict[str, Any]]:
