@@ -48,7 +48,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "baseline": {"type": "str", "default": ""},
     "regression": {"type": "float", "default": 0.05},
     "spares": {"type": "int", "default": 0},
-    "drain_share": {"type": "float", "default": 0.1},
+    "drain_share": {"type": "float", "default": 0.0},
     "device": {"type": "str", "default": "hpu"},
     "processes_per_node": {"type": "int", "default": 8},
     "rendezvous_port": {"type": "int", "default": 29540},
@@ -125,9 +125,11 @@ def _refusal(options: Mapping[str, Any]) -> str:
     sizes = options["sizes"]
     if not sizes or min(sizes) < 4 or sizes != sorted(set(sizes)):
         return f"sizes is {sizes}; give bytes, ascending, each at least 4."
-    for name in ("tolerance", "regression", "drain_share"):
+    for name in ("tolerance", "regression"):
         if not 0 < options[name] < 1:
             return f"{name} is {options[name]:g}; give a part between 0 and 1, such as {ARGUMENTS[name]['default']}."
+    if not 0 <= options["drain_share"] <= 1:
+        return f"drain_share is {options['drain_share']:g}; give the part of the nodes, from 0 to 1, such as 0.1."
     if min(options["spares"], options["pair_rounds"], options["training_steps"], options["timeout"]) < 0:
         return "spares, pair_rounds, training_steps and timeout are 0 or more; correct the negative one."
     return ""

@@ -95,9 +95,9 @@ options:
   drain_share:
     description:
       - The part of the nodes that may be kept out of service, and always one. Where more are unhealthy, none is, and a
-        person has to look first.
+        person has to look first. With V(0) nobody is.
     type: float
-    default: 0.1
+    default: 0.0
   device:
     description: What the ranks compute on.
     type: str

@@ -71,7 +71,9 @@ def held_against(data: Mapping[str, Any], baseline: Mapping[str, Any], most: flo
 
 
 def kept_out(data: Mapping[str, Any], share: float) -> tuple[list[str], str]:
-    """The unhealthy nodes, or none of them and a sentence where they are more than ``share`` of all."""
+    """The unhealthy nodes, or none of them and a sentence where they are more than ``share`` of all; none with 0."""
+    if not share:
+        return [], ""
     bad = [name for name, node in data["nodes"].items() if node["state"] == UNHEALTHY]
     most = max(1, int(share * len(data["nodes"])))
     if len(bad) <= most:

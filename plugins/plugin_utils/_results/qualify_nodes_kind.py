@@ -91,7 +91,8 @@ def _sentences(nodes: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 def _links(data: Mapping[str, Any]) -> list[str]:
     named = [link for link in data["links"] if data["ring"]["hosts"]]
-    return [f"The ring goes round {len(named)} bad links between good nodes."] if named else []
+    counted = "a bad link" if len(named) == 1 else f"{len(named)} bad links"
+    return [f"The ring goes round {counted} between good nodes."] if named else []
 
 
 def _summary(data: Mapping[str, Any]) -> list[str]:
