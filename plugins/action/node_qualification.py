@@ -98,7 +98,8 @@ class ActionModule(ActionBase):
 
 def _wishes(options: Mapping[str, Any]) -> Wishes:
     level = LEVELS[options["level"]]
-    own = {**given(options["own"]), "level": options["level"], "device": options["device"]}
+    about = {"level": options["level"], "device": options["device"], "detach": not options["follow"]}
+    own = {**given(options["own"]), **about}
     return Wishes(
         stages=options["stages"],
         own=dict.fromkeys(options["hosts"], own),

@@ -64,6 +64,12 @@ options:
     description: End a run that goes on, and begin anew.
     type: bool
     default: false
+  detach:
+    description:
+      - Whether nobody is going to wait for the end. The same tests are then not begun anew by the next task without it,
+        which finds them ended.
+    type: bool
+    default: false
 attributes:
   check_mode:
     support: full
@@ -111,7 +117,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options 
 from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.files import Files
 from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.matrix import LEVELS
 from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.plan import Options
-from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.state import start, stop
+from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.state import How, start, stop
 
 
 class Module(MaskedOptions, AnsibleModule):
@@ -132,18 +138,19 @@ def main() -> None:
             "leave_out": {"type": "dict", "default": {}},
             "reload_driver": {"type": "bool", "default": False},
             "restart": {"type": "bool", "default": False},
+            "detach": {"type": "bool", "default": False},
         },
         supports_check_mode=True,
     )
     try:
         given = checked(module.params, module.argument_spec)
-        state, restart = given.pop("state"), given.pop("restart")
+        state, how = given.pop("state"), How(given.pop("restart"), given.pop("detach"))
         options = Options(**given)
         if state == "stopped":
             module.exit_json(changed=False if module.check_mode else stop(run_process))
         facts = hpu_facts.gather(run_process, kernel_tree())
         holders = find_holders(kernel_tree())
-        module.exit_json(**start(options, facts, holders, restart, run_process, module.check_mode, Files()))
+        module.exit_json(**start(options, facts, holders, how, run_process, module.check_mode, Files()))
     except Exception as error:
         module.fail_json(**module_failure(error))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import stat
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,31 +28,59 @@ _POLL_S = 0.5
 _LOW = ("--property=Nice=19", "--property=CPUSchedulingPolicy=idle", "--property=IOSchedulingClass=idle")
 
 
+@dataclass(frozen=True)
+class How:
+    """``restart``: end what runs, and begin anew. ``detach``: nobody waits for the end."""
+
+    restart: bool = False
+    detach: bool = False
+
+
 def start(
-    options: Options, facts: HpuFacts, holders: list[Holder], restart: bool, run: Run, check_mode: bool, files: Files
+    options: Options,
+    facts: HpuFacts,
+    holders: list[Holder],
+    how: How,
+    run: Run,
+    check_mode: bool,
+    files: Files,
 ) -> dict[str, Any]:
     """Begin, or go on with what was cut off; raises GaudiError where it cannot be."""
     wanted = plan(options, facts)
     known = files.read(files.plan)
     if has_processes(run, UNIT):
-        if known.get("key") == wanted["key"] and not restart:
+        if known.get("key") == wanted["key"] and not how.restart:
             return {"changed": False, "plan": wanted}
-        if not restart:
+        if not how.restart:
             raise GaudiError(
                 f"A qualification of level {known.get('level')} runs on this node; wait for its end, or give restart."
             )
+    elif _is_to_be_taken(wanted, known, how, files):
+        if not check_mode:
+            files.write(files.plan, wanted)
+        return {"changed": False, "plan": wanted}
     elif holders:
         raise GaudiError(_held(holders))
     if not check_mode:
         _require_of_root(options.venv)
         stop(run)
         # What was cut off goes on; what has ended, or was something else, is measured anew.
-        if restart or known.get("key") != wanted["key"] or files.read(files.verdict).get("key") == wanted["key"]:
+        if how.restart or known.get("key") != wanted["key"] or _has_ended(wanted, files):
             files.forget(files.results, files.current, files.verdict)
         Path(files.directory).mkdir(parents=True, exist_ok=True)
-        files.write(files.plan, wanted)
+        files.write(files.plan, {**wanted, "detached": how.detach})
         _begin(options, run, files)
     return {"changed": True, "plan": wanted}
+
+
+def _has_ended(wanted: Mapping[str, Any], files: Files) -> bool:
+    return bool(files.read(files.verdict).get("key") == wanted["key"])
+
+
+def _is_to_be_taken(wanted: Mapping[str, Any], known: Mapping[str, Any], how: How, files: Files) -> bool:
+    """Whether the same tests have ended that nobody waited for, and of which nobody has seen the end."""
+    detached = known.get("key") == wanted["key"] and bool(known.get("detached"))
+    return detached and _has_ended(wanted, files) and not how.restart and not how.detach
 
 
 def stop(run: Run) -> bool:

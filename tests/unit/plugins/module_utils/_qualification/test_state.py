@@ -18,7 +18,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import
 from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.files import Files
 from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.plan import Options
 from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.schedule import TIMER, Schedule, apply
-from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.state import UNIT, look, start, stop
+from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.state import UNIT, How, look, start, stop
 from ansible_collections.gaudi3.scale.tests.unit.healthy_node import HlSmi, write_kernel
 
 SCHEDULE = Schedule("present", "Sun 03:00", 3600, "/venv", "/flags")
@@ -63,8 +63,9 @@ class Node:
 
     def start(self, level: str = "quick", holders: Sequence[Holder] = (), **more: Any) -> dict[str, Any]:
         options = Options(level, "1.24.1", 8, "hpu", str(self.venv), "/flags")
-        about: dict[str, Any] = {"restart": False, "check_mode": False, **more}
-        return start(options, self.facts, list(holders), run=self.run, files=self.files, **about)
+        how = How(more.pop("restart", False), more.pop("detach", False))
+        about: dict[str, Any] = {"check_mode": False, **more}
+        return start(options, self.facts, list(holders), how, run=self.run, files=self.files, **about)
 
     def end(self, *tests: str, verdict: bool = True) -> None:
         self.run.runs = False
@@ -114,6 +115,20 @@ def test_what_was_cut_off_goes_on_and_what_has_ended_begins_anew(node: Node) -> 
     assert node.look()["state"] == "ended"
     node.start()
     assert (node.look()["state"], node.look()["done"]) == ("running", 0)
+
+
+def test_what_nobody_waited_for_is_taken_once_and_not_measured_again(node: Node) -> None:
+    node.start("burn_in", detach=True)
+    node.end("host")
+    assert not node.start("burn_in")["changed"]
+    assert (node.look()["state"], node.look()["done"]) == ("ended", 1)
+    # Its end has been seen: the next one is another one.
+    assert node.start("burn_in")["changed"]
+    assert (node.look()["state"], node.look()["done"]) == ("running", 0)
+    node.end("host")
+    node.start("burn_in", detach=True)
+    node.end("host")
+    assert node.start("burn_in", restart=True)["changed"]
 
 
 def test_another_plan_takes_nothing_over(node: Node) -> None:
