@@ -38,8 +38,8 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Host]:
 
 @pytest.fixture
 def slow_node(nodes: dict[str, Host]) -> Iterator[None]:
-    """What passes its bucket is a hundredth of what memory carries."""
-    nodes[SLOW].check_output("tc qdisc replace dev eth0 root tbf rate 20mbit burst 64kb latency 400ms")
+    """What passes its bucket is a hundredth of what memory carries, also where ranks wait for each other's cores."""
+    nodes[SLOW].check_output("tc qdisc replace dev eth0 root tbf rate 5mbit burst 64kb latency 400ms")
     yield
     nodes[SLOW].check_output("tc qdisc delete dev eth0 root")
 

@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ET
+from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 import yaml
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
@@ -114,6 +116,20 @@ def test_healthy_nodes_come_to_0_and_unknown_ones_to_2() -> None:
     assert exit_code(made(qualified()).cases) == 2
     nothing = qualify_nodes_kind(Asked({"a": {"gaudi_qualification_result": {"msg": "sizes is []"}}}, {}, False))
     assert (nothing.refusal, exit_code(nothing.cases or [])) == ("sizes is []", 2)
+
+
+@pytest.mark.parametrize(
+    "faults", [{}, {"rates": {"d": 5.0}}, {"cut": [("a", "b")]}, {"deaf": ["a"]}, {"wrong": {"b": 0}}]
+)
+def test_the_json_is_as_its_schema_says(faults: dict[str, Any]) -> None:
+    schema = json.loads((Path(__file__).parents[5] / "docs" / "qualify_nodes.schema.json").read_text())
+    report = made(qualified(**faults))
+    jsonschema.validate({"exit_code": exit_code(report.cases), **report.options}, schema)
+    # It knows what it does not know.
+    broken = json.loads(json.dumps(report.options))
+    broken["data"]["nodes"]["a"]["state"] = "fine"
+    with pytest.raises(jsonschema.ValidationError, match="'fine' is not one of"):
+        jsonschema.validate({"exit_code": 0, **broken}, schema)
 
 
 def test_what_a_node_says_is_text_in_junit() -> None:
