@@ -28,17 +28,16 @@ _GIVEN_UP = 2
 
 @dataclass(frozen=True)
 class Over:
-    """How groups are measured, and who is asked: ``environment`` is node -> what its ranks have besides."""
+    """How groups are measured, and who is asked."""
 
     wanted: Collectives
     addresses: Mapping[str, str]
-    environment: Mapping[str, Mapping[str, str]]
     ask: Ask
     show: Callable[[str], None]
 
     def measure(self, job: str, groups: Sequence[tuple[str, ...]]) -> list[GroupResult]:
         """One result for each group, all at the same time."""
-        asked = [Group(job, nodes, self.environment) for nodes in groups]
+        asked = [Group(job, nodes) for nodes in groups]
         return run_groups(asked, self.wanted, self.addresses, self.ask) if asked else []
 
 
