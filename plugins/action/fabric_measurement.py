@@ -16,10 +16,10 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric_measurement.a
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric_measurement.nodes import measured_nodes
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric_measurement.rounds import Settings
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric_measurement.verdict import NOT_OK
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_collectives import Collectives
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_collectives import Collectives, sizes_refusal
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_jobs import Ranks
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import literals, taken
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_questions import questions
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_questions import ANSWER_SECONDS, addresses, questions
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._on_nodes import given
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._task_answer import failed, show
 
@@ -37,8 +37,6 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 }
 # What the role's main part registers.
 SET_UP = "gaudi_fabric_result"
-# What a node needs beside the ranks' own time: ssh, a start, a stop.
-ANSWER_SECONDS = 120
 
 
 class ActionModule(ActionBase):
@@ -66,10 +64,9 @@ class ActionModule(ActionBase):
         names = ("device", "processes_per_node", "rendezvous_port", "timeout")
         ranks = Ranks(**{name: options[name] for name in names}, job=given(options["job"]))
         settings = Settings(Collectives(options["sizes"], ranks), options["again"])
-        addresses = {host: str(hostvars[host].get("ansible_host", host)) for host in hosts}
         ask = questions(self, list(looks), task_vars, options["timeout"] + ANSWER_SECONDS)
         measure = None if self._task.check_mode else ask
-        nodes = measured_nodes(looks, silent, addresses, settings, options["margin"], measure, show)
+        nodes = measured_nodes(looks, silent, addresses(hosts, task_vars), settings, options["margin"], measure, show)
         refusals = {host: found.reason for host, found in nodes.items() if found.state == NOT_OK}
         return {
             "changed": False,
@@ -79,8 +76,8 @@ class ActionModule(ActionBase):
 
 def _refusal(options: Mapping[str, Any]) -> str:
     """One sentence for options that mean nothing; else empty."""
-    if not options["sizes"] or min(options["sizes"]) < 4 or options["sizes"] != sorted(set(options["sizes"])):
-        return f"sizes is {options['sizes']}; give bytes, ascending, each at least 4."
+    if said := sizes_refusal(options["sizes"]):
+        return said
     if options["margin"] < 0:
         return (
             f"margin is {options['margin']:g}; give the part by which another network has to be faster, such as 0.05."

@@ -12,10 +12,8 @@ from typing import Any
 from ansible.errors import AnsibleError
 from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.matrix import LEVELS as OWN_LEVELS
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_collectives import Collectives
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_jobs import Ranks
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_collectives import sizes_refusal
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import literals
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_questions import questions
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._on_nodes import given
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.baseline_file import read_baseline
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.conclusion import (
@@ -26,12 +24,16 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.conclu
 )
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.funnel import Found, Wishes, qualify
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.levels import LEVELS
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.network import Over
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.over_nodes import (
+    OPTIONS,
+    over_nodes,
+    tolerance_refusal,
+)
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.stages import STAGES
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._task_answer import failed, show
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._task_answer import failed
 
 ARGUMENTS: dict[str, dict[str, Any]] = {
-    "hosts": {"type": "list", "elements": "str", "required": True},
+    **OPTIONS,
     "level": {"type": "str", "choices": list(OWN_LEVELS), "default": "quick"},
     "stages": {"type": "list", "elements": "str", "choices": list(STAGES), "default": list(STAGES)},
     "own": {"type": "dict", "default": {}},
@@ -39,23 +41,13 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "timeout": {"type": "int", "default": 0},
     "compute": {"type": "list", "elements": "str", "default": []},
     "pair_rounds": {"type": "int", "default": 0},
-    "sizes": {"type": "list", "elements": "int", "default": [1 << 20, 1 << 28]},
-    "seconds": {"type": "float", "default": 1.0},
-    "tolerance": {"type": "float", "default": 0.15},
     "text": {"type": "list", "elements": "str", "default": []},
     "training_steps": {"type": "int", "default": 0},
-    "group_timeout": {"type": "int", "default": 120},
     "baseline": {"type": "str", "default": ""},
     "regression": {"type": "float", "default": 0.05},
     "spares": {"type": "int", "default": 0},
     "drain_share": {"type": "float", "default": 0.0},
-    "device": {"type": "str", "default": "hpu"},
-    "processes_per_node": {"type": "int", "default": 8},
-    "rendezvous_port": {"type": "int", "default": 29540},
-    "job": {"type": "dict", "default": {}},
 }
-# What a node needs beside the ranks' own time: ssh, a start, a stop.
-ANSWER_SECONDS = 120
 
 
 class ActionModule(ActionBase):
@@ -78,15 +70,13 @@ class ActionModule(ActionBase):
             return failed(error)
 
     def _qualified(self, options: Mapping[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        hosts, hostvars = options["hosts"], task_vars["hostvars"]
+        hosts = options["hosts"]
         baseline = read_baseline(options["baseline"])
         about = About(options["level"], _now(), options["device"], options["processes_per_node"])
         found = Found([], {host: {} for host in hosts})
         if not self._task.check_mode:
-            longest = max(options["group_timeout"], LEVELS[options["level"]].training_seconds) + ANSWER_SECONDS
-            ask = questions(self, hosts, task_vars, longest)
-            addresses = {host: str(hostvars[host].get("ansible_host", host)) for host in hosts}
-            over = Over(_collectives(options), addresses, {}, ask, show)
+            longest = max(options["group_timeout"], LEVELS[options["level"]].training_seconds)
+            over = over_nodes(self, options, task_vars, longest)
             found = qualify(hosts, _wishes(options), over)
         data = data_of(found, about, options["spares"])
         if baseline:
@@ -114,21 +104,12 @@ def _wishes(options: Mapping[str, Any]) -> Wishes:
     )
 
 
-def _collectives(options: Mapping[str, Any]) -> Collectives:
-    names = ("device", "processes_per_node", "rendezvous_port")
-    chosen = {name: options[name] for name in names}
-    ranks = Ranks(**chosen, timeout=options["group_timeout"], job=given(options["job"]))
-    return Collectives(options["sizes"], ranks, seconds=options["seconds"])
-
-
 def _refusal(options: Mapping[str, Any]) -> str:
     """One sentence for options that mean nothing; else empty."""
-    sizes = options["sizes"]
-    if not sizes or min(sizes) < 4 or sizes != sorted(set(sizes)):
-        return f"sizes is {sizes}; give bytes, ascending, each at least 4."
-    for name in ("tolerance", "regression"):
-        if not 0 < options[name] < 1:
-            return f"{name} is {options[name]:g}; give a part between 0 and 1, such as {ARGUMENTS[name]['default']}."
+    if said := sizes_refusal(options["sizes"]) or tolerance_refusal(options):
+        return said
+    if not 0 < options["regression"] < 1:
+        return f"regression is {options['regression']:g}; give a part between 0 and 1, such as 0.05."
     if not 0 <= options["drain_share"] <= 1:
         return f"drain_share is {options['drain_share']:g}; give the part of the nodes, from 0 to 1, such as 0.1."
     if min(options["spares"], options["pair_rounds"], options["training_steps"], options["timeout"]) < 0:

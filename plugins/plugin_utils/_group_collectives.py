@@ -49,6 +49,13 @@ class GroupResult:
     failed: tuple[str, ...] = ()
 
 
+def sizes_refusal(sizes: Sequence[int]) -> str:
+    """One sentence for sizes that mean nothing; else empty."""
+    if sizes and min(sizes) >= 4 and sizes == sorted(set(sizes)):
+        return ""
+    return f"sizes is {sizes}; give bytes, ascending, each at least 4."
+
+
 def run_groups(
     groups: Sequence[Group], wanted: Collectives, addresses: Mapping[str, str], ask: Ask
 ) -> list[GroupResult]:

@@ -14,10 +14,18 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_action import NodeAction, UnreachableError
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._on_nodes import on_nodes
 
+# What a node needs beside the ranks' own time: ssh, a start, a stop.
+ANSWER_SECONDS = 120
+
 Answer = Mapping[str, Any]
 # A module's name, and its options by node: each node's result comes back. One that does not answer has ``unreachable``
 # and ``msg``.
 Ask = Callable[[str, Mapping[str, Mapping[str, Any]]], Mapping[str, Answer]]
+
+
+def addresses(hosts: Sequence[str], task_vars: Mapping[str, Any]) -> dict[str, str]:
+    """Host -> its address, as the other hosts reach it."""
+    return {host: str(task_vars["hostvars"][host].get("ansible_host", host)) for host in hosts}
 
 
 def questions(action: ActionBase, hosts: Sequence[str], task_vars: dict[str, Any], timeout: float) -> Ask:

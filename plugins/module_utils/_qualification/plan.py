@@ -56,7 +56,7 @@ def plan(options: Options, facts: HpuFacts) -> dict[str, Any]:
         "venv": options.venv,
         "generation": generation,
         "boards": boards,
-        "tests": [{"test": HOST, "seconds": 30}, *_calls(options, generation, boards)],
+        "tests": [{"test": HOST}, *_calls(options, generation, boards)],
         "left_out": left_out(options, generation, boards),
     }
     return {**described, "key": hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()}

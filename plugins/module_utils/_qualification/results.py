@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 # Of a test. Unknown: it could not be asked, which is neither good nor bad.
@@ -36,8 +36,7 @@ class Result:
 
     def with_reasons(self, reasons: Sequence[str]) -> Result:
         """The same with more that speaks against the node, which then fails."""
-        state = FAILED if reasons else self.state
-        return Result(self.test, self.stage, state, (*self.reasons, *reasons), self.remarks, self.seconds, self.action)
+        return replace(self, state=FAILED, reasons=(*self.reasons, *reasons)) if reasons else self
 
 
 def node_state(results: Sequence[Mapping[str, Any]], planned: Iterable[str]) -> str:

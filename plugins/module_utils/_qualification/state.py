@@ -50,14 +50,15 @@ def start(
     known = files.read(files.plan)
     if has_processes(run, UNIT):
         if known.get("key") == wanted["key"] and not how.restart:
+            if not how.detach:
+                _will_be_seen(wanted, known, check_mode, files)
             return {"changed": False, "plan": wanted}
         if not how.restart:
             raise GaudiError(
                 f"A qualification of level {known.get('level')} runs on this node; wait for its end, or give restart."
             )
     elif _is_to_be_taken(wanted, known, how, files):
-        if not check_mode:
-            files.write(files.plan, wanted)
+        _will_be_seen(wanted, known, check_mode, files)
         return {"changed": False, "plan": wanted}
     elif holders:
         raise GaudiError(_held(holders))
@@ -81,6 +82,12 @@ def _is_to_be_taken(wanted: Mapping[str, Any], known: Mapping[str, Any], how: Ho
     """Whether the same tests have ended that nobody waited for, and of which nobody has seen the end."""
     detached = known.get("key") == wanted["key"] and bool(known.get("detached"))
     return detached and _has_ended(wanted, files) and not how.restart and not how.detach
+
+
+def _will_be_seen(wanted: Mapping[str, Any], known: Mapping[str, Any], check_mode: bool, files: Files) -> None:
+    """Whoever asks now waits for the end: what comes after that is measured anew."""
+    if known.get("detached") and not check_mode:
+        files.write(files.plan, wanted)
 
 
 def stop(run: Run) -> bool:

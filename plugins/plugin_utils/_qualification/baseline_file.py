@@ -20,20 +20,25 @@ _LARGEST = 1 << 28
 
 def read_document(path: str, option: str, name: str) -> Any:
     """The JSON in it; raises GaudiError where there is none. ``name``: of the file, where only a directory is named."""
-    where, file = file_place(path, name)
-    try:
-        return parse_json(place(where, option).read(file), _LARGEST)
-    except ValueError as error:
-        raise GaudiError(f"{option} {path} is no JSON: {error}; name another file, or write it anew.") from error
+    return _parsed(_text(path, option, name), path, option)
 
 
 def read_baseline(path: str) -> dict[str, Any] | None:
     """The baseline; None where none was saved yet, or no path is given."""
-    if not path:
-        return None
-    where, file = file_place(path, NAME)
     try:
-        place(where, "baseline").read(file)
+        text = _text(path, "baseline", NAME) if path else ""
     except GaudiError:
         return None
-    return taken_baseline(read_document(path, "baseline", NAME), path)
+    return taken_baseline(_parsed(text, path, "baseline"), path) if path else None
+
+
+def _text(path: str, option: str, name: str) -> str:
+    where, file = file_place(path, name)
+    return place(where, option).read(file)
+
+
+def _parsed(text: str, path: str, option: str) -> Any:
+    try:
+        return parse_json(text, _LARGEST)
+    except ValueError as error:
+        raise GaudiError(f"{option} {path} is no JSON: {error}; name another file, or write it anew.") from error

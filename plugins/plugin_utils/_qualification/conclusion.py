@@ -13,6 +13,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.result
     COULD_NOT_TELL,
     HEALTHY,
     UNHEALTHY,
+    WATCH,
 )
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.baseline import SAME, regressions
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.funnel import Found
@@ -62,7 +63,7 @@ def held_against(data: Mapping[str, Any], baseline: Mapping[str, Any], most: flo
         return {**data, "notes": [f"Nothing was held against the baseline, which is of {told}; save a new one."]}
     lost = regressions(data, baseline, most)
     nodes = {
-        name: {**node, "remarks": [*node["remarks"], *lost[name]], "action": node["action"] or "watch"}
+        name: {**node, "remarks": [*node["remarks"], *lost[name]], "action": node["action"] or WATCH}
         if name in lost
         else node
         for name, node in data["nodes"].items()

@@ -28,17 +28,16 @@ _GIVEN_UP = 2
 
 @dataclass(frozen=True)
 class Over:
-    """How groups are measured, and who is asked: ``environment`` is node -> what its ranks have besides."""
+    """How groups are measured, and who is asked."""
 
     wanted: Collectives
     addresses: Mapping[str, str]
-    environment: Mapping[str, Mapping[str, str]]
     ask: Ask
     show: Callable[[str], None]
 
     def measure(self, job: str, groups: Sequence[tuple[str, ...]]) -> list[GroupResult]:
         """One result for each group, all at the same time."""
-        asked = [Group(job, nodes, self.environment) for nodes in groups]
+        asked = [Group(job, nodes) for nodes in groups]
         return run_groups(asked, self.wanted, self.addresses, self.ask) if asked else []
 
 
@@ -74,7 +73,7 @@ def over_pairs(rounds: Sequence[Sequence[tuple[str, str]]], over: Over) -> list[
         results = over.measure(PAIR_JOB, asked)
         new = [Pair(pair, bandwidth(one), one.why, one.absent, number) for pair, one in zip(asked, results)]
         found += new
-        over.show(f"Pairs, round {number} of {len(rounds)}: {_told(new)}.")
+        over.show(f"Pairs, round {number} of {len(rounds)}: {told(asked, [pair.busbw for pair in new])}.")
     return found
 
 
@@ -86,10 +85,11 @@ def _given_up(found: Sequence[Pair]) -> set[str]:
     return {node for node, worked in tried.items() if len(worked) >= _GIVEN_UP and not any(worked)}
 
 
-def _told(pairs: Sequence[Pair]) -> str:
-    rates = sorted(pair.busbw for pair in pairs if pair.busbw is not None)
-    failed = [" and ".join(pair.nodes) for pair in pairs if pair.busbw is None]
-    span = f"{len(rates)} at {rates[0]:.3g} to {rates[-1]:.3g} GB/s" if rates else "none measured"
+def told(groups: Sequence[tuple[str, ...]], rates: Sequence[float | None]) -> str:
+    """A round in a few words: the span of its figures, and who has none."""
+    known = sorted(rate for rate in rates if rate is not None)
+    failed = [" and ".join(group) for group, rate in zip(groups, rates) if rate is None]
+    span = f"{len(known)} at {known[0]:.3g} to {known[-1]:.3g} GB/s" if known else "none measured"
     return span + (f", not {', '.join(failed)}" if failed else "")
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.bad_nodes import Groups, find_bad
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.network import Over, bandwidth
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.network import Over, bandwidth, told
 
 JOB = "find-bad-nodes"
 
@@ -26,7 +26,7 @@ def search(nodes: Sequence[str], tolerance: float, expected: float, over: Over) 
         for group, rate, result in zip(groups, rates, results):
             measured.append({"round": number, "nodes": list(group), "busbw_gb_per_s": rate, "why": result.why})
             absent.update(dict.fromkeys(result.absent, f"its ranks did not start: {result.why}"))
-        over.show(f"Round {number}: {_told(groups, rates)}.")
+        over.show(f"Round {number}: {told(groups, rates)}.")
         return rates
 
     found = find_bad(nodes, measure, tolerance, expected)
@@ -42,10 +42,3 @@ def search(nodes: Sequence[str], tolerance: float, expected: float, over: Over) 
         "expected": found.expected,
         "measured": measured,
     }
-
-
-def _told(groups: Groups, rates: Sequence[float | None]) -> str:
-    known = sorted(rate for rate in rates if rate is not None)
-    failed = [" and ".join(group) for group, rate in zip(groups, rates) if rate is None]
-    span = f"{len(known)} at {known[0]:.3g} to {known[-1]:.3g} GB/s" if known else "none measured"
-    return span + (f", not {', '.join(failed)}" if failed else "")

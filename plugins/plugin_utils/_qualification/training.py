@@ -39,7 +39,7 @@ def train(nodes: Sequence[str], text: Sequence[str], steps: int, seconds: int, o
     words = ["-m", "gaudi3_scale.train", "--text", *text, "--max-steps", str(steps), "--checkpoint-every", "0"]
     fresh = ["--resume", "never", "--metrics-every", "1", "--loggers", "none"]
     ranks = replace(over.wanted.ranks, timeout=max(seconds, over.wanted.ranks.timeout))
-    group = Group(JOB, tuple(nodes), over.environment)
+    group = Group(JOB, tuple(nodes))
     (ended,) = run_jobs(
         [group], [*words, *fresh, "--device", over.wanted.ranks.device], ranks, over.addresses, over.ask
     )

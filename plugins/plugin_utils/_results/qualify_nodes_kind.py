@@ -22,7 +22,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.hosts_file i
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.junit import UNKNOWN, Case
 
 QUALIFIED = "gaudi_qualification_result"
-_WORDS = {PASSED: "ok", FAILED: "failed", "unknown": "unknown"}
+_WORDS = {PASSED: "ok", FAILED: "failed", UNKNOWN: "unknown"}
 _CARD_RATES = {"matmul_tflops": "Products of each node's cards", "copy_gb_per_s": "Copies of each node's cards"}
 
 
@@ -53,7 +53,7 @@ def qualify_nodes_kind(asked: Asked) -> Made:
             "good": [HEALTHY],
             "numbers": {state: sum(node["state"] == state for node in nodes.values()) for state in _STATES},
         },
-        reasons={name: _why(node) for name, node in nodes.items() if node["state"] == UNHEALTHY},
+        reasons={name: " ".join(node["reasons"]) for name, node in nodes.items() if node["state"] == UNHEALTHY},
         cases=_cases(nodes),
     )
 
@@ -154,7 +154,3 @@ def _cases(nodes: Mapping[str, Mapping[str, Any]]) -> list[Case]:
         if not node["stages"]:
             found.append(Case(name, "self_test", UNKNOWN, " ".join(node["reasons"])))
     return found
-
-
-def _why(node: Mapping[str, Any]) -> str:
-    return " ".join(node["reasons"])

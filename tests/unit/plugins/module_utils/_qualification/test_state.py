@@ -131,6 +131,14 @@ def test_what_nobody_waited_for_is_taken_once_and_not_measured_again(node: Node)
     assert node.start("burn_in", restart=True)["changed"]
 
 
+def test_what_somebody_has_begun_to_wait_for_meanwhile_is_not_taken_twice(node: Node) -> None:
+    node.start("burn_in", detach=True)
+    assert not node.start("burn_in")["changed"]
+    node.end("host")
+    assert node.start("burn_in")["changed"]
+    assert (node.look()["state"], node.look()["done"]) == ("running", 0)
+
+
 def test_another_plan_takes_nothing_over(node: Node) -> None:
     node.start()
     node.end("host", verdict=False)

@@ -35,9 +35,7 @@ class Fleet:
 
     def over(self) -> Over:
         ranks = Ranks("hpu", 2, 29540, 60, {"user": "gaudi"})
-        return Over(
-            Collectives([1024, 4096], ranks), {name: name for name in self.names}, {}, self.ask, self.shown.append
-        )
+        return Over(Collectives([1024, 4096], ranks), {name: name for name in self.names}, self.ask, self.shown.append)
 
     def wishes(self, **changes: Any) -> Wishes:
         about: dict[str, Any] = {

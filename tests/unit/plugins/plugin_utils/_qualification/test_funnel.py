@@ -14,6 +14,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.result
 )
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.conclusion import About, data_of
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.funnel import qualify
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.search import search
 from ansible_collections.gaudi3.scale.tests.unit.plugins.plugin_utils._qualification.fleet import Fleet
 
 NAMES = ("a", "b", "c", "d", "e", "f")
@@ -140,3 +141,13 @@ def test_spares_are_healthy_nodes_and_one_host_is_left() -> None:
     found = data(Fleet(*NAMES), spares=2)
     assert (found["hosts"], found["spares"]) == (list(NAMES[:4]), ["e", "f"])
     assert len(data(Fleet("a", "b"), spares=9)["hosts"]) == 1
+
+
+def test_a_search_tells_each_round_and_leaves_a_node_that_does_not_start_to_nobody_s_blame() -> None:
+    fleet = Fleet(*NAMES, rates={"c": 5.0}, deaf=["f"])
+    found = search(fleet.names, 0.15, 0.0, fleet.over())
+    assert {*found["bad"]} == {"c"}
+    assert {*found["unknown"]} == {"f"} and "its ranks did not start" in found["unknown"]["f"]
+    assert found["good"] == ["a", "b", "d", "e"]
+    assert len(fleet.shown) == found["rounds"]
+    assert "not e and f" in fleet.shown[0]
