@@ -71,7 +71,7 @@ def wait_for(controller: Host, node: str, words: str) -> str:
 def test_slurm_counts_the_cards_that_each_node_has_and_a_job_gets_some(site: Host) -> None:
     assert "Gres=hpu:8" in shown(site, "node2")
     job = "srun --nodelist=node2 --gres=hpu:3 sh -c 'scontrol --oneliner show job $SLURM_JOB_ID'"
-    assert "gres/hpu=3" in site.check_output(f"cd /tmp && {job}")
+    assert "TresPerNode=gres:hpu:3" in site.check_output(f"cd /tmp && {job}")
     assert site.run("cd /tmp && srun --nodelist=node2 --gres=hpu:9 true").rc != 0
 
 

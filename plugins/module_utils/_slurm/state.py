@@ -78,7 +78,9 @@ def _fragments(options: Options, directory: str, etc: str) -> list[WantedFile]:
 
 def _health_files(options: Options, etc: str) -> list[WantedFile]:
     program = str(Path(etc, HEALTH_CHECK))
+    # slurmd gives its program no environment, not even a PATH by which hl-smi is found: as a unit it has that of services.
     words = [
+        *("systemd-run", "--quiet", "--wait", "--pipe", "--collect"),
         *("timeout", str(SECONDS), str(Path(options.venv, "bin", "python")), "-I", "-m", "gaudi3_scale.health"),
         *("--release", options.release, "--cards", str(options.cards), "--node", options.node),
         *("--share", str(options.drain_share)),
@@ -86,7 +88,8 @@ def _health_files(options: Options, etc: str) -> list[WantedFile]:
         *(["--resume"] if options.resume else []),
     ]
     script = (
-        f'#!/bin/sh\n# Written by gaudi3.scale, for HealthCheckProgram in slurm.conf.\nexec {shlex.join(words)} "$@"\n'
+        "#!/bin/sh\n# Written by gaudi3.scale, for HealthCheckProgram in slurm.conf.\n"
+        f'PATH=/usr/sbin:/usr/bin:/sbin:/bin\nexport PATH\nexec {shlex.join(words)} "$@"\n'
     )
     # NHC drains by itself.
     nhc = (
