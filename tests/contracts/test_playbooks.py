@@ -88,6 +88,7 @@ ACTION_ROLES = {
     "gaudi_driver_upgrade",
     "gaudi_firmware",
     "gaudi_qualification",
+    "gaudi_slurm",
     "gaudi_training",
     "gaudi_tuning_study",
 } & {role.name for role in ROLES}

@@ -1,0 +1,117 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""A real Slurm takes its nodes, cards and health check from our files; a node that falls ill takes itself out."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from testinfra.host import Host
+
+from sandbox import cluster
+from tests.sandbox_nodes import SANDBOX, fault, hosts, run
+
+SLURM, GRES = "/etc/slurm/slurm.conf", "/etc/slurm/gres.conf"
+CHECK = "/etc/gaudi3_scale/slurm_health_check"
+INTERVAL, LATEST_SECONDS = 5, 90
+
+
+@pytest.fixture(scope="module")
+def nodes() -> dict[str, Host]:
+    return hosts()
+
+
+def restart(nodes: dict[str, Host]) -> None:
+    nodes["node1"].check_output("systemctl restart slurmctld")
+    for host in nodes.values():
+        host.check_output("systemctl restart slurmd")
+
+
+@pytest.fixture(scope="module")
+def site(installed: Host, nodes: dict[str, Host], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
+    """node1, as an administrator leaves it: partitions name the nodes, and their lines come from an included file."""
+    addresses = "\n".join(f"{node.address} {node.name}" for node in cluster.load(SANDBOX).nodes)
+    for host in nodes.values():
+        host.check_output(f"cp {SLURM} {SLURM}.site && cp {GRES} {GRES}.site && cp /etc/hosts /etc/hosts.site")
+        host.check_output(f"printf '%s\\n' '{addresses}' >> /etc/hosts")
+        host.check_output(f"sed -i -e /^NodeName=/d -e /^GresTypes=/d {SLURM}")
+        host.check_output(f"echo Include /etc/slurm/gaudi3_scale.conf >> {SLURM}")
+        host.check_output(f"echo Include /etc/slurm/gaudi3_scale_gres.conf > {GRES}")
+    directory = tmp_path_factory.mktemp("runner")
+    for changed in ({"node1", "node2"}, set()):
+        done = run(directory, "configure_slurm", gaudi_slurm_interval=INTERVAL)
+        assert done.status == "successful", done.stdout.read()[-4000:]
+        assert set(done.stats["changed"]) == changed
+    restart(nodes)
+    wait_for(installed, "node2", "IDLE")
+    yield installed
+    for host in nodes.values():
+        host.check_output(f"mv {SLURM}.site {SLURM} && mv {GRES}.site {GRES} && cat /etc/hosts.site > /etc/hosts")
+        host.check_output(f"rm -f /etc/hosts.site /etc/slurm/gaudi3_scale*.conf {CHECK} /etc/gaudi3_scale/nhc.conf")
+    restart(nodes)
+    wait_for(installed, "node2", "IDLE")
+
+
+def shown(controller: Host, node: str) -> str:
+    return controller.check_output(f"scontrol --oneliner show node {node}")
+
+
+def wait_for(controller: Host, node: str, words: str) -> str:
+    deadline = time.monotonic() + LATEST_SECONDS
+    while words not in (found := controller.run(f"scontrol --oneliner show node {node}").stdout):
+        assert time.monotonic() < deadline, found
+        time.sleep(1)
+    return found
+
+
+def test_slurm_counts_the_cards_that_each_node_has_and_a_job_gets_some(site: Host) -> None:
+    assert "Gres=hpu:8" in shown(site, "node2")
+    job = "srun --nodelist=node2 --gres=hpu:3 sh -c 'scontrol --oneliner show job $SLURM_JOB_ID'"
+    assert "TresPerNode=gres:hpu:3" in site.check_output(f"cd /tmp && {job}")
+    assert site.run("cd /tmp && srun --nodelist=node2 --gres=hpu:9 true").rc != 0
+
+
+def test_a_node_that_loses_a_card_takes_itself_out_and_the_other_one_stays(site: Host, nodes: dict[str, Host]) -> None:
+    assert nodes["node2"].run(f"{CHECK} --no-drain").rc == 0
+    with fault("node2", "missing_card=3"):
+        found = wait_for(site, "node2", "gaudi3_scale: health check: cards")
+        assert "DRAIN" in found
+        # One of two nodes may be out by this; the next one says that it stays.
+        with fault("node1", "hot_card=2"):
+            done = nodes["node1"].run(CHECK)
+            assert done.rc == 1
+            assert "temperature: found 98 C" in done.stdout and "node1 is NOT taken out of service" in done.stdout
+        assert "gaudi3_scale" not in shown(site, "node1")
+    again = nodes["node2"].check_output(f"{CHECK} --resume")
+    assert "node2 is in service again." in again
+    assert "DRAIN" not in shown(site, "node2")
+
+
+def test_what_a_person_has_drained_stays_so(site: Host, nodes: dict[str, Host]) -> None:
+    site.check_output("scontrol update nodename=node2 state=drain reason='fan, ask Ada'")
+    try:
+        with fault("node2", "missing_card=3"):
+            said = nodes["node2"].run(CHECK).stdout
+        assert "out of service by somebody else (fan, ask Ada), and stays so" in said
+        nodes["node2"].run(f"{CHECK} --resume")
+        assert "Reason=fan, ask Ada" in shown(site, "node2")
+    finally:
+        site.check_output("scontrol update nodename=node2 state=resume")
+
+
+def test_a_failed_qualification_takes_a_node_out_too(nodes: dict[str, Host], site: Host, tmp_path: Path) -> None:
+    assert site.exists("sinfo")
+    verdict = "/var/lib/gaudi3_scale/qualification/verdict.json"
+    failed = {"state": "unhealthy", "time": "2026-11-25T03:00:00Z", "reasons": ["functional: mismatch."]}
+    host = nodes["node1"]
+    host.check_output(f"mkdir -p $(dirname {verdict}) && echo '{json.dumps(failed)}' > {verdict}")
+    try:
+        done = host.run(f"{CHECK} --no-drain")
+        assert (done.rc, "the qualification of 2026-11-25T03:00:00Z failed: functional" in done.stdout) == (1, True)
+    finally:
+        host.check_output(f"rm {verdict}")
+    assert list(tmp_path.iterdir()) == []

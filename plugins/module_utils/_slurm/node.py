@@ -1,0 +1,71 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""A node as slurm.conf has to have it: its name, its processors, its cards, and the memory beside its huge pages."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Mapping
+
+from .._cards.hpu_facts import HpuFacts
+from .._checks.slurm_memory import left_for_jobs
+from .._errors import GaudiError
+from .._node.commands import Run
+
+_TIMEOUT_S = 20
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
+_DEVICE = re.compile(r"/dev/accel/accel[0-9]{1,3}")
+# What `slurmd -C` prints of the processors, in the order of slurm.conf(5).
+PROCESSORS = ("CPUs", "Boards", "SocketsPerBoard", "CoresPerSocket", "ThreadsPerCore")
+_MOST = 1_000_000
+
+
+@dataclass(frozen=True)
+class SlurmNode:
+    """``processors`` as ``slurmd -C`` counts them, ``devices`` the cards' files, ``memory_mib`` what jobs may have."""
+
+    name: str
+    processors: Mapping[str, int]
+    cards: int
+    devices: tuple[str, ...]
+    memory_mib: int
+
+    def as_result(self) -> dict[str, Any]:
+        return {**asdict(self), "devices": list(self.devices)}
+
+
+def read_node(facts: HpuFacts, run: Run, devices: str = "/dev/accel") -> SlurmNode | None:
+    """What this node is; None where no slurmd is installed."""
+    described = run(["slurmd", "-C"], timeout=_TIMEOUT_S)
+    if described.rc == 127:
+        return None
+    words = dict(re.findall(r"(\w+)=(\S+)", described.stdout))
+    if described.rc != 0 or "NodeName" not in words:
+        raise GaudiError("`slurmd -C` does not describe this node; run it by hand, and mend what it says.")
+    paths = [path for path in Path(devices).glob("accel[0-9]*") if _DEVICE.fullmatch(str(path))]
+    files = tuple(map(str, sorted(paths, key=lambda path: int(path.name[len("accel") :]))))
+    kernel = facts.kernel
+    left = left_for_jobs(kernel.memory_mib, kernel.hugepages, kernel.hugepage_kib)
+    real = int(words["RealMemory"]) if words.get("RealMemory", "").isdigit() else 0
+    # slurmd counts the huge pages as memory; a job that got them as such would be killed.
+    memory = min(one for one in (left, real) if one) if left or real else 0
+    processors = {name: int(words[name]) for name in PROCESSORS if words.get(name, "").isdigit()}
+    # A node whose files are not as many as its cards is counted, and not bound.
+    return SlurmNode(words["NodeName"], processors, facts.count, files if len(files) == facts.count else (), memory)
+
+
+def node_from(value: Mapping[str, Any]) -> SlurmNode:
+    """What another node said of itself, as it may stand in a file of root's; raises GaudiError for anything else."""
+    try:
+        name, processors, devices = str(value["name"]), dict(value["processors"]), tuple(map(str, value["devices"]))
+        numbers = [value["cards"], value["memory_mib"], *processors.values()]
+        wrong = not all(isinstance(one, int) and not isinstance(one, bool) and 0 <= one <= _MOST**2 for one in numbers)
+    except (KeyError, TypeError, ValueError) as error:
+        raise GaudiError(f"nodes has {str(value)[:60]!r}, which is no node of slurm_node_info.") from error
+    known = set(processors) <= set(PROCESSORS) and all(map(_DEVICE.fullmatch, devices))
+    if wrong or not known or not _NAME.fullmatch(name):
+        raise GaudiError(f"nodes has {str(value)[:60]!r}, which is no node of slurm_node_info.")
+    return SlurmNode(name, processors, value["cards"], devices, value["memory_mib"])

@@ -1,0 +1,99 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""The fragments and the health check of one host, as files."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .._errors import GaudiError
+from .._node.rendered_files import WantedFile, differences, pending, write
+from .configuration import find_directory, read_configuration
+from .fragments import GRES_FILE, SLURM, Wanted, gres_text, require_include, slurm_text
+from .node import SlurmNode
+
+HEALTH_CHECK, NHC = "gaudi3_scale/slurm_health_check", "gaudi3_scale/nhc.conf"
+# Slurm ends the program after a minute.
+SECONDS = 50
+
+
+@dataclass(frozen=True)
+class Options:
+    """See the options of the module ``slurm_fragments``."""
+
+    nodes: Sequence[SlurmNode]
+    node: str
+    release: str
+    cards: int
+    health_check: bool = True
+    interval: int = 300
+    drain: bool = True
+    resume: bool = False
+    drain_share: float = 0.1
+    task_prolog: str = ""
+    venv: str = "/opt/gaudi3_scale/venv"
+
+
+def apply(options: Options, check_mode: bool, etc: str = "/etc") -> dict[str, Any]:
+    """What the module returns; raises GaudiError before anything is written."""
+    directory = find_directory(etc)
+    if directory is None and not options.node:
+        raise GaudiError(
+            f"There is no Slurm on this host: neither slurmd nor {etc}/slurm/slurm.conf; install it first, or leave "
+            "the host out of gaudi_slurm_hosts."
+        )
+    fragments = _fragments(options, directory, etc) if directory else []
+    health = _health_files(options, etc) if options.node and options.health_check else []
+    changes = pending([*health, *fragments])
+    if not check_mode:
+        for change in changes:
+            write(change)
+    names = {file.path for file in fragments}
+    return {
+        "changed": bool(changes),
+        "diff": differences(changes),
+        "reconfigure": any(change.wanted.path in names for change in changes),
+        # Its slurmd has the configuration of the controller, where the fragments belong.
+        "configless": directory is None,
+    }
+
+
+def _fragments(options: Options, directory: str, etc: str) -> list[WantedFile]:
+    slurm, gres = str(Path(directory, SLURM)), str(Path(directory, GRES_FILE))
+    site = read_configuration(str(Path(directory, "slurm.conf")), slurm)
+    require_include(site, slurm)
+    program = str(Path(etc, HEALTH_CHECK)) if options.health_check else ""
+    wanted = Wanted(options.nodes, program, options.interval, options.task_prolog)
+    files = [WantedFile(slurm, slurm_text(wanted, site))]
+    if any(node.cards for node in options.nodes):
+        require_include(read_configuration(str(Path(directory, "gres.conf")), gres), gres)
+        files.append(WantedFile(gres, gres_text(wanted)))
+    return files
+
+
+def _health_files(options: Options, etc: str) -> list[WantedFile]:
+    program = str(Path(etc, HEALTH_CHECK))
+    # slurmd gives its program no environment, not even a PATH by which hl-smi is found: as a unit it has that of services.
+    words = [
+        *("systemd-run", "--quiet", "--wait", "--pipe", "--collect"),
+        *("timeout", str(SECONDS), str(Path(options.venv, "bin", "python")), "-I", "-m", "gaudi3_scale.health"),
+        *("--release", options.release, "--cards", str(options.cards), "--node", options.node),
+        *("--share", str(options.drain_share)),
+        *(["--drain"] if options.drain else []),
+        *(["--resume"] if options.resume else []),
+    ]
+    script = (
+        "#!/bin/sh\n# Written by gaudi3.scale, for HealthCheckProgram in slurm.conf.\n"
+        f'PATH=/usr/sbin:/usr/bin:/sbin:/bin\nexport PATH\nexec {shlex.join(words)} "$@"\n'
+    )
+    # NHC drains by itself.
+    nhc = (
+        "# Written by gaudi3.scale, for NHC (nhc -c), which drains by itself.\n"
+        f"* || check_cmd_status -t {SECONDS + 5} -r 0 {program} --no-drain --no-resume\n"
+    )
+    return [WantedFile(program, script, mode=0o755), WantedFile(str(Path(etc, NHC)), nhc)]

@@ -1,0 +1,136 @@
+#!/usr/bin/python
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: slurm_fragments
+short_description: Write what Slurm has to know of Gaudi nodes, into files that its configuration includes
+version_added: "0.1.0"
+description:
+  - Writes C(gaudi3_scale.conf) and C(gaudi3_scale_gres.conf) beside C(slurm.conf), which has to include the one, as
+    C(gres.conf) the other. Neither of these two is changed.
+  - Writes the program for C(HealthCheckProgram) and a file of checks for NHC below C(/etc/gaudi3_scale) where the host
+    is one of O(nodes).
+  - Refuses what the site's own files say otherwise, with file and line.
+  - A host without C(slurm.conf) has the configuration of the controller (configless), and gets the program alone.
+options:
+  nodes:
+    description: What M(gaudi3.scale.slurm_node_info) has told of each node.
+    type: list
+    elements: dict
+    required: true
+  node:
+    description: The name of this host in Slurm. Empty for one that runs no jobs.
+    type: str
+    default: ""
+  release:
+    description: The release that has to be running, for the health check.
+    type: str
+    required: true
+  cards:
+    description: Number of cards that the node has to have, for the health check.
+    type: int
+    required: true
+  health_check:
+    description: Whether Slurm is to run the health check.
+    type: bool
+    default: true
+  interval:
+    description: Seconds between two of them.
+    type: int
+    default: 300
+  drain:
+    description: Whether a node that is ill takes itself out of service.
+    type: bool
+    default: true
+  resume:
+    description: Whether it gives itself back once it is well, where nobody else has taken it out.
+    type: bool
+    default: false
+  drain_share:
+    description: The part of all nodes that may have taken themselves out, and always one.
+    type: float
+    default: 0.1
+  task_prolog:
+    description: The script of O(gaudi3.scale.hpu_flags#module:slurm_task_prolog). Empty sets no C(TaskProlog).
+    type: str
+    default: ""
+  venv:
+    description: Where the node library is.
+    type: path
+    default: /opt/gaudi3_scale/venv
+attributes:
+  check_mode:
+    support: full
+    description: Tells what would change. What would be refused is refused.
+  diff_mode:
+    support: full
+    description: Shows the files.
+seealso:
+  - module: gaudi3.scale.slurm_node_info
+author: The gaudi3.scale authors (@gaudi3-scale)
+"""
+
+EXAMPLES = r"""
+- name: Tell Slurm of this node's cards
+  gaudi3.scale.slurm_fragments:
+    nodes: ["{{ gaudi_slurm_node_result.node }}"]
+    node: "{{ gaudi_slurm_node_result.node.name }}"
+    release: 1.24.1
+    cards: 8
+  become: true
+"""
+
+RETURN = r"""
+reconfigure:
+  description: Whether Slurm has to read its configuration again.
+  type: bool
+  returned: success
+configless:
+  description: Whether this host has no C(slurm.conf).
+  type: bool
+  returned: success
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._slurm.node import node_from
+from ansible_collections.gaudi3.scale.plugins.module_utils._slurm.state import Options, apply
+
+
+class Module(MaskedOptions, AnsibleModule):
+    """Tells in a sentence also what Ansible itself cannot read."""
+
+
+def main() -> None:
+    """Write, and report."""
+    module = Module(
+        argument_spec={
+            "nodes": {"type": "list", "elements": "dict", "required": True},
+            "node": {"type": "str", "default": ""},
+            "release": {"type": "str", "required": True},
+            "cards": {"type": "int", "required": True},
+            "health_check": {"type": "bool", "default": True},
+            "interval": {"type": "int", "default": 300},
+            "drain": {"type": "bool", "default": True},
+            "resume": {"type": "bool", "default": False},
+            "drain_share": {"type": "float", "default": 0.1},
+            "task_prolog": {"type": "str", "default": ""},
+            "venv": {"type": "path", "default": "/opt/gaudi3_scale/venv"},
+        },
+        supports_check_mode=True,
+    )
+    try:
+        given = checked(module.params, module.argument_spec, empty=("node", "task_prolog"))
+        options = Options(**{**given, "nodes": [node_from(node) for node in given["nodes"]]})
+        module.exit_json(**apply(options, module.check_mode))
+    except Exception as error:
+        module.fail_json(**module_failure(error))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+#!/usr/bin/python
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: slurm_node_info
+short_description: Tell what slurm.conf has to say of a node
+version_added: "0.1.0"
+description:
+  - Reads the node's name in Slurm and its processors as C(slurmd -C) has them, its cards, and the memory that jobs may
+    have beside the huge pages. Changes nothing.
+options: {}
+attributes:
+  check_mode:
+    support: full
+    description: Only reads.
+  diff_mode:
+    support: none
+    description: Changes nothing, so there is nothing to show.
+seealso:
+  - module: gaudi3.scale.slurm_fragments
+author: The gaudi3.scale authors (@gaudi3-scale)
+"""
+
+EXAMPLES = r"""
+- name: What is this node to Slurm?
+  gaudi3.scale.slurm_node_info:
+  register: node
+  become: true
+"""
+
+RETURN = r"""
+node:
+  description:
+    - C(name), C(processors), C(cards), C(devices) (files of the cards; empty where there are not as many as cards) and
+      C(memory_mib). V(null) on a host without slurmd.
+  type: dict
+  returned: always
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.gaudi3.scale.plugins.module_utils._cards import hpu_facts
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_tree import kernel_tree
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
+from ansible_collections.gaudi3.scale.plugins.module_utils._slurm.node import read_node
+
+
+class Module(MaskedOptions, AnsibleModule):
+    """Tells in a sentence also what Ansible itself cannot read."""
+
+
+def main() -> None:
+    """Read, and report."""
+    module = Module(argument_spec={}, supports_check_mode=True)
+    try:
+        found = read_node(hpu_facts.gather(run_process, kernel_tree(), hl_smi=False), run_process)
+        module.exit_json(changed=False, node=found.as_result() if found else None)
+    except Exception as error:
+        module.fail_json(**module_failure(error))
+
+
+if __name__ == "__main__":
+    main()

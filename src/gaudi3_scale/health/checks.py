@@ -1,0 +1,30 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""What is wrong with a node that may be working: nothing here opens a card, and a job's memory is no fault."""
+
+from __future__ import annotations
+
+from gaudi3_scale.core._checks.check import failed
+from gaudi3_scale.core._checks.measurement import measure
+from gaudi3_scale.core._checks.verdict import Limits, verdict
+from gaudi3_scale.core._node.commands import Run
+from gaudi3_scale.core._qualification.files import Files
+from gaudi3_scale.core._qualification.results import UNHEALTHY
+from gaudi3_scale.core._releases.lookup import find_release
+
+_ANY_MEMORY_MIB = 1 << 30
+
+
+def problems(release: str, cards: int, run: Run, kernel_root: str, files: Files) -> list[str]:
+    """A sentence for each: cards, driver, firmware, temperature, errors, links, and the last qualification."""
+    limits = Limits(cards, "hpu", None, _ANY_MEMORY_MIB, None, external_links=False)
+    checks = verdict(measure(run, kernel_root, None), find_release(release), limits)
+    return [*(check.sentence for check in failed(checks)), *_qualified(files)]
+
+
+def _qualified(files: Files) -> list[str]:
+    last = files.read(files.verdict)
+    if last.get("state") != UNHEALTHY:
+        return []
+    reasons = [str(reason) for reason in last.get("reasons", ())]
+    return [f"the qualification of {last.get('time', 'an unknown time')} failed: {(reasons or ['no reason given'])[0]}"]
