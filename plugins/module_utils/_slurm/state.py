@@ -78,7 +78,7 @@ def _fragments(options: Options, directory: str, etc: str) -> list[WantedFile]:
 
 def _health_files(options: Options, etc: str) -> list[WantedFile]:
     program = str(Path(etc, HEALTH_CHECK))
-    # slurmd gives its program no environment, not even a PATH by which hl-smi is found: as a unit it has that of services.
+    # slurmd gives its program no environment, not even a PATH; as a unit it has that of services.
     words = [
         *("systemd-run", "--quiet", "--wait", "--pipe", "--collect"),
         *("timeout", str(SECONDS), str(Path(options.venv, "bin", "python")), "-I", "-m", "gaudi3_scale.health"),
