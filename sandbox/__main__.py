@@ -9,13 +9,13 @@ import json
 import sys
 from collections.abc import Callable
 
-from . import cluster, demo
+from . import cluster, demo, disks
 from .distribution import host_distribution
 from .errors import SandboxError
 from .fabric import DEFAULT_POOL, ensure_fabric, remove_fabric
 from .nodes import in_node
 from .open_mpi import ensure_open_mpi
-from .paths import CACHE
+from .paths import CACHE, cluster_state
 from .plan import DEFAULT_NAME, DEFAULT_NODES, GENERATIONS
 from .prerequisites import problems
 from .rhel import make_stand_in
@@ -73,6 +73,14 @@ def _parser() -> argparse.ArgumentParser:
     reboot.add_argument("nodes", nargs="*", metavar="NODE")
     add("slurm", _slurm, "install a real Slurm on the nodes; does nothing where it is")
     add("open-mpi", _open_mpi, "install Open MPI on the nodes, with keys between them; does nothing where it is")
+    disk = add("disk", _disk, "give a node a disk of its own that keeps a rate; prints its device")
+    disk.add_argument("node")
+    disk.add_argument(
+        "--size", default="4G", help="as truncate(1) has it (default 4G; what is not written takes no room)"
+    )
+    disk.add_argument("--read-rate", type=int, default=0, metavar="BYTES", help="a second (default: no limit)")
+    disk.add_argument("--write-rate", type=int, default=0, metavar="BYTES", help="a second (default: no limit)")
+    disk.add_argument("--remove", action="store_true", help="take it away")
     fabric = add("fabric", _fabric, "cable the cards' ports to a switch that routes; does nothing where they are")
     fabric.add_argument("--remove", action="store_true", help="take the switch and all cables away")
     fabric.add_argument("--pool", default=DEFAULT_POOL, help=f"network of the ports (default {DEFAULT_POOL})")
@@ -166,6 +174,16 @@ def _slurm(options: argparse.Namespace) -> int:
 
 def _open_mpi(options: argparse.Namespace) -> int:
     print(ensure_open_mpi(cluster.load(options.name)), end="")
+    return 0
+
+
+def _disk(options: argparse.Namespace) -> int:
+    node, state = cluster.find_node(cluster.load(options.name), options.node), cluster_state(options.name)
+    if options.remove:
+        disks.detach(node, state)
+        return 0
+    print(disks.attach(node, state, options.size))
+    disks.limit(node, state, options.read_rate, options.write_rate)
     return 0
 
 

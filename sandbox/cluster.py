@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import golden, network, nodes, ssh_keys
+from . import disks, golden, network, nodes, ssh_keys
 from .commands import say
 from .distribution import Distribution, host_distribution
 from .errors import SandboxError
@@ -96,6 +96,7 @@ def down(name: str, *, image: bool = False, caches: bool = False) -> None:
         gone = [container.name for container in containers(name)]
         remove_containers(gone)
         gone += network.remove_networks(name)
+        disks.detach_all(state)
         shutil.rmtree(state)
     with locked(STATE):
         gone += golden.remove_unneeded()

@@ -22,6 +22,8 @@ BOOT_SECONDS = 90
 # What systemd and its networkd, lldpd, sshd, a process's priority and memory lock, a debugger, containers that a node
 # starts, and the cards' device nodes need beyond podman's default set.
 CAPABILITIES = "NET_ADMIN,NET_RAW,NET_BROADCAST,SYS_NICE,SYS_PTRACE,SYS_RESOURCE,IPC_LOCK,SYS_ADMIN,MKNOD"
+# A disk of its own (disks.py): block devices of the loop driver, to read, write and make.
+DEVICES = "b 7:* rwm"
 LABEL_IDENTITY = "gaudi3.scale.sandbox.identity"
 SIMULATOR_MOUNT = "/usr/lib/gaudi_simulator/gaudi_simulator"
 # The simulated kernel's /sys and /proc. What comes over SSH and what is a service is told by files of the image.
@@ -55,6 +57,7 @@ def create_node(plan: ClusterPlan, node: NodePlan, image: str, state: Path) -> N
         "--systemd", "always",
         "--restart", "always",  # a `reboot` inside ends the container's init; podman boots it again
         f"--cap-add={CAPABILITIES}",
+        f"--device-cgroup-rule={DEVICES}",
         *limits(),
         "--memory", plan.memory,
         "--shm-size", "1g",  # gloo and data loaders share tensors there; podman's 64 MiB are too few
@@ -75,7 +78,9 @@ def identity(plan: ClusterPlan, state: Path) -> str:
     """What cannot be changed in a container that exists: cards, memory, what it may do, the key it opens to, mounts."""
     key = hashlib.sha256((state / PUBLIC_KEY).read_bytes()).hexdigest()[:12]
     places = f"{SHARED_MOUNT}, {KERNEL_ROOT}"
-    return f"{plan.cards.count} x {plan.cards.generation}, {plan.memory}, {CAPABILITIES}, key {key}, {places}"
+    return (
+        f"{plan.cards.count} x {plan.cards.generation}, {plan.memory}, {CAPABILITIES}, {DEVICES}, key {key}, {places}"
+    )
 
 
 def _shared_directory(state: Path) -> Path:

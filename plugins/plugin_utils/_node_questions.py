@@ -28,10 +28,12 @@ def addresses(hosts: Sequence[str], task_vars: Mapping[str, Any]) -> dict[str, s
     return {host: str(task_vars["hostvars"][host].get("ansible_host", host)) for host in hosts}
 
 
-def questions(action: ActionBase, hosts: Sequence[str], task_vars: dict[str, Any], timeout: float) -> Ask:
-    """Ask ``hosts``, with as many at once as Ansible's forks; none is waited for longer than ``timeout`` seconds."""
+def questions(
+    action: ActionBase, hosts: Sequence[str], task_vars: dict[str, Any], timeout: float, at_once: int = 0
+) -> Ask:
+    """Ask ``hosts``, ``at_once`` or Ansible's forks at a time; none is waited for longer than ``timeout`` seconds."""
     nodes = {node: NodeAction(action, node, task_vars) for node in hosts}
-    forks = int(task_vars.get("ansible_forks") or C.DEFAULT_FORKS)
+    forks = at_once or int(task_vars.get("ansible_forks") or C.DEFAULT_FORKS)
 
     def ask(module: str, arguments: Mapping[str, Mapping[str, Any]]) -> dict[str, Answer]:
         def work(node: str) -> dict[str, Any]:

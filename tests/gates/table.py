@@ -147,6 +147,14 @@ GATES = (
         lane=NODES,
     ),
     Gate(
+        "storage",
+        "disks that keep a rate: mounted, measured by a real fio, judged against a training",
+        molecule("storage"),
+        needs=("sandbox",),
+        limit=1200,
+        lane=NODES,
+    ),
+    Gate(
         "slurm-drain",
         "a real Slurm: our drains are lifted, others stay, tasks get the flags",
         molecule("slurm_drain"),

@@ -34,6 +34,8 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.measure_coll
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.measure_collectives_kind import (
     measure_collectives_kind,
 )
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.measure_storage_kind import MEASURED as STORAGE
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.measure_storage_kind import measure_storage_kind
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.measured_fabric_kind import (
     MEASURED,
     measured_fabric_kind,
@@ -182,6 +184,7 @@ KINDS = {
     "explain_node": Kind((PLAN,), _explain_node),
     "find_bad_nodes": Kind((SEARCHED,), find_bad_nodes_kind),
     "measure_collectives": Kind((COLLECTIVES,), measure_collectives_kind),
+    "measure_storage": Kind((STORAGE,), measure_storage_kind),
     "measured_fabric": Kind((MEASURED,), measured_fabric_kind),
     "plan_fabric": Kind((FABRIC,), plan_fabric_kind),
     "plan_upgrade": Kind((PLAN,), _plan_upgrade),

@@ -37,6 +37,7 @@ GIVEN = {
     "explain_node": {"node": "n1"},
     "find_bad_nodes": {},
     "measure_collectives": {"floors": {}, "failure": ""},
+    "measure_storage": {},
     "measured_fabric": {},
     "plan_fabric": {"pools": [], "hosts": [], "mtu": 8000, "priorities": [], "generation": "gaudi3"},
     "plan_upgrade": {},

@@ -1,0 +1,91 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""One phase of a measurement on this node, by fio as the account of jobs, in a unit of systemd that ends in time."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from typing import Any
+
+from .._errors import GaudiError
+from .._job.user import check_user
+from .._node.commands import CommandResult, Run, last_line
+from .fio import RAMP_S, WRITE, Phase, Rate, arguments, file_pattern, parse
+from .sizes import shown
+
+UNIT = "gaudi3-scale-storage-rates"
+# A server that hangs lets fio hang; systemd ends it, and Ansible is answered.
+_GRACE_S = 60
+# What is never filled: a directory without a byte left stops whoever else writes there.
+RESERVE = 1 << 30
+_MEMORY = ("tmpfs", "ramfs")
+
+
+def measured(phase: Phase, user: str, run: Run) -> dict[str, Any]:
+    """Rates, and the file system's type; raises GaudiError before anything is written, or with what fio said."""
+    check_user(user)
+    if not phase.directory.startswith("/") or posixpath.normpath(phase.directory) != phase.directory:
+        raise GaudiError(f"directory is {phase.directory!r}; write a plain absolute path.")
+    if phase.block > phase.size:
+        raise GaudiError(f"size is {shown(phase.size)}, less than one request of {shown(phase.block)}; raise size.")
+    kind = _fits(phase, run)
+    try:
+        rate = _run(phase, user, run)
+    except GaudiError:
+        remove(phase.directory, phase.node, user, run)
+        raise
+    if phase.name == WRITE and rate.written < phase.block:
+        remove(phase.directory, phase.node, user, run)
+        raise GaudiError(
+            f"{phase.directory} took less than {shown(phase.block)} a file in {phase.seconds} s; give more seconds, or "
+            "fewer files."
+        )
+    return {**rate.as_result(), "file_system": kind}
+
+
+def remove(directory: str, node: str, user: str, run: Run) -> None:
+    """The files of this node, by the account that made them."""
+    pattern = file_pattern(node).replace("$jobnum", "*")
+    find = ["find", directory, "-maxdepth", "1", "-type", "f", "-name", pattern, "-user", user, "-delete"]
+    _as_unit(find, user, _GRACE_S, run)
+
+
+def _fits(phase: Phase, run: Run) -> str:
+    """The file system's type as stat(1) calls it."""
+    done = run(["stat", "--file-system", "--format", "%a %S %T", phase.directory], timeout=_GRACE_S)
+    found = re.fullmatch(r"([0-9]+) ([0-9]+) (\S+)\s*", done.stdout)
+    if done.rc != 0 or not found:
+        raise GaudiError(f"{phase.directory} cannot be looked at: {last_line(done.stderr) or 'no answer'}.")
+    kind, free, needed = found[3], int(found[1]) * int(found[2]), phase.files * phase.size + RESERVE
+    if kind in _MEMORY:
+        raise GaudiError(
+            f"{phase.directory} is memory ({kind}), and no storage; name a directory that outlasts a boot."
+        )
+    if phase.name == WRITE and free < needed:
+        raise GaudiError(
+            f"{phase.directory} has {shown(free)} left, and {shown(needed)} are needed ({phase.files} files of "
+            f"{shown(phase.size)}, and {shown(RESERVE)} that stay free); lower size, or the number of files."
+        )
+    return kind
+
+
+def _run(phase: Phase, user: str, run: Run) -> Rate:
+    done = _as_unit(arguments(phase), user, RAMP_S + phase.seconds + _GRACE_S, run)
+    if done.rc == 0:
+        return parse(done.stdout, phase)
+    said = [line for line in (done.stdout + "\n" + done.stderr).splitlines() if line.startswith("fio: ")]
+    reason = said[0] if said else last_line(done.stderr) or f"exit code {done.rc}"
+    if "already" in done.stderr and UNIT in done.stderr:
+        reason = "another measurement runs on this node; wait for its end"
+    raise GaudiError(f"{phase.name} in {phase.directory} as {user}: {reason.rstrip('.')}.")
+
+
+def _as_unit(program: list[str], user: str, seconds: int, run: Run) -> CommandResult:
+    """As ``user``, with nothing of root's."""
+    about = [f"--unit={UNIT}", "--quiet", "--wait", "--pipe", "--collect", f"--uid={user}"]
+    limits = [f"--property=RuntimeMaxSec={seconds}", "--property=NoNewPrivileges=yes"]
+    # systemd replaces $NAME by a variable of the unit's.
+    words = [word.replace("$", "$$") for word in program]
+    return run(["systemd-run", *about, *limits, "--", *words], timeout=seconds + _GRACE_S)

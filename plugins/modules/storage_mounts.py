@@ -1,0 +1,170 @@
+#!/usr/bin/python
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: storage_mounts
+short_description: File systems for data sets and checkpoints, mounted by systemd, and stripes on Lustre
+version_added: "0.1.0"
+description:
+  - Writes a mount unit of systemd for each of O(mounts), and mounts it. C(/etc/fstab) is not changed; what stands
+    there, or was mounted by somebody else, is refused.
+  - Nothing is formatted, nothing that lies at the place of a mount is hidden, and nothing that is in use is unmounted.
+  - One mount that fails stops no other; the task fails at the end and names each.
+options:
+  mounts:
+    description: The file systems.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      path:
+        description: Where, as a plain absolute path.
+        type: str
+        required: true
+      source:
+        description: Such as C(filer:/export/datasets), C(10.0.0.5@o2ib:/scratch) or C(/dev/disk/by-id/nvme-...).
+        type: str
+        default: ""
+      type:
+        description: Type of the file system.
+        type: str
+        choices: [nfs, lustre, ext4, xfs]
+        default: nfs
+      options:
+        description:
+          - Options of C(mount), one word each, in place of C(hard) for NFS, C(flock,noatime) for Lustre, C(noatime).
+        type: list
+        elements: str
+        default: []
+      state:
+        description: V(absent) unmounts it and removes the unit.
+        type: str
+        choices: [mounted, absent]
+        default: mounted
+      free:
+        description: What has to be left for O(user), such as C(2T), of the file system and of a quota of Lustre.
+        type: str
+        default: "0"
+  stripes:
+    description: Directories on Lustre, and how new files in them are laid out.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      path:
+        description: The directory.
+        type: str
+        required: true
+      count:
+        description: Targets of a file; V(-1) for all. Refused where most files of the directory are smaller than 1 MiB.
+        type: int
+        required: true
+      size:
+        description: Bytes on each target in turn, a multiple of C(64K).
+        type: str
+        default: 1M
+  lustre_settings:
+    description: Settings of the client by C(lctl set_param), such as C(osc.*.max_dirty_mb). Set now and at every boot.
+    type: dict
+    default: {}
+  lustre_packages:
+    description: Packages that have the client of Lustre, installed where a mount needs them and they are missing.
+    type: list
+    elements: str
+    default: []
+  local_places:
+    description: Directories that must not come to lie on a network's file system, such as a recipe cache.
+    type: list
+    elements: path
+    default: [/var/lib/gaudi3_scale]
+  user:
+    description: The account of jobs, whose room is looked at.
+    type: str
+    default: gaudi
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: full
+author: The gaudi3.scale authors (@gaudi3-scale)
+"""
+
+EXAMPLES = r"""
+- name: Data sets and checkpoints
+  gaudi3.scale.storage_mounts:
+    mounts:
+      - path: /mnt/datasets
+        source: filer:/export/datasets
+        options: [ro, hard, nconnect=8]
+      - path: /mnt/checkpoints
+        source: 10.0.0.5@o2ib:/scratch
+        type: lustre
+        free: 20T
+    stripes:
+      - path: /mnt/checkpoints/llama
+        count: -1
+        size: 4M
+  become: true
+"""
+
+RETURN = r"""
+mounts:
+  description: For each that is mounted C(path), C(source), C(type) and C(left_bytes), what the account may still write.
+  type: list
+  elements: dict
+  returned: always
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._storage.mounts import ABSENT, MOUNTED, TYPES
+from ansible_collections.gaudi3.scale.plugins.module_utils._storage.state import Options, converge
+from ansible_collections.gaudi3.scale.plugins.module_utils._storage.units import Node
+
+MOUNT = {
+    "path": {"type": "str", "required": True},
+    "source": {"type": "str", "default": ""},
+    "type": {"type": "str", "choices": list(TYPES), "default": "nfs"},
+    "options": {"type": "list", "elements": "str", "default": []},
+    "state": {"type": "str", "choices": [MOUNTED, ABSENT], "default": MOUNTED},
+    "free": {"type": "str", "default": "0"},
+}
+STRIPE = {
+    "path": {"type": "str", "required": True},
+    "count": {"type": "int", "required": True},
+    "size": {"type": "str", "default": "1M"},
+}
+
+
+class Module(MaskedOptions, AnsibleModule):
+    """Tells in a sentence also what Ansible itself cannot read."""
+
+
+def main() -> None:
+    """Read the options, call the core, report."""
+    module = Module(
+        argument_spec={
+            "mounts": {"type": "list", "elements": "dict", "default": [], "options": MOUNT},
+            "stripes": {"type": "list", "elements": "dict", "default": [], "options": STRIPE},
+            "lustre_settings": {"type": "dict", "default": {}},
+            "lustre_packages": {"type": "list", "elements": "str", "default": []},
+            "local_places": {"type": "list", "elements": "path", "default": ["/var/lib/gaudi3_scale"]},
+            "user": {"type": "str", "default": "gaudi"},
+        },
+        supports_check_mode=True,
+    )
+    try:
+        options = checked(module.params, module.argument_spec, empty=("mounts.source",), signed=("stripes.count",))
+        module.exit_json(**converge(Options(**options), run_process, module.check_mode, Node()))
+    except Exception as error:
+        module.fail_json(**module_failure(error))
+
+
+if __name__ == "__main__":
+    main()

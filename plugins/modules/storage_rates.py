@@ -1,0 +1,167 @@
+#!/usr/bin/python
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: storage_rates
+short_description: Rates at which a node writes to a directory and reads from it, by fio
+version_added: "0.1.0"
+description:
+  - Runs one O(phase) of C(fio) in O(directory), as O(user), with direct I/O, so that the node's memory answers nothing.
+    It ends after O(seconds), whatever the storage does.
+  - V(write) fills files of its own, whose names begin with C(.gaudi3_scale_storage). V(read) and V(random_read) read
+    what was written, so give them O(size) as RV(written) says. V(remove) removes the files, and so does a phase that
+    fails.
+  - A directory in memory is refused, and one that has less room than the files need and 1 GiB.
+  - To have several nodes measure at the same time, with a verdict, use M(gaudi3.scale.storage_measurement).
+options:
+  directory:
+    description: The directory, on whatever file system.
+    type: path
+    required: true
+  phase:
+    description: What to do.
+    type: str
+    choices: [write, read, random_read, remove]
+    required: true
+  node:
+    description: What the files are named after, so that no two nodes open the same.
+    type: str
+    required: true
+  files:
+    description: Number of files, each with a process of its own.
+    type: int
+    default: 8
+  size:
+    description: Size of each file in bytes.
+    type: int
+    default: 1073741824
+  block:
+    description: Bytes of one request.
+    type: int
+    default: 1048576
+  seconds:
+    description: Seconds that the phase lasts, after two in which it begins.
+    type: int
+    default: 15
+  user:
+    description: The account that writes and reads.
+    type: str
+    default: gaudi
+  install:
+    description: Whether to install the distribution's package C(fio) where it is missing.
+    type: bool
+    default: true
+attributes:
+  check_mode:
+    support: full
+    description: Nothing is measured, and RV(bytes_per_s) is missing.
+  diff_mode:
+    support: full
+    description: Shows the package that is installed. The files are gone at the end, and no change.
+seealso:
+  - module: gaudi3.scale.storage_measurement
+author: The gaudi3.scale authors (@gaudi3-scale)
+"""
+
+EXAMPLES = r"""
+- name: How fast are checkpoints written here?
+  gaudi3.scale.storage_rates:
+    directory: /mnt/checkpoints
+    phase: write
+    node: "{{ inventory_hostname }}"
+  become: true
+  register: written
+
+- name: Remove what was written
+  gaudi3.scale.storage_rates:
+    directory: /mnt/checkpoints
+    phase: remove
+    node: "{{ inventory_hostname }}"
+  become: true
+"""
+
+RETURN = r"""
+bytes_per_s:
+  description: Bytes a second, over all files.
+  type: float
+  returned: when measured
+iops:
+  description: Requests a second, over all files.
+  type: float
+  returned: when measured
+p99_s:
+  description: Seconds within which 99 of 100 requests ended, of the slowest file.
+  type: float
+  returned: when measured
+seconds:
+  description: Seconds that were measured.
+  type: float
+  returned: when measured
+written:
+  description: Bytes of each file that may be read.
+  type: int
+  returned: when measured
+file_system:
+  description: Type of the file system as stat(1) calls it.
+  type: str
+  returned: when measured
+"""
+
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.gaudi3.scale.plugins.module_utils._host.packages import install_missing
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._storage.fio import PHASES, Phase
+from ansible_collections.gaudi3.scale.plugins.module_utils._storage.measure import measured, remove
+
+REMOVE = "remove"
+
+
+class Module(MaskedOptions, AnsibleModule):
+    """Tells in a sentence also what Ansible itself cannot read."""
+
+
+def main() -> None:
+    """Run one phase, and report."""
+    module = Module(
+        argument_spec={
+            "directory": {"type": "path", "required": True},
+            "phase": {"type": "str", "choices": [*PHASES, REMOVE], "required": True},
+            "node": {"type": "str", "required": True},
+            "files": {"type": "int", "default": 8},
+            "size": {"type": "int", "default": 1 << 30},
+            "block": {"type": "int", "default": 1 << 20},
+            "seconds": {"type": "int", "default": 15},
+            "user": {"type": "str", "default": "gaudi"},
+            "install": {"type": "bool", "default": True},
+        },
+        supports_check_mode=True,
+    )
+    try:
+        module.exit_json(**_done(checked(module.params, module.argument_spec), module.check_mode))
+    except Exception as error:
+        module.fail_json(**module_failure(error))
+
+
+def _done(options: dict[str, Any], check_mode: bool) -> dict[str, Any]:
+    user, install = options.pop("user"), options.pop("install")
+    phase = Phase(options.pop("phase"), **options)
+    diff = install_missing(["fio"], "storage_rates", run_process, "/", check_mode) if install else []
+    result = {"changed": bool(diff), "diff": diff}
+    if check_mode:
+        return result
+    if phase.name == REMOVE:
+        remove(phase.directory, phase.node, user, run_process)
+        return result
+    return {**result, **measured(phase, user, run_process)}
+
+
+if __name__ == "__main__":
+    main()
