@@ -46,6 +46,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_tree import kernel_tree
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
 from ansible_collections.gaudi3.scale.plugins.module_utils._slurm.node import read_node
 
 
@@ -57,6 +58,7 @@ def main() -> None:
     """Read, and report."""
     module = Module(argument_spec={}, supports_check_mode=True)
     try:
+        checked(module.params, module.argument_spec)
         found = read_node(hpu_facts.gather(run_process, kernel_tree(), hl_smi=False), run_process)
         module.exit_json(changed=False, node=found.as_result() if found else None)
     except Exception as error:

@@ -22,7 +22,7 @@ options:
     suboptions:
       path:
         description: Where, as a plain absolute path.
-        type: str
+        type: path
         required: true
       source:
         description: Such as C(filer:/export/datasets), C(10.0.0.5@o2ib:/scratch) or C(/dev/disk/by-id/nvme-...).
@@ -56,7 +56,7 @@ options:
     suboptions:
       path:
         description: The directory.
-        type: str
+        type: path
         required: true
       count:
         description: Targets of a file; V(-1) for all. Refused where most files of the directory are smaller than 1 MiB.
@@ -87,8 +87,10 @@ options:
 attributes:
   check_mode:
     support: full
+    description: Servers are asked whether they answer; nothing is installed, written or mounted.
   diff_mode:
     support: full
+    description: Shows units, packages, mounts, stripes and settings.
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
@@ -128,7 +130,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._storage.state import
 from ansible_collections.gaudi3.scale.plugins.module_utils._storage.units import Node
 
 MOUNT = {
-    "path": {"type": "str", "required": True},
+    "path": {"type": "path", "required": True},
     "source": {"type": "str", "default": ""},
     "type": {"type": "str", "choices": list(TYPES), "default": "nfs"},
     "options": {"type": "list", "elements": "str", "default": []},
@@ -136,7 +138,7 @@ MOUNT = {
     "free": {"type": "str", "default": "0"},
 }
 STRIPE = {
-    "path": {"type": "str", "required": True},
+    "path": {"type": "path", "required": True},
     "count": {"type": "int", "required": True},
     "size": {"type": "str", "default": "1M"},
 }

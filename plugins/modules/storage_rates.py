@@ -145,7 +145,8 @@ def main() -> None:
         supports_check_mode=True,
     )
     try:
-        module.exit_json(**_done(checked(module.params, module.argument_spec), module.check_mode))
+        options = checked(module.params, module.argument_spec)
+        module.exit_json(**_done(options, module.check_mode))
     except Exception as error:
         module.fail_json(**module_failure(error))
 

@@ -57,6 +57,12 @@ def read_node(facts: HpuFacts, run: Run, devices: str = "/dev/accel") -> SlurmNo
     return SlurmNode(words["NodeName"], processors, facts.count, files if len(files) == facts.count else (), memory)
 
 
+def check_name(name: str) -> None:
+    """Raises GaudiError for what cannot be a node's name in Slurm."""
+    if not _NAME.fullmatch(name):
+        raise GaudiError(f"node is {name!r}, which is no node's name in Slurm; give it as `slurmd -C` prints it.")
+
+
 def node_from(value: Mapping[str, Any]) -> SlurmNode:
     """What another node said of itself, as it may stand in a file of root's; raises GaudiError for anything else."""
     try:

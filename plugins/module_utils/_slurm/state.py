@@ -15,7 +15,7 @@ from .._errors import GaudiError
 from .._node.rendered_files import WantedFile, differences, pending, write
 from .configuration import find_directory, read_configuration
 from .fragments import GRES_FILE, SLURM, Wanted, gres_text, require_include, slurm_text
-from .node import SlurmNode
+from .node import SlurmNode, check_name
 
 HEALTH_CHECK, NHC = "gaudi3_scale/slurm_health_check", "gaudi3_scale/nhc.conf"
 # Slurm ends the program after a minute.
@@ -41,11 +41,13 @@ class Options:
 
 def apply(options: Options, check_mode: bool, etc: str = "/etc") -> dict[str, Any]:
     """What the module returns; raises GaudiError before anything is written."""
+    if options.node:
+        check_name(options.node)
     directory = find_directory(etc)
     if directory is None and not options.node:
         raise GaudiError(
-            f"There is no Slurm on this host: neither slurmd nor {etc}/slurm/slurm.conf; install it first, or leave "
-            "the host out of gaudi_slurm_hosts."
+            f"There is no Slurm on this host: neither a slurmd, which makes a node of it, nor {etc}/slurm/slurm.conf; "
+            "install it first, or leave the host out of gaudi_slurm_hosts."
         )
     fragments = _fragments(options, directory, etc) if directory else []
     health = _health_files(options, etc) if options.node and options.health_check else []

@@ -20,12 +20,14 @@ UNIT = "gaudi3-scale-storage-rates"
 _GRACE_S = 60
 # What is never filled: a directory without a byte left stops whoever else writes there.
 RESERVE = 1 << 30
+_NODE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,199}")
 _MEMORY = ("tmpfs", "ramfs")
 
 
 def measured(phase: Phase, user: str, run: Run) -> dict[str, Any]:
     """Rates, and the file system's type; raises GaudiError before anything is written, or with what fio said."""
     check_user(user)
+    _check_node(phase.node)
     if not phase.directory.startswith("/") or posixpath.normpath(phase.directory) != phase.directory:
         raise GaudiError(f"directory is {phase.directory!r}; write a plain absolute path.")
     if phase.block > phase.size:
@@ -47,9 +49,16 @@ def measured(phase: Phase, user: str, run: Run) -> dict[str, Any]:
 
 def remove(directory: str, node: str, user: str, run: Run) -> None:
     """The files of this node, by the account that made them."""
+    _check_node(node)
     pattern = file_pattern(node).replace("$jobnum", "*")
     find = ["find", directory, "-maxdepth", "1", "-type", "f", "-name", pattern, "-user", user, "-delete"]
     _as_unit(find, user, _GRACE_S, run)
+
+
+def _check_node(node: str) -> None:
+    """It becomes part of a file's name, which fio and find(1) read in ways of their own."""
+    if not _NODE.fullmatch(node):
+        raise GaudiError(f"node is {node!r}; give a name of letters, digits, dots, dashes and underscores.")
 
 
 def _fits(phase: Phase, run: Run) -> str:

@@ -28,7 +28,7 @@ DEFAULT_OPTIONS: Mapping[str, tuple[str, ...]] = {
 # What a node cannot boot or be entered without; and what others write there would be hidden.
 _SYSTEM = ("bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "proc", "root", "run", "sbin", "sys", "usr", "var")
 _PATH = re.compile(r"/[A-Za-z0-9_./@:+-]+")
-_OPTION = re.compile(r"[A-Za-z0-9_]+(=[A-Za-z0-9_./:@+-]+)?")
+_OPTION = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*(=[A-Za-z0-9_./:@+-]+)?")
 _SOURCES = {
     NFS: (re.compile(r"(?P<host>[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):/[A-Za-z0-9_./@:+-]*"), "filer:/export/datasets"),
     LUSTRE: (re.compile(r"[A-Za-z0-9.:,@-]+:/[A-Za-z0-9_./-]+"), "10.0.0.5@o2ib:/scratch"),
@@ -76,8 +76,8 @@ def parse(given: Sequence[Mapping[str, Any]], local_places: Sequence[str]) -> li
     for mount in mounts:
         _refuse_path(mount, local_places)
         if mount.state == MOUNTED:
-            _refuse_source(mount)
             _refuse_options(mount)
+            _refuse_source(mount)
     paths = [mount.path for mount in mounts]
     for path in sorted({path for path in paths if paths.count(path) > 1}):
         raise GaudiError(f"mounts has {path} twice; leave one of the two.")

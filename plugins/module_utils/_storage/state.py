@@ -13,6 +13,7 @@ from typing import Any
 from .._errors import GaudiError
 from .._host.kernel.values import value_difference
 from .._host.packages import install_missing
+from .._job.user import check_user
 from .._node.commands import Run, last_line
 from .._node.lock import alone, state_beside
 from .._node.rendered_files import WantedFile, differences, pending, read_text, write
@@ -42,6 +43,7 @@ class Options:
 
 def converge(options: Options, run: Run, check_mode: bool, node: Node) -> dict[str, Any]:
     """What the module returns; raises GaudiError before anything is touched, or with all that failed after the rest."""
+    check_user(options.user)
     mounts = parse(options.mounts, options.local_places)
     stripes = lustre.parse_stripes(options.stripes)
     settings = lustre.check_settings(options.lustre_settings)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -86,7 +87,7 @@ def _arguments(phase: str, host: str, settings: Settings, written: int | None) -
 def _own(host: str, settings: Settings) -> dict[str, Any]:
     return {
         "directory": settings.directory,
-        "node": host,
+        "node": re.sub(r"[^A-Za-z0-9_.-]", "_", host).lstrip(".-"),
         "files": settings.files,
         "user": settings.user,
         "install": settings.install,

@@ -21,6 +21,7 @@ KNOWN: dict[str, Any] = {
     "device": "cpu",
     "cards": 8,
     "node": "n1",
+    "nodes": [],
     "base": {"batch_size": 1},
     "settings": [{"name": "larger", "options": {"batch_size": 2}}],
     "user": getpass.getuser(),
