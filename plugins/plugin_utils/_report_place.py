@@ -86,7 +86,8 @@ class Directory:
         try:
             return path.read_text(encoding="utf-8")
         except FileNotFoundError as error:
-            raise GaudiError(f"{self.option}: there is no {path}; correct the name, or save it first.") from error
+            sentence = f"{self.option}: there is no {path}; correct the name, or save it first."
+            raise GaudiError(sentence, absent=True) from error
         except UnicodeDecodeError as error:
             raise GaudiError(f"{self.option}: {path} is no text; correct the name.") from error
         except OSError as error:
@@ -149,7 +150,10 @@ class BucketPrefix:
             config = Config(connect_timeout=CONNECT_TIMEOUT_S, read_timeout=READ_TIMEOUT_S, retries=retries)
             yield boto3.Session().client("s3", config=config)
         except ClientError as error:
-            raise _refusal(subject, *_answered(str(error.response.get("Error", {}).get("Code")), verb)) from error
+            code = str(error.response.get("Error", {}).get("Code"))
+            refusal = _refusal(subject, *_answered(code, verb))
+            refusal.facts["absent"] = code == "NoSuchKey"
+            raise refusal from error
         # A ValueError is what an endpoint that is no URL gives.
         except (BotoCoreError, ValueError) as error:
             raise _refusal(subject, *_not_answered(type(error).__name__)) from error

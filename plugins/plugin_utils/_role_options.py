@@ -13,6 +13,7 @@ from typing import Any
 
 # What roles register beside NAME_result. A contract test holds it against their tasks.
 FURTHER_RESULTS: Mapping[str, Collection[str]] = {
+    "gaudi_audit": ("gaudi_audit_facts_result",),
     "gaudi_collectives": ("gaudi_collectives_measured_result",),
     "gaudi_comparison": ("gaudi_comparison_together_result",),
     "gaudi_container_runtime": ("gaudi_container_runtime_check_result",),

@@ -92,6 +92,7 @@ def test_an_installed_playbook_is_found_by_its_name(installed: Path, playbook: s
     if playbook == "site":
         # What starts, stops or writes something is only in a playbook of its own.
         actions = {
+            "gaudi_audit",
             "gaudi_batch_probe",
             "gaudi_bundle",
             "gaudi_collectives",

@@ -81,6 +81,7 @@ def test_site_never_takes_an_action() -> None:
 
 # What starts, stops or writes something is asked for by name, and never done by a run that sets up everything.
 ACTION_ROLES = {
+    "gaudi_audit",
     "gaudi_batch_probe",
     "gaudi_bundle",
     "gaudi_collectives",

@@ -10,6 +10,10 @@ from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._firmware.rounds import RACK
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Kind, Made
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.audit_cluster_kind import (
+    AUDITED,
+    audit_cluster_kind,
+)
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.compare_settings_kind import (
     COMPARED,
     OWN,
@@ -177,6 +181,7 @@ def _reasons(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 KINDS = {
+    "audit_cluster": Kind((AUDITED,), audit_cluster_kind),
     "compare_settings": Kind((COMPARED, TOGETHER, *OWN), compare_settings_kind),
     "probe_batch_size": Kind((PROBED,), probe_kind),
     "training": Kind((INFO, HISTORY), training_kind),

@@ -110,8 +110,18 @@ def _tell_start(options: argparse.Namespace, made: _Run, facts: Mapping[str, Any
         accumulate=made.passes,
         global_batch_size=options.batch_size * made.passes * made.ranks.world_size,
         schedule=options.schedule,
+        precision=_precision(options, made),
+        compiled=options.compile,
+        clip=options.clip,
+        gradient_compression=options.gradient_compression,
+        workers="auto" if options.workers is None else options.workers,
+        checkpoint_every=options.checkpoint_every,
         **facts,
     )
+
+
+def _precision(options: argparse.Namespace, made: _Run) -> str:
+    return str(options.precision or ("fp32" if made.device.type == "cpu" else "bf16"))
 
 
 def _task(options: argparse.Namespace, made: _Run) -> LanguageModelTask:
@@ -129,9 +139,10 @@ def _train(
     options: argparse.Namespace, made: _Run, observation: Observation, callbacks: Sequence[lightning.Callback]
 ) -> None:
     task, checkpoints = _task(options, made), made.checkpoints
-    precision = options.precision or ("fp32" if made.device.type == "cpu" else "bf16")
     trainer = lightning.Trainer(
-        **trainer_parts(made.device, precision, made.ranks, options.sharding, options.gradient_compression),
+        **trainer_parts(
+            made.device, _precision(options, made), made.ranks, options.sharding, options.gradient_compression
+        ),
         max_epochs=-1,
         max_steps=min(options.max_steps, checkpoints.start + (options.stop_after_steps or options.max_steps)),
         accumulate_grad_batches=made.passes,

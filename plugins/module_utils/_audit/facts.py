@@ -1,0 +1,102 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""What a node knows of itself and of a job, as an audit asks for it: read from what is there, not measured again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from .._errors import GaudiError
+from .._job.job_secrets import masked_description
+from .._job.paths import NAME, JobPaths, check_name
+from .._monitoring.history import lines_of_runs
+from .._monitoring.state import read_worker_group
+from .._monitoring.status import read_status
+from .._monitoring.usage import last_usage
+from .._monitoring.worker_group import ABSENT, FAILED
+from .._node import environment_file
+from .._node.commands import Run
+from .._node.rendered_files import read_text
+from .._node.secret_words import is_secret
+from .._qualification.files import Files
+from .system import look
+
+# Of a node that has run jobs for years, the newest.
+MOST_JOBS = 200
+_OF_START = (
+    *("precision", "compiled", "clip", "schedule", "checkpointing", "batch_size", "workers", "checkpoint_every"),
+    *("gradient_compression", "world_size", "nodes", "parameters", "device", "flags", "versions", "sharding"),
+)
+_OF_STEP = ("step", "loss", "tokens_per_second", "samples_per_second", "seconds", "memory_bytes", "gradient_norm")
+
+
+def gather(
+    run: Run, job: str, flags: str, qualification: str, state_directory: str, log_directory: str
+) -> dict[str, Any]:
+    """``job`` empty: of none. Raises GaudiError for a name that cannot be one."""
+    return {
+        # The real kernel's, as the jobs' processes are.
+        "system": look("/"),
+        "flags": _flags(flags),
+        "qualification": _qualification(Files(qualification)),
+        "jobs": _jobs(state_directory, log_directory, run),
+        "job": _job(JobPaths(check_name(job), state_directory, log_directory), run) if job else {},
+    }
+
+
+def _flags(path: str) -> dict[str, str] | None:
+    """None where there is no such file, or none of ours."""
+    text = read_text(path)
+    try:
+        flags = {} if text is None else environment_file.parse(text, path)
+        return None if text is None else {name: value for name, value in flags.items() if not is_secret(name)}
+    except GaudiError:
+        return None
+
+
+def _qualification(files: Files) -> dict[str, Any]:
+    verdict = files.read(files.verdict)
+    return {name: verdict[name] for name in ("state", "time", "level") if isinstance(verdict.get(name), str)}
+
+
+def _jobs(state_directory: str, log_directory: str, run: Run) -> dict[str, int]:
+    """How many jobs this node knows that are over or run, and how many failed."""
+    try:
+        places = sorted(Path(state_directory, "control").iterdir(), key=lambda place: place.lstat().st_mtime)
+    except OSError:
+        places = []
+    names = [place.name for place in places if NAME.fullmatch(place.name)][-MOST_JOBS:]
+    states = [read_worker_group(JobPaths(name, state_directory, log_directory), run).state for name in names]
+    known = [state for state in states if state != ABSENT]
+    return {"known": len(known), "failed": sum(state == FAILED for state in known)}
+
+
+def _job(paths: JobPaths, run: Run) -> dict[str, Any]:
+    """Empty where this node does not know it."""
+    worker_group = read_worker_group(paths, run)
+    if worker_group.state == ABSENT:
+        return {}
+    lines = lines_of_runs(paths, "metrics.jsonl")
+    description = masked_description(worker_group.description or {})
+    return {
+        "state": worker_group.state,
+        "processes_per_node": description.get("processes_per_node"),
+        "device": description.get("device"),
+        "start": _part(_last(lines, "start"), _OF_START),
+        "step": _part(_last(lines, "step"), _OF_STEP),
+        "checkpoint": _part(_last(lines, "checkpoint"), ("seconds", "blocked_seconds", "bytes")),
+        "end": _part(_last(lines, "end"), ("validation_loss", "last_loss")),
+        "restarts": read_status(paths).restarts,
+        "usage": last_usage(paths),
+    }
+
+
+def _last(lines: list[Mapping[str, Any]], kind: str) -> Mapping[str, Any]:
+    return next((line for line in reversed(lines) if line.get("kind") == kind), {})
+
+
+def _part(line: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: line[name] for name in names if line.get(name) is not None}

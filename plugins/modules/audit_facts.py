@@ -1,0 +1,100 @@
+#!/usr/bin/python
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: audit_facts
+short_description: Read what an audit asks a node for
+version_added: "0.1.0"
+description:
+  - Tells how busy the host is over a second, the flags of its jobs, its last qualification, how many of its jobs
+    failed, and what the O(job) has told. Cards are not asked, and nothing is started.
+  - M(gaudi3.scale.cluster_audit) holds it against the items of the audit.
+options:
+  job:
+    description: Name of a training job that runs, or has ended. None when empty.
+    type: str
+    default: ""
+  flags:
+    description: The file with the flags of jobs.
+    type: path
+    default: /etc/gaudi3_scale/environment
+  qualification:
+    description: Where the node keeps its qualification.
+    type: path
+    default: /var/lib/gaudi3_scale/qualification
+  state_directory:
+    description: Where jobs are kept.
+    type: path
+    default: /var/lib/gaudi3_scale
+  log_directory:
+    description: Where their logs are.
+    type: path
+    default: /var/log/gaudi3_scale
+attributes:
+  check_mode:
+    support: full
+    description: Only reads.
+  diff_mode:
+    support: none
+    description: Changes nothing, so there is nothing to show.
+seealso:
+  - module: gaudi3.scale.cluster_audit
+author: The gaudi3.scale authors (@gaudi3-scale)
+"""
+
+EXAMPLES = r"""
+- name: What does this node know?
+  gaudi3.scale.audit_facts:
+    job: llama
+  become: true
+  register: gaudi_audit_facts_result
+"""
+
+RETURN = r"""
+facts:
+  description:
+    - C(system) with C(cpu_busy), C(io_wait) and C(memory_used) from 0 to 1; C(flags), V(null) without a file of them;
+      C(qualification) with C(state) and C(time); C(jobs), how many are C(known) and C(failed); C(job) with C(state),
+      its last lines by kind, C(restarts) and C(usage), empty where this node does not know it.
+  type: dict
+  returned: success
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.gaudi3.scale.plugins.module_utils._audit.facts import gather
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import LOG_DIRECTORY, STATE_DIRECTORY
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+
+
+class Module(MaskedOptions, AnsibleModule):
+    """Tells in a sentence also what Ansible itself cannot read."""
+
+
+def main() -> None:
+    """Read, and report."""
+    module = Module(
+        argument_spec={
+            "job": {"type": "str", "default": ""},
+            "flags": {"type": "path", "default": "/etc/gaudi3_scale/environment"},
+            "qualification": {"type": "path", "default": "/var/lib/gaudi3_scale/qualification"},
+            "state_directory": {"type": "path", "default": STATE_DIRECTORY},
+            "log_directory": {"type": "path", "default": LOG_DIRECTORY},
+        },
+        supports_check_mode=True,
+    )
+    try:
+        options = checked(module.params, module.argument_spec, empty=("job",))
+        facts = gather(run_process, **options)
+        module.exit_json(changed=False, facts=facts)
+    except Exception as error:
+        module.fail_json(**module_failure(error))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""What lists in circulation ask for and an audit does not measure: why, and what to use instead."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class NotMeasured:
+    """``lists``: in their words. Facts behind ``why``: docs/auditing.md names the sources."""
+
+    lists: tuple[str, ...]
+    why: str
+    instead: str
+
+
+NOT_MEASURED = (
+    NotMeasured(
+        (
+            "**Memory Management**: Achieve >90% HPU memory utilization",
+            "- **Memory Efficiency**: >70% GPU memory utilization",
+            "2. **Memory Inefficiency** (<90% utilization)",
+        ),
+        "A full card is no faster one, and a batch at the edge ends without memory.",
+        "probe_batch_size.yml, which keeps a margin",
+    ),
+    NotMeasured(
+        (
+            "Enable CUDA optimizations (`torch.backends.cudnn.benchmark=True`)",
+            "Enable TensorFloat-32 for A100/H100 GPUs",
+        ),
+        "Switches of another vendor's libraries, which a Gaudi card does not have.",
+        "explain_flags.yml for those that it has",
+    ),
+    NotMeasured(
+        ("Implement automatic garbage collection",),
+        "A forced collection stops one rank at a time, and all others wait for it.",
+        "a limit of the job's memory, and fewer workers of the data loader",
+    ),
+    NotMeasured(
+        ("Use memory-efficient data loading (`pin_memory=True`)", "Enable non-blocking data transfer"),
+        "Whether the bridge gains from pinned memory differs by release.",
+        "compare_settings.yml, and the item data_share",
+    ),
+    NotMeasured(
+        ("Use JIT compilation for inference", "4. **Slow Inference** (>100ms per request)"),
+        "Nothing here serves a model yet, and TorchScript is no way to a Gaudi card.",
+        "the vendor's build of vLLM",
+    ),
+    NotMeasured(
+        ("Profile with PyTorch Profiler",),
+        "No playbook records a profile yet.",
+        "the item step_parts, and torch.profiler in your program",
+    ),
+    NotMeasured(
+        ("- **Convergence**: <50% of baseline training time",),
+        "How many steps a model needs is decided by data and settings, of which half is no property of a cluster.",
+        "tune_training.yml, whose objective it may be",
+    ),
+    NotMeasured(
+        (
+            "| Build Time | <10 min | Docker images |",
+            "| CI Pipeline | <15 min | Full pipeline |",
+            "- **Maintainability**: Readable and maintainable code",
+        ),
+        "Of the development of your program, which a cluster does not see.",
+        "your CI",
+    ),
+)
