@@ -16,8 +16,8 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.items import I
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.judgement import Judged, judged
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.measures import Facts
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.not_measured import NOT_MEASURED
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.thresholds import targets_of
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.verdicts import Failed, Passed, Unknown
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.thresholds import Threshold, targets_of
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.verdicts import Failed, Measured, Passed, Unknown
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._kept_document import read_if_kept
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import literals, taken
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._task_answer import failed
@@ -27,6 +27,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "looked": {"type": "str", "default": "gaudi_audit_facts_result"},
     "job": {"type": "str", "default": ""},
     "targets": {"type": "dict", "default": {}},
+    "required": {"type": "list", "elements": "str", "default": []},
     "reports": {"type": "str", "default": ""},
     "baseline": {"type": "str", "default": ""},
 }
@@ -47,15 +48,23 @@ class ActionModule(ActionBase):
         try:
             known = {item.name: item for item in ITEMS if item.threshold or item.target}
             targets = targets_of(options["targets"], known)
+            _refuse_unknown(options["required"])
             nodes, silent = _answers(options["hosts"], task_vars["hostvars"], options["looked"])
             reports = _reports(options["reports"], options["baseline"])
             facts = Facts(nodes, _job(nodes), reports)
-            found = judged(ITEMS, facts, silent, targets, options["job"])
+            found = judged(ITEMS, facts, silent, targets, options["job"], options["required"])
             return {"changed": False, **literals(_result(found))}
         except AnsibleError:
             raise
         except Exception as error:
             return failed(error)
+
+
+def _refuse_unknown(required: list[str]) -> None:
+    names = [item.name for item in ITEMS]
+    for name in required:
+        if name not in names:
+            raise GaudiError(f"gaudi_audit_required names {name}, which is no item; known are {', '.join(names)}.")
 
 
 def _answers(
@@ -104,9 +113,15 @@ def _row(one: Judged) -> dict[str, Any]:
         "asks": one.item.asks,
         "subject": one.subject,
         "verdict": word,
-        "why": verdict.measured.seen if isinstance(verdict, Passed) else verdict.why,
+        "why": _passed(verdict.measured, one.threshold) if isinstance(verdict, Passed) else verdict.why,
         "value": None if isinstance(verdict, Unknown) else verdict.measured.value,
         "threshold": one.threshold.words if one.threshold else None,
         "counts": one.counts,
         "remedy": "" if isinstance(verdict, Passed) else one.item.remedy,
     }
+
+
+def _passed(measured: Measured, threshold: Threshold | None) -> str:
+    if isinstance(measured.value, bool) or threshold is None:
+        return measured.seen
+    return f"{measured.value:.4g}, {threshold.words} ({measured.seen})"

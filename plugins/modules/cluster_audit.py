@@ -32,6 +32,11 @@ options:
     description: Your own limits by item, in the item's unit, such as V({utilisation 0.9, tokens_per_second 2000000}).
     type: dict
     default: {}
+  required:
+    description: Items that fail where they do not pass, though they are advice or a guide's figure.
+    type: list
+    elements: str
+    default: []
   reports:
     description: The directory, or the bucket, with the reports of playbooks.
     type: str

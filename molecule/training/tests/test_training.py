@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from testinfra.host import Host
 
@@ -67,6 +68,28 @@ def test_the_job_takes_the_probed_batch_and_learns(
 def test_launching_it_again_starts_nothing(play: Callable[..., Played]) -> None:
     again = play("launch_training", gaudi_training_name="test", gaudi_training_arguments=ARGUMENTS)
     assert (again.status, again.changed) == ("successful", 0), again.screen
+
+
+def test_an_audit_reads_the_job_and_fails_by_the_site_s_own_target_alone(
+    play: Callable[..., Played], reports: Path
+) -> None:
+    about = {"gaudi_audit_job": "test", "gaudi_report_target": str(reports)}
+    audited = play("audit_cluster", **about)
+    assert audited.status == "successful", audited.screen
+    verdicts = {(one["item"], one["subject"]): one for one in read_audit(reports)}
+    assert verdicts["clipping", "test"]["verdict"] == "pass"
+    assert verdicts["recorded", "test"]["verdict"] == "pass"
+    assert verdicts["tokens_per_second", "test"]["verdict"] == "unknown"
+    assert {verdicts["recipe_cache", node]["verdict"] for node in ("node1", "node2")} == {"pass"}
+    wanted = play("audit_cluster", **about, gaudi_audit_targets={"tokens_per_second": 1e9})
+    assert wanted.status == "failed"
+    (message,) = wanted.messages
+    assert message.startswith("tokens_per_second of test: ") and "at least 1e+09 tokens/s (your own target)" in message
+
+
+def read_audit(reports: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads((reports / "audit_cluster.json").read_text())["data"]["items"]
+    return found
 
 
 def test_the_last_checkpoint_goes_on_where_it_was(play: Callable[..., Played], reports: Path) -> None:

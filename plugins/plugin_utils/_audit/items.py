@@ -25,6 +25,7 @@ class Item:
     """``of`` is asked of each NODE, of the JOB or of the CLUSTER. ``threshold`` None: what is measured is a truth.
 
     ``target``: there is a number, and only the site can say how much it has to be; the side and the unit of it.
+    ``advice``: a choice that is right for most jobs and not for each, which fails only where the site requires it.
     ``missing`` says what nobody could measure; ``remedy`` is a command.
     """
 
@@ -36,6 +37,7 @@ class Item:
     missing: str = _NO_JOB
     threshold: Threshold | None = None
     target: tuple[str, str] | None = None
+    advice: bool = False
     lists: tuple[str, ...] = ()
 
 
@@ -50,6 +52,7 @@ _BEFORE = (
         JOB,
         measures.start("precision", lambda value: value == "bf16"),
         f"{_LAUNCH} -e gaudi_training_precision=bf16",
+        advice=True,
         lists=(
             "Enable mixed precision (bfloat16)",
             "Enable mixed precision training (`enable_mixed_precision=True`)",
@@ -63,6 +66,7 @@ _BEFORE = (
         JOB,
         measures.compiled,
         "ansible-playbook gaudi3.scale.compare_settings, then launch_training.yml with --compile if it pays",
+        advice=True,
         lists=("Compile model with torch.compile()", "Use model compilation (`compile_model=True`)"),
     ),
     Item(
@@ -92,6 +96,7 @@ _BEFORE = (
         JOB,
         measures.start("workers", lambda value: value == "auto" or (isinstance(value, int) and value > 0)),
         f"{_LAUNCH} with --workers auto, or gaudi3_scale data workers",
+        advice=True,
         lists=(
             "Set num_workers for data loading",
             "Optimize data loader workers (`num_workers=4-8`)",
@@ -104,6 +109,7 @@ _BEFORE = (
         JOB,
         measures.fits,
         f"{_LAUNCH} with --checkpointing on",
+        advice=True,
         lists=("Enable gradient checkpointing if OOM", "Enable gradient checkpointing for large models"),
     ),
     Item(
@@ -112,6 +118,7 @@ _BEFORE = (
         JOB,
         measures.start("schedule", lambda value: value != "constant"),
         f"{_LAUNCH} with --schedule cosine",
+        advice=True,
         lists=("Use appropriate learning rate scheduling",),
     ),
     Item(
@@ -120,6 +127,7 @@ _BEFORE = (
         JOB,
         measures.start("clip", lambda value: isinstance(value, (int, float)) and value > 0),
         f"{_LAUNCH} with --clip 1",
+        advice=True,
         lists=("Implement gradient clipping",),
     ),
     Item(
@@ -128,6 +136,7 @@ _BEFORE = (
         JOB,
         measures.automatic_checkpoints,
         f"{_LAUNCH} with --checkpoint-every",
+        advice=True,
         lists=("Implement automatic checkpoint saving",),
     ),
     Item(
@@ -137,6 +146,7 @@ _BEFORE = (
         measures.recipe_cache,
         "ansible-playbook gaudi3.scale.tuning",
         missing="the node has no file of flags",
+        advice=True,
         lists=("**Caching**: Implement intelligent caching strategies",),
     ),
     Item(
@@ -157,6 +167,7 @@ _DURING = (
         JOB,
         measures.utilisation,
         "ansible-playbook gaudi3.scale.show_training: where the time of a step goes",
+        missing="no supervisor has seen cards under the job",
         threshold=_guide(0.85, LEAST, "of the time"),
         lists=(
             "Monitor GPU utilization (target: >85%)",
@@ -228,6 +239,7 @@ _DURING = (
         JOB,
         measures.of_step("samples_per_second"),
         "ansible-playbook gaudi3.scale.compare_settings against a stored baseline",
+        missing="the steps of the job count none",
         target=(LEAST, "samples/s"),
         lists=(
             "- **Training Speed**: >1000 samples/second",
@@ -241,6 +253,7 @@ _DURING = (
         JOB,
         measures.watched,
         "ansible-playbook gaudi3.scale.show_training",
+        advice=True,
         lists=(
             "**Monitoring**: Enable real-time performance monitoring",
             "Monitor system resources continuously",
@@ -335,6 +348,7 @@ _AFTER = (
         JOB,
         measures.step_parts,
         "ansible-playbook gaudi3.scale.show_training; docs/following.md says what a program has to tell",
+        advice=True,
         lists=("Analyze bottlenecks",),
     ),
     Item(
@@ -343,6 +357,7 @@ _AFTER = (
         JOB,
         measures.recorded,
         f"{_LAUNCH} with gaudi3_scale.report_step in your program",
+        advice=True,
         lists=("Document optimizations",),
     ),
     Item(

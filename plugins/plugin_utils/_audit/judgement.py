@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.items import CLUSTER, JOB, NODE, Item
@@ -28,14 +28,20 @@ class Judged:
     subject: str
     verdict: Verdict
     threshold: Threshold | None
+    is_required: bool = False
 
     @property
     def counts(self) -> bool:
-        return self.threshold is None or self.threshold.counts
+        return self.is_required or (not self.item.advice and (self.threshold is None or self.threshold.counts))
 
 
 def judged(
-    items: Sequence[Item], facts: Facts, silent: Mapping[str, str], targets: Mapping[str, float], job: str
+    items: Sequence[Item],
+    facts: Facts,
+    silent: Mapping[str, str],
+    targets: Mapping[str, float],
+    job: str,
+    required: Collection[str] = (),
 ) -> list[Judged]:
     """``silent``: why a node has no facts. A node that is silent leaves nothing of others unjudged."""
     found = []
@@ -49,7 +55,7 @@ def judged(
             else:
                 measured = item.measure(replace(facts, node=subject) if item.of == NODE else facts)
                 verdict = _verdict(item, measured, threshold)
-            found.append(Judged(item, subject, verdict, threshold))
+            found.append(Judged(item, subject, verdict, threshold, item.name in required))
     return found
 
 

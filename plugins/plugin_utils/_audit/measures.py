@@ -93,7 +93,8 @@ def compiled(facts: Facts) -> Measured | None:
     if begun.get("compiled") is None and _LAZY not in (flags or {}):
         return None
     lazy = (flags or {}).get(_LAZY) == "1"
-    return Measured(bool(begun.get("compiled")) or lazy, f"compiled is {begun.get('compiled')}, {_LAZY} {lazy}")
+    said = "compiled by torch.compile" if begun.get("compiled") else f"neither compiled nor in lazy mode ({_LAZY})"
+    return Measured(bool(begun.get("compiled")) or lazy, said)
 
 
 def real_flags(facts: Facts) -> Measured | None:
@@ -221,7 +222,9 @@ def kept(report: str, is_right: Callable[[Mapping[str, Any]], bool] = bool) -> M
         found = facts.reports.get(report)
         if not found:
             return None
-        return Measured(is_right(found), f"{report}: {str(found.get('title', ''))[:80]}")
+        notes = found.get("notes")
+        first = notes[0] if isinstance(notes, list) and notes and not is_right(found) else found.get("title", "")
+        return Measured(is_right(found), f"{report}: {str(first)[:200].rstrip('.')}")
 
     return measure
 

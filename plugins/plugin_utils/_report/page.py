@@ -36,6 +36,8 @@ _TONES = {
     "refused": "bad",
     "drained": "bad",
     "failed": "bad",
+    "fail": "bad",
+    "pass": "good",
     "not": "bad",
     "incompatible": "bad",
     "unreachable": "bad",

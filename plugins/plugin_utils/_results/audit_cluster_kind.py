@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
@@ -14,9 +14,12 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.junit import
 AUDITED = "gaudi_audit_result"
 PASS, FAIL, WATCH, UNKNOWN_WORD = "pass", "fail", "watch", "unknown"
 _ORDER = (FAIL, WATCH, UNKNOWN_WORD, PASS)
+# What an item of a job is asked of where none is named.
+NO_JOB = "job"
+_MANY, _REASONS = 8, 2
 COLUMNS = ("item", "of", "verdict", "why", "do")
 LEGEND = (
-    "watch: below what a guide without a source asks for, which fails nothing; your own limits are gaudi_audit_targets",
+    "watch: advice, or a guide's figure; fails nothing without gaudi_audit_targets or gaudi_audit_required",
     "unknown: nothing was measured, or there is nothing to hold it against",
 )
 
@@ -34,7 +37,7 @@ def audit_cluster_kind(asked: Asked) -> Made:
         {
             "title": "Audit: " + ", ".join(f"{count} {word}" for word, count in counts.items() if count),
             "columns": COLUMNS,
-            "rows": [_row(one) for one in items],
+            "rows": _rows(items, bool(asked.given.get("job"))),
             "notes": LEGEND,
             "sections": [
                 {
@@ -59,13 +62,30 @@ def _word(one: Mapping[str, Any]) -> str:
     return WATCH if one["verdict"] == FAIL and not one["counts"] else str(one["verdict"])
 
 
-def _row(one: Mapping[str, Any]) -> dict[str, Any]:
+def _rows(items: Sequence[Mapping[str, Any]], has_job: bool) -> list[dict[str, Any]]:
+    """One for each item and verdict, whatever the number of nodes; and one for all items of a job that is not named."""
+    told: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    without = [one for one in items if one["subject"] == NO_JOB and not has_job]
+    for one in items:
+        if one not in without:
+            told.setdefault((one["item"], _word(one)), []).append(one)
+    rows = [_row(word, ones) for (_item, word), ones in told.items()]
+    if without:
+        what = f"{len(without)} items of a job"
+        why = "gaudi_audit_job names none"
+        rows.append({"item": what, "of": "", "verdict": UNKNOWN_WORD, "why": why, "do": "-e gaudi_audit_job=NAME"})
+    return sorted(rows, key=lambda row: _ORDER.index(row["verdict"]))
+
+
+def _row(word: str, ones: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    subjects, reasons = [str(one["subject"]) for one in ones], list(dict.fromkeys(str(one["why"]) for one in ones))
+    more = f"; and {len(reasons) - _REASONS} more" if len(reasons) > _REASONS else ""
     return {
-        "item": one["item"],
-        "of": one["subject"],
-        "verdict": _word(one),
-        "why": one["why"],
-        "do": one["remedy"] if one["verdict"] != PASS else "",
+        "item": ones[0]["item"],
+        "of": ", ".join(subjects) if len(subjects) <= _MANY else f"{len(subjects)} nodes",
+        "verdict": word,
+        "why": "; ".join(reasons[:_REASONS]) + more,
+        "do": ones[0]["remedy"],
     }
 
 

@@ -126,6 +126,14 @@ def test_a_guide_s_figure_is_watched_and_the_site_s_own_fails() -> None:
     assert isinstance(audit({"n1": idle}, targets={"utilisation": 0.3})["utilisation", "llama"].verdict, Passed)
 
 
+def test_advice_is_watched_and_fails_where_the_site_requires_it() -> None:
+    known = {"n1": {**NODE_FACTS, "job": {**JOB, "start": {**START, "clip": 0.0}}}}
+    for required, counts in ([], False), (["clipping"], True):
+        found = judged(ITEMS, Facts(known, _job(known), REPORTS), {}, {}, "llama", required)
+        (clipping,) = [one for one in found if one.item.name == "clipping"]
+        assert (type(clipping.verdict), clipping.counts) == (Failed, counts)
+
+
 def test_without_a_target_of_the_site_s_a_rate_is_told_and_not_judged() -> None:
     said = verdict(audit(), "tokens_per_second")
     assert isinstance(said, Unknown) and "5e+05 tokens/s" in said.why and "no target in gaudi_audit_targets" in said.why
@@ -176,26 +184,34 @@ def test_what_a_node_never_says_is_refused() -> None:
             FACTS(wrong, "")
 
 
-def reported(found: dict[tuple[str, str], Judged]) -> Made:
+def reported(found: dict[tuple[str, str], Judged], job: str = "") -> Made:
     from ansible_collections.gaudi3.scale.plugins.action.cluster_audit import _result
 
     hosts = {"n1": {"gaudi_audit_result": _result([*found.values()])}, "n2": {}}
-    return KINDS["audit_cluster"].made(Asked(hosts, {}, False))
+    return KINDS["audit_cluster"].made(Asked(hosts, {"job": job}, False))
 
 
 def test_the_report_begins_with_what_failed_and_its_command() -> None:
     slow = {**NODE_FACTS, "qualification": {"state": "unhealthy", "time": "today"}}
     made = reported(audit({"n1": slow, "n2": {**slow, "system": {**slow["system"], "io_wait": 0.5}, "job": {}}}))
     rows = made.options["rows"]
-    assert [(row["item"], row["of"], row["verdict"]) for row in rows[:3]] == [
-        ("qualified", "n1", "fail"),
-        ("qualified", "n2", "fail"),
+    assert [(row["item"], row["of"], row["verdict"]) for row in rows[:2]] == [
+        ("qualified", "n1, n2", "fail"),
         ("io_wait", "n2", "watch"),
     ]
     assert rows[0]["do"] == "ansible-playbook gaudi3.scale.qualify_nodes"
     assert made.refusal == "qualified of n1: unhealthy at today; qualified of n2: unhealthy at today."
     assert exit_code(made.cases or []) == 1
     assert made.options["sections"][0]["rows"]
+
+
+def test_without_a_job_its_items_are_one_row_and_cases_of_their_own() -> None:
+    known = {"n1": {**NODE_FACTS, "job": {}}}
+    found = judged(ITEMS, Facts(known, {}, REPORTS), {}, {}, "")
+    made = reported({(one.item.name, one.subject): one for one in found})
+    (row,) = [row for row in made.options["rows"] if row["item"].endswith("items of a job")]
+    assert (row["verdict"], row["do"]) == ("unknown", "-e gaudi_audit_job=NAME")
+    assert len(made.cases or []) == len(found) > len(made.options["rows"])
 
 
 def test_without_a_failure_it_is_no_refusal_and_what_is_unknown_is_told() -> None:

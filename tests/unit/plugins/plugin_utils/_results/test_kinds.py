@@ -25,7 +25,7 @@ def made(kind: str, given: dict[str, Any] | None = None, check_mode: bool = Fals
 
 
 GIVEN = {
-    "audit_cluster": {},
+    "audit_cluster": {"job": ""},
     "compare_settings": {
         "tolerance": 0.05,
         "together": True,
