@@ -69,6 +69,8 @@ def test_a_stop_tells_the_ranks_and_leaves_nothing(
     assert controller.check_output("squeue --noheader") == ""
 
 
+# What a job does then with its checkpoint is in test_trainings.py.
+@pytest.mark.long
 def test_a_preempted_job_writes_a_checkpoint_and_goes_on(
     nodes: dict[str, Host], controller: Host, launch: Launch
 ) -> None:

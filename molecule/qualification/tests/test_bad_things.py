@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""Five nodes: one sends slowly, one has a card that computes wrongly, and nothing passes between two others.
+"""Five nodes: one sends slowly, one has a card that computes wrongly, nothing passes between two others; one loses.
 
 Traffic is real. Each bad thing is found and named, nothing else is blamed, and the list of hosts holds what is left.
 """
@@ -20,7 +20,7 @@ from testinfra.host import Host
 from sandbox import cluster
 from tests.sandbox_nodes import SANDBOX, hosts, run, sandbox
 
-SLOW, WRONG, CUT = "node2", "node3", ("node4", "node5")
+SLOW, WRONG, CUT, LOSSY = "node2", "node3", ("node4", "node5"), "node4"
 SCHEDULED, VERDICT = "gaudi3-scale-qualification-scheduled", "/var/lib/gaudi3_scale/qualification/verdict.json"
 # Ranks that hang on this machine have so long; good ones need a tenth of it.
 QUICK = {"gaudi_qualification_group_timeout": 30, "gaudi_qualification_training_steps": 5}
@@ -59,6 +59,19 @@ def cut_link(nodes: dict[str, Host]) -> Iterator[None]:
     nodes[one].check_output(f"ip route add unreachable {there}")
     yield
     nodes[one].check_output(f"ip route delete unreachable {there}")
+
+
+@pytest.fixture
+def lossy_node(nodes: dict[str, Host]) -> Iterator[None]:
+    """A fifth of what it sends is lost; SSH's is not, or nobody could ask it."""
+    install = "apt-get update -q && apt-get install -qy --no-install-recommends nftables"
+    nodes[LOSSY].check_output(f"command -v nft || ({install})")
+    nodes[LOSSY].check_output(
+        "nft add table inet loss && nft add chain inet loss out '{ type filter hook output priority 0; }' && "
+        "nft add rule inet loss out tcp sport != 22 numgen random mod 100 '<' 20 drop"
+    )
+    yield
+    nodes[LOSSY].check_output("nft delete table inet loss")
 
 
 def kept(directory: Path, name: str) -> dict[str, Any]:
@@ -103,8 +116,8 @@ def test_each_bad_thing_is_named_and_nothing_else_is_blamed(tmp_path: Path) -> N
     assert (tmp_path / "qualify_nodes.html").is_file()
 
 
-@pytest.mark.usefixtures("slow_node")
-def test_the_slow_node_of_five_is_found_in_few_measurements(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("slow_node", "lossy_node")
+def test_a_slow_node_and_one_with_losses_are_found_in_few_measurements(tmp_path: Path) -> None:
     done = run(
         tmp_path,
         "find_bad_nodes",
@@ -113,10 +126,11 @@ def test_the_slow_node_of_five_is_found_in_few_measurements(tmp_path: Path) -> N
     )
     assert done.status == "failed"
     found = kept(tmp_path, "find_bad_nodes")["data"]
-    assert set(found["bad"]) == {SLOW}
+    assert set(found["bad"]) == {SLOW, LOSSY}, found
     assert (found["links"], found["unknown"]) == ([], {})
-    assert found["questions"] <= 7
-    assert len(found["bad"][SLOW]) >= 2
+    # All ten pairs, twice, would be 20.
+    assert found["questions"] <= 10
+    assert all(len(reasons) >= 2 for reasons in found["bad"].values())
 
 
 def test_a_weekly_run_is_left_out_while_a_card_is_held(nodes: dict[str, Host], tmp_path: Path) -> None:

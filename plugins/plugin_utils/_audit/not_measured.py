@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class NotMeasured:
-    """``lists``: in their words. Facts behind ``why``: docs/auditing.md names the sources."""
+    """``lists``: in their words. docs/auditing.md has the same for people."""
 
     lists: tuple[str, ...]
     why: str

@@ -19,6 +19,7 @@ LAYERS = (
     "driver",
     "container_runtime",
     "fabric",
+    "storage",
     "training_stack",
     "tuning",
     "verify",
