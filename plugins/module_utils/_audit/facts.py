@@ -37,13 +37,14 @@ def gather(
     run: Run, job: str, flags: str, qualification: str, state_directory: str, log_directory: str
 ) -> dict[str, Any]:
     """``job`` empty: of none. Raises GaudiError for a name that cannot be one."""
+    about = JobPaths(check_name(job), state_directory, log_directory) if job else None
     return {
         # The real kernel's, as the jobs' processes are.
         "system": look("/"),
         "flags": _flags(flags),
         "qualification": _qualification(Files(qualification)),
         "jobs": _jobs(state_directory, log_directory, run),
-        "job": _job(JobPaths(check_name(job), state_directory, log_directory), run) if job else {},
+        "job": _job(about, run) if about else {},
     }
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from .._node.rendered_files import read_text
 
 # Long enough for a share, short enough for 512 nodes.
-SECONDS = 1.0
+SECONDS = 0.5
 _IDLE, _WAITING = 3, 4
 
 

@@ -75,7 +75,7 @@ def of_step(name: str) -> Measure:
 
 
 def of_system(name: str) -> Measure:
-    return _number(lambda facts: facts.of_node("system").get(name), f"{name} over a second")
+    return _number(lambda facts: facts.of_node("system").get(name), f"{name} over half a second")
 
 
 def of_checkpoint(name: str) -> Measure:

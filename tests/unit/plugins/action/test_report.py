@@ -206,7 +206,7 @@ def test_a_kind_is_made_of_what_hosts_registered_and_the_tasks_own_options_win(t
 REFUSED = {
     "nothing": ({"columns": []}, "one of the following is required: kind, title"),
     "no rows": ({"title": "T"}, "missing required arguments: columns, rows"),
-    "another kind": ({"kind": "fleet"}, "value of kind must be one of: compare_settings, "),
+    "another kind": ({"kind": "fleet"}, "value of kind must be one of: audit_cluster, "),
     "another host": (
         {"kind": "verdict", "hosts": ["n9"]},
         "hosts names n9, not in the inventory; correct the name, or add it.",
