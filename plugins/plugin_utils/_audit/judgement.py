@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.items import CLUSTER, JOB, NODE, Item
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.item import CLUSTER, JOB, NODE, Item
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.measures import Facts
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.thresholds import SITE, Threshold
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.verdicts import (

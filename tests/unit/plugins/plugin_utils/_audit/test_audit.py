@@ -10,7 +10,8 @@ import pytest
 from ansible_collections.gaudi3.scale.plugins.action.cluster_audit import _job
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.answers import FACTS
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.items import ITEMS, NODE
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.item import NODE
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.items import ITEMS
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.judgement import Judged, judged
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.measures import Facts
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.thresholds import GUIDE, MOST, Threshold, targets_of
