@@ -88,7 +88,7 @@ GATES = (
     of_many_tests(
         "node-library", "trainings, checkpoints, supervisors, studies on the CPU", "tests/node_library", 2700
     ),
-    schedules(2_000, 1800),
+    schedules(1_000, 1800),
     Gate("changelog", "fragments and releases", (("antsibull-changelog", "lint"),)),
     Gate("shellcheck", "the shell scripts", (("shellcheck", "scripts/setup", ".ci/run"),)),
     Gate("ansible-lint", "profile production, nothing skipped", (("python", "-m", "tests.gates.lint"),)),

@@ -116,6 +116,32 @@ def test_each_bad_thing_is_named_and_nothing_else_is_blamed(tmp_path: Path) -> N
     assert (tmp_path / "qualify_nodes.html").is_file()
 
 
+@pytest.fixture
+def faulty_cards(nodes: dict[str, Host]) -> Iterator[dict[str, str]]:
+    """Node -> the word by which its fault is told."""
+    faults = {"node1": "hot_card=2", "node2": "port_down=3:1", "node3": "degraded_pcie=5"}
+    assert faults.keys() < nodes.keys()
+    for node, fault in faults.items():
+        sandbox("fault", node, fault)
+    yield {"node1": "temperature", "node2": "links", "node3": "PCIe"}
+    for node in faults:
+        sandbox("fault", node, "clear")
+
+
+def test_a_hot_card_a_port_that_is_down_and_half_a_link_take_out_their_nodes_alone(
+    faulty_cards: dict[str, str], tmp_path: Path
+) -> None:
+    given = {**QUICK, "gaudi_qualification_stages": ["self_test"], "gaudi_report_target": str(tmp_path)}
+    done = run(tmp_path, "qualify_nodes", **given)
+    assert done.status == "failed"
+    report = kept(tmp_path, "qualify_nodes")
+    states = {name: node["state"] for name, node in report["data"]["nodes"].items()}
+    assert {name for name, state in states.items() if state == "unhealthy"} == {*faulty_cards}, report["notes"]
+    assert {name for name, state in states.items() if state == "healthy"} == {*states} - {*faulty_cards}
+    for node, word in faulty_cards.items():
+        assert word.lower() in report["data"]["left_out"][node].lower(), report["data"]["left_out"][node]
+
+
 @pytest.mark.usefixtures("slow_node", "lossy_node")
 def test_a_slow_node_and_one_with_losses_are_found_in_few_measurements(tmp_path: Path) -> None:
     done = run(

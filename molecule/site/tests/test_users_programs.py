@@ -49,7 +49,7 @@ def equipped(collections: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 
 # Those that differ most; the others are like one of them.
-CHOSEN = ("lightning", "transformers", "reported")
+CHOSEN = ("lightning", "reported")
 
 
 def asked(*programs: Program) -> list[Any]:
