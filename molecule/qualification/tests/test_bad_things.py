@@ -142,8 +142,8 @@ def test_a_hot_card_a_port_that_is_down_and_half_a_link_take_out_their_nodes_alo
         assert word.lower() in report["data"]["left_out"][node].lower(), report["data"]["left_out"][node]
 
 
-@pytest.mark.usefixtures("slow_node", "lossy_node")
-def test_a_slow_node_and_one_with_losses_are_found_in_few_measurements(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("lossy_node")
+def test_a_node_with_losses_is_found_in_few_measurements(tmp_path: Path) -> None:
     done = run(
         tmp_path,
         "find_bad_nodes",
@@ -152,11 +152,10 @@ def test_a_slow_node_and_one_with_losses_are_found_in_few_measurements(tmp_path:
     )
     assert done.status == "failed"
     found = kept(tmp_path, "find_bad_nodes")["data"]
-    assert set(found["bad"]) == {SLOW, LOSSY}, found
+    assert set(found["bad"]) == {LOSSY}, found
     assert (found["links"], found["unknown"]) == ([], {})
-    # All ten pairs, twice, would be 20.
-    assert found["questions"] <= 10
-    assert all(len(reasons) >= 2 for reasons in found["bad"].values())
+    assert found["questions"] <= 7
+    assert len(found["bad"][LOSSY]) >= 2
 
 
 def test_a_weekly_run_is_left_out_while_a_card_is_held(nodes: dict[str, Host], tmp_path: Path) -> None:
