@@ -11,7 +11,7 @@ import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._audit.facts import gather
 from ansible_collections.gaudi3.scale.plugins.module_utils._audit.system import look
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult, run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
 
 MEMINFO = "MemTotal:       1000 kB\nMemFree:  1 kB\nMemAvailable:    250 kB\n"
 
@@ -81,4 +81,3 @@ def test_flags_come_without_secrets_and_a_verdict_with_its_state(tmp_path: Path)
 def test_a_name_that_is_none_is_refused(tmp_path: Path) -> None:
     with pytest.raises(GaudiError, match="cannot name a job"):
         read(tmp_path, "../etc")
-    assert callable(run_process)
