@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from .._errors import GaudiError
-from .._job.job_secrets import masked_description
 from .._job.paths import NAME, JobPaths, check_name
 from .._monitoring.history import lines_of_runs
 from .._monitoring.state import read_worker_group
@@ -77,15 +76,12 @@ def _jobs(state_directory: str, log_directory: str, run: Run) -> dict[str, int]:
 
 def _job(paths: JobPaths, run: Run) -> dict[str, Any]:
     """Empty where this node does not know it."""
-    worker_group = read_worker_group(paths, run)
-    if worker_group.state == ABSENT:
+    state = read_worker_group(paths, run).state
+    if state == ABSENT:
         return {}
     lines = lines_of_runs(paths, "metrics.jsonl")
-    description = masked_description(worker_group.description or {})
     return {
-        "state": worker_group.state,
-        "processes_per_node": description.get("processes_per_node"),
-        "device": description.get("device"),
+        "state": state,
         "start": _part(_last(lines, "start"), _OF_START),
         "step": _part(_last(lines, "step"), _OF_STEP),
         "checkpoint": _part(_last(lines, "checkpoint"), ("seconds", "blocked_seconds", "bytes")),

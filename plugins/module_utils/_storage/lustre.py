@@ -109,22 +109,9 @@ def stripe_of(path: str, run: Run) -> Stripe:
 def set_stripe(stripe: Stripe, run: Run) -> None:
     """As the directory's owner, which may be the account of jobs: root opens nothing that it can exchange."""
     owner = Path(stripe.path).stat()
-    done = run(
-        [
-            *(
-                "setpriv",
-                "--reuid",
-                str(owner.st_uid),
-                "--regid",
-                str(owner.st_gid),
-                "--clear-groups",
-                "lfs",
-                "setstripe",
-            ),
-            *("--stripe-count", str(stripe.count), "--stripe-size", str(stripe.size), stripe.path),
-        ],
-        timeout=_TIMEOUT_S,
-    )
+    as_owner = ["setpriv", "--reuid", str(owner.st_uid), "--regid", str(owner.st_gid), "--clear-groups"]
+    layout = ["--stripe-count", str(stripe.count), "--stripe-size", str(stripe.size)]
+    done = run([*as_owner, "lfs", "setstripe", *layout, stripe.path], timeout=_TIMEOUT_S)
     if done.rc != 0:
         raise GaudiError(f"lfs setstripe refuses {stripe.path}: {last_line(done.stderr)}.")
 

@@ -16,7 +16,8 @@ from .._host.packages import install_missing
 from .._job.user import check_user
 from .._node.commands import Run, last_line
 from .._node.lock import alone, state_beside
-from .._node.rendered_files import WantedFile, differences, pending, read_text, write
+from .._node.os_release import APT, DNF, package_manager
+from .._node.rendered_files import WantedFile, differences, pending, write
 from .._node.systemd_units import disable, enable, is_enabled, reload_units, restart
 from . import lustre, space
 from .mounts import ABSENT, LUSTRE, NFS, Mount, parse
@@ -25,8 +26,7 @@ from .units import Node, unit_name, wanted_unit
 
 # systemd gives a mount TimeoutSec, and its own end.
 _MOUNT_TIMEOUT_S = 90
-# Debian's first, then RHEL's.
-NFS_CLIENT = {"debian": ("nfs-common",), "redhat": ("nfs-utils",)}
+NFS_CLIENT = {APT: "nfs-common", DNF: "nfs-utils"}
 
 
 @dataclass(frozen=True)
@@ -71,8 +71,9 @@ def _converge(
         except GaudiError as error:
             failures.append(str(error))
             continue
-        found = space.left(mount, options.user, run) if mount.path in node.mounted() else None
-        short = space.shortage(mount, found, options.user) if mount.path in node.mounted() else ""
+        is_there = mount.path in node.mounted()
+        found = space.left(mount, options.user, run) if is_there else None
+        short = space.shortage(mount, found, options.user) if is_there else ""
         failures += [short] if short else []
         about.append({"path": mount.path, "source": mount.source, "type": mount.type, "left_bytes": found})
     for stripe in stripes:
@@ -93,15 +94,12 @@ def _clients(options: Options, mounts: Sequence[Mount], run: Run, check_mode: bo
     types = {mount.type for mount in mounts if mount.state != ABSENT}
     steps = []
     if NFS in types:
-        steps += install_missing(_nfs_client(node), "type nfs", run, str(Path(node.etc).parent), check_mode)
+        steps += install_missing(
+            [NFS_CLIENT[package_manager(node.etc)]], "type nfs", run, str(Path(node.etc).parent), check_mode
+        )
     if LUSTRE in types and options.lustre_packages:
         steps += install_missing(options.lustre_packages, "type lustre", run, str(Path(node.etc).parent), check_mode)
     return steps
-
-
-def _nfs_client(node: Node) -> tuple[str, ...]:
-    about = read_text(str(Path(node.etc, "os-release"))) or ""
-    return NFS_CLIENT["debian" if "debian" in about or "ubuntu" in about else "redhat"]
 
 
 def _mount(mount: Mount, run: Run, check_mode: bool, node: Node) -> list[dict[str, str]]:
