@@ -53,7 +53,7 @@ def render(role: Path) -> str:
         f"{about['description']}.",
         *[markdown(paragraph) for paragraph in _paragraphs(entry)],
         "## Requirements",
-        *_requirements(role, about),
+        *_requirements(role, about, entry),
         "## Example",
         f"```yaml\n{entry['examples'].strip()}\n```",
         *_entry_points(entries),
@@ -75,17 +75,24 @@ def _paragraphs(documented: Mapping[str, Any]) -> list[str]:
     return text if isinstance(text, list) else [text]
 
 
-def _requirements(role: Path, about: Mapping[str, Any]) -> list[str]:
+def _requirements(role: Path, about: Mapping[str, Any], entry: Mapping[str, Any]) -> list[str]:
     platforms = [f"{platform['name']} ({', '.join(platform['versions'])})" for platform in about["platforms"]]
     lines = [
         f"- on the controller: Ansible {about['min_ansible_version']} or newer",
         f"- on the nodes: {', '.join(platforms)}, with Python 3.9 or newer and nothing from pip",
         "- root on the nodes (`become: true`)",
     ]
+    if not _is_for_nodes(entry):
+        del lines[1:]
     used = [
         f"`{COLLECTION}.{path.stem}`" for path in sorted((ROOT / "playbooks").glob("*.yml")) if _applies(path, role)
     ]
     return ["\n".join(lines), *([f"The playbook {' or '.join(used)} applies it."] if used else [])]
+
+
+def _is_for_nodes(entry: Mapping[str, Any]) -> bool:
+    """Whether it does anything beside the controller, where its example would run it."""
+    return bool(yaml.safe_load(entry["examples"])[0]["hosts"] != "localhost")
 
 
 def _applies(playbook: Path, role: Path) -> bool:

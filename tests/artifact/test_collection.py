@@ -27,6 +27,7 @@ BESIDE = {
     "ansible.cfg",
     "changelogs",
     "docs",
+    "extensions",
     "inventories",
     "requirements.yml",
     # The node library's, which goes from the controller to the nodes.
@@ -97,6 +98,7 @@ def test_an_installed_playbook_is_found_by_its_name(installed: Path, playbook: s
             "gaudi_bundle",
             "gaudi_collectives",
             "gaudi_comparison",
+            "gaudi_controller",
             "gaudi_driver_upgrade",
             "gaudi_firmware",
             "gaudi_qualification",

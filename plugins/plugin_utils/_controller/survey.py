@@ -1,0 +1,147 @@
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to gaudi3.scale: it may change in any release.
+"""A template's survey, made of the specifications of its playbook's options; pure.
+
+A survey's answer beats the inventory, as any extra variable does. So nothing is asked that is the site's own, and a
+question whose option has no default of its own is left unanswered by default.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.playbooks import Playbook
+
+# Ansible's markup in a description; a survey is plain text.
+_MARKUP = re.compile(r"\b(RV|[BCEILMOPRUV])\(([^)]*)\)")
+_NUMBERS = {"int": "integer", "float": "float"}
+_TRUTHS = ["true", "false"]
+
+
+def survey(playbook: Playbook, defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """The survey as the controller's API has it; empty where nothing is asked.
+
+    ``defaults``: option -> the site's own answer. Raises GaudiError for one that the option does not take.
+    """
+    spec = [_question(name, playbook, defaults, needed=True) for name in playbook.needs]
+    spec += [_question(name, playbook, defaults, needed=False) for name in playbook.asks]
+    return {"name": "", "description": "", "spec": spec} if spec else {}
+
+
+def answers(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """The extra variables of a launch in which nobody has changed an answer."""
+    given = [one for one in spec.get("spec", []) if "default" in one]
+    return {
+        one["variable"]: one["default"].split("\n") if one["type"] == "multiselect" else one["default"] for one in given
+    }
+
+
+def refuse_unasked(playbooks: Iterable[Playbook], defaults: Mapping[str, Any]) -> None:
+    """Raises GaudiError for a site's answer to a question that no survey has."""
+    asked = {name for one in playbooks for name in (*one.needs, *one.asks)}
+    unasked = sorted({*defaults} - asked)
+    if unasked:
+        raise GaudiError(
+            f"gaudi_controller_survey_defaults: no survey asks for {unasked[0]}; set it in the inventory, or "
+            "take it out."
+        )
+
+
+def _question(name: str, playbook: Playbook, defaults: Mapping[str, Any], needed: bool) -> dict[str, Any]:
+    option = playbook.options[name]
+    kind, choices = _kind(option)
+    question = {
+        "question_name": _title(name, playbook.roles),
+        "question_description": _described(option),
+        "required": needed,
+        "type": kind,
+        "variable": name,
+        "min": None,
+        "max": None,
+        "choices": choices,
+        "new_question": True,
+    }
+    default = _default(name, option, kind, choices, defaults, needed)
+    return question if default is None else {**question, "default": default}
+
+
+def _kind(option: Mapping[str, Any]) -> tuple[str, list[str]]:
+    """The type of question, and its choices."""
+    kind = option.get("type", "str")
+    # The API drops an empty choice; who does not answer has chosen it.
+    choices = [str(choice) for choice in option.get("choices", []) if choice != ""]
+    if kind == "bool":
+        return "multiplechoice", _TRUTHS
+    if choices:
+        return ("multiselect" if kind == "list" else "multiplechoice"), choices
+    if option.get("no_log"):
+        return "password", []
+    if kind == "raw" and isinstance(option.get("default"), int):
+        return "integer", []
+    return _NUMBERS.get(kind, "text"), []
+
+
+def _default(
+    name: str,
+    option: Mapping[str, Any],
+    kind: str,
+    choices: list[str],
+    defaults: Mapping[str, Any],
+    needed: bool,
+) -> Any:
+    if name in defaults:
+        return _checked(name, _answer(defaults[name], kind), kind, choices)
+    value = option.get("default")
+    # What has to be said is not foretold, and a template is the role's own affair.
+    if needed or value is None or (isinstance(value, str) and "{{" in value):
+        return None
+    if (kind == "text" and not isinstance(value, str)) or (choices and value == ""):
+        return None
+    return _answer(value, kind)
+
+
+def _answer(value: Any, kind: str) -> Any:
+    """As the API takes it for a default: of several choices one a line, and a number with a point where one may be."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if kind == "multiselect":
+        return "\n".join(map(str, value)) if isinstance(value, list) else value
+    return float(value) if kind == "float" and isinstance(value, int) else value
+
+
+def _checked(name: str, value: Any, kind: str, choices: list[str]) -> Any:
+    fits = {
+        "integer": isinstance(value, int),
+        "float": isinstance(value, float),
+        "multiselect": isinstance(value, str) and {*value.split("\n")} <= {*choices},
+        "multiplechoice": value in choices,
+    }.get(kind, isinstance(value, str))
+    if not fits:
+        kinds = {"integer": "a whole number", "float": "a number"}
+        wanted = f"one of {', '.join(choices)}" if choices else kinds.get(kind, "a text")
+        raise GaudiError(f"gaudi_controller_survey_defaults: {name} is {value}; give {wanted}.")
+    return value
+
+
+def _title(name: str, roles: Iterable[str]) -> str:
+    """Max steps, of ``gaudi_training_max_steps``."""
+    prefix = max((role for role in roles if name.startswith(f"{role}_")), key=len)
+    return name.removeprefix(f"{prefix}_").replace("_", " ").capitalize()
+
+
+def _described(option: Mapping[str, Any]) -> str:
+    said = option["description"]
+    text = " ".join([said] if isinstance(said, str) else said)
+    return " ".join(_MARKUP.sub(_plain, text).split())
+
+
+def _plain(found: re.Match[str]) -> str:
+    """An option without its plugin (``namespace.name.module#module:option``), a link without its address."""
+    if found[1] in ("O", "RV"):
+        return re.sub(r"^[\w.]+#\w+:", "", found[2])
+    return found[2].rpartition(",")[0] if found[1] == "L" else found[2]

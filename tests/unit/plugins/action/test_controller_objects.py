@@ -1,0 +1,182 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""``configure_controller.yml`` with the real modules of awx.awx against a controller of the tests' own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.controller_stub import TOKEN, Controller, served
+
+ROOT = Path(__file__).resolve().parents[4]
+PLAYBOOK = ROOT / "playbooks" / "configure_controller.yml"
+COLLECTIONS = ROOT / ".collections"
+
+
+@pytest.fixture
+def configure(tmp_path, monkeypatch):
+    """Run the playbook: the exit status, and the screen."""
+    monkeypatch.delenv("ANSIBLE_CONFIG", raising=False)
+
+    def run(variables: dict[str, object], *arguments: str) -> tuple[int, str]:
+        ansible = Path(sys.executable).with_name("ansible-playbook")
+        given = {"gaudi_controller_token": TOKEN, "gaudi_controller_credentials": ["operator"], **variables}
+        ended = subprocess.run(
+            [
+                ansible,
+                ROOT / "playbooks" / "configure_controller.yml",
+                "-i",
+                "localhost,",
+                "-e",
+                json.dumps(given),
+                *list(arguments),
+            ],
+            cwd=tmp_path,
+            env={
+                **os.environ,
+                "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS),
+                "ANSIBLE_NOCOLOR": "1",
+                "ANSIBLE_PIPELINING": "1",
+            },
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return ended.returncode, " ".join(ended.stdout.split())
+
+    return run
+
+
+def with_operator(prefix: str = "/api/") -> Controller:
+    controller = Controller(prefix)
+    controller.add("credentials", {"name": "operator"})
+    return controller
+
+
+GATEWAY = "/api/controller/"
+
+
+@pytest.mark.parametrize(
+    ("prefix", "option"), [("/api/", ""), pytest.param(GATEWAY, GATEWAY, marks=pytest.mark.long, id="gateway")]
+)
+def test_everything_is_made_and_a_second_run_changes_nothing(configure, prefix, option):
+    controller = with_operator(prefix)
+    with served(controller) as host:
+        given = {"gaudi_controller_host": host, "gaudi_controller_api_prefix": option}
+        status, screen = configure(given)
+        assert status == 0, screen
+        assert TOKEN not in screen
+        assert {"Gaudi: Site", "Gaudi: Launch a training", "Gaudi: Verify"} <= {*controller.names("job_templates")}
+        assert len(controller.names("workflow_job_templates")) == 3
+        assert controller.names("schedules") == ["Gaudi: Audit the cluster"]
+        launch = controller.named("job_templates", "Gaudi: Launch a training")
+        assert json.loads(launch["extra_vars"]) == {"gaudi_training_timeout": 13500}
+        steps = controller.survey_of("job_templates", "Gaudi: Launch a training")["spec"]
+        assert next(one for one in steps if one["variable"] == "gaudi_training_max_steps")["default"] == 200
+        canary = controller.named("workflow_job_template_nodes", "canary")
+        assert controller.related["workflow_job_template_nodes", canary["id"], "success_nodes"]
+        before = len(controller.writes)
+        status, screen = configure(given)
+        assert (status, controller.writes[before:]) == (0, [])
+        assert "changed=0" in screen
+
+
+def test_check_mode_behind_a_gateway_tells_what_would_be_made_and_makes_nothing(configure):
+    controller = with_operator(GATEWAY)
+    with served(controller) as host:
+        given = {"gaudi_controller_host": host, "gaudi_controller_api_prefix": GATEWAY}
+        status, screen = configure(given, "--check")
+        assert status == 0, screen
+        assert controller.writes == []
+        assert "project gaudi3.scale: would be made" in screen
+        assert "job template Gaudi: Site: would be made after what it names" in screen
+
+
+def refused(configure, controller: Controller, **given: object) -> str:
+    """The screen of a run that made nothing."""
+    with served(controller) as host:
+        status, screen = configure({"gaudi_controller_host": host, **given})
+    assert status == 2, screen
+    assert not any(method == "POST" and "templates" in path for method, path, _given in controller.writes)
+    return screen
+
+
+def test_a_token_that_is_not_known_is_refused(configure):
+    screen = refused(configure, with_operator(), gaudi_controller_token="another")
+    assert "the controller does not know this token or password (401); look at gaudi_controller_token" in screen
+    assert "another" not in screen
+
+
+def test_an_account_that_is_not_known_is_refused(configure):
+    given = {"gaudi_controller_token": "", "gaudi_controller_username": "admin", "gaudi_controller_password": "wrong1"}
+    screen = refused(configure, with_operator(), **given)
+    assert "does not know this token or password (401)" in screen
+    assert "wrong1" not in screen
+
+
+def test_nothing_to_log_in_with_is_refused(configure):
+    assert "gaudi_controller_token is empty, and so is" in refused(
+        configure, with_operator(), gaudi_controller_token=""
+    )
+
+
+def test_a_controller_behind_a_gateway_is_found_by_its_prefix_alone(configure):
+    screen = refused(configure, with_operator(GATEWAY))
+    assert (
+        "there is no such address (404); look at gaudi_controller_host, and give gaudi_controller_api_prefix" in screen
+    )
+
+
+def test_a_credential_that_the_controller_lacks_is_refused(configure):
+    controller = Controller()
+    with served(controller) as host:
+        status, screen = configure({"gaudi_controller_host": host})
+    assert status == 2
+    assert "it has no credential of that name; make it there, or correct gaudi_controller_credentials" in screen
+
+
+def test_an_answer_outside_of_its_choices_is_refused_before_anything_is_made(configure):
+    controller = with_operator()
+    screen = refused(configure, controller, gaudi_controller_survey_defaults={"gaudi_training_engine": "ray"})
+    assert "gaudi_training_engine is ray; give one of torchrun, slurm, mpirun." in screen
+    assert controller.writes == []
+
+
+def test_a_certificate_that_is_not_trusted_is_refused(configure, tmp_path):
+    pem, key, certificate = (tmp_path / name for name in ("own.pem", "key.pem", "certificate.pem"))
+    own = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=127.0.0.1"]
+    subprocess.run(["openssl", *own, "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    pem.write_text(key.read_text() + certificate.read_text())
+    with served(with_operator(), pem) as host:
+        status, screen = configure({"gaudi_controller_host": host})
+    assert status == 2
+    assert "its certificate is not trusted here; add its authority to the system's" in screen
+
+
+def test_a_controller_that_does_not_answer_is_refused(configure):
+    status, screen = configure({"gaudi_controller_host": "http://127.0.0.1:9"})
+    assert status == 2
+    assert "the controller does not answer; look at gaudi_controller_host and the network." in screen
+
+
+def test_the_data_can_be_written_without_a_controller(configure, tmp_path):
+    given = {"gaudi_controller_data_file": "controller.yml", "gaudi_controller_host": ""}
+    assert configure(given, "--check")[0] == 0
+    assert not (tmp_path / "controller.yml").exists()
+    assert configure(given)[0] == 0
+    text = (tmp_path / "controller.yml").read_text()
+    assert "gaudi_training_hosts: !unsafe '{{ gaudi_qualify_nodes.ok_nodes }}'" in text
+    data = yaml.safe_load(text.replace("!unsafe ", ""))
+    assert {"controller_templates", "controller_workflows", "controller_projects"} <= {*data}
+    status, screen = configure(given)
+    assert (status, "changed=0" in screen) == (0, True)
+    status, screen = configure({"gaudi_controller_host": ""})
+    assert status == 2
+    assert "gaudi_controller_host and gaudi_controller_data_file are both empty" in screen
