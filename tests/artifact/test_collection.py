@@ -102,6 +102,7 @@ def test_an_installed_playbook_is_found_by_its_name(installed: Path, playbook: s
             "gaudi_driver_upgrade",
             "gaudi_firmware",
             "gaudi_qualification",
+            "gaudi_quarantine",
             "gaudi_slurm",
             "gaudi_training",
             "gaudi_tuning_study",

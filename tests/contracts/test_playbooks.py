@@ -90,6 +90,7 @@ ACTION_ROLES = {
     "gaudi_driver_upgrade",
     "gaudi_firmware",
     "gaudi_qualification",
+    "gaudi_quarantine",
     "gaudi_slurm",
     "gaudi_training",
     "gaudi_tuning_study",

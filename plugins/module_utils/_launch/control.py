@@ -30,6 +30,7 @@ from .._node.kernel_tree import kernel_tree
 from .._node.lock import exclusive
 from .._node.rendered_files import WantedFile, pending, write
 from .._node.systemd_units import enable, reload_units
+from .._quarantine.mark import refuse_quarantined
 from .._releases.table import NEWEST
 from .binding import binding_of
 from .control_slurm import find_worker_group, remember_found, start_slurm
@@ -188,6 +189,9 @@ def prepare(job: Job, paths: JobPaths, run: Run, options: StartOptions = AS_DESC
             run=worker_group.launch,
             library=worker_group.library,
         )
+    # What runs here goes on, and is found and followed as before.
+    if worker_group.state != RUNNING:
+        refuse_quarantined()
     missing = [path for path in (paths.directory, paths.logs, paths.ranks) if not Path(path).is_dir()]
     if not options.check_mode:
         check_node(

@@ -1,0 +1,90 @@
+#!/usr/bin/python
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: node_quarantine
+short_description: Mark a node that is to get no new training, or take the mark away
+version_added: "0.1.0"
+description:
+  - A launch of C(launch_training.yml) leaves out a node that has the mark, or is refused, and tells the reason. Jobs
+    that run go on, and the node can be qualified and repaired as any other.
+  - The mark is C(/etc/gaudi3_scale/quarantine.json). A node that has one keeps its first reason.
+options:
+  state:
+    description: Whether the node shall have the mark.
+    type: str
+    choices: [quarantined, released]
+    default: quarantined
+  reason:
+    description: Why, in words for people.
+    type: str
+    default: no reason given
+attributes:
+  check_mode:
+    support: full
+    description: Tells what would change.
+  diff_mode:
+    support: full
+    description: Shows the mark before and after.
+seealso:
+  - module: gaudi3.scale.node_quarantine_info
+  - module: gaudi3.scale.node_drain
+author: The gaudi3.scale authors (@gaudi3-scale)
+"""
+
+EXAMPLES = r"""
+- name: No new training for this node
+  gaudi3.scale.node_quarantine:
+    reason: card 3 is to be replaced, ticket 4711
+"""
+
+RETURN = r"""
+quarantined:
+  description: Whether the node is in quarantine.
+  type: bool
+  returned: success
+  sample: true
+reason:
+  description: Why, empty where it is not.
+  type: str
+  returned: success
+  sample: GaudiCardLost on 0000:33:00.0
+since:
+  description: Since when, in UTC; empty where it is not.
+  type: str
+  returned: success
+  sample: "2026-11-25T03:12:44Z"
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._quarantine.mark import QUARANTINED, RELEASED, converge
+
+
+class Module(MaskedOptions, AnsibleModule):
+    """Tells in a sentence also what Ansible itself cannot read."""
+
+
+def main() -> None:
+    """Read the options, call the core, report."""
+    module = Module(
+        argument_spec={
+            "state": {"type": "str", "choices": [QUARANTINED, RELEASED], "default": QUARANTINED},
+            "reason": {"type": "str", "default": "no reason given"},
+        },
+        supports_check_mode=True,
+    )
+    try:
+        options = checked(module.params, module.argument_spec)
+        module.exit_json(**converge(options["state"], options["reason"], module.check_mode))
+    except Exception as error:
+        module.fail_json(**module_failure(error))
+
+
+if __name__ == "__main__":
+    main()
