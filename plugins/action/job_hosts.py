@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible.plugins.action import ActionBase
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._awx_job import slice_refusal
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.job_hosts import JobHosts, refusal
 
 ARGUMENTS: dict[str, dict[str, Any]] = {
@@ -29,5 +30,5 @@ class ActionModule(ActionBase):
         """Look at the names; changes nothing."""
         super().run(tmp, task_vars)
         job = JobHosts(**self.validate_argument_spec(argument_spec=ARGUMENTS)[1])
-        said = refusal(job, task_vars["groups"]["all"], task_vars["ansible_play_hosts_all"])
+        said = slice_refusal(task_vars) or refusal(job, task_vars["groups"]["all"], task_vars["ansible_play_hosts_all"])
         return {"failed": True, "msg": said} if said else {"changed": False, "hosts": list(job.hosts)}

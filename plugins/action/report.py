@@ -18,6 +18,7 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.screen_text import lines_of, one_line
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._awx_job import lost_report
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._play_outcome import play_outcome
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.page import report_page
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.text_table import text_table
@@ -181,9 +182,10 @@ class ActionModule(ActionBase):
         Display().display(f"\n{text}\n" if options["name"] else f"\n{text}")
         kept = [] if options["name"] is None or self._task.check_mode else _keep(options, made.cases)
         error = " ".join(one.error for one in kept if one.error)
-        if error:
+        page = next((one.addresses[0] for one in kept if one.addresses), "")
+        for warning in filter(None, [error, lost_report(task_vars, options["target"] or "", page)]):
             # As a line of the play: Ansible shows warnings of a task after all that it prints.
-            Display().display(f"[WARNING]: {one_line(error)}", color=C.COLOR_WARN)
+            Display().display(f"[WARNING]: {one_line(warning)}", color=C.COLOR_WARN)
         ways = _ways(options, kept)
         for way in ways:
             Display().display(one_line(way))
@@ -191,7 +193,7 @@ class ActionModule(ActionBase):
             "changed": False,
             "text": text,
             "files": [address for one in kept for address in one.addresses],
-            "report": next((one.addresses[0] for one in kept if one.addresses), ""),
+            "report": page,
             "report_error": error,
             "way": ways[-1] if ways else "",
             "reasons": made.reasons or {},

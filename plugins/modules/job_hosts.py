@@ -11,6 +11,7 @@ version_added: "0.1.0"
 description:
   - Fails with one sentence where O(hosts) is empty, names a host twice or one that is not in the inventory, or where a
     host of it is not in the play.
+  - The same where the run is a slice of a job template of AWX, which sees a part of the inventory.
   - Ranks come from the list, and never from the hosts that a C(--limit) leaves, which would be numbered anew.
   - Runs on the controller; nothing is sent to the node. Give it C(run_once).
 options:

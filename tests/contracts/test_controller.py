@@ -47,6 +47,14 @@ def test_a_survey_asks_for_what_one_can_type(playbook: Playbook) -> None:
 
 
 @each_known
+def test_nothing_is_asked_that_an_inventory_of_ours_says(playbook: Playbook) -> None:
+    """An answer beats the inventory, and so the default of a question would."""
+    files = (ROOT / "inventories").glob("*/group_vars/**/*.yml")
+    site = {name for path in files for name in read_yaml(path) or {}}
+    assert not site & {*playbook.needs, *playbook.asks}
+
+
+@each_known
 def test_a_survey_is_equal_to_the_specification(playbook: Playbook) -> None:
     """Held against the files themselves, and not by the code that makes surveys."""
     specified: dict[str, dict[str, Any]] = {}
