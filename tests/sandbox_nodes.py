@@ -37,6 +37,13 @@ def hosts(pattern: str = "gaudi") -> dict[str, Host]:
     return {host.backend.hostname: host for host in found}
 
 
+def hostvars() -> dict[str, dict[str, Any]]:
+    """Node -> all of its variables, for an inventory that is a plain file, as programs take it that copy theirs."""
+    command = ["ansible-inventory", "-i", str(INVENTORY), "--list"]
+    known = json.loads(subprocess.run(command, check=True, capture_output=True, cwd=ROOT).stdout)
+    return {node: known["_meta"]["hostvars"][node] for node in known["gaudi"]["hosts"]}
+
+
 def bytes_sent(host: Host) -> dict[str, int]:
     """Interface -> what it has sent since it is there."""
     links = json.loads(host.check_output("ip -json -stats link"))

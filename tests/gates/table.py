@@ -184,6 +184,11 @@ GATES = (
         1800,
         "checkout",
     ),
+    on_own_nodes(
+        "controller",
+        "surveys' answers, slices, cancelled jobs, an execution environment, a node that an alert takes out",
+        3600,
+    ),
     on_own_nodes("peers", "a hostile machine floods, replays, forges and answers with code beside a running job", 1800),
     Gate(
         "rhel",

@@ -1,0 +1,147 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""A node out of service by hand, and by an alert that a real ansible-rulebook takes from a real webhook."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from testinfra.host import Host
+
+from tests.sandbox_nodes import ROOT, hostvars, run
+
+MARK = "/etc/gaudi3_scale/quarantine.json"
+TOKEN = "a-token-of-the-tests"
+NODE = "gaudi_quarantine_node"
+
+
+@pytest.fixture(autouse=True)
+def released(nodes: dict[str, Host]) -> Iterator[None]:
+    yield
+    for host in nodes.values():
+        host.check_output(f"rm -f {MARK}")
+
+
+def test_a_node_is_left_out_of_a_launch_until_it_is_released(
+    tmp_path: Path, nodes: dict[str, Host], job: dict[str, Any]
+) -> None:
+    reason = {"gaudi_quarantine_reason": "card 3 is to be replaced"}
+    assert run(tmp_path, "quarantine_node", **{NODE: "node2"}, **reason).status == "successful"
+    again = run(tmp_path, "quarantine_node", **{NODE: "node2", "gaudi_quarantine_reason": "another"})
+    assert not again.stats["changed"]
+    launched = run(tmp_path, "launch_training", gaudi_training_name="kept-out", gaudi_training_hosts=["node2"], **job)
+    said = " ".join(launched.stdout.read().split())
+    assert launched.status == "failed"
+    assert "it is in quarantine since 20" in said
+    assert "card 3 is to be replaced; release it by quarantine_node.yml with gaudi_quarantine_state=released" in said
+    freed = run(tmp_path, "quarantine_node", **{NODE: "node2", "gaudi_quarantine_state": "released"})
+    assert freed.status == "successful"
+    assert not nodes["node2"].file(MARK).exists
+
+
+def test_a_second_node_stays_in_service(tmp_path: Path, nodes: dict[str, Host]) -> None:
+    """One may always be out; what is wrong with more of a few is wrong with the alert."""
+    assert run(tmp_path, "quarantine_node", **{NODE: "node1"}).status == "successful"
+    refused = run(tmp_path, "quarantine_node", **{NODE: "node2"})
+    assert refused.status == "failed"
+    assert "node2 stays in service: node1 is in quarantine" in " ".join(refused.stdout.read().split())
+    assert not nodes["node2"].file(MARK).exists
+
+
+def test_a_node_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    done = run(tmp_path, "quarantine_node", **{NODE: "node77"})
+    assert done.status == "failed"
+    assert "gaudi_quarantine_node: node77 is no host of this play" in " ".join(done.stdout.read().split())
+
+
+@pytest.fixture
+def rulebook(tmp_path: Path) -> Iterator[int]:
+    """The port at which it listens for alerts."""
+    program = Path(sys.executable).with_name("ansible-rulebook")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = int(free.getsockname()[1])
+    variables = tmp_path / "variables.json"
+    variables.write_text(json.dumps({"gaudi_alerts_token": TOKEN, "gaudi_alerts_port": port}))
+    # As it may lie anywhere, with the collection on Ansible's path.
+    project = tmp_path / "project"
+    project.mkdir()
+    shutil.copy(ROOT / "extensions" / "eda" / "rulebooks" / "quarantine.yml", project)
+    # It copies its inventory, and a program would be no program any more.
+    inventory = tmp_path / "nodes.json"
+    inventory.write_text(json.dumps({"gaudi": {"hosts": hostvars()}}))
+    with (tmp_path / "rulebook.log").open("w") as log:
+        running = subprocess.Popen(
+            [program, "--rulebook", project / "quarantine.yml", "--inventory", inventory, "--vars", variables],
+            cwd=project,
+            env={
+                **os.environ,
+                "ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".collections"),
+                "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
+            },
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            wait_for(lambda: reaches(port), 120, tmp_path)
+            yield port
+        finally:
+            running.terminate()
+            running.wait()
+
+
+def reaches(port: int) -> bool:
+    with socket.socket() as one:
+        return one.connect_ex(("127.0.0.1", port)) == 0
+
+
+def wait_for(found: Any, seconds: float, tmp_path: Path) -> None:
+    end = time.monotonic() + seconds
+    while not found():
+        assert time.monotonic() < end, (tmp_path / "rulebook.log").read_text()[-4000:]
+        time.sleep(0.5)
+
+
+def alert(port: int, token: str = TOKEN, **labels: str) -> int:
+    """As Alertmanager sends it, which names a node by the address and the port of what watches it."""
+    named = {"alertname": "GaudiCardLost", "gaudi_action": "quarantine", **labels}
+    body = {"version": "4", "status": "firing", "alerts": [{"status": "firing", "labels": named, "annotations": {}}]}
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{port}/alerts",
+        json.dumps(body).encode(),
+        {"Content-Type": "application/json", "Authorization": f"Bearer {token}"},
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        return int(error.code)
+
+
+def test_an_alert_takes_its_node_out_and_a_hostile_one_runs_nothing(
+    rulebook: int, tmp_path: Path, nodes: dict[str, Host]
+) -> None:
+    attacked = tmp_path / "attacked"
+    code = "{{ lookup('pipe', 'touch " + str(attacked) + "') }}"
+    assert alert(rulebook, token="wrong", instance="node1:9100") == 401
+    # None of these may start a playbook at all.
+    alert(rulebook, instance=code)
+    alert(rulebook, instance="node1:9100", alertname=code)
+    alert(rulebook, instance="all")
+    alert(rulebook, instance="node1:9100", gaudi_action="none")
+    assert alert(rulebook, instance="node2:9100") == 200
+    wait_for(lambda: nodes["node2"].file(MARK).exists, 120, tmp_path)
+    assert json.loads(nodes["node2"].file(MARK).content_string)["reason"] == "alert GaudiCardLost"
+    assert not nodes["node1"].file(MARK).exists
+    assert not attacked.exists()

@@ -1,0 +1,83 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""Each template's playbook with exactly the answers of its survey that nobody changed, as a controller launches it.
+
+In the order in which a site uses them: what one leaves, the next finds.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.playbooks import read_playbooks
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.survey import answers, survey
+
+from tests.sandbox_nodes import ROOT, run
+
+KNOWN = {one.name: one for one in read_playbooks(ROOT)}
+# What a survey cannot know and its user has to say.
+SAID = {
+    "gaudi_bundle_host": "node1",
+    "gaudi_comparison_flags": "PT_HPU_LAZY_MODE=0",
+    "gaudi_driver_upgrade_node": "node1",
+    "gaudi_driver_upgrade_release": "1.24.1",
+    "gaudi_quarantine_node": "node2",
+    "gaudi_storage_directory": "/var/tmp",
+}
+LAYERS = (
+    "preflight",
+    "host",
+    "driver",
+    "container_runtime",
+    "fabric",
+    "storage",
+    "training_stack",
+    "tuning",
+    "measured_fabric",
+    "verify",
+    "verdict",
+)
+LOOKS = ("plan_fabric", "plan_upgrade", "explain_node", "explain_flags", "upgrade_firmware", "audit_cluster")
+ACTIONS = ("schedule_qualification", "quarantine_node")
+# Minutes each, or the same again as another scenario does in each run with answers of its own.
+LONG = (
+    "site",
+    "launch_training",
+    "show_training",
+    "stop_training",
+    "upgrade_driver",
+    "qualify_nodes",
+    "save_baseline",
+    "find_bad_nodes",
+    "measure_collectives",
+    "measure_storage",
+    "probe_batch_size",
+    "compare_settings",
+    "tune_training",
+    "build_bundle",
+    "verify_bundle",
+    "serve_bundle",
+)
+# Wants what these nodes have not; the scenario slurm_drain has it, and runs it with these answers.
+ELSEWHERE = {"configure_slurm"}
+PLAYED = [*LAYERS, *LOOKS, *ACTIONS, *(pytest.param(name, marks=pytest.mark.long) for name in LONG)]
+
+
+def test_each_template_is_tried() -> None:
+    assert {*LAYERS, *LOOKS, *ACTIONS, *LONG} == {*KNOWN} - ELSEWHERE
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Where pages go, as the variables of all templates have it."""
+    return str(tmp_path_factory.mktemp("reports"))
+
+
+@pytest.mark.usefixtures("nodes")
+@pytest.mark.parametrize("name", PLAYED)
+def test_a_playbook_runs_with_the_answers_of_its_survey(tmp_path: Path, reports: str, name: str) -> None:
+    playbook = KNOWN[name]
+    given = {**answers(survey(playbook, {})), **{option: SAID[option] for option in playbook.needs}}
+    done = run(tmp_path, name, gaudi_report_target=reports, **given)
+    assert done.status == "successful", done.stdout.read()[-6000:]
