@@ -9,7 +9,7 @@ from typing import Any
 
 from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._awx_job import slice_refusal
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.job_hosts import JobHosts, refusal
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.job_hosts import JobHosts, order_refusal, refusal
 
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "hosts": {"type": "list", "elements": "str", "required": True},
@@ -30,5 +30,7 @@ class ActionModule(ActionBase):
         """Look at the names; changes nothing."""
         super().run(tmp, task_vars)
         job = JobHosts(**self.validate_argument_spec(argument_spec=ARGUMENTS)[1])
-        said = slice_refusal(task_vars) or refusal(job, task_vars["groups"]["all"], task_vars["ansible_play_hosts_all"])
+        inventory = task_vars["groups"]["all"]
+        said = slice_refusal(task_vars) or refusal(job, inventory, task_vars["ansible_play_hosts_all"])
+        said = said or order_refusal(job, inventory, {host: task_vars["hostvars"][host] for host in job.hosts})
         return {"failed": True, "msg": said} if said else {"changed": False, "hosts": list(job.hosts)}

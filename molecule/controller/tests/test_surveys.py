@@ -24,6 +24,7 @@ SAID = {
     "gaudi_driver_upgrade_release": "1.24.1",
     "gaudi_quarantine_node": "node2",
     "gaudi_storage_directory": "/var/tmp",
+    "gaudi_training_batch_size": 8,
 }
 LAYERS = (
     "preflight",

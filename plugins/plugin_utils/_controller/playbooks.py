@@ -61,8 +61,11 @@ def _playbook(meta: Path, playbook: Path, root: Path) -> Playbook:
     said = _read(meta)
     options: dict[str, Mapping[str, Any]] = {}
     entries = list(roles_of(playbook))
+    # What another role has, and this one takes its default of, comes first.
+    for role in said.get("asks_of", []):
+        options.update(_specification(root, role)["main"]["options"])
     for role, entry in entries:
-        options.update(_read(root / "roles" / role / "meta" / "argument_specs.yml")["argument_specs"][entry]["options"])
+        options.update(_specification(root, role)[entry]["options"])
     return Playbook(
         name=meta.stem,
         title=said["title"],
@@ -71,9 +74,13 @@ def _playbook(meta: Path, playbook: Path, root: Path) -> Playbook:
         needs=tuple(said["needs"]),
         asks=tuple(said["asks"]),
         together=said["together"],
-        roles=tuple(role for role, _entry in entries),
+        roles=(*said.get("asks_of", []), *(role for role, _entry in entries)),
         options=options,
     )
+
+
+def _specification(root: Path, role: str) -> Any:
+    return _read(root / "roles" / role / "meta" / "argument_specs.yml")["argument_specs"]
 
 
 def _read(path: Path) -> Any:

@@ -6,10 +6,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 SUPERVISED = "torchrun"
+# Variables that the inventory plugins of AWS and of NetBox give each host, by which their hosts are known.
+_TOLD_BY_A_SOURCE = ({"ami_launch_index", "instance_id"}, {"device_types", "is_virtual"})
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,21 @@ def refusal(job: JobHosts, inventory: Collection[str], play: Collection[str]) ->
     all hosts of the play, those that have failed among them.
     """
     return next(_refusals(job, inventory, play), "")
+
+
+def order_refusal(job: JobHosts, listed: Sequence[str], variables: Mapping[str, Collection[str]]) -> str:
+    """A sentence where ranks would follow the order in which a cloud has told its servers, which is another one each
+    time; else nothing. ``listed``: the inventory's own order; ``variables``: host -> the names of its variables.
+    """
+    as_told = [host for host in listed if host in job.hosts]
+    if list(job.hosts) != as_told or list(job.hosts) == sorted(job.hosts):
+        return ""
+    if not any(all(names <= {*variables.get(host, ())} for host in job.hosts) for names in _TOLD_BY_A_SOURCE):
+        return ""
+    return (
+        f"{job.option} has the order in which the inventory's source has told its servers, and ranks would change with "
+        "it; sort it, as inventories/aws_dl1/group_vars/gaudi.yml does, or name the hosts."
+    )
 
 
 def _refusals(job: JobHosts, inventory: Collection[str], play: Collection[str]) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.job_hosts import JobHosts, refusal
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.job_hosts import JobHosts, order_refusal, refusal
 
 NODES = ["n1", "n2", "n3"]
 NAMED = "gaudi_training_hosts"
@@ -63,3 +63,26 @@ def test_what_cannot_be_meant_is_one_sentence(job, said):
 def test_a_limit_does_not_renumber_the_ranks():
     said = refusal(JobHosts(NODES, option=NAMED), NODES, ["n2"])
     assert said == f"n1, n3 of {NAMED} not in this play; run it without --limit, or set it to those you want."
+
+
+AWS = {"ami_launch_index", "instance_id", "placement"}
+
+
+@pytest.mark.parametrize(
+    ("hosts", "listed", "names"),
+    [
+        (["n1", "n2"], ["n1", "n2"], AWS),
+        (["n2", "n1"], ["n2", "n1"], {"ansible_host"}),
+        # Named by a person, or by a ring that was measured.
+        (["n3", "n1", "n2"], ["n2", "n1", "n3"], AWS),
+    ],
+)
+def test_an_order_that_somebody_means_is_taken(hosts, listed, names):
+    assert order_refusal(JobHosts(hosts), listed, dict.fromkeys(hosts, names)) == ""
+
+
+@pytest.mark.parametrize("names", [AWS, {"device_types", "is_virtual"}])
+def test_the_order_in_which_a_cloud_tells_its_servers_is_refused(names):
+    said = order_refusal(JobHosts(["n2", "n1"], option=NAMED), ["n2", "x", "n1"], {"n1": names, "n2": names})
+    assert said.startswith(f"{NAMED} has the order in which the inventory's source has told its servers")
+    assert said.endswith("or name the hosts.")

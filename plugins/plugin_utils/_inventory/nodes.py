@@ -1,0 +1,86 @@
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to gaudi3.scale: it may change in any release.
+"""Nodes that somebody else has recorded, in an order that does not change from one look to the next; pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+
+# Instance type -> generation of the cards. By the clouds' own documents: docs/clouds.md.
+TYPES = {"dl1.24xlarge": "gaudi", "gx3d-160x1792x8gaudi3": "gaudi3"}
+# Looks like one of them by its name, and has other cards.
+_OTHERS = {"dl2q": "Qualcomm"}
+_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,250}[A-Za-z0-9])?")
+
+
+@dataclass(frozen=True)
+class Node:
+    """A server with Gaudi cards. ``generation`` is empty where the record does not tell it."""
+
+    name: str
+    address: str
+    generation: str = ""
+
+
+def generation_of(instance_type: str, name: str) -> str:
+    """That of the type's cards, empty for one without Gaudi; raises GaudiError for one that is taken for it."""
+    for prefix, maker in _OTHERS.items():
+        if instance_type.startswith(prefix):
+            raise GaudiError(
+                f"{name} is a {instance_type}, which has {maker} cards and no Gaudi; leave it out of this source."
+            )
+    return TYPES.get(instance_type, "")
+
+
+def in_order(nodes: Iterable[Node], path: str) -> list[Node]:
+    """Sorted by name, numbers by their value: a cloud tells its servers in another order each time, and ranks follow
+    the inventory's. Raises GaudiError for what cannot be an inventory.
+    """
+    found: dict[str, Node] = {}
+    for node in nodes:
+        if not _NAME.fullmatch(node.name):
+            raise GaudiError(
+                f"{path}: {node.name!r} is no name of a host; give it letters, digits, points and hyphens."
+            )
+        if not node.address:
+            raise GaudiError(
+                f"{path}: {node.name} has no address; start it, or choose another one by the option address."
+            )
+        if node.name in found:
+            raise GaudiError(f"{path}: two servers are called {node.name}; give each a name of its own.")
+        found[node.name] = node
+    if not found:
+        raise GaudiError(
+            f"{path} has no server with Gaudi cards; known are {', '.join(TYPES)}, and machines with the tag."
+        )
+    return sorted(found.values(), key=lambda node: _natural(node.name))
+
+
+def _natural(name: str) -> list[tuple[int, int, str]]:
+    return [(1, int(part), "") if part.isdigit() else (0, 0, part) for part in re.split(r"(\d+)", name) if part]
+
+
+def records(document: Any, path: str) -> Iterator[Mapping[str, Any]]:
+    """Each of a list of records; raises GaudiError where it is none."""
+    if not isinstance(document, list) or not all(isinstance(one, dict) for one in document):
+        raise GaudiError(f"{path} is no list of records; write it by the command that docs/clouds.md names.")
+    yield from document
+
+
+def text_at(record: Any, *way: str | int) -> str:
+    """The text at the end of the way, empty where a step of it is not there."""
+    for step in way:
+        if isinstance(step, str) and isinstance(record, dict):
+            record = record.get(step)
+        elif isinstance(step, int) and isinstance(record, list) and len(record) > step:
+            record = record[step]
+        else:
+            return ""
+    return record if isinstance(record, str) else ""
