@@ -142,7 +142,7 @@ _REMEDIES = (
         ),
     ),
     (
-        r"network error|unknown error when trying to connect|Unable to resolve|Failed to get token: <urlopen",
+        r"network error|unknown error when trying to connect|Unable to resolve|Failed to get token: <url",
         "the controller does not answer; look at gaudi_controller_host and the network.",
     ),
     (
