@@ -1,0 +1,192 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a fleet of hundreds costs its controller, beside thirty plain tasks on the same hosts in the same run.
+
+    .venv/bin/python -m benchmarks.fleet --hosts 8 32 128 512 --json fleet.json
+
+Real sshd processes answer on as many addresses in four containers (benchmarks/fleet_hosts.py). They share four disks
+and the machine's processors with the controller, so its processor seconds compare and seconds hardly do. What would
+change a node, or compute on it, is left out or played in check mode: no fabric is measured, and no all-reduce.
+Following a job asks one node at a time; it is played with answers of nodes that are objects.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from benchmarks.controller_cost import Cost, cost_of
+from benchmarks.fleet_hosts import answer_on, forget, write_inventory
+from benchmarks.playbook_run import ROOT, SANDBOX, run, sandbox, search_path
+
+sys.path.insert(0, str(ROOT / ".collections"))
+
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._supervised_watch import SupervisedWatch
+
+PLAIN = 30
+LOOKS = 200
+# On few cores, what computes would be all that is measured.
+QUIET = {"gaudi_fabric_measure": False, "gaudi_verify_all_reduce": False}
+LAUNCH = {"gaudi_training_command": ["/srv/train.py"], "gaudi_training_processes_per_node": 1}
+RUNS: Mapping[str, tuple[str, Mapping[str, Any], tuple[str, ...]]] = {
+    "site, nothing to do": ("site", QUIET, ()),
+    "verify": ("verify", QUIET, ()),
+    "launch, in check mode": ("launch_training", LAUNCH, ("--check",)),
+}
+FIRST = "site, virgin, in check mode"
+BASELINE = f"{PLAIN} plain tasks"
+# Goals: of the controller's processor time a host, of the wall time from 32 hosts to 512, MiB.
+MOST_OF_PLAIN, MOST_GROWTH, MOST_MIB = 0.5, 18.0, 2048.0
+# Of a module call over SSH, for what grows with the number of hosts in each look at a job.
+MOST_OF_A_TASK = 0.01
+
+
+def main() -> int:
+    """Measure each size in turn; returns how many goals were missed."""
+    options = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
+    options.add_argument("--hosts", type=int, nargs="+", default=[8, 32, 128, 512], metavar="N")
+    options.add_argument("--nodes", type=int, default=4, help="containers that stand for the hosts")
+    options.add_argument("--forks", type=int, default=50)
+    options.add_argument("--json", type=Path, help="also write the figures here")
+    arguments = options.parse_args()
+    os.environ["GAUDI_SANDBOX"] = SANDBOX
+    sandbox("up", "--nodes", str(arguments.nodes))
+    try:
+        answer_on(SANDBOX, max(arguments.hosts))
+        first = {hosts: measure(hosts, arguments.forks, only=FIRST) for hosts in arguments.hosts}
+        status, _plays = run("site")
+        if status != "successful":
+            return 1
+        figures = {hosts: {**first[hosts], **measure(hosts, arguments.forks)} for hosts in arguments.hosts}
+    finally:
+        forget(SANDBOX)
+        sandbox("down")
+    follow = {hosts: follow_cost(hosts) for hosts in arguments.hosts}
+    show(figures, follow)
+    if arguments.json:
+        written = {hosts: {name: asdict(cost) for name, cost in costs.items()} for hosts, costs in figures.items()}
+        arguments.json.write_text(json.dumps({"runs": written, "follow": follow}, indent=2) + "\n")
+    return missed(figures, follow)
+
+
+def measure(hosts: int, forks: int, only: str = "") -> dict[str, Cost]:
+    """Each kind of run over so many hosts."""
+    with tempfile.TemporaryDirectory(prefix="fleet-") as place:
+        inventory = Path(place) / "fleet.json"
+        write_inventory(SANDBOX, hosts, inventory)
+        plain = Path(place) / "plain.yml"
+        plain.write_text(yaml.safe_dump(plain_play()), encoding="utf-8")
+        wanted: dict[str, list[str]] = {}
+        if only:
+            wanted[only] = ["gaudi3.scale.site", "--check", "-e", json.dumps(QUIET)]
+        else:
+            wanted[BASELINE] = [str(plain)]
+            for name, (playbook, variables, more) in RUNS.items():
+                wanted[name] = [f"gaudi3.scale.{playbook}", "-e", json.dumps(variables), *more]
+        return {name: played(name, hosts, inventory, forks, arguments) for name, arguments in wanted.items()}
+
+
+def plain_play() -> list[dict[str, Any]]:
+    """What a flat playbook is made of, with all that Ansible itself can do for speed."""
+    task = {"name": "Look", "ansible.builtin.command": {"argv": ["true"]}, "changed_when": False}
+    return [{"hosts": "gaudi", "become": True, "gather_facts": False, "tasks": [task] * PLAIN}]
+
+
+def played(name: str, hosts: int, inventory: Path, forks: int, arguments: list[str]) -> Cost:
+    environment = {**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "PATH": search_path()}
+    program = Path(sys.executable).with_name("ansible-playbook")
+    log = Path(tempfile.gettempdir()) / f"fleet-{hosts}-{name.replace(' ', '-').replace(',', '')}.log"
+    command = [str(program), "-i", str(inventory), "--forks", str(forks), *arguments]
+    os.chdir(ROOT)
+    cost = cost_of(command, environment, log)
+    print(
+        f"{hosts:4} hosts  {name:28} {cost.wall_s:7.1f} s  {cost.processor_s / hosts:6.3f} processor s a host  "
+        f"{cost.memory_mib:6.0f} MiB" + (f"  ended with {cost.status}: {log}" if cost.status else ""),
+        flush=True,
+    )
+    return cost
+
+
+class _Running:
+    """A node of a job that runs on so many hosts: it tells the same each time."""
+
+    def __init__(self, hosts: list[str]) -> None:
+        self._status = {
+            "time": 1.0,
+            "state": "running",
+            "generation": 1,
+            "members": hosts,
+            "leader": hosts[0],
+            "alive": hosts,
+            "reason": "",
+        }
+
+    def module(self, _name: str, _arguments: Mapping[str, Any], _timeout: float) -> dict[str, Any]:
+        said = {"state": "running", "log_directory": "/log", "last_step": {"step": 2}, "last_loss": 1.0}
+        lines = {"events": [], "events_offset": 0, "metrics": [], "metrics_offset": 0}
+        return {**said, **lines, "supervision": self._status}
+
+
+def follow_cost(hosts: int) -> float:
+    """Processor milliseconds of one look at a job on so many hosts."""
+    names = [f"fleet-{number:04}" for number in range(hosts)]
+    nodes: Any = dict.fromkeys(names, _Running(names))
+    options = {"answer_timeout": 1, "state_directory": "/state", "log_directory": "/log"}
+    watch = SupervisedWatch("fleet", options, nodes, lambda _line: None, 0)
+    watch._look()
+    begun = time.process_time()
+    for _look in range(LOOKS):
+        watch._look()
+    return (time.process_time() - begun) / LOOKS * 1000
+
+
+def show(figures: Mapping[int, Mapping[str, Cost]], follow: Mapping[int, float]) -> None:
+    """One table a kind of run."""
+    names = list(next(iter(figures.values())))
+    print(f"\n{'processor s a host':30}" + "".join(f"{hosts:>10}" for hosts in figures))
+    for name in names:
+        print(f"{name:30}" + "".join(f"{costs[name].processor_s / hosts:10.3f}" for hosts, costs in figures.items()))
+    print(f"\n{'seconds':30}" + "".join(f"{hosts:>10}" for hosts in figures))
+    for name in names:
+        print(f"{name:30}" + "".join(f"{costs[name].wall_s:10.1f}" for costs in figures.values()))
+    print(f"\n{'MiB of the controller':30}" + "".join(f"{hosts:>10}" for hosts in figures))
+    for name in names:
+        print(f"{name:30}" + "".join(f"{costs[name].memory_mib:10.0f}" for costs in figures.values()))
+    print(f"\n{'ms of a look at a job':30}" + "".join(f"{follow[hosts]:10.3f}" for hosts in figures))
+
+
+def missed(figures: Mapping[int, Mapping[str, Cost]], follow: Mapping[int, float]) -> int:
+    """How many goals were missed, each with a line."""
+    said = []
+    site = "site, nothing to do"
+    for hosts, costs in figures.items():
+        share = costs[site].processor_s / costs[BASELINE].processor_s
+        said += [f"{hosts} hosts: {share:.2f} of the plain tasks' processor time"] if share > MOST_OF_PLAIN else []
+        most = max(cost.memory_mib for cost in costs.values())
+        said += [f"{hosts} hosts: {most:.0f} MiB"] if most > MOST_MIB else []
+    if {32, 512} <= {*figures}:
+        growth = figures[512][site].wall_s / figures[32][site].wall_s
+        said += [f"from 32 to 512 hosts {growth:.1f} times the time"] if growth > MOST_GROWTH else []
+    least, most = min(figures), max(figures)
+    # A look is one module call on one node, whatever there are; beside it, what grows has to be nothing.
+    one_task = figures[least][BASELINE].processor_s / least / PLAIN * 1000
+    if follow[most] - follow[least] > MOST_OF_A_TASK * one_task:
+        said += [
+            f"a look at a job costs {follow[most]:.3f} ms more at {most} hosts than a module call of {one_task:.1f}"
+        ]
+    print("\n" + ("\n".join(said) if said else "All goals are met."))
+    return len(said)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
