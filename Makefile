@@ -43,7 +43,7 @@ molecule: setup-test ## One scenario a role, on the shared two-node sandbox
 integration: setup-test ## What needs the sandbox beside Molecule's roles: the installed collection, bad input, upgrades
 	@$(GATES) artifact sandbox site firmware faults slurm-drain teardown upgrade bundle rhel
 
-.PHONY: format changelog readmes pins build clean
+.PHONY: format changelog readmes pins site build clean
 format: setup-test ## Format the Python files
 	@ruff format . && ruff check --fix .
 
@@ -57,6 +57,9 @@ readmes: setup-test ## Write the roles' README.md and the patterns from the argu
 pins: setup-test ## Exact versions and hashes of what pip takes for the node library, anew from src/requirements
 	@.venv/bin/python -m pip install -qq --disable-pip-version-check --requirement requirements/pins.txt
 	@.venv/bin/python scripts/pin_requirements.py
+
+site: setup-test ## The documentation as a site in build/site/html
+	@PYTHONPATH=.collections .venv/bin/python -m scripts.build_site
 
 build: setup-test ## The collection's tarball with what it is checked by, in dist/; SIGN_KEY= names gpg's key
 	@.venv/bin/python -m scripts.build_release --sign-key "$(SIGN_KEY)"

@@ -77,6 +77,14 @@ def test_an_option_is_the_same_in_all_entry_points(role: Path) -> None:
 
 
 @each_option
+def test_a_specified_default_is_a_value(role: Path, option: str) -> None:
+    """A template is none, unless the option is text: documentation has to tell it in words."""
+    specified = options(role)[option]
+    if specified.get("type", "str") not in ("str", "path", "raw"):
+        assert not is_templated(specified.get("default"))
+
+
+@each_option
 def test_option_is_described(role: Path, option: str) -> None:
     assert options(role)[option].get("description")
 

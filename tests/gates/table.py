@@ -93,6 +93,11 @@ GATES = (
     Gate("shellcheck", "the shell scripts", (("shellcheck", "scripts/setup", ".ci/run"),)),
     Gate("ansible-lint", "profile production, nothing skipped", (("python", "-m", "tests.gates.lint"),)),
     Gate("galaxy", "what Galaxy's importer says of the tarball", (("python", "-m", "tests.gates.galaxy"),)),
+    Gate(
+        "handbook",
+        "the documentation as a site, no link of it dead",
+        (("env", "PYTHONPATH=.collections", "python", "-m", "scripts.build_site"),),
+    ),
     Gate("sanity", "ansible-test sanity on what is shipped", (("python", "-m", "tests.gates.sanity"),)),
     Gate(
         "sandbox",

@@ -1,0 +1,135 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""``make site``: the documentation as a site in build/site/html, without a network.
+
+Sources are the handbook in docs/, what antsibull-docs makes of every module and role, a page of all playbooks, the
+changelog, and a picture of the folders. A link to what is not on the site goes to the repository.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import yaml
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.playbooks import Playbook, read_playbooks
+
+from .architecture import picture
+
+ROOT = Path(__file__).resolve().parents[1]
+BUILD = ROOT / "build" / "site"
+SOURCE, HTML = BUILD / "source", BUILD / "html"
+PROGRAMS = Path(sys.executable).parent
+_LINK = re.compile(r"\]\((\.\./)([^)#]+)(#[^)]*)?\)")
+
+
+def main() -> int:
+    shutil.rmtree(BUILD, ignore_errors=True)
+    (SOURCE / "_static").mkdir(parents=True)
+    repository = yaml.safe_load((ROOT / "galaxy.yml").read_text(encoding="utf-8"))["repository"]
+    for page in sorted((ROOT / "docs").glob("*.md")):
+        (SOURCE / page.name).write_text(with_links(page.read_text(encoding="utf-8"), repository), encoding="utf-8")
+    for name in ("conf.py", "index.md"):
+        shutil.copy(ROOT / "docs" / "site" / name, SOURCE)
+    shutil.copy(ROOT / "docs" / "site" / "site.css", SOURCE / "_static")
+    shutil.copy(ROOT / "docs" / "qualify_nodes.schema.json", SOURCE)
+    (SOURCE / "architecture.svg").write_text(picture(ROOT), encoding="utf-8")
+    (SOURCE / "playbooks.md").write_text(playbooks_page(read_playbooks(ROOT)), encoding="utf-8")
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    (SOURCE / "changelog.md").write_text(changelog, encoding="utf-8")
+    collection_pages(SOURCE / "collection")
+    sphinx = ["-q", "-W", "--keep-going", "-j", "2", "-b", "html"]
+    command = [str(PROGRAMS / "sphinx-build"), *sphinx, str(SOURCE), str(HTML)]
+    done = subprocess.run(command, check=False)
+    for page in HTML.rglob("*.html"):
+        page.write_text(accessible(page.read_text(encoding="utf-8")), encoding="utf-8")
+    if not done.returncode:
+        sys.stdout.write(f"{HTML.relative_to(ROOT)}/index.html written\n")
+    return done.returncode
+
+
+# What the theme and antsibull-docs leave out or misspell, and who reads with a keyboard or a screen reader needs.
+ACCESSIBLE = {
+    '<p class="caption" role="heading">': '<p class="caption" role="heading" aria-level="2">',
+    "<pre>": '<pre tabindex="0">',
+    " aria-role=": " role=",
+    # By this name the theme takes a page's own list of contents for one that is meant.
+    'class="contents local"': 'class="contents local this-will-duplicate-information-and-it-is-still-useful-here"',
+}
+
+
+def accessible(html: str) -> str:
+    """A page with the attributes that the generators leave out."""
+    for found, mended in ACCESSIBLE.items():
+        html = html.replace(found, mended)
+    return html
+
+
+def with_links(text: str, repository: str) -> str:
+    """The page with its links to what is not in docs/: a role's page is on the site, the rest in the repository."""
+
+    def target(found: re.Match[str]) -> str:
+        path, anchor = found[2], found[3] or ""
+        role = re.fullmatch(r"roles/(\w+)/README\.md", path)
+        if role:
+            return f"](collection/{role[1]}_role.rst)"
+        if path == "README.md":
+            return "](index.md)"
+        kind = "tree" if (ROOT / path).is_dir() else "blob"
+        return f"]({repository}/{kind}/main/{path}{anchor})"
+
+    return _LINK.sub(target, text)
+
+
+def playbooks_page(playbooks: list[Playbook]) -> str:
+    """All playbooks with what each does, changes, asks for and applies."""
+    kinds = {
+        "nodes": "changes nodes",
+        "job": "starts or ends a job",
+        "host": "changes one host",
+        "files": "writes files",
+        "nothing": "only looks or measures",
+    }
+    head = (
+        "# Playbooks\n\nEach is run as `ansible-playbook -i INVENTORY gaudi3.scale.NAME`, and is a job template by "
+        "[configure_controller](controller.md). What it takes are the options of its roles."
+    )
+    rows = [f"| [{one.name}](#{_anchor(one)}) | {kinds[one.changes]} | {one.purpose} |" for one in playbooks]
+    parts = [head, "\n".join(["| Playbook | | What it does |", "|---|---|---|", *rows])]
+    for one in playbooks:
+        roles = ", ".join(f"[{role}](collection/{role}_role.rst)" for role in dict.fromkeys(one.roles))
+        asked = ", ".join(f"`{name}`" for name in (*one.needs, *one.asks)) or "nothing"
+        together = (
+            "All of its nodes have to be in the run." if one.together else "A part of the nodes may be run alone."
+        )
+        parts += [
+            f"({_anchor(one)})=\n## {one.name}",
+            one.purpose,
+            f"- Roles: {roles or 'none'}\n- Its survey asks for: {asked}\n- {together}",
+        ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _anchor(playbook: Playbook) -> str:
+    return playbook.name.replace("_", "-")
+
+
+def collection_pages(target: Path) -> None:
+    """A page for each module, plugin and role."""
+    target.mkdir(mode=0o700)
+    environment = {
+        **os.environ,
+        "ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".collections"),
+        "PATH": f"{PROGRAMS}:{os.environ['PATH']}",
+    }
+    options = ["--use-current", "--squash-hierarchy", "--fail-on-error", "--dest-dir", str(target)]
+    command = [str(PROGRAMS / "antsibull-docs"), "collection", *options, "gaudi3.scale"]
+    subprocess.run(command, check=True, env=environment, cwd="/", capture_output=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
