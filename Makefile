@@ -43,7 +43,7 @@ molecule: setup-test ## One scenario a role, on the shared two-node sandbox
 integration: setup-test ## What needs the sandbox beside Molecule's roles: the installed collection, bad input, upgrades
 	@$(GATES) artifact sandbox site firmware faults slurm-drain teardown upgrade bundle rhel
 
-.PHONY: format changelog readmes pins site build clean
+.PHONY: format changelog readmes pins site certify build clean
 format: setup-test ## Format the Python files
 	@ruff format . && ruff check --fix .
 
@@ -60,6 +60,9 @@ pins: setup-test ## Exact versions and hashes of what pip takes for the node lib
 
 site: setup-test ## The documentation as a site in build/site/html
 	@PYTHONPATH=.collections .venv/bin/python -m scripts.build_site
+
+certify: setup-test ## What a certification asks for, under each ansible-core for which a Python is here
+	@.venv/bin/python -m scripts.certify
 
 build: setup-test ## The collection's tarball with what it is checked by, in dist/; SIGN_KEY= names gpg's key
 	@.venv/bin/python -m scripts.build_release --sign-key "$(SIGN_KEY)"

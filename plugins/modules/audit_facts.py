@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: audit_facts
 short_description: Read what an audit asks a node for
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Tells how busy the host is over half a second, the flags of its jobs, its last qualification, how many of its jobs
     failed, and what the O(job) has told. Cards are not asked, and nothing is started.

@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: bad_node_search
 short_description: Find which of several nodes slow down or stop the others, in few measurements
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - A measurement is an all-reduce over a group of nodes, which is as fast as its slowest. First all nodes in pairs,
     then each node of a bad pair with a partner from a good one, then once more with another such partner. Groups of a

@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: batch_size_variables
 short_description: Keep the probe's answer in a file of variables on the controller
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Writes a marked block with the variables C(gaudi_training_batch_size), C(gaudi_training_accumulation_steps) and
     C(gaudi_training_learning_rate), of which those that are not given or 0 are left out. The operator's own lines are

@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: built_in_trainer
 short_description: Tell how the built-in trainer is started, and what the batch-size probe measures in its place
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Makes the words that torchrun starts of what the operator says of the training, and the options of the probe's
     built-in language model that takes as much memory.

@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: bundle_contents
 short_description: Learn from the roles what a bundle has to hold
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - What the roles of this collection install on a node of one operating system, by their own lists. So a bundle for a
     site without internet has what they ask for.

@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: bundle_files
 short_description: Bring this collection and files of the controller to the host that builds a bundle
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Makes the archive of this collection, as it is installed or as a checkout, that C(ansible-galaxy collection install)
     takes, and copies it with O(files) to the host. So what runs here can be installed where there is no internet.

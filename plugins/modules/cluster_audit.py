@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: cluster_audit
 short_description: Hold what nodes and kept reports say against every item of the audit
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Each item is answered by what was measured - by M(gaudi3.scale.audit_facts) on the nodes, by a job's own lines, by
     the reports that playbooks kept - with V(pass), V(fail) or V(unknown). Nothing is measured again, and nothing passes

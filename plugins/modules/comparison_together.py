@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: comparison_together
 short_description: Tell which comparison of all settings that help remains to be made
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Settings that help alone may help each other, do nothing, or harm. Of what M(gaudi3.scale.hpu_compare_settings)
     found on the nodes this makes the next comparison, all that help on every node together against the best of them.

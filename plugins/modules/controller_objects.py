@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: controller_objects
 short_description: A controller's templates with their surveys, workflows and schedules
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Makes a job template for every playbook of this collection on AWX or Automation Controller, whose survey is made of
     the argument specifications of the roles, and workflows, schedules and notifications.

@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: fabric_measurement
 short_description: Measure an all-reduce between every two nodes over the network that is chosen, and over another
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Takes two nodes at a time, in the order of O(hosts), and runs C(gaudi3_scale.collectives) over the network that each
     has chosen; then over the next one that both could use. All pairs run at the same time. Of an odd number of nodes

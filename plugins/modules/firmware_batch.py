@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: firmware_batch
 short_description: Whether firmware is written on further nodes
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Looks at what M(gaudi3.scale.firmware_outcome) has registered on all hosts. When the first batch that writes goes
     wrong, the others are to be left alone; later a sick node stops no other.

@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: firmware_outcome
 short_description: How writing the firmware of a node went
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Makes a state of what the tasks that write a node's firmware returned.
   - Runs on the controller; nothing is sent to the node.

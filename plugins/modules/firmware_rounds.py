@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: firmware_rounds
 short_description: Hosts in rounds of at most one host of each rack
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Puts hosts into an order in which the firmware of their cards may be written. One host is the first round alone.
     Then the racks are worked on side by side, each host by host.

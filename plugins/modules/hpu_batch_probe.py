@@ -9,7 +9,7 @@ DOCUMENTATION = r"""
 ---
 module: hpu_batch_probe
 short_description: Find the best batch size that trains on this node
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Runs a few real training steps at one batch size after another, each in a fresh process in the training venv, and
     returns the largest size that ran and left a margin of memory free, or the smallest with the best throughput. A size

@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: hpu_batch_probe_nodes
 short_description: Find the batch size that all nodes of a job can run
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Runs M(gaudi3.scale.hpu_batch_probe) on many nodes. Those that are equal for a probe (cards, driver, flags, versions
     in the venv) are one kind - one node of each kind searches, then the others verify the least that was found.

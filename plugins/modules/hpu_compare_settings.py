@@ -9,7 +9,7 @@ DOCUMENTATION = r"""
 ---
 module: hpu_compare_settings
 short_description: Measure what flags and trainer settings do to a workload on this node
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Runs a workload with a base and with each of O(settings), round by round in an order that changes, each run in a
     fresh process in the training venv. Steps to warm up, which compile and replay for the first time, do not count.

@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: hpu_container_check
 short_description: Start containers in which hl-smi counts the Gaudi cards
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Starts a container with each engine, once with the runtime C(habana) and once with CDI where that is wanted, lets
     C(hl-smi) count the cards in it, and fails where it sees other cards than C(hl-smi) on the node.

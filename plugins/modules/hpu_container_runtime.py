@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: hpu_container_runtime
 short_description: Register the Gaudi container runtime with Docker, podman or containerd
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Registers the vendor's OCI runtime under the name C(habana). The operator's files are merged into, so that every
     other key, the order and the comments stay; a copy of the file is kept beside it. A file that cannot be understood

@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: hpu_driver
 short_description: Bring a node's Gaudi driver to one release, and back when that fails
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Installs the vendor's packages at one release in one transaction and holds them, has DKMS build the driver for the
     running kernel and for the one that boots next, and loads its modules now and at every boot, in the release's order.

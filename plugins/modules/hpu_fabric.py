@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: hpu_fabric
 short_description: Find a Gaudi node's scale-out network and bring the cards' own ports up
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Finds which network carries the traffic between nodes, from sysfs alone. The cards' own Ethernet ports come first,
     then a host card with InfiniBand, then one with RoCE, then an Elastic Fabric Adapter, then plain Ethernet.

@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: hpu_fabric_info
 short_description: Tell which cable hangs on which of the cards' ports
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Tells the external ports of the cards, their addresses, and what the switch announces over each cable by LLDP.
   - LLDP is heard by C(lldpd), which the role C(gaudi_fabric) installs for layer 3. Without it RV(lldp_error) says so.

@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: hpu_fabric_networks
 short_description: Tell over which networks a node could be measured, and keep what was measured
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Tells which network M(gaudi3.scale.hpu_fabric) would choose, and which of all could carry an all-reduce between this
     node and another one, from what is there alone. Changes nothing but O(measurement).

@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: hpu_firmware
 short_description: Show the SPI firmware of the Gaudi cards, and write an accepted one
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Shows the SPI firmware of every card. Writes it only when O(state=flashed) and O(accept) names the target in full
     for this hardware.

@@ -9,7 +9,7 @@ DOCUMENTATION = r"""
 ---
 module: hpu_flags
 short_description: Set the environment flags of the Gaudi software
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Writes the flags of a profile, a network and O(overrides) to one file that C(systemd) and a shell read alike.
   - Takes over what the vendor's packages set for login shells, since ranks are started by none.

@@ -8,7 +8,7 @@ DOCUMENTATION = r"""
 ---
 module: hpu_flags_info
 short_description: Tell what environment flags of the Gaudi software are worth on a node
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Judges a list, an environment file or the environment of a running job. For each flag it tells whether anything
     reads it, whether it has an effect in this mode and release, what to use instead, and who says so.

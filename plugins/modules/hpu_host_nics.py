@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: hpu_host_nics
 short_description: Prepare a Gaudi node for scale-out over its host's InfiniBand or RoCE cards
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Installs the driver stack of the site's choice, refuses to put one beside another or in its place, and judges
     kernel, PCIe ACS, ports, GIDs, MTU, locked memory and the jobs' flags. Each failure is one sentence with its remedy.

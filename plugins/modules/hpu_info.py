@@ -9,7 +9,7 @@ DOCUMENTATION = r"""
 ---
 module: hpu_info
 short_description: Gather facts about Intel Gaudi cards
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Finds the Gaudi cards of a node by their PCI ids, so that it works on a machine on which nothing is installed yet.
   - Once the driver holds the cards, adds what C(hl-smi) says about firmware, memory, temperature, errors and links.

@@ -9,7 +9,7 @@ DOCUMENTATION = r"""
 ---
 module: hpu_preflight
 short_description: Refuse what cannot work on a Gaudi node
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Compares a node with what a release of the Gaudi software needs, before anything is installed.
   - Fails with every reason at once, each in one sentence that says what to do.

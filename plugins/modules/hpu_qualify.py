@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: hpu_qualify
 short_description: Begin or end the tests that a node makes of itself
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Runs what M(gaudi3.scale.hpu_verify) asks, and the tests of the vendor's C(hl_qual) that the level and the boards of
     this node have, in a unit of systemd that outlives this task. What the kernel has logged and the cards have counted

@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: hpu_qualify_schedule
 short_description: Have a node run its tests by itself, again and again
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Installs a timer of systemd that runs the tests which M(gaudi3.scale.hpu_qualify) has planned last on this node, all
     of them anew. Where a process has a card open at that time, the run is left out.

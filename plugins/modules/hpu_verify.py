@@ -9,7 +9,7 @@ DOCUMENTATION = r"""
 ---
 module: hpu_verify
 short_description: Measure whether an installed Gaudi node is fit for training
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Reads cards, driver, firmware, temperatures, memory, ECC errors and links, the cards' PCIe, the clock, and what
     Slurm counts as memory, and asks the training venv's torch.

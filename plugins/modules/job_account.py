@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: job_account
 short_description: Make the account of jobs, and let it open the cards
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Makes a system account without a password, and a group of its name, where the node knows no account of that name.
   - An account that exists, also one of a directory service, keeps its number, home and shell, and joins the groups.

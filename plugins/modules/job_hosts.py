@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: job_hosts
 short_description: Refuse hosts of a job that cannot be meant
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Fails with one sentence where O(hosts) is empty, names a host twice or one that is not in the inventory, or where a
     host of it is not in the play.

@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: node_drain
 short_description: Take a node out of its scheduler's service, and give it back
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Drains a node, so that it gets no new jobs, and waits until its running jobs have ended. It ends no job itself.
   - Our drains carry our mark. With Slurm the node's reason begins with C(gaudi3_scale:) and ends with a checksum.

@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: node_qualification
 short_description: Measure each card, node, pair of nodes and the ring of all, and tell which hosts a job may have
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - A funnel of O(stages), each for all nodes at the same time. V(self_test) is what M(gaudi3.scale.hpu_qualify) runs on
     each, V(compute) products and copies on every card, checked bit by bit, V(collectives) an all-reduce over each

@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: node_quarantine
 short_description: Mark a node that is to get no new training, or take the mark away
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - A launch of C(launch_training.yml) leaves out a node that has the mark, or is refused, and tells the reason. Jobs
     that run go on, and the node can be qualified and repaired as any other.

@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: qualification_baseline
 short_description: Keep the figures of a qualification as the site's own
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Takes every rate of the healthy nodes out of the JSON that C(qualify_nodes.yml) has written, and keeps it in a file.
     Later qualifications of the same release are held against it.

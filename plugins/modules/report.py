@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: report
 short_description: Print a table at the end of a play, and keep it as a page
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Prints O(rows) as an aligned table on the controller's screen, which is also an AWX job's output.
   - Where O(name) is given, writes the same table, with charts, as one HTML file that needs nothing beside it, and as

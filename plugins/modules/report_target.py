@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: report_target
 short_description: Refuse a place that cannot take a play's reports, before the play begins
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Fails with one sentence where M(gaudi3.scale.report) could not write to O(target), so that it is known before
     anything was done whose result would be kept there.

@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: role_options
 short_description: Refuse variables that begin as a role's options do and are none of them
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Fails with one sentence for each variable of the host whose name begins with that of the role and is no option of
     it, so that a misspelt option is not a default in silence. The sentence has the nearest name that exists.

@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: slurm_node_info
 short_description: Tell what slurm.conf has to say of a node
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Reads the node's name in Slurm and its processors as C(slurmd -C) has them, its cards, and the memory that jobs may
     have beside the huge pages. Changes nothing.

@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: storage_measurement
 short_description: What a directory gives all nodes together, and whether that feeds a training
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Runs M(gaudi3.scale.storage_rates) on all of O(hosts) at the same time, whatever Ansible's forks are - first a
     sequential write, as of a checkpoint, then a sequential read of what was written, then reads of O(read_bytes) at

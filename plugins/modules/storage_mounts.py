@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: storage_mounts
 short_description: File systems for data sets and checkpoints, mounted by systemd, and stripes on Lustre
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Writes a mount unit of systemd for each of O(mounts), and mounts it. C(/etc/fstab) is not changed; what stands
     there, or was mounted by somebody else, is refused.

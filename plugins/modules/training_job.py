@@ -9,7 +9,7 @@ DOCUMENTATION = r"""
 ---
 module: training_job
 short_description: Start or stop one node's worker group of a distributed training job
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Runs C(torchrun) as a systemd unit, so that the job outlives SSH, the controller and a job limit of AWX. The same
     options run it through Slurm or through C(mpirun) of Open MPI; see O(engine).

@@ -8,7 +8,7 @@ DOCUMENTATION = r"""
 ---
 module: training_job_follow
 short_description: Show a training job while it runs, and end it everywhere when it fails on one node
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Prints a line for each new metric of rank 0, such as step, loss, tokens per second and time left, until the job has
     ended on all O(hosts).

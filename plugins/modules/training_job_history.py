@@ -9,7 +9,7 @@ DOCUMENTATION = r"""
 ---
 module: training_job_history
 short_description: Tell the whole course of a training job, thinned for a chart
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Reads all metric lines of a job that this node has, also those of runs whose logs were put away, and thins them
     there, so that a job of weeks gives a full curve. The highest and lowest values are kept.

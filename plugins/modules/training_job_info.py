@@ -9,7 +9,7 @@ DOCUMENTATION = r"""
 ---
 module: training_job_info
 short_description: Tell how one node's worker group of a training job stands
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Returns state, exit codes, metrics, last log lines and, after a failure, the rank of this node that failed first.
   - The same keys are returned always, also for a job that does not exist.

@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: training_job_launch
 short_description: Begin a training job on all of its nodes, or on none of them
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Runs M(gaudi3.scale.training_job) on all nodes of a job at the same time. Each is asked first whether it has what
     the job needs (O(gaudi3.scale.training_job#module:state=prepared)); then the job is started on those that have.

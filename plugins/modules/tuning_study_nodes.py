@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: tuning_study_nodes
 short_description: Tell which node keeps a tuning study, and which did not work on it
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Reads what the role C(gaudi3.scale.gaudi_tuning_study) has registered for each of O(hosts).
   - The study stays on the node that has it. A new one is kept on the first of O(hosts) that is still in the play.

@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: tuning_study_plan
 short_description: Refuse a tuning study that cannot be meant
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Fails with one sentence for the first value of O(study) that cannot be meant, before any node is touched.
   - Runs on the controller; nothing is sent to the node. Give it C(run_once).

@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: upgrade_batch
 short_description: Whether an upgrade goes on with further nodes
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Looks at what M(gaudi3.scale.upgrade_outcome) has registered on all hosts, and says whether those whose turn has not
     come are to be left alone.

@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: upgrade_options
 short_description: Refuse options of an upgrade that cannot be meant
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Fails with one sentence that names the first option which cannot be meant, so that it is known before anything is
     touched. The sentence has the name of the option of the role C(gaudi_driver_upgrade).

@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: upgrade_outcome
 short_description: What became of a node in an upgrade
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Makes a state of what the tasks of an upgrade returned for a node, and says what follows from it.
   - Runs on the controller; nothing is sent to the node.

@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: vault_bundle
 short_description: Build a bundle for an air-gapped site
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Gathers one part of what a site without internet needs for one Gaudi release into a directory with the layout of the
     vendor's vault. Any web server can serve it, and nodes need only its URL as the vault's.

@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: vault_bundle_info
 short_description: Check a bundle for an air-gapped site against its manifest
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Reads every file of a bundle that M(gaudi3.scale.vault_bundle) built, and checks the manifest's signature.
   - Needs C(gpgv) and no network.

@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: vault_repository
 short_description: Register the Gaudi package vault on a node
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Makes the vendor's package vault, or a site's mirror of it, a package repository of the node, with its signing keys.
   - Works with apt, and with dnf on RHEL 9. There the metadata and the packages are signed by different keys.

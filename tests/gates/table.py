@@ -90,6 +90,21 @@ GATES = (
     ),
     schedules(1_000, 1800),
     Gate("changelog", "fragments and releases", (("antsibull-changelog", "lint"),)),
+    Gate("licences", "each file says whose it is and under what", (("reuse", "lint", "--quiet"),)),
+    Gate(
+        "documents",
+        "what Ansible's documentation is made of: modules, roles, options that are named",
+        (
+            (
+                "env",
+                "ANSIBLE_COLLECTIONS_PATH=.collections",
+                "antsibull-docs",
+                "lint-collection-docs",
+                "--plugin-docs",
+                ".",
+            ),
+        ),
+    ),
     Gate("shellcheck", "the shell scripts", (("shellcheck", "scripts/setup", ".ci/run"),)),
     Gate("ansible-lint", "profile production, nothing skipped", (("python", "-m", "tests.gates.lint"),)),
     Gate("galaxy", "what Galaxy's importer says of the tarball", (("python", "-m", "tests.gates.galaxy"),)),
