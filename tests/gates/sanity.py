@@ -5,10 +5,12 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+from importlib.resources import files
 from pathlib import Path
 
 from .artifact import build, program, unpack
@@ -16,9 +18,10 @@ from .runner import JUNIT, ROOT
 
 STAGE = ROOT / "build" / "sanity"
 HOME = STAGE / "home"
-# ansible-test fetches this script from a server of its own; Python's ensurepip does the same job without a network.
-# The name is the one that ansible_test/_util/target/setup/requirements.py looks for (pip 24.2 in ansible-core 2.19).
-PIP_SCRIPT = HOME / ".ansible" / "test" / "cache" / "get_pip_24_2.py"
+# ansible-test fetches a script from a server of its own; Python's ensurepip does the same job without a network. The
+# name is the one that ansible_test/_util/target/setup/requirements.py looks for, with the pip that its release asks for.
+CACHE = HOME / ".ansible" / "test" / "cache"
+PIP_VERSION = re.compile(r"pip='([\d.]+)'")
 # Each of a dozen tests has an environment of its own, and to make pip takes three seconds of a processor each time:
 # what the first of them got is copied to the others, compiled as it is.
 PIP_SCRIPT_TEXT = """
@@ -76,8 +79,10 @@ def stage() -> Path:
 
 
 def prepare_home() -> None:
-    PIP_SCRIPT.parent.mkdir(parents=True, exist_ok=True)
-    PIP_SCRIPT.write_text(PIP_SCRIPT_TEXT)
+    CACHE.mkdir(parents=True, exist_ok=True)
+    asked = files("ansible_test").joinpath("_internal", "python_requirements.py").read_text(encoding="utf-8")
+    for version in PIP_VERSION.findall(asked):
+        (CACHE / f"get_pip_{version.replace('.', '_')}.py").write_text(PIP_SCRIPT_TEXT)
     for name in PIP_SETTINGS:
         settings, link = Path.home() / name, HOME / name
         if settings.is_dir() and not link.exists():
