@@ -12,12 +12,18 @@ from pathlib import Path
 
 import pytest
 import yaml
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.making import MADE, SAME, make
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.objects import controller_objects
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.playbooks import read_playbooks
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.site import Site
 
 from tests.controller_stub import TOKEN, Controller, served
 
 ROOT = Path(__file__).resolve().parents[4]
 PLAYBOOK = ROOT / "playbooks" / "configure_controller.yml"
 COLLECTIONS = ROOT / ".collections"
+OPTIONS = yaml.safe_load((ROOT / "roles" / "gaudi_controller" / "defaults" / "main.yml").read_text())
+DEFAULTS = {name: OPTIONS[f"gaudi_controller_{name}"] for name in Site.__dataclass_fields__}
 
 
 @pytest.fixture
@@ -88,6 +94,7 @@ def test_everything_is_made_and_a_second_run_changes_nothing(configure, prefix, 
         assert "changed=0" in screen
 
 
+@pytest.mark.long
 def test_check_mode_behind_a_gateway_tells_what_would_be_made_and_makes_nothing(configure):
     controller = with_operator(GATEWAY)
     with served(controller) as host:
@@ -97,6 +104,31 @@ def test_check_mode_behind_a_gateway_tells_what_would_be_made_and_makes_nothing(
         assert controller.writes == []
         assert "project gaudi3.scale: would be made" in screen
         assert "job template Gaudi: Site: would be made after what it names" in screen
+
+
+KINDS = ("controller_labels", "controller_projects", "controller_inventories", "controller_templates")
+
+
+def test_behind_a_gateway_each_request_has_its_prefix(monkeypatch):
+    """One object of a kind, by the modules themselves; all of them in the long run."""
+    monkeypatch.setenv("CONTROLLER_OPTIONAL_API_URLPATTERN_PREFIX", GATEWAY)
+    monkeypatch.setenv("ANSIBLE_COLLECTIONS_PATH", str(COLLECTIONS))
+    controller = with_operator(GATEWAY)
+    given = {**DEFAULTS, "credentials": ["operator"], "survey_defaults": {}}
+    objects = controller_objects(Site(**given), read_playbooks(ROOT))
+    with served(controller) as host:
+
+        def call(module: str, entry: dict[str, object]) -> dict[str, object]:
+            ansible = Path(sys.executable).with_name("ansible")
+            arguments = json.dumps({**entry, "controller_host": host, "controller_oauthtoken": TOKEN})
+            command = [ansible, "localhost", "-m", f"awx.awx.{module}", "-a", arguments, "-o"]
+            said = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+            found: dict[str, object] = json.loads(said.partition("=>")[2])
+            return found
+
+        wanted = {kind: objects[kind][:1] for kind in KINDS}
+        assert [step.state for step in make(wanted, call, host, False)] == [MADE] * len(KINDS)
+        assert [step.state for step in make(wanted, call, host, False)] == [SAME] * len(KINDS)
 
 
 def refused(configure, controller: Controller, **given: object) -> str:
