@@ -19,7 +19,7 @@ from .runner import JUNIT, ROOT
 STAGE = ROOT / "build" / "sanity"
 HOME = STAGE / "home"
 # ansible-test fetches a script from a server of its own; Python's ensurepip does the same job without a network. The
-# name is the one that ansible_test/_util/target/setup/requirements.py looks for, with the pip that its release asks for.
+# name is the one that ansible_test/_util/target/setup/requirements.py looks for, with the pip that the core asks for.
 CACHE = HOME / ".ansible" / "test" / "cache"
 PIP_VERSION = re.compile(r"pip='([\d.]+)'")
 # Each of a dozen tests has an environment of its own, and to make pip takes three seconds of a processor each time:

@@ -18,6 +18,7 @@ import boto3
 import pytest
 import yaml
 
+from tests import netbox_stub
 from tests.s3_server import KEY, REGION, SECRET, S3Server
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -174,6 +175,25 @@ def test_ranks_do_not_follow_the_order_in_which_aws_tells_its_instances(ec2: dic
     assert "gaudi_training_hosts has the order in which the inventory's source has told" in played(
         tmp_path / "aws_ec2.yml"
     )
+
+
+def test_netbox_s_active_devices_with_the_tag_are_an_inventory() -> None:
+    devices = [
+        netbox_stub.record(2, "gaudi-02", "10.0.0.2", "gaudi"),
+        netbox_stub.record(1, "gaudi-01", "10.0.0.1", "gaudi"),
+        netbox_stub.record(3, "gaudi-03", "10.0.0.3", "gaudi", status="planned"),
+        netbox_stub.record(4, "switch-01", "10.0.0.4"),
+        netbox_stub.record(5, "gaudi-05", "", "gaudi"),
+    ]
+    machines = [netbox_stub.record(6, "login", "10.0.0.6", "gaudi"), netbox_stub.record(7, "mail", "10.0.0.7")]
+    with netbox_stub.netbox(devices, machines) as address:
+        found = listed(INVENTORIES / "netbox", NETBOX_API=address, NETBOX_TOKEN=netbox_stub.TOKEN)
+    assert sorted(found["gaudi"]["hosts"]) == ["gaudi-01", "gaudi-02"]
+    assert "mail" not in found["_meta"]["hostvars"]
+    host = found["_meta"]["hostvars"]["gaudi-01"]
+    assert host["ansible_host"] in ("10.0.0.1", {"__ansible_unsafe": "10.0.0.1"})
+    # By these a launch knows that the order is the source's.
+    assert {"device_types", "is_virtual"} <= {*host}
 
 
 def test_all_sources_have_the_same_groups_and_variables() -> None:
