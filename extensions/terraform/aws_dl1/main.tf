@@ -1,0 +1,151 @@
+# Instances of DL1 in one placement group, each with four EFA interfaces: docs/clouds.md. First-generation cards.
+# Nothing runs at boot but what the image does: the nodes are installed by gaudi3.scale.site.
+terraform {
+  required_version = ">= 1.5"
+  required_providers {
+    aws = {
+      source  = "hashicorp/aws"
+      version = "~> 5.100"
+    }
+  }
+}
+
+variable "nodes" {
+  description = "How many instances."
+  type        = number
+
+  validation {
+    condition     = var.nodes >= 1 && var.nodes <= 64
+    error_message = "nodes has to be from 1 to 64."
+  }
+}
+
+variable "image" {
+  description = "Image of Ubuntu 22.04 with its kernel from the vendor's matrix, as ami-..."
+  type        = string
+}
+
+variable "subnet" {
+  description = "Private subnet of all nodes, as subnet-..."
+  type        = string
+}
+
+variable "key" {
+  description = "Name of the key pair by which Ansible logs in."
+  type        = string
+}
+
+variable "operators" {
+  description = "Networks from which SSH is allowed, never 0.0.0.0/0."
+  type        = list(string)
+
+  validation {
+    condition     = length(var.operators) > 0 && !contains(var.operators, "0.0.0.0/0")
+    error_message = "operators has to name networks, and not all of them."
+  }
+}
+
+variable "instance_type" {
+  description = "Not dl2q, whose cards are Qualcomm's."
+  type        = string
+  default     = "dl1.24xlarge"
+
+  validation {
+    condition     = var.instance_type == "dl1.24xlarge"
+    error_message = "instance_type has to be dl1.24xlarge: the only one of AWS with Gaudi cards."
+  }
+}
+
+data "aws_subnet" "nodes" {
+  id = var.subnet
+}
+
+resource "aws_placement_group" "nodes" {
+  name     = "gaudi"
+  strategy = "cluster"
+}
+
+# EFA speaks past IP, and needs all that comes and goes within the group.
+resource "aws_security_group" "nodes" {
+  name        = "gaudi"
+  description = "Gaudi nodes among themselves, and SSH of the operators"
+  vpc_id      = data.aws_subnet.nodes.vpc_id
+}
+
+resource "aws_vpc_security_group_ingress_rule" "among" {
+  description                  = "All between the nodes"
+  security_group_id            = aws_security_group.nodes.id
+  referenced_security_group_id = aws_security_group.nodes.id
+  ip_protocol                  = "-1"
+}
+
+resource "aws_vpc_security_group_egress_rule" "among" {
+  description                  = "All between the nodes"
+  security_group_id            = aws_security_group.nodes.id
+  referenced_security_group_id = aws_security_group.nodes.id
+  ip_protocol                  = "-1"
+}
+
+resource "aws_vpc_security_group_egress_rule" "packages" {
+  description       = "Packages; a site without internet leaves this out"
+  security_group_id = aws_security_group.nodes.id
+  cidr_ipv4         = "0.0.0.0/0"
+  from_port         = 443
+  to_port           = 443
+  ip_protocol       = "tcp"
+}
+
+resource "aws_vpc_security_group_ingress_rule" "ssh" {
+  for_each          = toset(var.operators)
+  description       = "SSH of the operators"
+  security_group_id = aws_security_group.nodes.id
+  cidr_ipv4         = each.value
+  from_port         = 22
+  to_port           = 22
+  ip_protocol       = "tcp"
+}
+
+resource "aws_network_interface" "efa" {
+  count           = 4 * var.nodes
+  subnet_id       = var.subnet
+  security_groups = [aws_security_group.nodes.id]
+  interface_type  = "efa"
+  tags            = { Name = format("gaudi-%02d-efa%d", floor(count.index / 4) + 1, count.index % 4) }
+}
+
+resource "aws_instance" "node" {
+  count           = var.nodes
+  ami             = var.image
+  instance_type   = var.instance_type
+  key_name        = var.key
+  placement_group = aws_placement_group.nodes.id
+  ebs_optimized   = true
+  monitoring      = true
+  tags            = { Name = format("gaudi-%02d", count.index + 1) }
+
+  dynamic "network_interface" {
+    for_each = range(4)
+    content {
+      device_index         = network_interface.value == 0 ? 0 : 1
+      network_card_index   = network_interface.value
+      network_interface_id = aws_network_interface.efa[4 * count.index + network_interface.value].id
+    }
+  }
+
+  # A token for each question about the instance: no program on a node gets credentials by one request.
+  metadata_options {
+    http_endpoint = "enabled"
+    http_tokens   = "required"
+  }
+
+  root_block_device {
+    volume_size = 500
+    volume_type = "gp3"
+    encrypted   = true
+  }
+}
+
+output "nodes" {
+  description = "Names and addresses; the inventory reads the state itself."
+  value       = { for node in aws_instance.node : node.tags.Name => node.private_ip }
+}
