@@ -9,8 +9,8 @@ module: node_quarantine
 short_description: Mark a node that is to get no new training, or take the mark away
 version_added: "1.0.0"
 description:
-  - A launch of C(launch_training.yml) leaves out a node that has the mark, or is refused, and tells the reason. Jobs
-    that run go on, and the node can be qualified and repaired as any other.
+  - A launch of C(launch_training.yml) leaves out a node that has the mark, or is refused, and tells the reason; so
+    does C(measure_collectives.yml). Jobs that run go on, and the node can be qualified and repaired as any other.
   - The mark is C(/etc/gaudi3_scale/quarantine.json). A node that has one keeps its first reason.
 options:
   state:

@@ -7,11 +7,13 @@ In the order in which a site uses them: what one leaves, the next finds.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.playbooks import read_playbooks
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.survey import answers, survey
+from testinfra.host import Host
 
 from tests.sandbox_nodes import ROOT, run
 
@@ -69,16 +71,25 @@ def test_each_template_is_tried() -> None:
     assert {*LAYERS, *LOOKS, *ACTIONS, *LONG} == {*KNOWN} - ELSEWHERE
 
 
+# A qualification, whose figures the baseline is made of. Any other looks at pages of its own run alone.
+TOGETHER = ("qualify_nodes", "save_baseline")
+
+
 @pytest.fixture(scope="module")
-def reports(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Where pages go, as the variables of all templates have it."""
+def qualified(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Where pages of a qualification go, as the variables of all templates have it."""
     return str(tmp_path_factory.mktemp("reports"))
 
 
-@pytest.mark.usefixtures("nodes")
+@pytest.fixture(scope="module", autouse=True)
+def released(nodes: dict[str, Host]) -> Iterator[None]:
+    yield
+    nodes[SAID["gaudi_quarantine_node"]].check_output("rm -f /etc/gaudi3_scale/quarantine.json")
+
+
 @pytest.mark.parametrize("name", PLAYED)
-def test_a_playbook_runs_with_the_answers_of_its_survey(tmp_path: Path, reports: str, name: str) -> None:
+def test_a_playbook_runs_with_the_answers_of_its_survey(tmp_path: Path, qualified: str, name: str) -> None:
     playbook = KNOWN[name]
     given = {**answers(survey(playbook, {})), **{option: SAID[option] for option in playbook.needs}}
-    done = run(tmp_path, name, gaudi_report_target=reports, **given)
+    done = run(tmp_path, name, gaudi_report_target=qualified if name in TOGETHER else str(tmp_path), **given)
     assert done.status == "successful", done.stdout.read()[-6000:]
