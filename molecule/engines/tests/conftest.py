@@ -47,9 +47,20 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     return report
 
 
+def out_of_service(controller: Host) -> list[str]:
+    """The nodes that Slurm holds for down, or that have not answered it."""
+    said = controller.check_output("sinfo --noheader --Node --format '%N %T'").splitlines()
+    states = dict(line.split() for line in said)
+    return [name for name, state in states.items() if state.startswith("down") or state.endswith("*")]
+
+
 @pytest.fixture
 def controller(nodes: dict[str, Host]) -> Iterator[Host]:
-    """The node that runs Slurm's controller; its queue is empty after the test."""
+    """The node that runs Slurm's controller, with all nodes in service; its queue is empty after the test."""
+    for name in out_of_service(nodes["node1"]):
+        # A test before has cut it off. Slurm asks a node that is down every few minutes; its daemon tells when it starts.
+        nodes[name].check_output("systemctl restart slurmd")
+    assert until(lambda: out_of_service(nodes["node1"]), lambda names: not names) == []
     yield nodes["node1"]
     nodes["node1"].check_output("scancel --user=gaudi && scancel --user=root")
     assert until(lambda: nodes["node1"].check_output("squeue --noheader"), lambda said: not said) == ""
