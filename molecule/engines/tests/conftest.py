@@ -58,7 +58,7 @@ def out_of_service(controller: Host) -> list[str]:
 def controller(nodes: dict[str, Host]) -> Iterator[Host]:
     """The node that runs Slurm's controller, with all nodes in service; its queue is empty after the test."""
     for name in out_of_service(nodes["node1"]):
-        # A test before has cut it off. Slurm asks a node that is down every few minutes; its daemon tells when it starts.
+        # A test before has cut it off. Slurm asks a node that is down in minutes; its daemon tells when it starts.
         nodes[name].check_output("systemctl restart slurmd")
     assert until(lambda: out_of_service(nodes["node1"]), lambda names: not names) == []
     yield nodes["node1"]
