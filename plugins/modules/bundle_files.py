@@ -48,5 +48,5 @@ files:
   type: list
   elements: str
   returned: success
-  sample: [/srv/gaudi3_scale_bundle.work/files/gaudi3-scale-0.1.0.tar.gz]
+  sample: [/srv/gaudi3_scale_bundle.work/files/gaudi3-scale-1.0.0.tar.gz]
 """

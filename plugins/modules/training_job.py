@@ -493,7 +493,7 @@ library:
     - Empty without O(supervision).
   returned: success
   type: str
-  sample: 0.1.0
+  sample: 1.0.0
 clock_offset:
   description: Seconds by which this node's clock is ahead of O(controller_time). V(null) without that option.
   returned: success

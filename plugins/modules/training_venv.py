@@ -155,7 +155,7 @@ EXAMPLES = r"""
     release: 1.24.1
     bundle_url: file:///media/gaudi/pytorch_modules-v2.11.0_1.24.1_482.tgz
     bundle_checksum: sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
-    node_library: /media/gaudi/gaudi3_scale-0.1.0-py3-none-any.whl
+    node_library: /media/gaudi/gaudi3_scale-1.0.0-py3-none-any.whl
     requirements: [datasets==4.2.0]
     pins:
       - datasets==4.2.0 --hash=sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
@@ -184,7 +184,7 @@ node_library:
   description: The node library as pip was told of it, with the digest of its wheel. Empty where there is none.
   type: str
   returned: success
-  sample: gaudi3-scale @ file:///opt/gaudi3_scale/venv.wheels/5b8182393d23.../gaudi3_scale-0.1.0-py3-none-any.whl#sha256=5b81...
+  sample: gaudi3-scale @ file:///opt/gaudi3_scale/venv.wheels/5b8182393d23.../gaudi3_scale-1.0.0-py3-none-any.whl#sha256=5b81...
 reasons:
   description: Why something had to be installed. Empty when nothing had to.
   type: list

@@ -4,7 +4,7 @@
 """The node library's wheel, written on the controller from the sources that the collection brings.
 
 No build step ran where a collection was installed from git, and no binary lies in it; a wheel of Python files is a zip.
-It has the collection's own version. That of a checkout also says which one it is, as in ``0.1.0+checkout1a2b3c4d5e6f``.
+It has the collection's own version. That of a checkout also says which one it is, as in ``1.0.0+checkout1a2b3c4d5e6f``.
 """
 
 from __future__ import annotations

@@ -24,6 +24,7 @@ BESIDE = {
     "LICENSES",
     "MANIFEST.json",
     "README.md",
+    "REUSE.toml",
     "ansible.cfg",
     "changelogs",
     "docs",

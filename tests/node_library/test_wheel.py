@@ -7,6 +7,7 @@ from __future__ import annotations
 import email
 import io
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,8 @@ import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_library import build
 from packaging.requirements import Requirement
+
+from gaudi3_scale import __version__
 
 pytest.importorskip("setuptools")
 ROOT = Path(__file__).parents[2]
@@ -39,7 +42,7 @@ def copy_to(target: Path) -> Path:
 @pytest.fixture
 def collection(tmp_path):
     """A copy that was installed."""
-    (tmp_path / "MANIFEST.json").write_text(json.dumps({"collection_info": {"version": "0.1.0"}}))
+    (tmp_path / "MANIFEST.json").write_text(json.dumps({"collection_info": {"version": __version__}}))
     return copy_to(tmp_path)
 
 
@@ -124,10 +127,11 @@ def test_the_controllers_wheel_is_the_one_that_setuptools_builds(wheel, collecti
 def test_its_record_is_right_and_its_bytes_are_the_same_every_time(collection):
     built = build(collection)
     assert build(collection) == built
-    assert built.file == "gaudi3_scale-0.1.0-py3-none-any.whl"
+    assert built.file == f"gaudi3_scale-{__version__}-py3-none-any.whl"
     wheel = opened(built)
     assert wheel.testzip() is None
-    listed = [line.split(",")[0] for line in wheel.read("gaudi3_scale-0.1.0.dist-info/RECORD").decode().splitlines()]
+    record = wheel.read(f"gaudi3_scale-{__version__}.dist-info/RECORD").decode()
+    listed = [line.split(",")[0] for line in record.splitlines()]
     assert listed == wheel.namelist()
     # No other zlib can pack it otherwise, and no clock has its share.
     assert {(entry.compress_type, entry.date_time) for entry in wheel.infolist()} == {(0, (1980, 1, 1, 0, 0, 0))}
@@ -144,10 +148,10 @@ def test_what_was_compiled_beside_the_sources_is_not_in_it(collection):
 def test_a_checkouts_wheel_says_which_one_it_is(collection):
     released = build(collection)
     (collection / "MANIFEST.json").unlink()
-    (collection / "galaxy.yml").write_text("---\nnamespace: gaudi3\nversion: 0.1.0\n")
+    (collection / "galaxy.yml").write_text(f"---\nnamespace: gaudi3\nversion: {__version__}\n")
     first = build(collection)
     base, _plus, digest = first.version.partition("+checkout")
-    assert base == released.version == "0.1.0" and len(digest) == 12
+    assert base == released.version == __version__ and len(digest) == 12
     with (collection / "src/gaudi3_scale/train.py").open("a") as file:
         file.write("# changed\n")
     second = build(collection)
@@ -165,10 +169,9 @@ def test_two_commits_of_one_version_have_two_digests(collection):
 
 def test_sources_of_another_version_than_the_collection_are_refused(collection):
     init = collection / "src/gaudi3_scale/__init__.py"
-    init.write_text(init.read_text().replace('__version__ = "0.1.0"', '__version__ = "0.0.9"'))
-    with pytest.raises(
-        GaudiError, match=r"has the version 0\.0\.9, and the collection 0\.1\.0; install the collection ag"
-    ):
+    init.write_text(init.read_text().replace(f'__version__ = "{__version__}"', '__version__ = "0.0.9"'))
+    said = f"has the version 0.0.9, and the collection {__version__}; install the collection again"
+    with pytest.raises(GaudiError, match=re.escape(said)):
         build(collection)
     shutil.rmtree(collection / "src")
     with pytest.raises(GaudiError, match="has no node library in src; install the collection again"):

@@ -18,13 +18,20 @@ MOSTLY_MODEL = 0.6
 
 class FailedTrial(Protocol):
     @property
-    def message(self) -> str: ...
+    def message(self) -> str:
+        """What the trial said last."""
+
     @property
-    def peak_memory_bytes(self) -> int | None: ...
+    def peak_memory_bytes(self) -> int | None:
+        """Of the card; None where it was not told."""
+
     @property
-    def resting_memory_bytes(self) -> int | None: ...
+    def resting_memory_bytes(self) -> int | None:
+        """Before the first step; None where it was not told."""
+
     @property
-    def limit_bytes(self) -> int | None: ...
+    def limit_bytes(self) -> int | None:
+        """What the card has; None where it was not told."""
 
 
 def without_size(minimum: int, maximum: int, multiple_of: int) -> str:

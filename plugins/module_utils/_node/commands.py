@@ -30,11 +30,12 @@ def last_line(text: str, otherwise: str = "no message") -> str:
 
 
 class Run(Protocol):
-    """Run ``argv`` and return its result; never raises for a failing, missing or slow program."""
+    """How a program is run."""
 
     def __call__(
         self, argv: Sequence[str], *, timeout: float | None = None, env: Mapping[str, str] | None = None
-    ) -> CommandResult: ...
+    ) -> CommandResult:
+        """Run ``argv`` and return its result; never raises for a failing, missing or slow program."""
 
 
 def run_process(

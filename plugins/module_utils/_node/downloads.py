@@ -34,7 +34,8 @@ class Answer(Protocol):
 
     headers: Message
 
-    def read(self, amount: int) -> bytes: ...
+    def read(self, amount: int) -> bytes:
+        """At most so many bytes; none at the end."""
 
 
 class _NoDowngrade(urllib.request.HTTPRedirectHandler):

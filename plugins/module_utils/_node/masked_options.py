@@ -16,11 +16,16 @@ if TYPE_CHECKING:
     class _Module:
         """What is called here of AnsibleModule, which the core does not import."""
 
-        def _log_invocation(self) -> None: ...
+        def _log_invocation(self) -> None:
+            """Ansible's own line in the node's log, with the options."""
 
-        def exit_json(self, **result: Any) -> NoReturn: ...
+        def exit_json(self, **result: Any) -> NoReturn:
+            """End with this result."""
+            raise NotImplementedError
 
-        def fail_json(self, msg: str, **result: Any) -> NoReturn: ...
+        def fail_json(self, msg: str, **result: Any) -> NoReturn:
+            """End with this failure."""
+            raise NotImplementedError
 
 else:
     _Module = object

@@ -33,15 +33,30 @@ class Repository(Protocol):
     """What apt's repository and dnf's have in common."""
 
     @property
-    def key_url(self) -> str: ...
+    def key_url(self) -> str:
+        """Where the key of its signatures is."""
+
     @property
-    def sources_path(self) -> str: ...
-    def render(self) -> str: ...
-    def signing_keys(self) -> list[RepositoryKey]: ...
-    def refresh(self, run: Run, lock_timeout_s: float) -> None: ...
-    def offered_versions(self, run: Run) -> dict[str, set[str]]: ...
-    def pinned(self, name: str, version: str) -> str: ...
-    def installed(self, pins: Mapping[str, str], run: Run) -> bool: ...
+    def sources_path(self) -> str:
+        """The file that makes the package manager know it."""
+
+    def render(self) -> str:
+        """What that file says."""
+
+    def signing_keys(self) -> list[RepositoryKey]:
+        """The keys that the package manager takes for its own."""
+
+    def refresh(self, run: Run, lock_timeout_s: float) -> None:
+        """Fetch its index again."""
+
+    def offered_versions(self, run: Run) -> dict[str, set[str]]:
+        """Package -> versions that the index has."""
+
+    def pinned(self, name: str, version: str) -> str:
+        """How the package manager is asked for exactly this version."""
+
+    def installed(self, pins: Mapping[str, str], run: Run) -> bool:
+        """Whether the node has exactly these."""
 
 
 @dataclass(frozen=True)

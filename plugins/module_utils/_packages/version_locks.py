@@ -22,11 +22,16 @@ class Installed(Protocol):
     """What a lock is made of; the version has its release in it."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Of the package."""
+
     @property
-    def epoch(self) -> str: ...
+    def epoch(self) -> str:
+        """``0`` or empty where there is none."""
+
     @property
-    def version(self) -> str: ...
+    def version(self) -> str:
+        """With the release."""
 
 
 class Lock(NamedTuple):

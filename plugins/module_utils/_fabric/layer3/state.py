@@ -48,15 +48,24 @@ class RoutedPlace(Protocol):
     """What layer 3 needs of ``state.Place``."""
 
     @property
-    def kernel_root(self) -> str: ...
+    def kernel_root(self) -> str:
+        """Where ``/sys`` and ``/proc`` are looked for."""
+
     @property
-    def etc(self) -> str: ...
+    def etc(self) -> str:
+        """``/etc``."""
+
     @property
-    def networkd_run(self) -> str: ...
+    def networkd_run(self) -> str:
+        """Where systemd-networkd reads files of this boot."""
+
     @property
-    def sleep(self) -> Callable[[float], None]: ...
+    def sleep(self) -> Callable[[float], None]:
+        """Waits for seconds."""
+
     @property
-    def installed(self) -> Installed: ...
+    def installed(self) -> Installed:
+        """Tells whether the node has a program."""
 
 
 @dataclass
