@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from ansible import constants
 from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._training_venv.node_library import (
@@ -19,6 +20,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._training_venv.node_l
 )
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._brought_file import bring
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_library import BuiltWheel, build
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._once_a_run import once_a_run
 
 MODULE = "gaudi3.scale.training_venv"
 ARGUMENT = "node_library"
@@ -38,14 +40,14 @@ class ActionModule(ActionBase):
             return {**result, **self._execute_module(MODULE, arguments, task_vars=task_vars)}
         extras = arguments.get("extras") or []
         try:
-            wheel = build()
-            refuse_extras(extras.split(",") if isinstance(extras, str) else extras, wheel.extras, wheel.version)
+            wheel = once_a_run(Path(constants.DEFAULT_LOCAL_TMP), MODULE, _described)
+            refuse_extras(extras.split(",") if isinstance(extras, str) else extras, wheel["extras"], wheel["version"])
         except GaudiError as error:
             return {**result, "failed": True, "msg": str(error), **error.facts}
-        arguments[ARGUMENT] = bundled(wheel.file, wheel.sha256)
+        arguments[ARGUMENT] = bundled(wheel["file"], wheel["sha256"])
         done = self._execute_module(MODULE, arguments, task_vars=task_vars)
         if "missing_wheel" in done:
-            arguments["node_library_file"] = self._brought(wheel)
+            arguments["node_library_file"] = self._brought(build())
             done = self._execute_module(MODULE, arguments, task_vars=task_vars)
         return {**result, **done}
 
@@ -58,3 +60,9 @@ class ActionModule(ActionBase):
             return bring(self, local, wheel.file)
         finally:
             Path(local).unlink()
+
+
+def _described() -> dict[str, Any]:
+    """What the wheel is, without its bytes: most nodes have it."""
+    wheel = build()
+    return {"file": wheel.file, "sha256": wheel.sha256, "version": wheel.version, "extras": wheel.extras}

@@ -6,19 +6,30 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: role_options
-short_description: Refuse variables that begin as a role's options do and are none of them
+short_description: Refuse what a role's options are not
 version_added: "1.0.0"
 description:
   - Fails with one sentence for each variable of the host whose name begins with that of the role and is no option of
     it, so that a misspelt option is not a default in silence. The sentence has the nearest name that exists.
-  - It is the first task of every role of this collection. Outside of a role it looks at the options of all roles at
-    once, as the first playbook of C(site.yml) does before anything is touched.
+  - In a role it also holds the values against the specification of the role's entry point, as Ansible's own task before
+    a role does. The playbooks of C(site.yml) leave that one out, since each task costs the controller a process a
+    host.
+  - It is the first task of the roles of this collection, but of those that begin with a module that does the same on
+    the controller before it runs. Outside of a role it looks at the names of all roles at once, as the first playbook
+    of C(site.yml) does before anything is touched.
   - Names that begin with that of a role are the role's; what it registers under them, and what roles whose names begin
     alike know, is not refused.
-  - Looks at names only, never at values. Runs on the controller; nothing is sent to the node.
+  - No value is shown but by the sentence that refuses it. Runs on the controller; nothing is sent to the node but by
+    O(system).
 options:
   all_roles:
     description: Whether the options of all roles are looked at in a role too, such as one that applies several others.
+    type: bool
+    default: false
+  system:
+    description:
+      - Whether the node is asked for its operating system where that is not known yet, as C(ansible.builtin.setup) with
+        the subset V(min) does. It saves the role a task.
     type: bool
     default: false
 attributes:

@@ -59,10 +59,10 @@ class SpecifiedRole:
         return self.options | {f"{self.name}_result", *FURTHER_RESULTS.get(self.name, ())}
 
 
-def specified(name: str, full_name: str, document: Mapping[str, Any]) -> SpecifiedRole:
-    """The role whose ``meta/argument_specs.yml`` has ``document``."""
-    entries = [entry.get("options") or {} for entry in document["argument_specs"].values()]
-    return SpecifiedRole(name, full_name, frozenset(str(option) for options in entries for option in options))
+def specified(name: str, full_name: str, entries: Mapping[str, Any]) -> SpecifiedRole:
+    """The role whose specification has ``entries``."""
+    options = [entry.get("options") or {} for entry in entries.values()]
+    return SpecifiedRole(name, full_name, frozenset(str(option) for one in options for option in one))
 
 
 def refusal(role: SpecifiedRole, host: str, names: Iterable[object], longer: Collection[SpecifiedRole] = ()) -> str:

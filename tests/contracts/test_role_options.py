@@ -16,6 +16,12 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_options import 
 from .checkout import ROLES, ROOT, name_of, read_yaml, task_files, tasks_in
 
 CHECK = "gaudi3.scale.role_options"
+# Modules whose action does the same before the module runs.
+ENTRIES = {
+    f"gaudi3.scale.{path.stem}"
+    for path in (ROOT / "plugins" / "action").glob("*.py")
+    if re.search(r"^class ActionModule\(RoleEntry\)", path.read_text(encoding="utf-8"), re.MULTILINE)
+}
 SETS = ("ansible.builtin.set_fact", "vars")
 LOOP_NAMES = ("loop_var", "index_var", "extended_var")
 WRITTEN = sorted(
@@ -33,7 +39,7 @@ each_role = pytest.mark.parametrize("role", ROLES, ids=lambda role: role.name)
 
 @cache
 def of(role: Path) -> SpecifiedRole:
-    return specified(role.name, role.name, read_yaml(role / "meta" / "argument_specs.yml"))
+    return specified(role.name, role.name, read_yaml(role / "meta" / "argument_specs.yml")["argument_specs"])
 
 
 def longer_than(role: Path) -> list[SpecifiedRole]:
@@ -62,10 +68,22 @@ def registered_by(role: Path) -> set[str]:
 @each_role
 def test_every_entry_point_begins_with_it(role: Path) -> None:
     for entry in read_yaml(role / "meta" / "argument_specs.yml")["argument_specs"]:
-        first, *_others = read_yaml(role / "tasks" / f"{entry}.yml")
-        # No condition, and so no way around it.
-        assert set(first) == {"name", CHECK}
-        assert first[CHECK] is None
+        for task in read_yaml(role / "tasks" / f"{entry}.yml"):
+            (action,) = {*task} - {"name", "register", "when", "run_once", "vars", "notify"}
+            if action == "ansible.builtin.set_fact":
+                continue
+            if action == "ansible.builtin.include_tasks" and "when" in task:
+                # What is sometimes done before begins with it itself.
+                assert CHECK in read_yaml(role / "tasks" / task[action])[0]
+                continue
+            if action == "ansible.builtin.import_tasks":
+                task = read_yaml(role / "tasks" / task[action])[0]
+                (action,) = {*task} - {"name", "register"}
+            # No condition, and so no way around it.
+            assert (action in ENTRIES or action == CHECK) and "when" not in task
+            break
+        else:
+            pytest.fail(f"{entry} refuses nothing")
 
 
 @each_role

@@ -15,6 +15,7 @@ COLLECTIONS = Path(__file__).resolve().parents[4] / ".collections"
 CHECK = [{"name": "Refuse", "gaudi3.scale.role_options": None}]
 GOES_ON = [{"name": "Go on", "ansible.builtin.debug": {"msg": "It went on."}}]
 SECRET = "hunter2"
+ENTRIES = (("main", "int"), ("wipe", "str"))
 
 
 @pytest.fixture
@@ -93,6 +94,41 @@ def test_a_role_of_the_collection_refuses_what_its_task_was_given(site):
         "gaudi_tuning_overide is no option of gaudi_tuning on node1; did you mean gaudi_tuning_overrides?"
     ) in screen
     assert "UNREACHABLE" not in screen
+
+
+@pytest.mark.parametrize(
+    ("role_name", "variables"),
+    [
+        # Its first task is a module, and role_options.
+        ("gaudi_tuning", {"gaudi_tuning_strict": "perhaps"}),
+        ("gaudi_container_runtime", {"gaudi_container_runtime_hold": "perhaps"}),
+    ],
+)
+def test_values_are_refused_where_ansible_s_own_task_is_left_out(site, role_name, variables):
+    screen = play(site, [role("import", f"gaudi3.scale.{role_name}", rolespec_validate=False)], variables)
+    (option,) = variables
+    assert "Validating arguments" not in screen
+    assert f"argument '{option}' is of type" in screen and "perhaps" in screen
+    assert "UNREACHABLE" not in screen
+
+
+def test_values_of_the_entry_point_that_is_played_are_looked_at(site):
+    specification = {"argument_specs": {entry: {"options": {"disk_size": {"type": kind}}} for entry, kind in ENTRIES}}
+    (site / "roles" / "disk" / "meta" / "argument_specs.yml").write_text(yaml.safe_dump(specification))
+
+    def played(**options):
+        return play(site, [role("import", "disk", rolespec_validate=False, **options)], {"disk_size": "much"})
+
+    assert "is of type" in played()
+    assert "It went on." in played(tasks_from="wipe")
+
+
+def test_where_nothing_is_mounted_the_node_is_not_asked(site):
+    task = role("import", "gaudi3.scale.gaudi_storage", rolespec_validate=False)
+    screen = play(site, [task], {})
+    assert "skipped=1" in screen and "UNREACHABLE" not in screen
+    mounts = [{"source": "server:/data", "path": "/data", "type": "nfs"}]
+    assert "UNREACHABLE" in play(site, [task], {"gaudi_storage_mounts": mounts})
 
 
 def test_outside_of_a_role_all_of_the_collection_are_looked_at_at_once(site):

@@ -9,17 +9,15 @@ HOST = specified(
     "gaudi_host",
     "gaudi3.scale.gaudi_host",
     {
-        "argument_specs": {
-            "main": {"options": {"gaudi_host_huge_page_size": {}, "gaudi_host_memlock": {}}},
-            "firewall": {"options": {"gaudi_host_firewall_ports": {}}},
-            "bare": {"short_description": "has no options"},
-        }
+        "main": {"options": {"gaudi_host_huge_page_size": {}, "gaudi_host_memlock": {}}},
+        "firewall": {"options": {"gaudi_host_firewall_ports": {}}},
+        "bare": {"short_description": "has no options"},
     },
 )
 LONGER = specified(
     "gaudi_host_bios",
     "gaudi3.scale.gaudi_host_bios",
-    {"argument_specs": {"main": {"options": {"gaudi_host_bios_profile": {}}}}},
+    {"main": {"options": {"gaudi_host_bios_profile": {}}}},
 )
 
 
@@ -73,7 +71,7 @@ def test_the_prefix_that_all_have_makes_no_name_near():
     role = specified(
         "gaudi_training_stack",
         "gaudi_training_stack",
-        {"argument_specs": {"main": {"options": {"gaudi_training_stack_venv": {}}}}},
+        {"main": {"options": {"gaudi_training_stack_venv": {}}}},
     )
     assert "did you mean" not in refusal(role, "node1", ["gaudi_training_stack_hosts"])
 

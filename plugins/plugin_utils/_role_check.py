@@ -1,0 +1,136 @@
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to gaudi3.scale: it may change in any release.
+"""How a role begins: it refuses names that it does not know, and values that its specification does not allow.
+
+As a task of its own this costs the controller a process a host and role, which is most of a run with nothing to do.
+So the first module of a role does it, by the action in ``RoleEntry``; the playbooks leave Ansible's own task out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ansible import constants
+from ansible.plugins.action import ActionBase
+from ansible.plugins.action.normal import ActionModule as Normal
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._once_a_run import once_a_run
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_options import SpecifiedRole, refusal, specified
+
+COLLECTION = "gaudi3.scale"
+ROLES = Path(__file__).parents[2] / "roles"
+SPECIFICATION = Path("meta", "argument_specs.yml")
+
+
+def role_refusal(action: ActionBase, variables: Mapping[str, Any]) -> dict[str, Any]:
+    """What is wrong with the options of the role whose task this is, as a failed result; empty where nothing is."""
+    role = action._task._role
+    if role is None:
+        return {}
+    unknown = names_refusal(action, [_folder(role)], variables)
+    if unknown:
+        return {"failed": True, "msg": unknown}
+    entry = _entries(action, _folder(role)[0]).get(role._from_files.get("tasks") or "main") or {}
+    return _values_refusal(action, entry.get("options") or {}, role, variables)
+
+
+def names_refusal(action: ActionBase, roles: Iterable[tuple[Path, str]], variables: Mapping[str, Any]) -> str:
+    """A sentence for each variable that begins as an option of one of ``roles`` and is none.
+
+    Each of ``roles`` is its folder and the name of its collection, empty where it has none.
+    """
+    host = str(variables["inventory_hostname"])
+    said = []
+    for folder, collection in roles:
+        if not any(isinstance(name, str) and name.startswith(f"{folder.name}_") for name in variables):
+            continue
+        longer = [one for one in folder.parent.glob(f"{folder.name}_*") if (one / SPECIFICATION).is_file()]
+        others = [_specified(action, one, collection) for one in longer]
+        said.append(refusal(_specified(action, folder, collection), host, variables, others))
+    return " ".join(filter(None, said))
+
+
+def roles_here() -> list[tuple[Path, str]]:
+    """All roles of this collection, as ``names_refusal`` takes them."""
+    return [(path.parents[1], COLLECTION) for path in sorted(ROLES.glob(f"*/{SPECIFICATION}"))]
+
+
+def role_of(action: ActionBase) -> list[tuple[Path, str]]:
+    """The role whose task this is, as ``names_refusal`` takes it; none outside of a role."""
+    return [_folder(action._task._role)] if action._task._role else []
+
+
+def _folder(role: Any) -> tuple[Path, str]:
+    return Path(role._role_path).absolute(), role._role_collection or ""
+
+
+def _entries(action: ActionBase, folder: Path) -> Mapping[str, Any]:
+    path = str(folder / SPECIFICATION)
+
+    def read() -> Any:
+        return action._loader.load_from_file(path, unsafe=True)["argument_specs"]
+
+    # To read YAML for each host would cost more than all that a role does on the controller.
+    entries: Mapping[str, Any] = once_a_run(Path(constants.DEFAULT_LOCAL_TMP), path, read)
+    return entries
+
+
+def _specified(action: ActionBase, folder: Path, collection: str) -> SpecifiedRole:
+    return specified(folder.name, f"{collection}.{folder.name}".lstrip("."), _entries(action, folder))
+
+
+def _values_refusal(
+    action: ActionBase, options: Mapping[str, Any], role: Any, variables: Mapping[str, Any]
+) -> dict[str, Any]:
+    """By Ansible's own action, as its own task before a role would say it."""
+    task = action._task.copy()
+    task.args = {"argument_spec": options, "provided_arguments": role._role_params}
+    own = action._shared_loader_obj.action_loader.get(
+        "ansible.builtin.validate_argument_spec",
+        task=task,
+        connection=action._connection,
+        play_context=action._play_context,
+        loader=action._loader,
+        templar=action._templar,
+        shared_loader_obj=action._shared_loader_obj,
+    )
+    said: dict[str, Any] = own.run(task_vars=variables)
+    return {"failed": True, "msg": said["msg"]} if said.get("failed") else {}
+
+
+def system_facts(action: ActionBase, variables: Mapping[str, Any]) -> dict[str, Any]:
+    """What the node's operating system is, asked of it where that is not known yet; as a result to be added to."""
+    if "distribution" in variables.get("ansible_facts", {}):
+        return {}
+    said: dict[str, Any] = action._execute_module(
+        "ansible.legacy.setup", {"gather_subset": ["min"]}, task_vars=variables
+    )
+    return said if said.get("failed") or said.get("unreachable") else {"ansible_facts": said["ansible_facts"]}
+
+
+class RoleEntry(Normal):
+    """The action of a module that is the first task of a role; elsewhere it runs the module and nothing else."""
+
+    # Whether later tasks of the role have to know what the operating system is.
+    NEEDS_SYSTEM = False
+
+    def nothing_to_do(self) -> str:
+        """Why the node need not be asked, by the module's arguments; empty where it has to be."""
+        return ""
+
+    def run(self, tmp: Any = None, task_vars: Any = None) -> dict[str, Any]:
+        """Refuse what the role's options are not, then run the module on the node."""
+        refused = role_refusal(self, task_vars or {})
+        if refused:
+            return refused
+        nothing = self.nothing_to_do()
+        if nothing:
+            return {"changed": False, "skipped": True, "skip_reason": nothing}
+        facts = system_facts(self, task_vars) if self.NEEDS_SYSTEM and self._task._role else {}
+        if facts.get("failed") or facts.get("unreachable"):
+            return facts
+        done: dict[str, Any] = super().run(tmp, task_vars)  # type: ignore[no-untyped-call]
+        return {**facts, **done}
