@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_check import RoleEntry
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_action import RoleEntry
 
 
 class ActionModule(RoleEntry):

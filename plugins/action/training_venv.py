@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from ansible import constants
-from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._training_venv.node_library import (
     BUNDLED,
@@ -21,12 +20,13 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._training_venv.node_l
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._brought_file import bring
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_library import BuiltWheel, build
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._once_a_run import once_a_run
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_action import PlainArguments
 
 MODULE = "gaudi3.scale.training_venv"
 ARGUMENT = "node_library"
 
 
-class ActionModule(ActionBase):
+class ActionModule(PlainArguments):
     """See the documentation of the module ``gaudi3.scale.training_venv``."""
 
     # A node that has everything gets no file, and no directory for one.

@@ -5,7 +5,7 @@
 """How a role begins: it refuses names that it does not know, and values that its specification does not allow.
 
 As a task of its own this costs the controller a process a host and role, which is most of a run with nothing to do.
-So the first module of a role does it, by the action in ``RoleEntry``; the playbooks leave Ansible's own task out.
+So the first module of a role does it, by ``RoleEntry``; the playbooks of ``site.yml`` leave Ansible's own task out.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Any
 
 from ansible import constants
 from ansible.plugins.action import ActionBase
-from ansible.plugins.action.normal import ActionModule as Normal
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._once_a_run import once_a_run
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._plain_arguments import is_plain
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_options import SpecifiedRole, refusal, specified
 
 COLLECTION = "gaudi3.scale"
@@ -34,7 +34,12 @@ def role_refusal(action: ActionBase, variables: Mapping[str, Any]) -> dict[str, 
     if unknown:
         return {"failed": True, "msg": unknown}
     entry = _entries(action, _folder(role)[0]).get(role._from_files.get("tasks") or "main") or {}
-    return _values_refusal(action, entry.get("options") or {}, role, variables)
+    asked = {
+        name: option
+        for name, option in (entry.get("options") or {}).items()
+        if not _as_shipped(role._default_vars, name, variables)
+    }
+    return _values_refusal(action, asked, role, variables) if asked else {}
 
 
 def names_refusal(action: ActionBase, roles: Iterable[tuple[Path, str]], variables: Mapping[str, Any]) -> str:
@@ -82,6 +87,16 @@ def _specified(action: ActionBase, folder: Path, collection: str) -> SpecifiedRo
     return specified(folder.name, f"{collection}.{folder.name}".lstrip("."), _entries(action, folder))
 
 
+def _as_shipped(defaults: Mapping[str, Any], name: str, variables: Mapping[str, Any]) -> bool:
+    """Whether the option has the role's own default, and that is no template.
+
+    A test holds the defaults against the specification, so only what a site has set costs each run anything.
+    """
+    if name not in defaults or variables.get(name) != defaults[name]:
+        return False
+    return is_plain(defaults[name])
+
+
 def _values_refusal(
     action: ActionBase, options: Mapping[str, Any], role: Any, variables: Mapping[str, Any]
 ) -> dict[str, Any]:
@@ -109,28 +124,3 @@ def system_facts(action: ActionBase, variables: Mapping[str, Any]) -> dict[str, 
         "ansible.legacy.setup", {"gather_subset": ["min"]}, task_vars=variables
     )
     return said if said.get("failed") or said.get("unreachable") else {"ansible_facts": said["ansible_facts"]}
-
-
-class RoleEntry(Normal):
-    """The action of a module that is the first task of a role; elsewhere it runs the module and nothing else."""
-
-    # Whether later tasks of the role have to know what the operating system is.
-    NEEDS_SYSTEM = False
-
-    def nothing_to_do(self) -> str:
-        """Why the node need not be asked, by the module's arguments; empty where it has to be."""
-        return ""
-
-    def run(self, tmp: Any = None, task_vars: Any = None) -> dict[str, Any]:
-        """Refuse what the role's options are not, then run the module on the node."""
-        refused = role_refusal(self, task_vars or {})
-        if refused:
-            return refused
-        nothing = self.nothing_to_do()
-        if nothing:
-            return {"changed": False, "skipped": True, "skip_reason": nothing}
-        facts = system_facts(self, task_vars) if self.NEEDS_SYSTEM and self._task._role else {}
-        if facts.get("failed") or facts.get("unreachable"):
-            return facts
-        done: dict[str, Any] = super().run(tmp, task_vars)  # type: ignore[no-untyped-call]
-        return {**facts, **done}

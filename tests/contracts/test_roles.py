@@ -10,6 +10,8 @@ from statistics import median
 from typing import Any
 
 import pytest
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._plain_arguments import is_plain
 
 from scripts.role_readmes import options_of
 
@@ -117,6 +119,20 @@ def test_default_is_one_of_the_choices(role: Path, option: str) -> None:
     value = defaults(role).get(option)
     if choices is not None and value is not None and not is_templated(value):
         assert set(value if isinstance(value, list) else [value]) <= set(choices)
+
+
+@each_role
+def test_defaults_that_are_no_templates_are_what_the_specification_allows(role: Path) -> None:
+    """With their elements and what they have below; a run does not look at them again."""
+    shipped = {name: value for name, value in read_yaml(role / "defaults" / "main.yml").items() if is_plain(value)}
+    for entry in read_yaml(role / "meta" / "argument_specs.yml")["argument_specs"].values():
+        options = {
+            name: {key: value for key, value in option.items() if key != "default"}
+            for name, option in (entry.get("options") or {}).items()
+            if name in shipped
+        }
+        given = {name: shipped[name] for name in options}
+        assert ArgumentSpecValidator(options).validate(given).error_messages == []
 
 
 @each_role

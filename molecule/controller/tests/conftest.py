@@ -10,19 +10,14 @@ from typing import Any
 import pytest
 from testinfra.host import Host
 
-from tests.sandbox_nodes import ROOT, hosts, run
+from tests.sandbox_nodes import ROOT, ready_for_jobs
 
 TRAINEE = ROOT / "molecule" / "surviving" / "tests" / "trainee.py"
 
 
 @pytest.fixture(scope="session")
 def nodes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Host]:
-    """With what a job needs: the golden image may be gone, or older than this checkout's node library."""
-    directory = tmp_path_factory.mktemp("layers")
-    for playbook in ("driver", "training_stack", "tuning"):
-        done = run(directory, playbook)
-        assert done.status == "successful", done.stdout.read()[-4000:]
-    return hosts()
+    return ready_for_jobs(tmp_path_factory.mktemp("layers"))
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from testinfra.host import Host
 
-from tests.sandbox_nodes import hosts, run
+from tests.sandbox_nodes import ready_for_jobs
 
 from .jobs import CLUSTER, PROGRAM, SEEN_ON_NODE, Cluster, Played, play, until
 from .trainings import STEPS, TRAINING, never_interrupted
@@ -19,11 +19,7 @@ from .trainings import STEPS, TRAINING, never_interrupted
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Cluster:
     """The nodes by name, with what a job needs."""
-    # The driver layer brings the vendor's packages, and tuning their environment to the ranks.
-    for layer in ("driver", "training_stack", "tuning"):
-        stack = run(tmp_path_factory.mktemp("stack"), layer)
-        assert stack.status == "successful", stack.stdout.read()[-4000:]
-    return Cluster(hosts())
+    return Cluster(ready_for_jobs(tmp_path_factory.mktemp("layers")))
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ import yaml
 from testinfra.host import Host
 
 from sandbox import cluster
-from tests.sandbox_nodes import SANDBOX, hosts, run, sandbox
+from tests.sandbox_nodes import SANDBOX, ready_for_jobs, run, sandbox
 
 SLOW, WRONG, CUT, LOSSY = "node2", "node3", ("node4", "node5"), "node4"
 SCHEDULED, VERDICT = "gaudi3-scale-qualification-scheduled", "/var/lib/gaudi3_scale/qualification/verdict.json"
@@ -28,12 +28,7 @@ QUICK = {"gaudi_qualification_group_timeout": 30, "gaudi_qualification_training_
 
 @pytest.fixture(scope="module")
 def nodes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Host]:
-    """With what a qualification needs: the golden image may be gone, or older than this checkout's node library."""
-    directory = tmp_path_factory.mktemp("layers")
-    for playbook in ("driver", "training_stack", "tuning"):
-        done = run(directory, playbook)
-        assert done.status == "successful", done.stdout.read()[-4000:]
-    return hosts()
+    return ready_for_jobs(tmp_path_factory.mktemp("layers"))
 
 
 @pytest.fixture

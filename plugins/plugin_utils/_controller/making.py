@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,8 +68,7 @@ def make(objects: Objects, call: Call, host: str, check_mode: bool) -> Iterator[
                 else:
                     raise GaudiError(refusal(_said(answer), host, kind, name))
             foreseen = foreseen or states[0] == MADE
-            changed = [state for state in states if state != SAME]
-            yield Step(kind, name, states[0] if states[0] != SAME else CHANGED if changed else SAME)
+            yield Step(kind, name, _together(states))
 
 
 def _parts(module: str, entry: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -89,6 +88,13 @@ def _parts(module: str, entry: Mapping[str, Any]) -> Iterator[tuple[str, Mapping
         edges = {edge: node[edge] for edge in EDGES if edge in node}
         if edges:
             yield "workflow_job_template_node", {**place, "identifier": node["identifier"], **edges}
+
+
+def _together(states: Sequence[str]) -> str:
+    """What became of an object, by its parts; the first is the object itself."""
+    if states[0] != SAME:
+        return states[0]
+    return SAME if {*states} == {SAME} else CHANGED
 
 
 def _state(answer: Mapping[str, Any]) -> str:

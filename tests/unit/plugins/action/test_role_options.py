@@ -151,3 +151,16 @@ def test_it_takes_no_name_of_a_role(site):
     screen = play(site, [{"gaudi3.scale.role_options": {"role": "gaudi_driver"}}], {})
     assert "Unsupported parameters" in screen
     assert "role" in screen
+
+
+def test_what_came_as_data_is_no_name_of_a_variable(site):
+    """Also where it stands in the place of an argument and looks like one: the module is given the braces."""
+    (site / "said.yml").write_text("said: {release: !unsafe '{{ hidden }}'}\n")
+    tasks = [
+        {"ansible.builtin.include_vars": "said.yml"},
+        {"gaudi3.scale.hpu_flags": {}, "args": "{{ said }}"},
+    ]
+    here = ("-e", "ansible_connection=local", "-e", f"ansible_python_interpreter={sys.executable}")
+    screen = play(site, tasks, {"hidden": SECRET}, *here)
+    assert "{{ hidden }}" in screen and "FAILED" in screen
+    assert SECRET not in screen

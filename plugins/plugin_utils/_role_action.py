@@ -1,0 +1,59 @@
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to gaudi3.scale: it may change in any release.
+"""The controller's half of the modules that roles are made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible.plugins.action import ActionBase
+from ansible.plugins.action.normal import ActionModule as Normal
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._plain_arguments import NOT_PLAIN, plain_argument
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_check import role_refusal, system_facts
+
+
+class PlainArguments(ActionBase):
+    """Takes what an argument names as it is, where that is no template."""
+
+    @classmethod
+    def finalize_task_arg(cls, name: Any, value: Any, templar: Any, *others: Any, **named: Any) -> Any:
+        """ansible-core 2.19 and newer ask this for each argument; older ones never do."""
+        from ansible.template import is_trusted_as_template
+
+        # What a node has said is text, also where it looks like a name in braces.
+        if is_trusted_as_template(value):
+            found = plain_argument(value, getattr(templar, "available_variables", {}))
+            if found is not NOT_PLAIN:
+                return found
+        return super().finalize_task_arg(name, value, templar, *others, **named)
+
+
+class RoleStep(PlainArguments, Normal):
+    """The action of a module that roles call, which runs the module and nothing else."""
+
+
+class RoleEntry(RoleStep):
+    """The action of a module that is the first task of a role; elsewhere it runs the module and nothing else."""
+
+    # Whether later tasks of the role have to know what the operating system is.
+    NEEDS_SYSTEM = False
+
+    def nothing_to_do(self) -> str:
+        """Why the node need not be asked, by the module's arguments; empty where it has to be."""
+        return ""
+
+    def run(self, tmp: Any = None, task_vars: Any = None) -> dict[str, Any]:
+        """Refuse what the role's options are not, then run the module on the node."""
+        refused = role_refusal(self, task_vars or {})
+        if refused:
+            return refused
+        nothing = self.nothing_to_do()
+        if nothing:
+            return {"changed": False, "skipped": True, "skip_reason": nothing}
+        facts = system_facts(self, task_vars) if self.NEEDS_SYSTEM and self._task._role else {}
+        if facts.get("failed") or facts.get("unreachable"):
+            return facts
+        done: dict[str, Any] = super().run(tmp, task_vars)  # type: ignore[no-untyped-call]
+        return {**facts, **done}
