@@ -8,6 +8,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,21 @@ def test_a_playbook_that_a_page_names_exists(page: Path) -> None:
             assert name in NAMES | {"controller_objects", "qualified_hosts"} or any(
                 path for path in (ROOT / "roles").rglob(f"{name}.yml")
             ), name
+
+
+@cache
+def scenarios() -> str:
+    """What plays playbooks: on nodes, and the one that speaks to a controller."""
+    parts = [path for kind in ("py", "yml") for path in (ROOT / "molecule").rglob(f"*.{kind}")]
+    parts.append(Path(__file__).with_name("test_controller.py"))
+    return "\n".join(path.read_text(encoding="utf-8") for path in parts)
+
+
+@each_page
+def test_a_playbook_that_a_page_plays_is_played_by_a_test(page: Path) -> None:
+    named = {name for line in played(page) for name in re.findall(r"(?:gaudi3\.scale\.|playbooks/)([a-z_]+)", line)}
+    never = [name for name in named if not re.search(rf"""["'./]{name}(?:\.yml|["'\s]|$)""", scenarios(), re.M)]
+    assert never == []
 
 
 @each_page
