@@ -11,4 +11,5 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_action import R
 class ActionModule(RoleEntry):
     """See the documentation of the module ``gaudi3.scale.hpu_preflight``."""
 
+    ALL_NAMES = True
     NEEDS_SYSTEM = True

@@ -9,7 +9,6 @@ from typing import Any
 
 from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_check import (
-    names_refusal,
     role_of,
     role_refusal,
     roles_here,
@@ -28,14 +27,11 @@ class ActionModule(ActionBase):
         """Look at the options of the role whose task this is, or at the names of all roles; changes nothing."""
         super().run(tmp, task_vars)
         options = self.validate_argument_spec(argument_spec=ARGUMENTS)[1]
-        refused = role_refusal(self, task_vars)
-        if refused:
-            return refused
         roles = role_of(self)
         if options["all_roles"] or not roles:
             roles = roles_here()
-            unknown = names_refusal(self, roles, task_vars)
-            if unknown:
-                return {"failed": True, "msg": unknown}
+        refused = role_refusal(self, task_vars, roles)
+        if refused:
+            return refused
         facts = system_facts(self, task_vars) if options["system"] else {}
         return {"changed": False, "roles": [folder.name for folder, _collection in roles], **facts}

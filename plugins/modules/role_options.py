@@ -15,8 +15,8 @@ description:
     a role does. The playbooks of C(site.yml) leave that one out, since each task costs the controller a process a
     host.
   - It is the first task of the roles of this collection, but of those that begin with a module that does the same on
-    the controller before it runs. Outside of a role it looks at the names of all roles at once, as the first playbook
-    of C(site.yml) does before anything is touched.
+    the controller before it runs. Outside of a role it looks at the names of all roles at once, as the role
+    C(gaudi_preflight) does before anything is touched.
   - Names that begin with that of a role are the role's; what it registers under them, and what roles whose names begin
     alike know, is not refused.
   - No value is shown but by the sentence that refuses it. Runs on the controller; nothing is sent to the node but by

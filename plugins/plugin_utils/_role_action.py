@@ -11,7 +11,12 @@ from typing import Any
 from ansible.plugins.action import ActionBase
 from ansible.plugins.action.normal import ActionModule as Normal
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._plain_arguments import NOT_PLAIN, plain_argument
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_check import role_refusal, system_facts
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_check import (
+    role_of,
+    role_refusal,
+    roles_here,
+    system_facts,
+)
 
 
 class PlainArguments(ActionBase):
@@ -37,6 +42,8 @@ class RoleStep(PlainArguments, Normal):
 class RoleEntry(RoleStep):
     """The action of a module that is the first task of a role; elsewhere it runs the module and nothing else."""
 
+    # Whether options of all roles are refused where they are unknown, which is the first role's to do.
+    ALL_NAMES = False
     # Whether later tasks of the role have to know what the operating system is.
     NEEDS_SYSTEM = False
 
@@ -46,9 +53,10 @@ class RoleEntry(RoleStep):
 
     def run(self, tmp: Any = None, task_vars: Any = None) -> dict[str, Any]:
         """Refuse what the role's options are not, then run the module on the node."""
-        refused = role_refusal(self, task_vars or {})
-        if refused:
-            return refused
+        if self._task._role:
+            refused = role_refusal(self, task_vars, roles_here() if self.ALL_NAMES else role_of(self))
+            if refused:
+                return refused
         nothing = self.nothing_to_do()
         if nothing:
             return {"changed": False, "skipped": True, "skip_reason": nothing}

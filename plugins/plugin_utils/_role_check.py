@@ -25,14 +25,17 @@ ROLES = Path(__file__).parents[2] / "roles"
 SPECIFICATION = Path("meta", "argument_specs.yml")
 
 
-def role_refusal(action: ActionBase, variables: Mapping[str, Any]) -> dict[str, Any]:
-    """What is wrong with the options of the role whose task this is, as a failed result; empty where nothing is."""
+def role_refusal(action: ActionBase, variables: Mapping[str, Any], roles: Iterable[tuple[Path, str]]) -> dict[str, Any]:
+    """What is wrong with the names of options of ``roles``, and with the values of the role whose task this is.
+
+    As a failed result; empty where nothing is. ``roles`` are as in ``names_refusal``.
+    """
+    unknown = names_refusal(action, roles, variables)
+    if unknown:
+        return {"failed": True, "msg": unknown}
     role = action._task._role
     if role is None:
         return {}
-    unknown = names_refusal(action, [_folder(role)], variables)
-    if unknown:
-        return {"failed": True, "msg": unknown}
     entry = _entries(action, _folder(role)[0]).get(role._from_files.get("tasks") or "main") or {}
     asked = {
         name: option

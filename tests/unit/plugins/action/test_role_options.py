@@ -139,6 +139,13 @@ def test_outside_of_a_role_all_of_the_collection_are_looked_at_at_once(site):
     assert "gaudi_verify_kard is no option of gaudi_verify on node1; did you mean gaudi_verify_cards?" in screen
 
 
+def test_the_first_role_of_site_refuses_what_no_role_knows(site):
+    given = {"gaudi_verify_kard": 1, "gaudi_preflight_cards": 8}
+    screen = play(site, [role("import", "gaudi3.scale.gaudi_preflight", rolespec_validate=False)], given)
+    assert "gaudi_verify_kard is no option of gaudi_verify on node1; did you mean gaudi_verify_cards?" in screen
+    assert "UNREACHABLE" not in screen
+
+
 def test_a_role_that_applies_others_can_have_all_looked_at(site):
     write_role(site, "disk", {"main": ["disk_size"]})
     tasks = site / "roles" / "disk" / "tasks" / "main.yml"
