@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ansible.plugins.action import ActionBase
@@ -64,4 +65,13 @@ class RoleEntry(RoleStep):
         if facts.get("failed") or facts.get("unreachable"):
             return facts
         done: dict[str, Any] = super().run(tmp, task_vars)  # type: ignore[no-untyped-call]
-        return {**facts, **done}
+        return joined(facts, done)
+
+
+def joined(facts: Mapping[str, Any], done: Mapping[str, Any]) -> dict[str, Any]:
+    """A module's result with the facts that were asked for before it.
+
+    Ansible adds the interpreter that it has found to the facts of every module of the task, so these are joined.
+    """
+    both = {**facts.get("ansible_facts", {}), **done.get("ansible_facts", {})}
+    return {**done, **({"ansible_facts": both} if both else {})}
