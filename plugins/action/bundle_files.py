@@ -14,6 +14,7 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._bundle.collection_archive import archive
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._other_action import other_action
 
 COLLECTION = Path(__file__).parents[2]
 ARGUMENTS: dict[str, dict[str, Any]] = {
@@ -56,15 +57,5 @@ class ActionModule(ActionBase):
 
     def _copied(self, file: str, directory: str, task_vars: Any) -> dict[str, Any]:
         """The result of Ansible's own copy, as its ``template`` has it made: a file that is the same stays."""
-        task = self._task.copy()
-        task.args = {"src": file, "dest": f"{directory}/", "mode": "0644"}
-        copy = self._shared_loader_obj.action_loader.get(
-            "ansible.legacy.copy",
-            task=task,
-            connection=self._connection,
-            play_context=self._play_context,
-            loader=self._loader,
-            templar=self._templar,
-            shared_loader_obj=self._shared_loader_obj,
-        )
-        return dict(copy.run(task_vars=task_vars))
+        arguments = {"src": file, "dest": f"{directory}/", "mode": "0644"}
+        return other_action(self, "ansible.legacy.copy", arguments, task_vars)

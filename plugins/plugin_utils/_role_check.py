@@ -17,6 +17,7 @@ from typing import Any
 from ansible import constants
 from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._once_a_run import once_a_run
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._other_action import other_action
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._plain_arguments import is_plain
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_options import SpecifiedRole, refusal, specified
 
@@ -104,18 +105,8 @@ def _values_refusal(
     action: ActionBase, options: Mapping[str, Any], role: Any, variables: Mapping[str, Any]
 ) -> dict[str, Any]:
     """By Ansible's own action, as its own task before a role would say it."""
-    task = action._task.copy()
-    task.args = {"argument_spec": options, "provided_arguments": role._role_params}
-    own = action._shared_loader_obj.action_loader.get(
-        "ansible.builtin.validate_argument_spec",
-        task=task,
-        connection=action._connection,
-        play_context=action._play_context,
-        loader=action._loader,
-        templar=action._templar,
-        shared_loader_obj=action._shared_loader_obj,
-    )
-    said: dict[str, Any] = own.run(task_vars=variables)
+    given = {"argument_spec": options, "provided_arguments": role._role_params}
+    said = other_action(action, "ansible.builtin.validate_argument_spec", given, variables)
     return {"failed": True, "msg": said["msg"]} if said.get("failed") else {}
 
 
