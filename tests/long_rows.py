@@ -4,9 +4,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
@@ -26,3 +26,12 @@ def each(nth: int) -> pytest.MarkDecorator:
 def rows_of(rows: Iterable[Row], nth: int) -> Iterator[Row]:
     """Each ``nth`` of ``rows``, from the first on."""
     return islice(rows, 0, None, nth)
+
+
+def first_rows(rows: Mapping[str, Any], number: int) -> list[Any]:
+    """Parameters for a test, each with its name: ``number`` of them for ``make test``, and all in the long run."""
+    marks = [() if place < number else pytest.mark.long for place in range(len(rows))]
+    return [
+        pytest.param(*(row if isinstance(row, tuple) else (row,)), id=name, marks=mark)
+        for (name, row), mark in zip(rows.items(), marks)
+    ]

@@ -88,7 +88,7 @@ GATES = (
     of_many_tests(
         "node-library", "trainings, checkpoints, supervisors, studies on the CPU", "tests/node_library", 2700
     ),
-    schedules(1_000, 1800),
+    schedules(400, 1800),
     Gate("changelog", "fragments and releases", (("antsibull-changelog", "lint"),)),
     Gate("licences", "each file says whose it is and under what", (("reuse", "lint", "--quiet"),)),
     Gate(

@@ -22,8 +22,7 @@ from .conftest import ACCOUNT, CONTROL, JOB, LOGS, NAME, NODE, PROGRAM, STATE, s
 UNIT = f"gaudi3-scale-job-{NAME}.service"
 Ask = Callable[..., dict[str, Any]]
 SUPERVISED = pytest.param({"supervision": {}}, id="supervised")
-ENGINES = [pytest.param({}, id="torchrun"), SUPERVISED]
-# The same program reads and puts away the files of both.
+# The same programs write the unit, read the files and put them away of both.
 EITHER = [pytest.param({}, id="torchrun", marks=pytest.mark.long), SUPERVISED]
 # What root, or a reader for it, has ever opened, made, given away or removed by these names.
 TARGETS = {
@@ -75,7 +74,7 @@ def meanwhile(script: str) -> Iterator[None]:
             swapping.kill()
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", EITHER)
 def test_a_job_can_change_nothing_of_roots(launched: Ask, engine: dict[str, Any]) -> None:
     launched(**engine)
     facts = tried()
@@ -84,7 +83,7 @@ def test_a_job_can_change_nothing_of_roots(launched: Ask, engine: dict[str, Any]
     assert owners == ["root", "750", "root", "600", "root", "600"]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", EITHER)
 def test_units_are_confined(launched: Ask, engine: dict[str, Any]) -> None:
     launched(**engine)
     verdict = shell(NODE, f"systemd-analyze security --no-pager {UNIT} | tail -1")

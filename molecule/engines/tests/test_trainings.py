@@ -20,6 +20,7 @@ Train = Callable[..., Played]
 Losses = list[tuple[int, float]]
 
 
+@pytest.mark.long
 def test_a_preempted_training_goes_on_from_the_step_where_it_stopped(
     nodes: dict[str, Host], controller: Host, train: Train, expected: Losses
 ) -> None:

@@ -150,6 +150,7 @@ def test_what_cannot_be_meant_is_refused(
     assert {name: node_json(host) for name, host in nodes.items()} == before
 
 
+@pytest.mark.long
 def test_cards_of_another_generation_are_only_shown(nodes: dict[str, Host], tmp_path: Path) -> None:
     before = {name: node_json(host) for name, host in nodes.items()}
     upgrade = write_firmware(tmp_path, {"gaudi2": "1.22.0-fw-61.3.1-sec-11"})
@@ -172,6 +173,7 @@ def test_a_card_that_cannot_be_read_stops_its_node_only(nodes: dict[str, Host], 
     assert "node2" not in upgrade.said
 
 
+@pytest.mark.long
 def test_write_protection_and_a_held_card_are_refused(nodes: dict[str, Host], tmp_path: Path) -> None:
     version = image(nodes)
     before = {name: node_json(host)["cards"] for name, host in nodes.items()}
@@ -250,6 +252,7 @@ def test_a_card_that_waits_for_its_power_cycle_is_not_written_again(nodes: dict[
     assert not nodes["node1"].file(OUT_OF_SERVICE).exists
 
 
+@pytest.mark.long
 def test_a_node_is_written_once_it_is_out_of_service(nodes: dict[str, Host], tmp_path: Path) -> None:
     version = image(nodes)
     before = {name: node_json(host) for name, host in nodes.items()}
@@ -263,6 +266,7 @@ def test_a_node_is_written_once_it_is_out_of_service(nodes: dict[str, Host], tmp
     assert json.loads(nodes["node2"].check_output(f"cat {OUT_OF_SERVICE}")) == before["node2"]
 
 
+@pytest.mark.long
 def test_a_reboot_is_tried_where_it_is_allowed(nodes: dict[str, Host], tmp_path: Path) -> None:
     version = image(nodes)
     with fault("node2", "power_cycle_needed=0,7"):

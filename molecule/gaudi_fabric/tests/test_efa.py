@@ -101,6 +101,7 @@ def test_a_wrong_checksum_sends_nothing(node: Host, wanted: dict[str, Any], tmp_
     assert calls(node) == [] and not node.file(RECORD).exists
 
 
+@pytest.mark.long
 def test_an_installer_that_fails_tells_its_last_lines(node: Host, wanted: dict[str, Any], tmp_path: Path) -> None:
     """Without --skip-kmod it wants the headers of a kernel that the container does not run."""
     result = fabric(tmp_path, {**wanted, "gaudi_fabric_efa_installer_options": []})
@@ -146,6 +147,7 @@ def test_the_second_run_executes_nothing(node: Host, wanted: dict[str, Any], tmp
     assert shown.rc == 0 and shown.stats["changed"] == {}
 
 
+@pytest.mark.long
 def test_a_second_libfabric_on_the_loader_s_path_is_named(node: Host, wanted: dict[str, Any], tmp_path: Path) -> None:
     own = node.check_output("realpath /opt/amazon/efa/lib/libfabric.so.1")
     node.check_output(f"mkdir -p {SECOND} && cp {own} {SECOND}/libfabric.so.1")
@@ -161,6 +163,7 @@ def test_a_second_libfabric_on_the_loader_s_path_is_named(node: Host, wanted: di
     assert "loader's path" not in told(fabric(tmp_path, wanted))
 
 
+@pytest.mark.long
 def test_flags_that_contradict_are_named(node: Host, wanted: dict[str, Any], tmp_path: Path) -> None:
     node.check_output(f"echo FI_PROVIDER=tcp > {ENVIRONMENT}")
     assert told(fabric(tmp_path, wanted))["flags"] == (

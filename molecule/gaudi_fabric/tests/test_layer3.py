@@ -211,6 +211,7 @@ def give(port: str, gateway: str) -> None:
     announce(port, f"no-alert {gateway}/30")
 
 
+@pytest.mark.long
 def test_a_wrong_mask_is_named(cables: list[Cable], nodes: dict[str, Host], tmp_path: Path) -> None:
     (one,) = first_of(cables, "node2", 1)
     text = f"no-alert {one.gateway}/24"
@@ -226,6 +227,7 @@ def test_a_wrong_mask_is_named(cables: list[Cable], nodes: dict[str, Host], tmp_
         hears(nodes["node2"], one.interface, f"{one.gateway}/30")
 
 
+@pytest.mark.long
 def test_a_port_without_a_cable_is_named_and_no_half_file_is_written(
     cables: list[Cable], nodes: dict[str, Host], tmp_path: Path
 ) -> None:
@@ -252,6 +254,7 @@ def test_a_switch_that_does_not_answer_is_named(cables: list[Cable], tmp_path: P
         on_switch("ip", "address", "add", f"{one.gateway}/30", "dev", one.switch_port)
 
 
+@pytest.mark.long
 def test_two_nodes_with_one_address_are_named(cables: list[Cable], nodes: dict[str, Host], tmp_path: Path) -> None:
     mine, theirs = first_of(cables, "node1", 1)[0], first_of(cables, "node2", 1)[0]
     nodes["node2"].check_output(f"ip address add {mine.address}/30 dev {theirs.interface}")
@@ -282,6 +285,7 @@ def test_a_card_that_was_replaced_is_named_and_set_up_anew(
         fabric(tmp_path)
 
 
+@pytest.mark.long
 def test_what_a_person_wrote_is_kept_beside(nodes: dict[str, Host], tmp_path: Path) -> None:
     node, listed = nodes["node1"], f"ls {GAUDINET}.*.bak"
     before = set(node.run(listed).stdout.split())

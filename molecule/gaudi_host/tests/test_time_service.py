@@ -84,6 +84,7 @@ def test_the_verdict_has_service_and_offset(nodes: dict[str, Host], tmp_path: Pa
     assert row["clock_offset_ms"] < 1000
 
 
+@pytest.mark.long
 def test_a_clock_that_nobody_sets_is_advice(nodes: dict[str, Host], tmp_path: Path) -> None:
     nodes["node1"].check_output("sed -i 's/server .*/server 192.0.2.1 iburst/' /etc/chrony/conf.d/test.conf")
     nodes["node1"].check_output("systemctl restart chrony")

@@ -43,6 +43,7 @@ def active(node: Host) -> str:
     return str(node.check_output("tuned-adm active")).removeprefix("Current active profile: ")
 
 
+@pytest.mark.long
 def test_check_mode_switches_nothing(node: Host, tmp_path: Path) -> None:
     done = run(tmp_path, "host", arguments="--limit node1 --check", **WANTED)
     assert done.stats["changed"] == {"node1": 1}
@@ -67,6 +68,7 @@ def test_a_second_run_changes_nothing(tmp_path: Path) -> None:
     assert converge(tmp_path, **WANTED) == {}
 
 
+@pytest.mark.long
 def test_another_profile_of_the_operator_becomes_the_base(node: Host, tmp_path: Path) -> None:
     node.check_output("tuned-adm profile latency-performance")
     assert converge(tmp_path, **WANTED) == {"node1": 1}

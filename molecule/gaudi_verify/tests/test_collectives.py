@@ -31,7 +31,10 @@ def test_five_collectives_over_both_nodes(tmp_path: Path) -> None:
     # Each figure was on the screen before the table was.
     assert said.index("all_reduce of 65536 bytes") < said.index("Collectives over 4 ranks on 2 nodes")
     assert (tmp_path / "measure_collectives.html").is_file()
-    # What ended well is no reason not to measure again.
+
+
+@pytest.mark.long
+def test_what_ended_well_is_no_reason_not_to_measure_again(tmp_path: Path) -> None:
     again = run(tmp_path, "measure_collectives", gaudi_collectives_names=["all_reduce"], **FEW)
     assert again.status == "successful", again.stdout.read()[-4000:]
     once_more = run(tmp_path, "measure_collectives", gaudi_collectives_names=["all_reduce"], **FEW)

@@ -102,6 +102,7 @@ def test_both_networks_are_measured_once_and_the_chosen_one_is_the_faster(
     assert nodes["node1"].check_output(JOBS) == begun
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("rail")
 def test_a_choice_that_is_the_slower_one_is_told_with_what_to_set(nodes: dict[str, Host], tmp_path: Path) -> None:
     slow_down(nodes, RAIL)

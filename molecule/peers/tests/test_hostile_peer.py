@@ -178,7 +178,10 @@ def poisoned(tmp_path: Path) -> Iterator[Path]:
         shell(HOSTILE, f"mv {place}.kept {place}")
 
 
-@pytest.mark.parametrize("playbook", ["preflight", "explain_node", "plan_upgrade"])
+OTHERS = [pytest.param(name, marks=pytest.mark.long) for name in ("preflight", "plan_upgrade")]
+
+
+@pytest.mark.parametrize("playbook", ["explain_node", *OTHERS])
 def test_what_a_node_answers_is_never_code(poisoned: Path, tmp_path: Path, playbook: str) -> None:
     given = {"gaudi_driver_upgrade_node": HOSTILE} if playbook == "explain_node" else {}
     _ended, said = play(tmp_path / "run", playbook, **given)

@@ -12,6 +12,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.sandbox_jobs import (
     GONE_S,
     HOSTS,
@@ -28,6 +30,9 @@ from tests.sandbox_jobs import (
     wait_for_members,
     wait_for_steps,
 )
+
+# What these do to a node, the gate `schedules` does to a simulated one in each of its schedules.
+pytestmark = pytest.mark.long
 
 NAME, PAIR = "saturday", "sunday"
 WITNESS = "node3"

@@ -75,6 +75,7 @@ def test_two_launches_at_the_same_time_make_one_job(tmp_path: Path) -> None:
     assert {status(node, NAME)["launch"] for node in NODES} == {status("node1", NAME)["launch"]}
 
 
+@pytest.mark.long
 def test_another_description_is_refused_with_the_difference(tmp_path: Path) -> None:
     before = now_running()
     code, said = play(tmp_path, **variables(NAME, gaudi_training_command=["/var/tmp/trainee.py", "9", "0.2"]))

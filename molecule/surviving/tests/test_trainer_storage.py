@@ -42,6 +42,9 @@ from tests.sandbox_trainer import (
     wait_for_checkpoint,
 )
 
+# What the trainer does where storage refuses, tests/node_library/checkpoints says without nodes.
+pytestmark = pytest.mark.long
+
 NAME = "wednesday"
 KEPT = "/var/tmp/wednesday"
 DIRECTORY = f"{KEPT}/checkpoints"

@@ -155,6 +155,7 @@ def test_a_node_that_is_away_does_not_keep_the_others_from_being_stopped(tmp_pat
     wait_for("the unit has ended", lambda: UNIT.format(NAME) not in shell("node2", ACTIVE))
 
 
+@pytest.mark.long
 def test_the_losses_are_those_of_a_run_that_was_never_interrupted(tmp_path: Path) -> None:
     found = runs("node1", NAME)
     assert [run[0]["world_size"] for run in found[:5]] == [3, 3, 3, 2, 3]

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from testinfra.host import Host
 
 from .runs import Played
@@ -92,6 +93,7 @@ def test_each_rank_runs_on_the_numa_node_of_its_card(
     assert stopped.status == "successful", stopped.screen
 
 
+@pytest.mark.long
 def test_without_binding_a_rank_runs_anywhere(play: Callable[..., Played], nodes: dict[str, Host]) -> None:
     everywhere = nodes["node1"].check_output("taskset -pc 1 | sed 's/.*: //'")
     launch(play, nodes, "unbound", gaudi_training_bind="none")

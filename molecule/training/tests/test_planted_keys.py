@@ -21,6 +21,9 @@ from tests.sandbox_nodes import run
 from . import planted
 from .runs import SMALL
 
+# Each way of a key into a file is in the unit tests; these are minutes.
+pytestmark = pytest.mark.long
+
 JOB = "planted"
 PATIENCE_S = 300.0
 FILE = "/etc/gaudi3_scale/planted.env"

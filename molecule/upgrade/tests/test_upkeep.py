@@ -15,6 +15,9 @@ import pytest
 from .nodes import driver, everything, run_in, wait_for
 from .runs import Played, play
 
+# Three real builds; tests/unit/plugins/module_utils/_driver has each damage.
+pytestmark = pytest.mark.long
+
 RELEASE, PACKAGE = "1.24.1", "1.24.1-482"
 TREE = "/var/lib/dkms/habanalabs"
 # Debian's other kernel of the day, as its meta package names it.

@@ -69,9 +69,9 @@ def with_operator(prefix: str = "/api/") -> Controller:
 GATEWAY = "/api/controller/"
 
 
-@pytest.mark.parametrize(
-    ("prefix", "option"), [("/api/", ""), pytest.param(GATEWAY, GATEWAY, marks=pytest.mark.long, id="gateway")]
-)
+# A process for each of 62 objects, twice.
+@pytest.mark.long
+@pytest.mark.parametrize(("prefix", "option"), [("/api/", ""), pytest.param(GATEWAY, GATEWAY, id="gateway")])
 def test_everything_is_made_and_a_second_run_changes_nothing(configure, prefix, option):
     controller = with_operator(prefix)
     with served(controller) as host:
