@@ -86,6 +86,7 @@ def test_past_its_time_a_fork_is_ended(workload, how):
     assert (hung.outcome, after.outcome) == ("hang", "ok")
 
 
+@pytest.mark.long
 def test_a_module_that_starts_threads_gets_fresh_processes(workload, how):
     with Trials(workload("threads:step_of"), **how) as attempt:
         trial = attempt(2)
@@ -93,6 +94,7 @@ def test_a_module_that_starts_threads_gets_fresh_processes(workload, how):
     assert set(trial.losses) == {os.getpid()}
 
 
+@pytest.mark.long
 def test_of_several_ranks_the_worst_counts(workload, how):
     alone = run_trial(workload("mine:step_of"), 2, **how)
     both = run_trial(workload("mine:ranks", processes=2), 2, **how)

@@ -162,7 +162,7 @@ def test_a_second_sigterm_ends_at_once(tmp_path):
     assert ends_of([process], 60) == [-signal.SIGTERM]
 
 
-def test_killed_while_it_saves_at_many_moments(tmp_path):
+def test_killed_while_it_saves_at_several_moments(tmp_path):
     """Each run goes on from what the one before left; nothing that is half-written is ever gone on from."""
     larger = [
         "--layers",
@@ -187,7 +187,7 @@ def test_killed_while_it_saves_at_many_moments(tmp_path):
     usual = max(line["seconds"] for line in of_kind(read_lines(tmp_path / "whole" / "metrics.jsonl"), "checkpoint"))
     job, newest, interrupted = tmp_path / "job", 0, 0
     checkpoints = job / "checkpoints"
-    for moment in range(8):
+    for moment in (0, 2, 4, 6):
         process = start(job)
         wait_until(lambda: max(steps_in(checkpoints), default=0) > newest, process)  # noqa: B023, called at once
         wait_until(lambda: any(path.suffix != ".removed" for path in checkpoints.glob(".step-*")), process)
@@ -284,6 +284,7 @@ def test_a_full_disk_costs_a_checkpoint_and_no_training(small_disk, tmp_path):
     assert f"no checkpoint of step {failed[0]['step']}: rank 1: " in (tmp_path / "second" / "1.log").read_text()
 
 
+@pytest.mark.long
 def test_a_sharded_training_goes_on_sharded_or_not(tmp_path):
     """FSDP2's ranks write their own shards; DDP, and another number of ranks, read them all the same."""
     whole = losses(train(tmp_path / "whole", "--sharding", "fsdp2", "--max-steps", 30))

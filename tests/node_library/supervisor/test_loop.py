@@ -84,6 +84,7 @@ def test_a_program_that_tells_no_steps_is_started_again(cluster):
     assert_nothing_left(nodes)
 
 
+@pytest.mark.long
 def test_a_program_that_fails_at_once_is_tried_three_times(cluster):
     nodes = cluster(["a", "b"], ["c"])
     nodes.wish("0", "no step")

@@ -104,6 +104,7 @@ def test_a_killed_rank_a_lost_node_and_a_stop(nodes):
     assert len(list((nodes.place("a") / "ranks").glob("*/attempt_0/0/stderr.log"))) == 3
 
 
+@pytest.mark.long
 def test_the_rank_that_raised_is_named_and_not_the_one_that_lost_it(nodes):
     (nodes.control / "raise-1").write_text("x")
     nodes.wait(lambda: nodes.status("a").get("generation", 0) > 1 or nodes.status("a").get("outcome"), 60)
@@ -117,6 +118,7 @@ def test_the_rank_that_raised_is_named_and_not_the_one_that_lost_it(nodes):
     assert nodes.left() == []
 
 
+@pytest.mark.long
 def test_a_node_that_goes_down_is_replaced_after_a_checkpoint(nodes):
     nodes.stop("b", requested=False)
     second_run(nodes, "a", "c")
