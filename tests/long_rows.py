@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -28,10 +28,11 @@ def rows_of(rows: Iterable[Row], nth: int) -> Iterator[Row]:
     return islice(rows, 0, None, nth)
 
 
-def first_rows(rows: Mapping[str, Any], number: int) -> list[Any]:
-    """Parameters for a test, each with its name: ``number`` of them for ``make test``, and all in the long run."""
-    marks = [() if place < number else pytest.mark.long for place in range(len(rows))]
+def named_rows(rows: Mapping[str, Any], short: Collection[str]) -> list[Any]:
+    """Parameters for a test, each with its name: those of ``short`` for ``make test``, and all in the long run."""
     return [
-        pytest.param(*(row if isinstance(row, tuple) else (row,)), id=name, marks=mark)
-        for (name, row), mark in zip(rows.items(), marks)
+        pytest.param(
+            *(row if isinstance(row, tuple) else (row,)), id=name, marks=() if name in short else pytest.mark.long
+        )
+        for name, row in rows.items()
     ]

@@ -26,16 +26,13 @@ def main(arguments: list[str]) -> int:
     names = [name for name in arguments if name not in (LONG, AGAIN)]
     longer = {gate.name: gate for gate in LONG_GATES if long}
     gates = [longer.get(gate.name, gate) for gate in GATES]
+    names = names or [gate.name for gate in gates if long or not gate.is_long]
     unknown = [name for name in names if not any(is_named(gate.name, name) for gate in gates)]
     if unknown:
         known = ", ".join(gate.name for gate in gates)
         print(f"There is no gate named {', '.join(unknown)}; the gates are {known}.", file=sys.stderr)
         return 2
-    chosen = (
-        [gate for gate in gates if any(is_named(gate.name, name) for name in names)]
-        if names
-        else [gate for gate in gates if long or not gate.is_long]
-    )
+    chosen = [gate for gate in gates if any(is_named(gate.name, name) for name in names)]
     return 0 if run(chosen, EVERY_ROW if long else {}, AGAIN_WITHIN if AGAIN in arguments else 0.0) else 1
 
 

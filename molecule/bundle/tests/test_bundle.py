@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from testinfra.host import Host
 
-from tests.long_rows import first_rows
+from tests.long_rows import named_rows
 from tests.sandbox_nodes import hosts, run
 
 BUNDLE = "/srv/molecule_bundle"
@@ -236,13 +236,13 @@ def served(scratch: Path, built: Play) -> Play:
 
 SITE_REFUSES = {
     "nobody named the key": ({"gaudi_bundle_fingerprint": ""}, "", "is a bundle, and nothing says whose"),
+    "another key": ({"gaudi_bundle_fingerprint": "A" * 40}, "", f"not by {'A' * 40}"),
+    "plain http": ({"gaudi_plain_http_hosts": []}, "", "has plain http to node2"),
     "a new line": (
         {},
         r"sed -i 's/\"vault_url\": \"[^\"]*/&\\nTrusted: yes/' gaudi3_scale/bundle.json",
         "does not fit its signature",
     ),
-    "another key": ({"gaudi_bundle_fingerprint": "A" * 40}, "", f"not by {'A' * 40}"),
-    "plain http": ({"gaudi_plain_http_hosts": []}, "", "has plain http to node2"),
     "no signature": ({}, "rm gaudi3_scale/bundle.json.asc", "has no gaudi3_scale/bundle.json.asc"),
     "of another file": (
         {},
@@ -258,7 +258,9 @@ SITE_REFUSES = {
 
 
 @pytest.mark.usefixtures("served")
-@pytest.mark.parametrize(("variables", "script", "sentence"), first_rows(SITE_REFUSES, 2))
+@pytest.mark.parametrize(
+    ("variables", "script", "sentence"), named_rows(SITE_REFUSES, {"nobody named the key", "a new line"})
+)
 def test_a_node_believes_nothing_but_the_signed_manifest(
     scratch: Path, connected: Host, node: Host, variables: dict[str, object], script: str, sentence: str
 ) -> None:

@@ -11,11 +11,11 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pytest
 from testinfra.host import Host
 
+from tests.long_rows import named_rows
 from tests.sandbox_nodes import fault, hosts, run
 
 # Contents of what is configured, names, sizes and times of what is installed, and what systemd has of ours. A lock is
@@ -320,17 +320,15 @@ def failures(refusal: Refusal, directory: Path) -> dict[str, str]:
     return said
 
 
-def chosen() -> list[Any]:
-    """Each row, of which those with a broken node and the first of each playbook are in the short run too."""
-    rows = [*REFUSALS, *FABRIC_REFUSALS]
-    first = {row.playbook: row for row in reversed(rows)}
-    short = [row.faults or row is first[row.playbook] for row in rows]
-    return [
-        pytest.param(row, id=row.name, marks=() if is_short else pytest.mark.long) for row, is_short in zip(rows, short)
-    ]
+ROWS = {row.name: row for row in (*REFUSALS, *FABRIC_REFUSALS)}
+# Those with a broken node, and the first of each playbook.
+SHORT = {
+    *(name for name, row in ROWS.items() if row.faults),
+    *{row.playbook: row.name for row in reversed(ROWS.values())}.values(),
+}
 
 
-@pytest.mark.parametrize("refusal", chosen())
+@pytest.mark.parametrize("refusal", named_rows(ROWS, SHORT))
 def test_is_refused_in_one_sentence_and_touches_nothing(
     refusal: Refusal, nodes: dict[str, Host], tmp_path: Path
 ) -> None:

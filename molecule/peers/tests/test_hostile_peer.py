@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from sandbox import cluster
+from tests.long_rows import named_rows
 from tests.sandbox_jobs import TRAINEE, lines, play, podman, shell, status, variables, wait_for_steps
 from tests.sandbox_nodes import ROOT, SANDBOX, run
 
@@ -178,10 +179,10 @@ def poisoned(tmp_path: Path) -> Iterator[Path]:
         shell(HOSTILE, f"mv {place}.kept {place}")
 
 
-OTHERS = [pytest.param(name, marks=pytest.mark.long) for name in ("preflight", "plan_upgrade")]
+ASKING = ("preflight", "explain_node", "plan_upgrade")
 
 
-@pytest.mark.parametrize("playbook", ["explain_node", *OTHERS])
+@pytest.mark.parametrize("playbook", named_rows({name: name for name in ASKING}, {"explain_node"}))
 def test_what_a_node_answers_is_never_code(poisoned: Path, tmp_path: Path, playbook: str) -> None:
     given = {"gaudi_driver_upgrade_node": HOSTILE} if playbook == "explain_node" else {}
     _ended, said = play(tmp_path / "run", playbook, **given)

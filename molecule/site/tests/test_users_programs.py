@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.long_rows import named_rows
 from tests.sandbox_jobs import lines, play, shell, status
 from tests.sandbox_programs import SHARED, Ended, Program, bring_programs, lose_a_rank, of_transformers, resumed_from
 
@@ -39,7 +40,7 @@ NEEDS_NOTHING_MORE = {"ddp", "lightning"}
 
 
 def asked(*programs: Program) -> list[Any]:
-    return [pytest.param(one, id=one.name, marks=() if one.name in CHOSEN else pytest.mark.long) for one in programs]
+    return named_rows({one.name: one for one in programs}, CHOSEN)
 
 
 @pytest.fixture(scope="module")

@@ -17,6 +17,9 @@ from testinfra.host import Host
 
 from .runs import Played
 
+# Some minutes, for one answer of the kernel each; the plan of the binding is in the unit tests.
+pytestmark = pytest.mark.long
+
 KERNEL = "/var/lib/gaudi_simulator/kernel/sys/devices/system"
 SCRIPT = "/var/tmp/bound.py"
 # It needs no card: only who binds it asks which card is its own.
@@ -66,7 +69,6 @@ def launch(play: Callable[..., Played], nodes: dict[str, Host], name: str, **var
     assert begun.status == "successful", begun.screen
 
 
-@pytest.mark.long
 def test_each_rank_runs_on_the_numa_node_of_its_card(
     play: Callable[..., Played], nodes: dict[str, Host], tmp_path: Path
 ) -> None:
@@ -94,7 +96,6 @@ def test_each_rank_runs_on_the_numa_node_of_its_card(
     assert stopped.status == "successful", stopped.screen
 
 
-@pytest.mark.long
 def test_without_binding_a_rank_runs_anywhere(play: Callable[..., Played], nodes: dict[str, Host]) -> None:
     everywhere = nodes["node1"].check_output("taskset -pc 1 | sed 's/.*: //'")
     launch(play, nodes, "unbound", gaudi_training_bind="none")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.long_rows import first_rows
+from tests.long_rows import named_rows
 from tests.sandbox_nodes import sandbox
 
 from .nodes import KERNEL, MARKER, driver, everything, faults, run_in, wait_for
@@ -73,7 +73,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("release", "variables", "words"), first_rows(REFUSED, 2))
+@pytest.mark.parametrize(("release", "variables", "words"), named_rows(REFUSED, {"release", "canary"}))
 @pytest.mark.usefixtures("untouched")
 def test_bad_input_is_one_sentence(
     release: str, variables: dict[str, object], words: tuple[str, ...], tmp_path: Path

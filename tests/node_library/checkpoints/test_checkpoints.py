@@ -20,6 +20,7 @@ import pytest
 from forked_ranks import ends_of, said_in, start_ranks, start_script
 from gaudi3_scale.checkpoints.files import checkpoint_path, damage, found_in, manifest_of, steps_in
 from job_runs import SMALL_MODEL, end_of, losses, ranks_of, read_lines, torchrun, wait_until
+from tests.long_rows import each, rows_of
 
 TRAIN = ["--device", "cpu", *SMALL_MODEL, "--metrics-every", 1, "--max-steps", 60]
 TRAIN += ["--learning-rate", 0.01, "--warmup-steps", 5, "--checkpoint-every", 20]
@@ -162,7 +163,8 @@ def test_a_second_sigterm_ends_at_once(tmp_path):
     assert ends_of([process], 60) == [-signal.SIGTERM]
 
 
-def test_killed_while_it_saves_at_several_moments(tmp_path):
+@each(2)
+def test_killed_while_it_saves_at_many_moments(tmp_path, nth):
     """Each run goes on from what the one before left; nothing that is half-written is ever gone on from."""
     larger = [
         "--layers",
@@ -187,7 +189,7 @@ def test_killed_while_it_saves_at_several_moments(tmp_path):
     usual = max(line["seconds"] for line in of_kind(read_lines(tmp_path / "whole" / "metrics.jsonl"), "checkpoint"))
     job, newest, interrupted = tmp_path / "job", 0, 0
     checkpoints = job / "checkpoints"
-    for moment in (0, 2, 4, 6):
+    for moment in rows_of(range(8), nth):
         process = start(job)
         wait_until(lambda: max(steps_in(checkpoints), default=0) > newest, process)  # noqa: B023, called at once
         wait_until(lambda: any(path.suffix != ".removed" for path in checkpoints.glob(".step-*")), process)
