@@ -23,8 +23,6 @@ DIRECTORY = "/var/tmp/compared"
 SLEEPING = """
 import os, time
 
-# Runs with and without a setting, some minutes of them.
-pytestmark = pytest.mark.long
 def step(batch_size, device, slower=1.0):
     seconds = float(os.environ.get("STEP_SECONDS", "0.06")) * slower
     return lambda: time.sleep(seconds)
@@ -67,6 +65,7 @@ def test_what_helps_is_found_and_kept(compare: Callable[..., Played], reports: P
     assert "<svg" in (reports / "compare_settings.html").read_text()
 
 
+@pytest.mark.long
 def test_a_second_comparison_makes_no_run(compare: Callable[..., Played]) -> None:
     again = compare()
     assert (again.status, again.changed) == ("successful", 0), again.screen
