@@ -88,6 +88,7 @@ ACTION_ROLES = {
     "gaudi_comparison",
     "gaudi_controller",
     "gaudi_driver_upgrade",
+    "gaudi_exporter",
     "gaudi_firmware",
     "gaudi_qualification",
     "gaudi_quarantine",

@@ -32,12 +32,12 @@ def node_families(kernel_root: str, flags: str, qualification: str, quarantine: 
     """``flags``, ``qualification`` and ``quarantine`` are the paths of what is read."""
     versions = sorted({device.driver_version for device in accel_devices(kernel_root) if device.driver_version})
     yield Family(
-        "gaudi_driver_info",
+        "gaudi_node_driver_info",
         "1 for each version of the driver that a card of this node has.",
         tuple(Sample(1, {"version": version, "release": release_part(version)}) for version in versions),
     )
     yield Family(
-        "gaudi_driver_modules",
+        "gaudi_node_driver_modules",
         "How many of the driver's modules the kernel has.",
         (Sample(len(loaded_modules(kernel_root))),),
     )
@@ -60,10 +60,10 @@ def _qualification(files: Files) -> Iterable[Family]:
     verdict = files.read(files.verdict)
     state, when = verdict.get("state"), verdict.get("time")
     if isinstance(state, str):
-        yield Family("gaudi_qualification_info", "1: how the node's last tests ended.", (Sample(1, {"state": state}),))
+        yield Family("gaudi_node_qualification_info", "1: how the node's last tests ended.", (Sample(1, {"state": state}),))
     at = _unix(when) if isinstance(when, str) else None
     if at is not None:
-        yield Family("gaudi_qualification_timestamp_seconds", "When the node's last tests ended.", (Sample(at),))
+        yield Family("gaudi_node_qualification_timestamp_seconds", "When the node's last tests ended.", (Sample(at),))
 
 
 def _unix(text: str) -> float | None:
