@@ -12,6 +12,9 @@ from .._monitoring.worker_group import RUNNING
 from .exposition import COUNTER, GAUGE, Family, Sample
 from .job_readings import JobReading, number, share_of_data
 
+# Not "job", by which a Prometheus calls those that it scrapes.
+LABEL = "training"
+
 Value = Callable[[JobReading], Optional[float]]
 
 
@@ -52,10 +55,10 @@ VALUES: tuple[tuple[str, str, str, Value], ...] = (
 
 def job_families(jobs: Sequence[JobReading]) -> Iterable[Family]:
     """A value that a job does not tell has no sample."""
-    states = tuple(Sample(1, {"job": job.name, "state": job.state}) for job in jobs)
+    states = tuple(Sample(1, {LABEL: job.name, "state": job.state}) for job in jobs)
     yield Family("gaudi_job_info", "1 for each job that runs here, or ended within the hour.", states)
     for name, kind, about, value in VALUES:
         known = ((job, value(job)) for job in jobs)
         yield Family(
-            name, about, tuple(Sample(found, {"job": job.name}) for job, found in known if found is not None), kind
+            name, about, tuple(Sample(found, {LABEL: job.name}) for job, found in known if found is not None), kind
         )

@@ -74,7 +74,7 @@ class Node:
         found: dict[str, dict[str, float]] = {}
         for family in text_string_to_metric_families(text_of(job_families(jobs))):
             for sample in family.samples:
-                found.setdefault(sample.name, {})[sample.labels["job"]] = sample.value
+                found.setdefault(sample.name, {})[sample.labels["training"]] = sample.value
         return found
 
 
