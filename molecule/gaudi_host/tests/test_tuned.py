@@ -68,7 +68,6 @@ def test_a_second_run_changes_nothing(tmp_path: Path) -> None:
     assert converge(tmp_path, **WANTED) == {}
 
 
-@pytest.mark.long
 def test_another_profile_of_the_operator_becomes_the_base(node: Host, tmp_path: Path) -> None:
     node.check_output("tuned-adm profile latency-performance")
     assert converge(tmp_path, **WANTED) == {"node1": 1}

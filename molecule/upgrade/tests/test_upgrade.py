@@ -106,6 +106,7 @@ def broken_marker() -> Iterator[None]:
     run_in("node1", f"rm {MARKER}; if [ -e /root/kept ]; then mv /root/kept {MARKER}; fi")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("untouched", "broken_marker")
 def test_a_marker_that_cannot_be_read_is_left_to_the_operator(tmp_path: Path) -> None:
     played = upgrade(NEW, tmp_path)
@@ -135,6 +136,7 @@ def unfetched() -> None:
     run_in("node1", "rm -rf /var/lib/gaudi3_scale/packages")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("unfetched", "untouched")
 def test_a_vault_that_is_gone_before_the_packages_are_fetched_changes_nothing(tmp_path: Path) -> None:
     with faults(node1="vault_loss"):
@@ -165,6 +167,7 @@ def test_whoever_holds_a_card_is_named_and_left_alone(watcher: str, tmp_path: Pa
     assert run_in("node1", f"systemctl is-active {WATCHER}").strip() == "active"
 
 
+@pytest.mark.long
 def test_a_canary_with_seven_cards_goes_back_and_nothing_else_is_touched(tmp_path: Path) -> None:
     before = {node: everything(node) for node in ("node1", "node3")}
     with faults(node2=f"card_lost_at_load={NEW_PACKAGE}:3"):

@@ -146,6 +146,7 @@ def test_a_token_that_is_not_known_is_refused(configure):
     assert "another" not in screen
 
 
+@pytest.mark.long
 def test_an_account_that_is_not_known_is_refused(configure):
     given = {"gaudi_controller_token": "", "gaudi_controller_username": "admin", "gaudi_controller_password": "wrong1"}
     screen = refused(configure, with_operator(), **given)
@@ -159,6 +160,7 @@ def test_nothing_to_log_in_with_is_refused(configure):
     )
 
 
+@pytest.mark.long
 def test_a_controller_behind_a_gateway_is_found_by_its_prefix_alone(configure):
     screen = refused(configure, with_operator(GATEWAY))
     assert (
@@ -166,6 +168,7 @@ def test_a_controller_behind_a_gateway_is_found_by_its_prefix_alone(configure):
     )
 
 
+@pytest.mark.long
 def test_a_credential_that_the_controller_lacks_is_refused(configure):
     controller = Controller()
     with served(controller) as host:
@@ -181,6 +184,7 @@ def test_an_answer_outside_of_its_choices_is_refused_before_anything_is_made(con
     assert controller.writes == []
 
 
+@pytest.mark.long
 def test_a_certificate_that_is_not_trusted_is_refused(configure, tmp_path):
     pem, key, certificate = (tmp_path / name for name in ("own.pem", "key.pem", "certificate.pem"))
     own = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=127.0.0.1"]

@@ -174,6 +174,7 @@ def modes_of_files_with(word: str, place: Path) -> dict[str, int]:
     return {path.name: path.stat().st_mode & 0o777 for path in found}
 
 
+@pytest.mark.long
 def test_who_logs_in_at_an_index_is_told_to_nobody(site: Site) -> None:
     """Not in the words of a program, a result or a diff; a file has it for its owner alone."""
     index = f"{site.url.replace('http://', 'http://robot:Planted1@')}/simple"
@@ -200,6 +201,7 @@ def test_a_failure_does_not_tell_who_logs_in(site: Site) -> None:
     assert "lost" in str(refused.value)
 
 
+@pytest.mark.long
 def test_the_bundles_build_stays_through_installs_upgrades_and_repairs(site: Site) -> None:
     first = site.converge()
     assert first["changed"]
@@ -245,6 +247,7 @@ def test_the_bundles_build_stays_through_installs_upgrades_and_repairs(site: Sit
     assert "torch==2.9.0+git1\n" in site.constraints.read_text()
 
 
+@pytest.mark.long
 def test_another_build_of_one_version_is_installed(site: Site) -> None:
     for build in ("2.6.6+checkout1a2b", "2.6.6+checkout0c3d"):
         site.index("lightning", build)
@@ -534,6 +537,7 @@ def test_a_file_that_was_changed_since_is_refused(signed: SignedSite, site: Site
     assert not list(site.venv.glob("lib/python3*/site-packages/lightning*"))
 
 
+@pytest.mark.long
 def test_wheels_of_a_bundle_that_was_built_anew_are_known(signed: SignedSite, site: Site) -> None:
     wheel(signed.packages, "thing", "1.0")
     signed.publish("2026-02-01T00:00:00Z")
