@@ -60,7 +60,9 @@ def _qualification(files: Files) -> Iterable[Family]:
     verdict = files.read(files.verdict)
     state, when = verdict.get("state"), verdict.get("time")
     if isinstance(state, str):
-        yield Family("gaudi_node_qualification_info", "1: how the node's last tests ended.", (Sample(1, {"state": state}),))
+        yield Family(
+            "gaudi_node_qualification_info", "1: how the node's last tests ended.", (Sample(1, {"state": state}),)
+        )
     at = _unix(when) if isinstance(when, str) else None
     if at is not None:
         yield Family("gaudi_node_qualification_timestamp_seconds", "When the node's last tests ended.", (Sample(at),))

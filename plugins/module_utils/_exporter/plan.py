@@ -5,13 +5,12 @@
 
 from __future__ import annotations
 
-import ipaddress
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .._errors import GaudiError
+from .._node.listening import check_listening, place_of
 from .._node.rendered_files import WantedFile
 from .._node.systemd_units import UNIT_DIRECTORY
 from .._node.tls_identity import Identity
@@ -75,25 +74,7 @@ def check(options: Options) -> None:
     """GaudiError for what cannot be meant, or is not safe."""
     if options.state == ABSENT or options.served_by == SITE:
         return
-    try:
-        address = ipaddress.ip_address(options.address)
-    except ValueError:
-        raise GaudiError(
-            f"address is {options.address!r:.80}, which is none; give the one by which the server reaches this node."
-        ) from None
-    if address.is_unspecified and not options.all_interfaces:
-        raise GaudiError(
-            f"address is {options.address}, which is every network of this node; give one of them, or say so by "
-            "all_interfaces."
-        )
-    if not address.is_loopback and not options.readers:
-        raise GaudiError(
-            f"readers is empty, and everyone who reaches {options.address} would read the metrics; give the "
-            "certificate of the server that may, or 127.0.0.1 as address."
-        )
-    for reader in options.readers:
-        if "-----BEGIN CERTIFICATE-----" not in reader or "PRIVATE KEY" in reader:
-            raise GaudiError("readers has what is no certificate in PEM; give the certificates alone, and no key.")
+    check_listening(options.address, options.all_interfaces, options.readers, "the server that may")
 
 
 def wanted_files(options: Options, etc: str = "/etc") -> list[WantedFile]:
@@ -140,9 +121,8 @@ WantedBy=multi-user.target
 
 
 def _drop_in(options: Options) -> str:
-    host = f"[{options.address}]" if ":" in options.address else options.address
     given = [
-        f"--web.listen-address={host}:{options.port}",
+        f"--web.listen-address={place_of(options.address, options.port)}",
         f"--web.config.file={WEB}",
         f"--collector.textfile.directory={options.directory}",
     ]
