@@ -71,6 +71,10 @@ options:
     type: list
     elements: str
     default: []
+  readers_to_come:
+    description: Says that O(readers) will not be empty, for check mode, in which a server that is new has made none yet.
+    type: bool
+    default: false
   directory:
     description: Where the node exporter's textfile collector reads. It has to be there.
     type: path
@@ -164,6 +168,7 @@ def main() -> None:
             "all_interfaces": {"type": "bool", "default": False},
             "names": {"type": "list", "elements": "str", "default": ["localhost", "127.0.0.1"]},
             "readers": {"type": "list", "elements": "str", "default": []},
+            "readers_to_come": {"type": "bool", "default": False},
             "directory": {"type": "path", "default": "/var/lib/prometheus/node-exporter"},
             "unit": {"type": "str", "default": "prometheus-node-exporter.service"},
             "program": {"type": "path", "default": "/usr/bin/prometheus-node-exporter"},

@@ -47,12 +47,10 @@ EXAMPLES = r"""
 
 RETURN = r"""
 certificate:
-  description: The certificate in PEM. In check mode, where there is none yet, one of a key that was thrown away.
+  description: The certificate in PEM, empty in check mode where there is none yet.
   type: str
   returned: success
 """
-
-import tempfile
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
@@ -72,14 +70,6 @@ class Module(MaskedOptions, AnsibleModule):
     """Tells in a sentence also what Ansible itself cannot read."""
 
 
-def _foretold(identity: Identity) -> str:
-    """One of a key that is thrown away: who is to be given the certificate can tell what that would change."""
-    with tempfile.TemporaryDirectory() as place:
-        of_nobody = Identity(place, identity.names)
-        make(of_nobody, run_process)
-        return certificate_of(of_nobody)
-
-
 def main() -> None:
     """Make them where they are missing, and report."""
     module = Module(
@@ -94,9 +84,7 @@ def main() -> None:
         given = checked(module.params, module.argument_spec)
         identity = Identity(given["directory"], check_names("names", given["names"]), given["group"])
         is_new = not is_whole(identity, run_process)
-        if is_new and module.check_mode:
-            module.exit_json(changed=True, certificate=_foretold(identity))
-        if is_new:
+        if is_new and not module.check_mode:
             make(identity, run_process)
         module.exit_json(changed=is_new, certificate=certificate_of(identity))
     except Exception as error:

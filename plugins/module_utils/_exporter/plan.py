@@ -30,6 +30,8 @@ WEB = f"{DIRECTORY}/web.yml"
 DROP_IN = "gaudi3-scale.conf"
 # The port of the vendor's exporter (monitoring.md, ME main.go).
 VENDOR_PORT = 41611
+# In check mode, where the server has made none yet.
+_TO_COME = "-----BEGIN CERTIFICATE-----"
 _HEADING = "# Written by gaudi3.scale; what is changed here is lost. Options: roles/gaudi_exporter."
 
 
@@ -48,6 +50,7 @@ class Options:
     all_interfaces: bool
     names: tuple[str, ...]
     readers: tuple[str, ...]
+    readers_to_come: bool
     directory: str
     unit: str
     program: str
@@ -74,7 +77,8 @@ def check(options: Options) -> None:
     """GaudiError for what cannot be meant, or is not safe."""
     if options.state == ABSENT or options.served_by == SITE:
         return
-    check_listening(options.address, options.all_interfaces, options.readers, "the server that may")
+    readers = options.readers or ((_TO_COME,) if options.readers_to_come else ())
+    check_listening(options.address, options.all_interfaces, readers, "the server that may")
 
 
 def wanted_files(options: Options, etc: str = "/etc") -> list[WantedFile]:
@@ -137,7 +141,7 @@ def _web(options: Options) -> str:
     """As YAML, of which JSON is a part."""
     own = options.identity()
     tls = {"cert_file": own.certificate, "key_file": own.key, "min_version": "TLS12"}
-    if options.readers:
+    if options.readers or options.readers_to_come:
         tls |= {"client_auth_type": "RequireAndVerifyClientCert", "client_ca_file": READERS}
     return f"{_HEADING}\n{json.dumps({'tls_server_config': tls}, indent=2)}\n"
 

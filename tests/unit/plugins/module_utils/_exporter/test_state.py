@@ -33,6 +33,7 @@ OPTIONS = Options(
     all_interfaces=False,
     names=("gaudi-01", "10.0.0.11"),
     readers=("-----BEGIN CERTIFICATE-----\nserver\n-----END CERTIFICATE-----\n",),
+    readers_to_come=False,
     directory="/var/lib/prometheus/node-exporter",
     unit=SERVER,
     program="/usr/bin/prometheus-node-exporter",
@@ -202,6 +203,11 @@ def test_what_opens_the_exporter_to_all_is_refused(node: Node, changed: dict[str
     with pytest.raises(GaudiError, match=sentence):
         node.run(**changed)
     assert (list(node.root.rglob("*")), node.calls) == ([], [])
+
+
+def test_check_mode_knows_of_readers_that_are_made_by_then(node: Node) -> None:
+    foretold = node.run(check_mode=True, readers=(), readers_to_come=True)
+    assert any("RequireAndVerifyClientCert" in one["after"] for one in foretold["diff"])
 
 
 def test_all_interfaces_is_for_who_says_so(node: Node) -> None:
