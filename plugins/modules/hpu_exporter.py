@@ -72,7 +72,7 @@ options:
     elements: str
     default: []
   readers_to_come:
-    description: Says that O(readers) will not be empty, for check mode, in which a server that is new has made none yet.
+    description: Says that O(readers) will not be empty, for check mode, in which a new server has made none yet.
     type: bool
     default: false
   directory:

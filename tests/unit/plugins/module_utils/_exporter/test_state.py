@@ -207,7 +207,7 @@ def test_what_opens_the_exporter_to_all_is_refused(node: Node, changed: dict[str
 
 def test_check_mode_knows_of_readers_that_are_made_by_then(node: Node) -> None:
     foretold = node.run(check_mode=True, readers=(), readers_to_come=True)
-    assert any("RequireAndVerifyClientCert" in one["after"] for one in foretold["diff"])
+    assert any("client_ca_file" in one["after"] for one in foretold["diff"])
 
 
 def test_all_interfaces_is_for_who_says_so(node: Node) -> None:
