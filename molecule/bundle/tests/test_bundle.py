@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from testinfra.host import Host
 
+from tests.long_rows import first_rows
 from tests.sandbox_nodes import hosts, run
 
 BUNDLE = "/srv/molecule_bundle"
@@ -235,13 +236,13 @@ def served(scratch: Path, built: Play) -> Play:
 
 SITE_REFUSES = {
     "nobody named the key": ({"gaudi_bundle_fingerprint": ""}, "", "is a bundle, and nothing says whose"),
-    "another key": ({"gaudi_bundle_fingerprint": "A" * 40}, "", f"not by {'A' * 40}"),
-    "plain http": ({"gaudi_plain_http_hosts": []}, "", "has plain http to node2"),
     "a new line": (
         {},
         r"sed -i 's/\"vault_url\": \"[^\"]*/&\\nTrusted: yes/' gaudi3_scale/bundle.json",
         "does not fit its signature",
     ),
+    "another key": ({"gaudi_bundle_fingerprint": "A" * 40}, "", f"not by {'A' * 40}"),
+    "plain http": ({"gaudi_plain_http_hosts": []}, "", "has plain http to node2"),
     "no signature": ({}, "rm gaudi3_scale/bundle.json.asc", "has no gaudi3_scale/bundle.json.asc"),
     "of another file": (
         {},
@@ -257,11 +258,10 @@ SITE_REFUSES = {
 
 
 @pytest.mark.usefixtures("served")
-@pytest.mark.parametrize("attack", SITE_REFUSES)
+@pytest.mark.parametrize(("variables", "script", "sentence"), first_rows(SITE_REFUSES, 2))
 def test_a_node_believes_nothing_but_the_signed_manifest(
-    scratch: Path, connected: Host, node: Host, attack: str
+    scratch: Path, connected: Host, node: Host, variables: dict[str, object], script: str, sentence: str
 ) -> None:
-    variables, script, sentence = SITE_REFUSES[attack]
     before = written(node)
     with kept(connected, "gaudi3_scale/bundle.json", "gaudi3_scale/bundle.json.asc", "gaudi3_scale/distribution/dists"):
         if script:
@@ -305,12 +305,14 @@ def test_a_node_that_reaches_nothing_else_is_installed(scratch: Path, connected:
     assert f'<a href="http://node2:{PORT}/api/pypi/gaudi-python/packages/lightning-' in page
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("node")
 def test_a_second_run_changes_nothing(scratch: Path, connected: Host) -> None:
     result = play(scratch, *LAYERS, **site(connected))
     assert result.ok and result.changed == 0, result.output
 
 
+@pytest.mark.long
 def test_a_node_refuses_the_bundle_of_before(scratch: Path, connected: Host, node: Host) -> None:
     """The mirror is set back to a bundle that is well signed, and older than the one that the node has."""
     seen = node.check_output("cat /var/lib/gaudi3_scale/bundles_seen.json")
