@@ -3,8 +3,8 @@
 """``python -m tests.gates [--long] [--again] [NAME...]``: all gates, or the named ones, in the table's order.
 
 ``molecule`` names all gates that begin with ``molecule-``. ``--long``: with every row of the long matrices, and the
-schedules that are too many for each change. ``--again``: a gate of which a few tests failed is run a second time, and
-is ``unsteady`` where it holds then.
+gates and schedules that are too much for each change. ``--again``: a gate of which a few tests failed is run a second
+time, and is ``unsteady`` where it holds then.
 """
 
 from __future__ import annotations
@@ -31,7 +31,11 @@ def main(arguments: list[str]) -> int:
         known = ", ".join(gate.name for gate in gates)
         print(f"There is no gate named {', '.join(unknown)}; the gates are {known}.", file=sys.stderr)
         return 2
-    chosen = [gate for gate in gates if not names or any(is_named(gate.name, name) for name in names)]
+    chosen = (
+        [gate for gate in gates if any(is_named(gate.name, name) for name in names)]
+        if names
+        else [gate for gate in gates if long or not gate.is_long]
+    )
     return 0 if run(chosen, EVERY_ROW if long else {}, AGAIN_WITHIN if AGAIN in arguments else 0.0) else 1
 
 

@@ -45,7 +45,7 @@ class Gate:
 
     Gates of one ``lane`` run one after the other, those of different lanes beside each other. ``undo`` removes what the
     gate leaves on this machine, or would leave if it were interrupted. ``failed_again`` runs what failed, and nothing
-    else; where there is none, all of the gate is run a second time.
+    else; where there is none, all of the gate is run a second time. ``is_long``: only in the long run, and by its name.
     """
 
     name: str
@@ -56,6 +56,7 @@ class Gate:
     lane: str = "checkout"
     undo: tuple[str, ...] = ()
     failed_again: tuple[tuple[str, ...], ...] = ()
+    is_long: bool = False
 
 
 @dataclass(frozen=True)

@@ -64,11 +64,12 @@ def with_every_step(layer: str) -> Gate:
     return replace(on_shared_nodes(layer), checks="check, converge, idempotence, verify", commands=molecule(layer))
 
 
-def on_own_nodes(scenario: str, checks: str, limit: float, lane: str = OWN_NODES) -> Gate:
+def on_own_nodes(scenario: str, checks: str, limit: float, lane: str = OWN_NODES, *, is_long: bool = False) -> Gate:
     """The gate of a scenario that makes its own nodes and removes them."""
     name = f"{TEST_SANDBOX}-{scenario}"
     commands = molecule(scenario, "always", **{f"GAUDI_{scenario.upper()}_SANDBOX": name})
-    return Gate(scenario, checks, (removed(name), *commands), ("artifact", "sandbox"), limit, lane, removed(name))
+    needs = ("artifact", "sandbox")
+    return Gate(scenario, checks, (removed(name), *commands), needs, limit, lane, removed(name), is_long=is_long)
 
 
 def of_many_tests(name: str, checks: str, folder: str, limit: float) -> Gate:
@@ -207,27 +208,37 @@ GATES = (
         lane=NODES,
     ),
     # Shared out so that all lanes take as long.
-    on_own_nodes("engines", "jobs through a real Slurm and a real Open MPI over three nodes", 3600, "checkout"),
+    on_own_nodes(
+        "engines", "jobs through a real Slurm and a real Open MPI over three nodes", 3600, "checkout", is_long=True
+    ),
     on_own_nodes("upgrade", "three nodes up and down with faults injected: back, resumed, named", 3600),
     on_own_nodes(
         "bundle",
         "a bundle built, damaged, mended, served, and installed from without any other network",
         1800,
     ),
-    on_own_nodes("attacks", "an account that may run jobs attacks root's files past and through its job", 2400),
+    on_own_nodes(
+        "attacks", "an account that may run jobs attacks root's files past and through its job", 2400, "checkout"
+    ),
     on_own_nodes("surviving", "jobs lose ranks, nodes, the network and their controller, and go on", 3600),
     on_own_nodes(
         "qualification",
         "five nodes, a bad thing each: what is bad is found and named, and nothing else",
         1800,
         "checkout",
+        is_long=True,
     ),
     on_own_nodes(
         "controller",
         "surveys' answers, slices, cancelled jobs, an execution environment, a node that an alert takes out",
         3600,
     ),
-    on_own_nodes("peers", "a hostile machine floods, replays, forges and answers with code beside a running job", 1800),
+    on_own_nodes(
+        "peers",
+        "a hostile machine floods, replays, forges and answers with code beside a running job",
+        1800,
+        is_long=True,
+    ),
     Gate(
         "rhel",
         "real dnf, rpm and DKMS on a node that stands in for RHEL 9",
@@ -236,6 +247,7 @@ GATES = (
         limit=1200,
         lane=OWN_NODES,
         undo=removed(f"{TEST_SANDBOX}-rhel"),
+        is_long=True,
     ),
 )
 
