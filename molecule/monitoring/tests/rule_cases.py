@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -287,10 +288,10 @@ CASES = [
 FIRING = '(count(ALERTS{{alertname="{alert}", alertstate="firing"}}) > bool 0) or vector(0)'
 
 
-def document(rules: list[str]) -> dict[str, Any]:
-    """promtool's own file of tests."""
+def document(rules: str, alerts: Collection[str]) -> dict[str, Any]:
+    """promtool's own file of tests for one file of rules, which has these alerts."""
     return {
-        "rule_files": rules,
+        "rule_files": [rules],
         "evaluation_interval": f"{INTERVAL_S}s",
         "tests": [
             {
@@ -306,5 +307,6 @@ def document(rules: list[str]) -> dict[str, Any]:
                 ],
             }
             for case in CASES
+            if case.alert in alerts
         ],
     }

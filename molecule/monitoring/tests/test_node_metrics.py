@@ -79,7 +79,7 @@ def watched(
     foretold = run(place, "monitoring", arguments="--check --diff", **options)
     assert foretold.status == "successful", foretold.stdout.read()[-4000:]
     assert set(foretold.stats["changed"]) == {*nodes}
-    assert not any(host.file("/etc/gaudi3_scale/exporter").exists for host in nodes.values())
+    assert not any(host.file("/etc/gaudi3_scale/exporter/key.pem").exists for host in nodes.values())
     done = run(place, "monitoring", **options)
     assert done.status == "successful", done.stdout.read()[-4000:]
     results = [event["event_data"]["res"] for event in done.events if event["event"] == "runner_on_ok"]
@@ -103,6 +103,7 @@ def test_each_node_tells_all_its_cards(
 ) -> None:
     reader, _options = watched
     for address in addresses.values():
+        wait_until("its cards were read once", lambda: "gaudi_card_info" in reader.read(address))  # noqa: B023, at once
         found = reader.read(address)
         assert [*found["gaudi_card_temperature_celsius"]] == [(card,) for card in CARDS]
         assert set(found["gaudi_card_operational"].values()) == {1}
@@ -121,7 +122,7 @@ def test_nobody_else_gets_an_answer(
     watched: tuple[Reader, dict[str, Any]], addresses: dict[str, str], nodes: dict[str, Host]
 ) -> None:
     reader, _options = watched
-    with pytest.raises((urllib.error.URLError, ssl.SSLError, ConnectionError), match=r"certificate required|reset|EOF"):
+    with pytest.raises((urllib.error.URLError, ssl.SSLError, ConnectionError), match="certificate"):
         reader.read(addresses["node1"], as_itself=False)
     # One node's own certificate opens no other's door.
     own = Reader(reader.trusted, reader.key, reader.trusted)

@@ -16,7 +16,7 @@ from .._node.commands import Run
 from .._node.regular_file import read_bounded
 from .._node.rendered_files import differences, pending, read_text, write
 from .._node.systemd_units import disable, enable, is_active, is_enabled, reload_units, restart
-from .._node.tls_identity import certificate_of, is_whole, make
+from .._node.tls_identity import certificate_of, is_there, is_whole, make, remove
 from .archive import archive_of
 from .plan import CARDS, DROP_IN, HL_SMI, MODULE, NODE, PROGRAM, VENDOR_PORT, Options, check, wanted_files
 
@@ -32,7 +32,8 @@ def converge(options: Options, run: Run, check_mode: bool, root: str = "/") -> d
     program = archive_of(MODULE) if options.collectors else None
     is_new = _content(Path(root, PROGRAM[1:])) != program
     changes = pending(wanted_files(options, str(Path(root, "etc"))))
-    is_known = not options.is_served or is_whole(options.identity(root), run)
+    own = options.identity(root)
+    is_known = is_whole(own, run) if options.is_served else not is_there(own)
     wrong = [unit for unit in (CARDS, NODE) if _runs(unit, run) != (unit in options.collectors)]
     off = options.is_served and not _runs(options.unit, run)
     steps = [
@@ -49,14 +50,16 @@ def converge(options: Options, run: Run, check_mode: bool, root: str = "/") -> d
         _stop(options, run, was_ours)
         if is_new:
             _put(Path(root, PROGRAM[1:]), program)
-        if not is_known:
-            make(options.identity(root), run)
+        if not is_known and options.is_served:
+            make(own, run)
+        elif not is_known:
+            remove(own)
         for change in changes:
             write(change)
         if changes:
             reload_units(run)
         _start(options, run, is_new or bool(changes), off or bool(changes) or not is_known)
-    certificate = certificate_of(options.identity(root)) if options.is_served else ""
+    certificate = certificate_of(own) if options.is_served else ""
     return {"changed": bool(steps), "diff": shown, "steps": steps, "certificate": certificate}
 
 

@@ -112,6 +112,17 @@ def _group(name: str) -> int:
         raise GaudiError(f"there is no group {name}; install the package that makes it.") from None
 
 
+def is_there(identity: Identity) -> bool:
+    """Whether there is any of it."""
+    return any(Path(path).exists() for path in (identity.key, identity.certificate))
+
+
+def remove(identity: Identity) -> None:
+    """Forget the key; who was given the certificate then trusts nobody by it."""
+    for path in (identity.key, identity.certificate):
+        Path(path).unlink(missing_ok=True)
+
+
 def certificate_of(identity: Identity) -> str:
     """Its text; empty where there is none yet."""
     return read_text(identity.certificate) or ""

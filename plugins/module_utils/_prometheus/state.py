@@ -8,16 +8,17 @@ from __future__ import annotations
 import grp
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from .._errors import GaudiError
 from .._node.commands import Run, last_line
 from .._node.json_file import read_json
-from .._node.rendered_files import WantedFile, differences, pending, read_text, write
+from .._node.rendered_files import FileChange, WantedFile, differences, pending, read_text, write
 from .._node.systemd_units import disable, enable, is_active, is_enabled, reload_units, restart
-from .._node.tls_identity import is_whole, make
+from .._node.tls_identity import Identity, is_there, is_whole, make, remove
 from .files import CERTIFICATES, DROP_IN, alertmanager, hooks_of, token_file, wanted_files
 from .options import DIRECTORY, PRESENT, Options, Service, check
 
@@ -25,45 +26,74 @@ from .options import DIRECTORY, PRESENT, Options, Service, check
 _OURS = "gaudi_*.yml"
 
 
+@dataclass(frozen=True)
+class _Plan:
+    """What is not as it is to be: files, files of tokens, the certificate, units that are on or off."""
+
+    changes: list[FileChange]
+    secrets: list[FileChange]
+    is_known: bool
+    units: list[str]
+
+    @property
+    def steps(self) -> list[str]:
+        return [
+            *(f"file {change.wanted.path}" for change in [*self.changes, *self.secrets]),
+            *([] if self.is_known else ["certificate"]),
+            *(f"unit {unit}" for unit in self.units),
+        ]
+
+
 def converge(options: Options, run: Run, check_mode: bool) -> dict[str, Any]:
     """What the module returns; raises GaudiError for what is refused, before anything is touched."""
     check(options)
-    services = (options.prometheus, options.alertmanager)
-    is_present = options.state == PRESENT
-    if is_present and not check_mode:
+    if options.state == PRESENT and not check_mode:
         _refuse_others(options, run)
         _refuse_wrong_files(options, run)
-    rules = Path(options.root, DIRECTORY[1:], "rules")
     certificates = _certificates(options)
-    changes = pending(wanted_files(options, certificates, [path.name for path in sorted(rules.glob(_OURS))]))
-    secrets = pending(_tokens(options))
-    is_known = not is_present or is_whole(options.identity, run)
-    wrong = [service.unit for service in services if _runs(service, run) != is_present]
-    # A machine that had them before us keeps what it had.
-    wrong = wrong if is_present or any(change.wanted.path.endswith(DROP_IN) for change in changes) else []
-    steps = [
-        *(f"file {change.wanted.path}" for change in [*changes, *secrets]),
-        *([] if is_known else ["certificate"]),
-        *(f"unit {unit}" for unit in wrong),
-    ]
-    shown = differences(changes)
+    plan = _plan(options, certificates, run)
+    steps, shown = plan.steps, differences(plan.changes)
     if steps and not check_mode:
-        if not is_present:
-            for service in services:
-                _stop(service, run)
-        if not is_known:
-            make(options.identity, run)
-        for change in [*secrets, *changes]:
-            write(change)
-        for change in secrets:
-            _for_group(change.wanted, options.group)
-        if changes:
-            reload_units(run)
-        for service in services if is_present else ():
-            enable(run, service.unit)
-            restart(run, service.unit)
+        _apply(plan, options, run)
     unknown = [name for name in options.nodes if name not in certificates]
     return {"changed": bool(steps), "diff": shown, "steps": steps, "unknown": unknown}
+
+
+def _plan(options: Options, certificates: Mapping[str, str], run: Run) -> _Plan:
+    is_present = options.state == PRESENT
+    rules = Path(options.root, DIRECTORY[1:], "rules")
+    changes = pending(wanted_files(options, certificates, [path.name for path in sorted(rules.glob(_OURS))]))
+    wrong = [service.unit for service in _services(options) if _runs(service, run) != is_present]
+    # A machine that had them before us keeps what it had.
+    was_ours = is_present or any(change.wanted.path.endswith(DROP_IN) for change in changes)
+    is_known = is_whole(options.identity, run) if is_present else not is_there(options.identity)
+    return _Plan(changes, pending(_tokens(options)), is_known, wrong if was_ours else [])
+
+
+def _apply(plan: _Plan, options: Options, run: Run) -> None:
+    is_present = options.state == PRESENT
+    if not is_present:
+        for service in _services(options):
+            _stop(service, run)
+    if not plan.is_known:
+        (make if is_present else _forget)(options.identity, run)
+    for change in [*plan.secrets, *plan.changes]:
+        write(change)
+    for change in plan.secrets:
+        _for_group(change.wanted, options.group)
+    if plan.changes:
+        reload_units(run)
+    for service in _services(options) if is_present else ():
+        enable(run, service.unit)
+        restart(run, service.unit)
+
+
+def _services(options: Options) -> tuple[Service, Service]:
+    return options.prometheus, options.alertmanager
+
+
+def _forget(identity: Identity, _run: Run) -> None:
+    remove(identity)
 
 
 def _certificates(options: Options) -> dict[str, str]:
