@@ -32,9 +32,28 @@ ALL = (
 )
 
 
+# The plainest there is; the others take minutes more, and what they import has to be installed.
+CHOSEN = ("ddp",)
+# What the nodes have as `site.yml` leaves them.
+NEEDS_NOTHING_MORE = {"ddp", "lightning"}
+
+
+def asked(*programs: Program) -> list[Any]:
+    return [pytest.param(one, id=one.name, marks=() if one.name in CHOSEN else pytest.mark.long) for one in programs]
+
+
 @pytest.fixture(scope="module")
-def equipped(collections: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def programs(request: pytest.FixtureRequest) -> set[Program]:
+    """Those that this run asks about."""
+    tests = [item.callspec.params for item in request.session.items if hasattr(item, "callspec")]
+    return {given["program"] for given in tests if "program" in given}
+
+
+@pytest.fixture(scope="module")
+def equipped(collections: Path, programs: set[Program], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The installed collection, once the nodes have what the programs import, as their authors would ask for it."""
+    if {one.name for one in programs} <= NEEDS_NOTHING_MORE:
+        return collections
     defaults = collections / "ansible_collections/gaudi3/scale/roles/gaudi_training_stack/defaults/main.yml"
     usual = yaml.safe_load(defaults.read_text(encoding="utf-8"))["gaudi_training_stack_requirements"]
     code, said = play(
@@ -48,21 +67,11 @@ def equipped(collections: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
     return collections
 
 
-# One that nobody changed for us; minutes each.
-CHOSEN = ("lightning",)
-
-
-def asked(*programs: Program) -> list[Any]:
-    return [pytest.param(one, id=one.name, marks=() if one.name in CHOSEN else pytest.mark.long) for one in programs]
-
-
 @pytest.fixture(scope="module")
 def ended(
-    equipped: Path, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+    equipped: Path, programs: set[Program], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Callable[[Program], Ended]]:
     """What became of each that is asked about. All are on their way from the first question on."""
-    tests = [item.callspec.params for item in request.session.items if hasattr(item, "callspec")]
-    programs = {given["program"] for given in tests if "program" in given}
     bring_programs(NODES)
     with ThreadPoolExecutor(AT_A_TIME) as pool:
         ways = {

@@ -105,6 +105,7 @@ def test_what_a_person_has_drained_stays_so(site: Host, nodes: dict[str, Host]) 
         site.check_output("scontrol update nodename=node2 state=resume")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("site")
 def test_a_failed_qualification_is_told_by_the_health_check_too(nodes: dict[str, Host]) -> None:
     verdict = "/var/lib/gaudi3_scale/qualification/verdict.json"

@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from testinfra.host import Host
 
 from tests.sandbox_nodes import fault, run
@@ -33,6 +34,7 @@ def shown(controller: Host, node: str) -> str:
     return controller.check_output(f"scontrol --oneliner show node {node}")
 
 
+@pytest.mark.long
 def test_a_bad_node_stays_out_until_it_has_passed(installed: Host, tmp_path: Path) -> None:
     with fault("node2", "hot_card=2"):
         found = qualified(tmp_path)

@@ -66,6 +66,7 @@ def launch(play: Callable[..., Played], nodes: dict[str, Host], name: str, **var
     assert begun.status == "successful", begun.screen
 
 
+@pytest.mark.long
 def test_each_rank_runs_on_the_numa_node_of_its_card(
     play: Callable[..., Played], nodes: dict[str, Host], tmp_path: Path
 ) -> None:

@@ -22,6 +22,9 @@ DIRECTORY = "/var/tmp/compared"
 # How long a step takes is what a variable and an option say, so that the verdict is known beforehand.
 SLEEPING = """
 import os, time
+
+# Runs with and without a setting, some minutes of them.
+pytestmark = pytest.mark.long
 def step(batch_size, device, slower=1.0):
     seconds = float(os.environ.get("STEP_SECONDS", "0.06")) * slower
     return lambda: time.sleep(seconds)

@@ -101,6 +101,7 @@ def test_both_nodes_work_and_the_best_is_a_file_for_the_launch(tmp_path: Path, r
     assert [node.run(f"ls {DIRECTORY}/trials").stdout for node in hosts().values()] == ["", ""]
 
 
+@pytest.mark.long
 def test_a_stranger_on_another_node_gets_no_answer_from_a_study(tmp_path: Path) -> None:
     # So many trials that it still runs when it is stopped.
     guarded = {
