@@ -8,8 +8,10 @@ What needs nodes runs beside the rest, in two lanes: the ones wait for SSH, dpkg
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from hashlib import sha256
+from types import MappingProxyType
 
 from .runner import ROOT, Gate
 
@@ -34,7 +36,10 @@ TEST_SANDBOX = os.environ.get("GAUDI_TEST_SANDBOX", f"gaudi3-test-{sha256(str(RO
 
 
 def molecule(
-    scenario: str, destroy: str = "never", bases: tuple[str, ...] = ("config",), **settings: str
+    scenario: str,
+    destroy: str = "never",
+    bases: tuple[str, ...] = ("config",),
+    settings: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[tuple[str, ...], ...]:
     """One scenario, on the shared nodes where it makes none, with Molecule's own state kept below build/.
 
@@ -67,7 +72,7 @@ def with_every_step(layer: str) -> Gate:
 def on_own_nodes(scenario: str, checks: str, limit: float, lane: str = OWN_NODES, *, is_long: bool = False) -> Gate:
     """The gate of a scenario that makes its own nodes and removes them."""
     name = f"{TEST_SANDBOX}-{scenario}"
-    commands = molecule(scenario, "always", **{f"GAUDI_{scenario.upper()}_SANDBOX": name})
+    commands = molecule(scenario, "always", settings={f"GAUDI_{scenario.upper()}_SANDBOX": name})
     needs = ("artifact", "sandbox")
     return Gate(scenario, checks, (removed(name), *commands), needs, limit, lane, removed(name), is_long=is_long)
 
