@@ -28,5 +28,5 @@ class ActionModule(RoleStep):
                 }
             read = {file.name: file.read_text(encoding="utf-8") for file in files}
             self._task.args["rules"] = {**(self._task.args.get("rules") or {}), **read}
-        done: dict[str, Any] = super().run(tmp, task_vars)  # type: ignore[no-untyped-call]
+        done: dict[str, Any] = super().run(tmp, task_vars)
         return done

@@ -87,7 +87,7 @@ def _nodes(options: Options) -> str:
 
 
 def _web(options: Options) -> str:
-    tls = {"cert_file": "certificate.pem", "key_file": "key.pem", "min_version": "TLS12"}
+    tls: dict[str, object] = {"cert_file": "certificate.pem", "key_file": "key.pem", "min_version": "TLS12"}
     if options.readers:
         tls |= {"client_auth_type": "RequireAndVerifyClientCert", "client_ca_file": "readers.pem"}
     return _yaml({"tls_server_config": tls})
@@ -96,11 +96,11 @@ def _web(options: Options) -> str:
 def alertmanager(options: Options) -> str:
     """To the site's webhooks all alerts, and to the quarantine those that ask for it. Without any, Alertmanager's own
     page has them."""
-    receivers = [
+    receivers: list[dict[str, object]] = [
         {"name": NOBODY},
         {"name": SITE, "webhook_configs": [_hook(n, one) for n, one in hooks_of(options) if n]},
     ]
-    routes = [{"receiver": SITE}] if options.webhooks else []
+    routes: list[dict[str, object]] = [{"receiver": SITE}] if options.webhooks else []
     if options.quarantine:
         receivers.append({"name": QUARANTINE, "webhook_configs": [_hook(0, options.quarantine)]})
         routes.insert(
