@@ -44,6 +44,7 @@ FAULTS = {
     host_nics.FAULT: (NIC, "the host has a network card for scale-out, in sysfs alone"),
     wrong_products.FAULT: (CARD, "a rank on the card gets wrong products, and hl_qual's functional test fails"),
     "hl_qual_hangs": (NODE, "hl_qual never ends"),
+    "hl_smi_hangs": (NODE, "hl-smi never ends"),
     "busy_device": (CARD, "a process holds the card: the driver cannot be unloaded"),
     "dkms_build_error": (BUILD, "the driver's source does not compile: every release's, or that of the named ones"),
     "card_lost_at_load": (LOAD, "the card is gone while the driver of that release is loaded"),

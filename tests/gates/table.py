@@ -191,6 +191,14 @@ GATES = (
         lane=NODES,
     ),
     Gate(
+        "monitoring",
+        "nodes tell their metrics to one reader, over TLS, also where a card or hl-smi fails",
+        molecule("monitoring"),
+        needs=("sandbox",),
+        limit=900,
+        lane=NODES,
+    ),
+    Gate(
         "slurm-drain",
         "a real Slurm: our drains are lifted, others stay, tasks get the flags",
         molecule("slurm_drain"),

@@ -45,6 +45,7 @@ LOOKS = ("plan_fabric", "plan_upgrade", "explain_node", "explain_flags", "upgrad
 ACTIONS = ("schedule_qualification", "quarantine_node")
 # Minutes each, or the same again as another scenario does in each run with answers of its own.
 LONG = (
+    "monitoring",
     "site",
     "launch_training",
     "show_training",

@@ -28,7 +28,7 @@ def contents(read: Read, distribution: str, os_family: str) -> dict[str, Any]:
         return _first(folder, (read(folder / f"{name}.yml") for name in _file_names(distribution, os_family)))
 
     driver, stack = of_system("gaudi_driver"), of_system("gaudi_training_stack")
-    fabric = of_system("gaudi_fabric")
+    fabric, exporter, monitoring = map(of_system, ("gaudi_fabric", "gaudi_exporter", "gaudi_monitoring"))
     return {
         "packages": [
             *_defaults(read, "gaudi_driver")["gaudi_driver_packages"],
@@ -39,6 +39,8 @@ def contents(read: Read, distribution: str, os_family: str) -> dict[str, Any]:
             *stack["__gaudi_training_stack_packages"],
             *fabric["__gaudi_fabric_ofed_packages"]["distribution"],
             *fabric["__gaudi_fabric_layer3_packages"],
+            *exporter["__gaudi_exporter_packages"],
+            *monitoring["__gaudi_monitoring_packages"],
             *FOR_ANSIBLE,
         ],
         "requirements": list(_defaults(read, "gaudi_training_stack")["gaudi_training_stack_requirements"]),

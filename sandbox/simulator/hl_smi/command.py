@@ -55,7 +55,8 @@ def main(arguments: list[str]) -> int:
 
 
 def _page(options: argparse.Namespace, hl_smi: str) -> str:
-    node = read()
+    while "hl_smi_hangs" in (node := read()).faults:
+        time.sleep(1)
     if node.driver is None:
         raise RefusalError("habanalabs driver is not loaded or no AIPs available, aborting...")
     found = with_devices(readings(node))

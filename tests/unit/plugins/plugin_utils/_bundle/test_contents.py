@@ -22,7 +22,9 @@ def test_a_system_of_its_own_goes_before_its_family():
     ubuntu, debian = contents(read, "Ubuntu", "Debian"), contents(read, "Debian", "Debian")
     only = set(ubuntu["os_packages"]) - set(debian["os_packages"])
     assert only == {"linux-modules-extra-{kernel}"}
-    assert {"dkms", "python3-venv", "rdma-core", "lldpd", "python3-apt"} <= set(debian["os_packages"])
+    assert {"dkms", "python3-venv", "rdma-core", "lldpd", "prometheus-node-exporter", "python3-apt"} <= set(
+        debian["os_packages"]
+    )
     assert {"habanalabs-dkms", "habanalabs-container-runtime"} <= set(debian["packages"])
     assert debian["python"] == "/usr/bin/python3"
     assert (

@@ -1,0 +1,82 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""Metrics of the cards. Base units, and a counter where a value only grows until the driver is loaded again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from .._cards.health import HEALTHY_STATUS
+from .card_readings import CardReading
+from .energy import Energy
+from .exposition import COUNTER, GAUGE, Family, Sample
+
+# Field of a reading -> metric, kind, help.
+VALUES = {
+    "celsius": ("gaudi_card_temperature_celsius", GAUGE, "Temperature of the card; 0 is a card that did not start."),
+    "limit_celsius": ("gaudi_card_temperature_limit_celsius", GAUGE, "What a healthy card stays below."),
+    "watts": ("gaudi_card_power_watts", GAUGE, "Power on the card's 54 V rail, which is nearly all of it."),
+    "limit_watts": ("gaudi_card_power_limit_watts", GAUGE, "The driver's limit of that power."),
+    "utilisation": ("gaudi_card_utilization_ratio", GAUGE, "How busy the card is, 0 to 1."),
+    "memory_bytes": ("gaudi_card_memory_bytes", GAUGE, "The card's memory."),
+    "memory_used_bytes": ("gaudi_card_memory_used_bytes", GAUGE, "Of it, what is taken. A training takes nearly all."),
+    "clock_hertz": ("gaudi_card_clock_hertz", GAUGE, "Clock of the card now."),
+    "clock_max_hertz": ("gaudi_card_clock_max_hertz", GAUGE, "The highest clock that it may have."),
+    "corrected": (
+        "gaudi_card_ecc_corrected_total",
+        COUNTER,
+        "Errors of the memory that were corrected, since the driver was loaded.",
+    ),
+    "uncorrected": (
+        "gaudi_card_ecc_uncorrected_total",
+        COUNTER,
+        "Errors of the memory that were not, since the driver was loaded.",
+    ),
+    "lifetime": (
+        "gaudi_card_ecc_uncorrected_lifetime_total",
+        COUNTER,
+        "Errors of the memory that were not corrected, ever.",
+    ),
+    "resets": ("gaudi_card_resets_total", COUNTER, "Resets of the card by the driver, since it was loaded."),
+}
+
+
+def card_families(readings: Sequence[CardReading], energy: Mapping[str, Energy], expected: int) -> Iterable[Family]:
+    """``expected`` is how many cards the node is to have; ``energy`` is by PCI address."""
+    yield Family("gaudi_cards_expected", "How many cards this node is to have.", (Sample(expected),))
+    yield Family("gaudi_cards_present", "How many cards are on the PCI bus.", (Sample(len(readings)),))
+    yield Family(
+        "gaudi_cards_driven", "How many of them the driver has.", (Sample(sum(one.has_driver for one in readings)),)
+    )
+    yield Family("gaudi_card_info", "1 for each card: what it is.", tuple(Sample(1, _about(one)) for one in readings))
+    yield Family(
+        "gaudi_card_operational",
+        "1 where the driver says that the card works.",
+        tuple(Sample(one.status == HEALTHY_STATUS, _slot(one)) for one in readings if one.has_driver),
+    )
+    for field, (name, kind, about) in VALUES.items():
+        known = ((one, getattr(one, field)) for one in readings)
+        yield Family(name, about, tuple(Sample(value, _slot(one)) for one, value in known if value is not None), kind)
+    counted = [(one, energy[one.pci_address]) for one in readings if one.pci_address in energy]
+    yield Family(
+        "gaudi_card_energy_joules_total",
+        "Energy on the card's 54 V rail: its power, sampled, between samples that are near enough.",
+        tuple(Sample(found.joules, _slot(one)) for one, found in counted),
+        COUNTER,
+    )
+    yield Family(
+        "gaudi_card_energy_gap_seconds_total",
+        "How long nobody knows the power of, which is in no energy.",
+        tuple(Sample(found.gap_seconds, _slot(one)) for one, found in counted),
+        COUNTER,
+    )
+
+
+def _slot(reading: CardReading) -> dict[str, str]:
+    return {"card": reading.slot}
+
+
+def _about(reading: CardReading) -> dict[str, str]:
+    names = ("pci_address", "serial", "uuid", "name", "board", "generation", "firmware", "status")
+    return {**_slot(reading), **{name: getattr(reading, name) for name in names if getattr(reading, name)}}

@@ -1,0 +1,119 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""What a node's cards are like at a moment: by PCI bus, by the driver's files, and by one call of ``hl-smi``.
+
+The call answers while a job holds the cards. It may take seconds, and hang where a card does: who asks bounds it, and
+what it did not say is None.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from .._cards.accel_sysfs import AccelDevice, PciCard, accel_devices, attribute, pci_cards
+from .._cards.hardware import board_of, generation_of
+from .._cards.hl_smi import firmware_version, parse_query
+from .._node.commands import Run
+
+# By their names in the vendor's manual. power.draw is that of the 54 V rail alone, which is nearly all.
+FIELDS = (
+    *("bus_id", "name", "serial", "uuid", "temperature.aip", "utilization.aip", "power.draw"),
+    *("memory.total", "memory.used"),
+    *("ecc.errors.uncorrected.volatile.total", "ecc.errors.corrected.volatile.total"),
+    "ecc.errors.uncorrected.aggregate.total",
+)
+
+
+@dataclass(frozen=True)
+class CardReading:
+    """One card. ``slot`` is its module id, or its PCI address where no driver tells one: never the index of a device,
+    which changes at each load of the driver. Units as in the names; None is not known.
+
+    ``corrected`` and ``uncorrected`` count errors of the memory since the driver was loaded, ``lifetime`` ever.
+    """
+
+    slot: str
+    pci_address: str
+    board: str = ""
+    generation: str = ""
+    name: str = ""
+    serial: str = ""
+    uuid: str = ""
+    firmware: str = ""
+    status: str = ""
+    has_driver: bool = False
+    celsius: float | None = None
+    limit_celsius: float | None = None
+    watts: float | None = None
+    limit_watts: float | None = None
+    utilisation: float | None = None
+    memory_bytes: float | None = None
+    memory_used_bytes: float | None = None
+    clock_hertz: float | None = None
+    clock_max_hertz: float | None = None
+    corrected: float | None = None
+    uncorrected: float | None = None
+    lifetime: float | None = None
+    resets: float | None = None
+
+
+def read_cards(run: Run, kernel_root: str, seconds: float) -> tuple[tuple[CardReading, ...], bool]:
+    """The cards by slot, and whether ``hl-smi`` answered for any of them within ``seconds``."""
+    cards, devices = pci_cards(kernel_root), {device.pci_address: device for device in accel_devices(kernel_root)}
+    said = run(("hl-smi", "-Q", ",".join(FIELDS), "-f", "csv"), timeout=seconds).stdout if devices else ""
+    rows = {str(row["bus_id"]).lower(): row for row in parse_query(said) if row.get("bus_id")}
+    readings = [
+        _reading(card, devices.get(card.pci_address), rows.get(card.pci_address, {}), kernel_root) for card in cards
+    ]
+    return tuple(sorted(readings, key=lambda reading: (len(reading.slot), reading.slot))), bool(rows)
+
+
+def _reading(pci: PciCard, device: AccelDevice | None, row: dict[str, str | None], kernel_root: str) -> CardReading:
+    board, generation = board_of(pci.pci_id), generation_of(pci.pci_id)
+    of_driver = Path(kernel_root, f"sys/class/accel/accel{device.index}/device") if device else None
+    clock, fastest, limit, resets = (
+        number(attribute(of_driver, name)) if of_driver else None
+        for name in ("clk_cur_freq_mhz", "clk_max_freq_mhz", "max_power", "hard_reset_cnt")
+    )
+    percent = number(row.get("utilization.aip"))
+    return CardReading(
+        slot=pci.pci_address if device is None or device.module_id is None else str(device.module_id),
+        pci_address=pci.pci_address,
+        board=board.label if board else "",
+        generation=generation.name if generation else "",
+        name=row.get("name") or "",
+        serial=row.get("serial") or "",
+        uuid=row.get("uuid") or "",
+        firmware=firmware_version(device.preboot_version if device else None) or "",
+        status=(device.status if device else None) or "",
+        has_driver=device is not None,
+        celsius=number(row.get("temperature.aip")),
+        limit_celsius=generation.temperature_limit_c if generation else None,
+        watts=number(row.get("power.draw")),
+        limit_watts=scaled(limit, 1e-3),
+        utilisation=scaled(percent, 0.01),
+        memory_bytes=scaled(number(row.get("memory.total")), 1 << 20),
+        memory_used_bytes=scaled(number(row.get("memory.used")), 1 << 20),
+        clock_hertz=scaled(clock, 1e6),
+        clock_max_hertz=scaled(fastest, 1e6),
+        corrected=number(row.get("ecc.errors.corrected.volatile.total")),
+        uncorrected=number(row.get("ecc.errors.uncorrected.volatile.total")),
+        lifetime=number(row.get("ecc.errors.uncorrected.aggregate.total")),
+        resets=resets,
+    )
+
+
+def number(text: str | None) -> float | None:
+    """The number that a value begins with, whose unit may follow; None where there is none, or none that is finite."""
+    words = (text or "").split()
+    try:
+        value = float(words[0]) if words else None
+    except ValueError:
+        return None
+    return value if value is not None and abs(value) < 1e15 else None
+
+
+def scaled(value: float | None, factor: float) -> float | None:
+    return None if value is None else value * factor

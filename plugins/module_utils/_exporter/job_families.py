@@ -1,0 +1,64 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""Metrics of jobs, for the node that has their rank 0, and whether they run, for each of their nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Optional
+
+from .._monitoring.worker_group import RUNNING
+from .exposition import COUNTER, GAUGE, Family, Sample
+from .job_readings import JobReading, number, share_of_data
+
+# Not "job", by which a Prometheus calls those that it scrapes.
+LABEL = "training"
+
+Value = Callable[[JobReading], Optional[float]]
+
+
+def _of_step(name: str) -> Value:
+    return lambda job: number(job.step.get(name))
+
+
+def _loss(job: JobReading) -> float | None:
+    """A loss that is no number has a name in its line (json_lines.object_of)."""
+    loss: Any = job.step.get("loss")
+    return float("nan") if isinstance(loss, str) else number(loss)
+
+
+VALUES: tuple[tuple[str, str, str, Value], ...] = (
+    ("gaudi_job_running", GAUGE, "1 while processes of the job are on this node.", lambda job: job.state == RUNNING),
+    ("gaudi_job_started_timestamp_seconds", GAUGE, "When the job was started on this node.", lambda job: job.started),
+    ("gaudi_job_restarts_total", COUNTER, "How often the job was started again.", lambda job: job.restarts),
+    ("gaudi_job_step", GAUGE, "The last step that is known.", _of_step("step")),
+    ("gaudi_job_steps", GAUGE, "The step with which the job ends.", _of_step("max_steps")),
+    ("gaudi_job_step_timestamp_seconds", GAUGE, "When that step was told.", _of_step("time")),
+    ("gaudi_job_loss", GAUGE, "The loss of the last step; NaN where it is no number.", _loss),
+    ("gaudi_job_tokens_per_second", GAUGE, "Tokens of all cards.", _of_step("tokens_per_second")),
+    ("gaudi_job_samples_per_second", GAUGE, "Samples of all cards.", _of_step("samples_per_second")),
+    (
+        "gaudi_job_data_wait_ratio",
+        GAUGE,
+        "The part of a step in which it waited for data.",
+        lambda job: share_of_data(job.step),
+    ),
+    (
+        "gaudi_job_checkpoint_timestamp_seconds",
+        GAUGE,
+        "When the last checkpoint was written.",
+        lambda job: number(job.checkpoint.get("time")),
+    ),
+)
+
+
+def job_families(jobs: Sequence[JobReading]) -> Iterable[Family]:
+    """A value that a job does not tell has no sample."""
+    states = tuple(Sample(1, {LABEL: job.name, "state": job.state}) for job in jobs)
+    yield Family("gaudi_job_info", "1 for each job that runs here, or ended within the hour.", states)
+    for name, kind, about, value in VALUES:
+        known = ((job, value(job)) for job in jobs)
+        yield Family(
+            name, about, tuple(Sample(found, {LABEL: job.name}) for job, found in known if found is not None), kind
+        )

@@ -1,0 +1,150 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""What a node that is watched has: our program and its unit, and what is added to the distribution's node exporter."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from .._node.listening import check_listening, place_of
+from .._node.rendered_files import WantedFile
+from .._node.systemd_units import UNIT_DIRECTORY
+from .._node.tls_identity import Identity
+from .._node.unit_hardening import KERNEL, NO_NEW_PRIVILEGES, OWN_PROCESS
+
+PROGRAM = "/opt/gaudi3_scale/metrics.pyz"
+MODULE = "ansible_collections.gaudi3.scale.plugins.module_utils._exporter.program"
+UNIT = "gaudi3-scale-metrics@.service"
+CARDS, NODE = "gaudi3-scale-metrics@cards.service", "gaudi3-scale-metrics@node.service"
+PRESENT, ABSENT = "present", "absent"
+# Who asks the cards, and who answers a Prometheus.
+HL_SMI, VENDOR = "hl_smi", "vendor"
+DISTRIBUTION, SITE = "distribution", "site"
+DIRECTORY = "/etc/gaudi3_scale/exporter"
+READERS = f"{DIRECTORY}/readers.pem"
+WEB = f"{DIRECTORY}/web.yml"
+DROP_IN = "gaudi3-scale.conf"
+# The port of the vendor's exporter (monitoring.md, ME main.go).
+VENDOR_PORT = 41611
+# In check mode, where the server has made none yet.
+_TO_COME = "-----BEGIN CERTIFICATE-----"
+_HEADING = "# Written by gaudi3.scale; what is changed here is lost. Options: roles/gaudi_exporter."
+
+
+@dataclass(frozen=True)
+class Options:
+    """See the options of the module ``hpu_exporter``."""
+
+    state: str
+    cards: int
+    cards_from: str
+    interval: int
+    hl_smi_seconds: int
+    served_by: str
+    address: str
+    port: int
+    all_interfaces: bool
+    names: tuple[str, ...]
+    readers: tuple[str, ...]
+    readers_to_come: bool
+    directory: str
+    unit: str
+    program: str
+    group: str
+    arguments_file: str
+
+    def identity(self, root: str = "/") -> Identity:
+        return Identity(str(Path(root, DIRECTORY[1:])), self.names, self.group)
+
+    @property
+    def collectors(self) -> Sequence[str]:
+        """The units that are to run; the others are to be off."""
+        if self.state == ABSENT:
+            return ()
+        return (CARDS, NODE) if self.cards_from == HL_SMI else (NODE,)
+
+    @property
+    def is_served(self) -> bool:
+        """Whether the distribution's node exporter is ours to set up."""
+        return self.state == PRESENT and self.served_by == DISTRIBUTION
+
+
+def check(options: Options) -> None:
+    """GaudiError for what cannot be meant, or is not safe."""
+    if options.state == ABSENT or options.served_by == SITE:
+        return
+    readers = options.readers or ((_TO_COME,) if options.readers_to_come else ())
+    check_listening(options.address, options.all_interfaces, readers, "the server that may")
+
+
+def wanted_files(options: Options, etc: str = "/etc") -> list[WantedFile]:
+    """All text files; what is not wanted is to be gone."""
+    unit = Path(etc, UNIT_DIRECTORY, UNIT)
+    drop_in = Path(etc, UNIT_DIRECTORY, f"{options.unit}.d", DROP_IN)
+    own = _unit(options) if options.state == PRESENT else None
+    return [
+        WantedFile(str(unit), own),
+        WantedFile(str(drop_in), _drop_in(options) if options.is_served else None),
+        WantedFile(_below(etc, WEB), _web(options) if options.is_served else None),
+        WantedFile(_below(etc, READERS), _readers(options) if options.is_served and options.readers else None),
+    ]
+
+
+def _below(etc: str, path: str) -> str:
+    return str(Path(etc, Path(path).relative_to("/etc")))
+
+
+def _unit(options: Options) -> str:
+    given = {
+        "directory": options.directory,
+        "cards": options.cards,
+        "interval": options.interval,
+        "seconds": options.hl_smi_seconds,
+    }
+    words = " ".join(f"--{name} {value}" for name, value in given.items())
+    # Its own memory is some 30 MB; hl-smi's is not known.
+    hardening = "\n".join((*NO_NEW_PRIVILEGES, *OWN_PROCESS, *KERNEL, "ProtectHome=yes", "PrivateTmp=yes"))
+    return f"""{_HEADING}
+[Unit]
+Description=gaudi3.scale: metrics of this node (%i)
+
+[Service]
+ExecStart=/usr/bin/python3 -I {PROGRAM} %i {words}
+Restart=always
+RestartSec=15
+Nice=10
+{hardening}
+
+[Install]
+WantedBy=multi-user.target
+"""
+
+
+def _drop_in(options: Options) -> str:
+    given = [
+        f"--web.listen-address={place_of(options.address, options.port)}",
+        f"--web.config.file={WEB}",
+        f"--collector.textfile.directory={options.directory}",
+    ]
+    return f"""{_HEADING}
+[Service]
+ExecStart=
+ExecStart={options.program} $ARGS {" ".join(given)}
+"""
+
+
+def _web(options: Options) -> str:
+    """As YAML, of which JSON is a part."""
+    own = options.identity()
+    tls = {"cert_file": own.certificate, "key_file": own.key, "min_version": "TLS12"}
+    if options.readers or options.readers_to_come:
+        tls |= {"client_auth_type": "RequireAndVerifyClientCert", "client_ca_file": READERS}
+    return f"{_HEADING}\n{json.dumps({'tls_server_config': tls}, indent=2)}\n"
+
+
+def _readers(options: Options) -> str:
+    return "".join(f"{reader.strip()}\n" for reader in options.readers)

@@ -1,0 +1,124 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""The program that runs on a node and writes files of metrics at each interval.
+
+The cards and the rest are two processes of it: where ``hl-smi`` hangs, all else is still told, and there is one that
+hangs and not one an interval.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from .._job.paths import LOG_DIRECTORY, STATE_DIRECTORY
+from .._node.commands import Run, run_process
+from .._node.json_file import read_json
+from .._node.kernel_tree import kernel_tree
+from .._qualification.files import DIRECTORY
+from .._quarantine.mark import PATH as QUARANTINE
+from .card_families import card_families
+from .card_readings import CardReading, read_cards
+from .energy import Energy, after, from_data
+from .exposition import Family, Sample
+from .job_families import job_families
+from .job_readings import read_jobs
+from .node_families import node_families
+from .port_families import port_families
+from .textfile import write_families
+
+FLAGS = "/etc/gaudi3_scale/environment"
+CARDS, REST = "cards", "node"
+
+
+def main(arguments: list[str], run: Run = run_process, sleep: Callable[[float], None] = time.sleep) -> int:
+    """Write the file each interval until it is ended; or once, with 1 where the cards did not answer."""
+    given = _parse(arguments)
+    answered = True
+    while True:
+        began = time.monotonic()
+        before, answered = answered, collect(given, run, time.time())
+        if before and not answered:
+            # Once, and not each interval.
+            _say(f"hl-smi did not answer within {given.seconds:g} s; the metrics of the cards stay as they were")
+        if answered and not before:
+            _say("hl-smi answers again")
+        if given.once:
+            return 0 if answered else 1
+        sleep(max(1.0, given.interval - (time.monotonic() - began)))
+
+
+def collect(given: argparse.Namespace, run: Run, now: float) -> bool:
+    """Whether the file was written: that of the cards stays as it is where they do not answer."""
+    families, answered = _cards(given, run, now) if given.about == CARDS else (_rest(run, now), True)
+    about = {"about": given.about}
+    own = (
+        Family("gaudi_collector_last_success_timestamp_seconds", "When this was read.", (Sample(now, about),)),
+        Family("gaudi_collector_interval_seconds", "How often it is read.", (Sample(given.interval, about),)),
+    )
+    if answered:
+        write_families(Path(given.directory, f"gaudi_{given.about}.prom"), [*families, *own])
+    return answered
+
+
+def _say(sentence: str) -> None:
+    sys.stderr.write(f"{sentence}\n")
+    sys.stderr.flush()
+
+
+def _cards(given: argparse.Namespace, run: Run, now: float) -> tuple[Iterable[Family], bool]:
+    readings, answered = read_cards(run, kernel_tree(), given.seconds)
+    # Without a driver there is nobody to ask.
+    is_read = answered or not any(reading.has_driver for reading in readings)
+    energy = _energy(Path(given.kept), readings, now, given.interval) if is_read else {}
+    return card_families(readings, energy, given.cards), is_read
+
+
+def _energy(kept: Path, readings: Iterable[CardReading], now: float, interval: float) -> dict[str, Energy]:
+    """Kept over boots, since a counter that begins anew is taken for energy that was spent."""
+    before: Mapping[str, Any] = read_json(str(kept)) or {}
+    after_it = {
+        reading.pci_address: after(_before(before, reading.pci_address), reading.watts, now, interval)
+        for reading in readings
+        if reading.has_driver
+    }
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    partial = kept.with_suffix(".new")
+    partial.write_text(
+        json.dumps({**before, **{name: asdict(one) for name, one in after_it.items()}}), encoding="utf-8"
+    )
+    partial.replace(kept)
+    return after_it
+
+
+def _before(kept: Mapping[str, Any], address: str) -> Energy:
+    found = kept.get(address)
+    return from_data(found) if isinstance(found, dict) else Energy()
+
+
+def _rest(run: Run, now: float) -> Iterable[Family]:
+    root = kernel_tree()
+    yield from port_families(root)
+    yield from node_families(root, FLAGS, DIRECTORY, QUARANTINE)
+    yield from job_families(read_jobs(run, STATE_DIRECTORY, LOG_DIRECTORY, now))
+
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="gaudi-metrics", description="Writes metrics of this node for its node exporter."
+    )
+    parser.add_argument("about", choices=(CARDS, REST))
+    parser.add_argument("--directory", required=True, help="the textfile collector's")
+    parser.add_argument("--cards", type=int, required=True, help="how many this node is to have")
+    parser.add_argument("--interval", type=float, required=True, help="seconds from one look to the next")
+    parser.add_argument("--once", action="store_true", help="look once, and end")
+    parser.add_argument("--seconds", type=float, required=True, help="how long hl-smi may take")
+    parser.add_argument("--kept", default=f"{STATE_DIRECTORY}/exporter/energy.json", help="energy so far")
+    return parser.parse_args(arguments)

@@ -1,0 +1,128 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""A service's key and its certificate, which signs itself: who talks to the service is given the certificate.
+
+So no authority has to be kept, and no key ever leaves the machine that made it.
+"""
+
+from __future__ import annotations
+
+import grp
+import ipaddress
+import os
+import re
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from .._errors import GaudiError
+from .commands import Run, last_line
+from .rendered_files import read_text
+
+# Renewed by the first run within its last month; a run a year is enough.
+DAYS, RENEWED_DAYS = 730, 30
+DAY_S = 86400
+KEY, CERTIFICATE = "key.pem", "certificate.pem"
+# RFC 1123; beside addresses nothing else goes into what openssl reads.
+_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
+
+
+@dataclass(frozen=True)
+class Identity:
+    """``names`` are the names and addresses by which it is reached; ``group`` may read the key beside root."""
+
+    directory: str
+    names: tuple[str, ...]
+    group: str = "root"
+
+    @property
+    def key(self) -> str:
+        return str(Path(self.directory, KEY))
+
+    @property
+    def certificate(self) -> str:
+        return str(Path(self.directory, CERTIFICATE))
+
+
+def is_address(text: str) -> bool:
+    """Whether it is one, of either version."""
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    # A zone is of one node alone.
+    return "%" not in text
+
+
+def check_names(option: str, names: Sequence[str]) -> tuple[str, ...]:
+    """Each once, or GaudiError for what is neither a name nor an address."""
+    wrong = [name for name in names if not (_NAME.fullmatch(name) or is_address(name))]
+    if wrong or not names:
+        shown = f"has {wrong[0]!r:.80}" if wrong else "is empty"
+        raise GaudiError(f"{option} {shown}; give names of hosts and addresses by which the service is reached.")
+    return tuple(dict.fromkeys(names))
+
+
+def is_whole(identity: Identity, run: Run) -> bool:
+    """Whether both are there, belong together, have all names, and last for another month."""
+    if not all(Path(path).is_file() for path in (identity.key, identity.certificate)):
+        return False
+    asked = ["openssl", "x509", "-noout", "-in", identity.certificate]
+    lasts = run([*asked, "-checkend", str(RENEWED_DAYS * DAY_S)]).rc == 0
+    public = run([*asked, "-pubkey"]).stdout
+    belongs = public != "" and public == run(["openssl", "pkey", "-in", identity.key, "-pubout"]).stdout
+    return lasts and belongs and all(_is_for(name, asked, run) for name in identity.names)
+
+
+def _is_for(name: str, asked: Sequence[str], run: Run) -> bool:
+    kind = "-checkip" if is_address(name) else "-checkhost"
+    return "does match" in run([*asked, kind, name]).stdout
+
+
+def make(identity: Identity, run: Run) -> None:
+    """A new key and a certificate for it, in the place of what is there."""
+    place = Path(identity.directory)
+    place.mkdir(parents=True, exist_ok=True)
+    named = ",".join(f"{'IP' if is_address(name) else 'DNS'}:{name}" for name in identity.names)
+    with tempfile.TemporaryDirectory(dir=place) as made:
+        key, certificate = Path(made, KEY), Path(made, CERTIFICATE)
+        done = run(
+            [
+                *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"),
+                *("-days", str(DAYS), "-subj", f"/CN={identity.names[0][:64]}", "-addext", f"subjectAltName={named}"),
+                *("-addext", "extendedKeyUsage=serverAuth,clientAuth"),
+                *("-keyout", str(key), "-out", str(certificate)),
+            ]
+        )
+        if done.rc != 0:
+            raise GaudiError(f"openssl could not make a certificate: {last_line(done.stderr)}; install openssl.")
+        os.chown(key, 0 if os.geteuid() == 0 else -1, _group(identity.group))
+        key.chmod(0o640)
+        certificate.chmod(0o644)
+        key.replace(identity.key)
+        certificate.replace(identity.certificate)
+
+
+def _group(name: str) -> int:
+    try:
+        return grp.getgrnam(name).gr_gid
+    except KeyError:
+        raise GaudiError(f"there is no group {name}; install the package that makes it.") from None
+
+
+def is_there(identity: Identity) -> bool:
+    """Whether there is any of it."""
+    return any(Path(path).exists() for path in (identity.key, identity.certificate))
+
+
+def remove(identity: Identity) -> None:
+    """Forget the key; who was given the certificate then trusts nobody by it."""
+    for path in (identity.key, identity.certificate):
+        Path(path).unlink(missing_ok=True)
+
+
+def certificate_of(identity: Identity) -> str:
+    """Its text; empty where there is none yet."""
+    return read_text(identity.certificate) or ""

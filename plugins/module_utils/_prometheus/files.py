@@ -1,0 +1,157 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""The files of a monitoring server, as text: what Prometheus and Alertmanager read, and how systemd starts them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from .._node.listening import place_of
+from .._node.rendered_files import WantedFile
+from .._node.systemd_units import UNIT_DIRECTORY
+from .options import DIRECTORY, PRESENT, Options, Service, Webhook
+
+HEADING = "# Written by gaudi3.scale; what is changed here is lost. Options: roles/gaudi_monitoring."
+DROP_IN = "gaudi3-scale.conf"
+# What an alert has that asks for its node to be taken out of service (extensions/eda/rulebooks/quarantine.yml).
+QUARANTINE = "quarantine"
+JOB = "gaudi"
+# By node, so that a run over some of them forgets no other.
+CERTIFICATES = "certificates.json"
+NOBODY, SITE = "nobody", "site"
+# From an alert to its message: what comes at the same time is one.
+_WAIT = "5s"
+
+
+def wanted_files(options: Options, certificates: Mapping[str, str], kept_rules: Sequence[str]) -> list[WantedFile]:
+    """All files without secrets. ``certificates`` are the nodes' that are known, by name; ``kept_rules`` the names of
+    the rules that are there, of which some may go."""
+    is_present = options.state == PRESENT
+    texts = {
+        "prometheus.yml": _prometheus(options),
+        "nodes.json": _nodes(options),
+        "nodes.pem": "".join(f"{one.strip()}\n" for one in certificates.values()),
+        CERTIFICATES: json.dumps(certificates, indent=1, sort_keys=True) + "\n",
+        "web.yml": _web(options),
+        "readers.pem": "".join(f"{one.strip()}\n" for one in options.readers) or None,
+        "alertmanager.yml": alertmanager(options),
+        **{f"rules/{name}": None for name in kept_rules},
+        **{f"rules/{name}": text for name, text in options.rules.items()},
+    }
+    place = Path(options.root, DIRECTORY[1:])
+    own = [WantedFile(str(place / name), text if is_present else None) for name, text in texts.items()]
+    return [*own, *(_drop_in(options, service) for service in (options.prometheus, options.alertmanager))]
+
+
+def token_file(options: Options, number: int) -> str:
+    """Where the token of a webhook is; the one of the quarantine has the number 0."""
+    return str(Path(options.root, DIRECTORY[1:], "tokens", str(number)))
+
+
+def hooks_of(options: Options) -> list[tuple[int, Webhook]]:
+    """Each webhook with its number."""
+    quarantine = [(0, options.quarantine)] if options.quarantine else []
+    return [*quarantine, *enumerate(options.webhooks, start=1)]
+
+
+def _prometheus(options: Options) -> str:
+    tls = {"ca_file": "nodes.pem", "cert_file": "certificate.pem", "key_file": "key.pem", "min_version": "TLS12"}
+    document = {
+        "global": {"scrape_interval": "15s", "scrape_timeout": "10s", "evaluation_interval": "15s"},
+        "rule_files": ["rules/*.yml"],
+        "alerting": {"alertmanagers": [{"static_configs": [{"targets": [_alertmanager_place(options)]}]}]},
+        "scrape_configs": [
+            {
+                "job_name": JOB,
+                "scheme": "https",
+                "tls_config": tls,
+                "file_sd_configs": [{"files": ["nodes.json"]}],
+            }
+        ],
+    }
+    return _yaml(document)
+
+
+def _alertmanager_place(options: Options) -> str:
+    """It has neither TLS nor accounts of its own here, so nobody but this machine may ask it."""
+    return f"127.0.0.1:{options.alertmanager_port}"
+
+
+def _nodes(options: Options) -> str:
+    """The node's name in the inventory is its instance, so that it is one word in an alert, a playbook and a page."""
+    found = [{"targets": [target], "labels": {"instance": name}} for name, target in options.nodes.items()]
+    return json.dumps(found, indent=1) + "\n"
+
+
+def _web(options: Options) -> str:
+    tls: dict[str, object] = {"cert_file": "certificate.pem", "key_file": "key.pem", "min_version": "TLS12"}
+    if options.readers:
+        tls |= {"client_auth_type": "RequireAndVerifyClientCert", "client_ca_file": "readers.pem"}
+    return _yaml({"tls_server_config": tls})
+
+
+def alertmanager(options: Options) -> str:
+    """To the site's webhooks all alerts, and to the quarantine those that ask for it. Without any, Alertmanager's own
+    page has them."""
+    receivers: list[dict[str, object]] = [
+        {"name": NOBODY},
+        {"name": SITE, "webhook_configs": [_hook(n, one) for n, one in hooks_of(options) if n]},
+    ]
+    routes: list[dict[str, object]] = [{"receiver": SITE}] if options.webhooks else []
+    if options.quarantine:
+        receivers.append({"name": QUARANTINE, "webhook_configs": [_hook(0, options.quarantine)]})
+        routes.insert(
+            0,
+            {
+                "receiver": QUARANTINE,
+                "matchers": [f'gaudi_action="{QUARANTINE}"'],
+                "continue": True,
+                "group_by": ["..."],
+            },
+        )
+    route = {
+        "receiver": NOBODY,
+        "group_by": ["alertname"],
+        "group_wait": _WAIT,
+        "group_interval": "1m",
+        "repeat_interval": "4h",
+        "routes": routes,
+    }
+    return _yaml({"route": route, "receivers": receivers})
+
+
+def _hook(number: int, webhook: Webhook) -> dict[str, object]:
+    credentials = {"authorization": {"credentials_file": f"tokens/{number}"}} if webhook.token else {}
+    return {"url": webhook.url, "send_resolved": True, "http_config": credentials}
+
+
+def arguments(options: Options, service: Service) -> list[str]:
+    """Beside those that the site has given in the distribution's own file."""
+    if service == options.prometheus:
+        return [
+            f"--config.file={DIRECTORY}/prometheus.yml",
+            f"--web.config.file={DIRECTORY}/web.yml",
+            f"--web.listen-address={place_of(options.address, options.port)}",
+            f"--storage.tsdb.retention.time={options.retention}",
+        ]
+    return [
+        f"--config.file={DIRECTORY}/alertmanager.yml",
+        f"--web.listen-address=127.0.0.1:{options.alertmanager_port}",
+        # It would wait for others of its kind at all addresses.
+        "--cluster.listen-address=",
+    ]
+
+
+def _drop_in(options: Options, service: Service) -> WantedFile:
+    path = Path(options.root, "etc", UNIT_DIRECTORY, f"{service.unit}.d", DROP_IN)
+    given = " ".join(arguments(options, service))
+    text = f"{HEADING}\n[Service]\nExecStart=\nExecStart={service.program} $ARGS {given}\n"
+    return WantedFile(str(path), text if options.state == PRESENT else None)
+
+
+def _yaml(document: object) -> str:
+    """JSON is a part of it, and needs no library on the server."""
+    return f"{HEADING}\n{json.dumps(document, indent=2)}\n"

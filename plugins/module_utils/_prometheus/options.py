@@ -1,0 +1,129 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""What is asked of a monitoring server, and what of it cannot be meant or is not safe."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from .._errors import GaudiError
+from .._node.listening import check_listening
+from .._node.tls_identity import Identity, check_names
+
+PRESENT, ABSENT = "present", "absent"
+DIRECTORY = "/etc/gaudi3_scale/monitoring"
+_TARGET = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9][A-Za-z0-9._-]*):[0-9]{1,5}")
+_RULES = re.compile(r"gaudi_[a-z0-9_]+\.yml")
+_RETENTION = re.compile(r"[1-9][0-9]*[hdwy]")
+# Alertmanager gives what it is told to whoever answers.
+_SCHEMES = ("http", "https")
+
+
+@dataclass(frozen=True)
+class Webhook:
+    """Where alerts are sent. ``token`` is what the receiver wants to hear; empty: nothing."""
+
+    url: str
+    token: str = ""
+
+
+@dataclass(frozen=True)
+class Service:
+    """One program of the distribution, run with arguments of ours."""
+
+    unit: str
+    program: str
+
+
+@dataclass(frozen=True)
+class Options:
+    """See the options of the module ``monitoring_server``."""
+
+    state: str
+    nodes: Mapping[str, str]
+    node_certificates: Mapping[str, str]
+    rules: Mapping[str, str]
+    retention: str
+    address: str
+    port: int
+    alertmanager_port: int
+    all_interfaces: bool
+    readers: tuple[str, ...]
+    webhooks: tuple[Webhook, ...]
+    quarantine: Webhook | None
+    names: tuple[str, ...]
+    group: str
+    prometheus: Service
+    alertmanager: Service
+    root: str = "/"
+
+    @property
+    def identity(self) -> Identity:
+        return Identity(self.root.rstrip("/") + DIRECTORY, self.names, self.group)
+
+
+def check(options: Options) -> None:
+    """GaudiError for what is refused, in a sentence that names the option."""
+    if options.state == ABSENT:
+        return
+    check_listening(options.address, options.all_interfaces, options.readers, "the server's own people")
+    _check_nodes(options)
+    if not _RETENTION.fullmatch(options.retention):
+        raise GaudiError(f"retention is {options.retention!r:.40}; give a time as Prometheus has it, such as 30d.")
+    given = {"quarantine": [options.quarantine] if options.quarantine else [], "webhooks": options.webhooks}
+    for name, hooks in given.items():
+        for hook in hooks:
+            _check_url(name, hook)
+
+
+def _check_nodes(options: Options) -> None:
+    if not options.nodes:
+        raise GaudiError("nodes is empty, so there is nothing to watch; give the nodes that monitoring.yml has set up.")
+    for name in options.rules:
+        if not _RULES.fullmatch(name):
+            raise GaudiError(
+                f"rules has a file {name!r:.80}; call it gaudi_NAME.yml, beside which the site's own stay."
+            )
+    for name, target in options.nodes.items():
+        if not _TARGET.fullmatch(target):
+            raise GaudiError(
+                f"nodes has {name!r:.80} at {target!r:.80}; give an address and a port, as 10.0.0.11:9100."
+            )
+    if len(set(options.nodes.values())) < len(options.nodes):
+        twice = sorted(name for name, target in options.nodes.items() if list(options.nodes.values()).count(target) > 1)
+        raise GaudiError(f"nodes has {' and '.join(twice)} at one address; correct ansible_host in the inventory.")
+
+
+def _check_url(option: str, hook: Webhook) -> None:
+    parts = urlsplit(hook.url)
+    if parts.scheme not in _SCHEMES or not parts.hostname:
+        raise GaudiError(f"{option} has the url {hook.url!r:.80}; give http://HOST:PORT/PATH or https://HOST/PATH.")
+    if parts.username or parts.password:
+        raise GaudiError(f"{option} has who logs in in its url; give it as token, which is kept in a file of its own.")
+    local = parts.hostname in ("localhost", "127.0.0.1", "::1")
+    if hook.token and parts.scheme == "http" and not local:
+        raise GaudiError(f"{option} would send its token to {parts.hostname} over plain http; give an https address.")
+
+
+def options_from(given: Mapping[str, Any]) -> Options:
+    """From the module's own."""
+    services = {
+        name: Service(given[f"{name}_unit"], given[f"{name}_program"]) for name in ("prometheus", "alertmanager")
+    }
+    taken = {name: given[name] for name in Options.__dataclass_fields__ if name in given}
+    quarantine = Webhook(**given["quarantine"]) if given["quarantine"] else None
+    return Options(
+        **{
+            **taken,
+            **services,
+            "readers": tuple(given["readers"]),
+            "webhooks": tuple(Webhook(**hook) for hook in given["webhooks"]),
+            "quarantine": quarantine,
+            "names": check_names("names", given["names"]),
+        }
+    )

@@ -1,0 +1,93 @@
+#!/usr/bin/python
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: distribution_packages
+short_description: Install what is missing of the distribution's packages
+version_added: "1.0.0"
+description:
+  - Installs packages that are missing, with apt or dnf, in one transaction. What is there stays at its version.
+  - Uses the package lists that the node has, and reads them where these do not do. So a node whose mirrors are out of
+    reach is not stopped as long as it has what is asked for.
+options:
+  names:
+    description: The packages, by the names of this node's system.
+    type: list
+    elements: str
+    required: true
+  refresh:
+    description: Whether to read the package lists first.
+    type: bool
+    default: false
+  starts:
+    description:
+      - Whether services of new packages may start at once, as Debian has it. V(false) is for those that would listen on
+        all networks before they are set up; a policy of the site in C(/usr/sbin/policy-rc.d) stands.
+    type: bool
+    default: true
+  lock_timeout:
+    description: Seconds to wait while another package manager works.
+    type: int
+    default: 300
+attributes:
+  check_mode:
+    support: full
+    description: Tells what is missing.
+  diff_mode:
+    support: none
+    description: There is no file to show.
+author: The gaudi3.scale authors (@gaudi3-scale)
+"""
+
+EXAMPLES = r"""
+- name: Install what answers a Prometheus, and leave it off
+  gaudi3.scale.distribution_packages:
+    names: [prometheus-node-exporter]
+    starts: false
+  become: true
+"""
+
+RETURN = r"""
+installed:
+  description: The packages that were missing.
+  type: list
+  elements: str
+  returned: success
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._packages.distribution import converge
+from ansible_collections.gaudi3.scale.plugins.module_utils._packages.node_packages import of_node
+
+
+class Module(MaskedOptions, AnsibleModule):
+    """Tells in a sentence also what Ansible itself cannot read."""
+
+
+def main() -> None:
+    """Install what is missing, and report."""
+    module = Module(
+        argument_spec={
+            "names": {"type": "list", "elements": "str", "required": True},
+            "refresh": {"type": "bool", "default": False},
+            "starts": {"type": "bool", "default": True},
+            "lock_timeout": {"type": "int", "default": 300},
+        },
+        supports_check_mode=True,
+    )
+    try:
+        options = checked(module.params, module.argument_spec)
+        module.exit_json(**converge(system=of_node(run_process), check_mode=module.check_mode, **options))
+    except Exception as error:
+        module.fail_json(**module_failure(error))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+#!/usr/bin/python
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: service_certificate
+short_description: Make a service's own key and certificate
+version_added: "1.0.0"
+description:
+  - Makes a key and a certificate that signs itself, which lasts two years and is renewed by the first run within its
+    last month. Who talks to the service is given the certificate; the key never leaves the machine.
+options:
+  directory:
+    description: Where they are, as C(key.pem) and C(certificate.pem).
+    type: path
+    required: true
+  names:
+    description: Names and addresses by which the service is reached.
+    type: list
+    elements: str
+    required: true
+  group:
+    description: The group that may read the key beside root.
+    type: str
+    default: root
+attributes:
+  check_mode:
+    support: full
+    description: Tells whether they would be made.
+  diff_mode:
+    support: none
+    description: A key is shown to nobody.
+author: The gaudi3.scale authors (@gaudi3-scale)
+"""
+
+EXAMPLES = r"""
+- name: What the monitoring server shows to the nodes
+  gaudi3.scale.service_certificate:
+    directory: /etc/gaudi3_scale/monitoring
+    names: [monitoring, 10.0.0.2]
+    group: prometheus
+  become: true
+  register: own
+"""
+
+RETURN = r"""
+certificate:
+  description: The certificate in PEM, empty in check mode where there is none yet.
+  type: str
+  returned: success
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.tls_identity import (
+    Identity,
+    certificate_of,
+    check_names,
+    is_whole,
+    make,
+)
+
+
+class Module(MaskedOptions, AnsibleModule):
+    """Tells in a sentence also what Ansible itself cannot read."""
+
+
+def main() -> None:
+    """Make them where they are missing, and report."""
+    module = Module(
+        argument_spec={
+            "directory": {"type": "path", "required": True},
+            "names": {"type": "list", "elements": "str", "required": True},
+            "group": {"type": "str", "default": "root"},
+        },
+        supports_check_mode=True,
+    )
+    try:
+        given = checked(module.params, module.argument_spec)
+        identity = Identity(given["directory"], check_names("names", given["names"]), given["group"])
+        is_new = not is_whole(identity, run_process)
+        if is_new and not module.check_mode:
+            make(identity, run_process)
+        module.exit_json(changed=is_new, certificate=certificate_of(identity))
+    except Exception as error:
+        module.fail_json(**module_failure(error))
+
+
+if __name__ == "__main__":
+    main()

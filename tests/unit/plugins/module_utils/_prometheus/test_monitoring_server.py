@@ -1,0 +1,226 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""A machine that watches: what it reads, whom it answers, where alerts go, and what is refused before anything."""
+
+from __future__ import annotations
+
+import grp
+import json
+import os
+import stat
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult, run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils._prometheus.files import alertmanager
+from ansible_collections.gaudi3.scale.plugins.module_utils._prometheus.options import Options, Service, Webhook
+from ansible_collections.gaudi3.scale.plugins.module_utils._prometheus.state import converge
+
+PROMETHEUS, ALERTMANAGER = "prometheus.service", "prometheus-alertmanager.service"
+PEM = "-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n"
+OPTIONS = Options(
+    state="present",
+    nodes={"gaudi-01": "10.0.0.11:9100", "gaudi-02": "10.0.0.12:9100"},
+    node_certificates={"gaudi-01": PEM.format("one"), "gaudi-02": PEM.format("two")},
+    rules={"gaudi_cards.yml": "groups: []\n"},
+    retention="30d",
+    address="127.0.0.1",
+    port=9090,
+    alertmanager_port=9093,
+    all_interfaces=False,
+    readers=(),
+    webhooks=(),
+    quarantine=None,
+    names=("monitoring", "127.0.0.1"),
+    group=grp.getgrgid(os.getegid()).gr_name,
+    prometheus=Service(PROMETHEUS, "/usr/bin/prometheus"),
+    alertmanager=Service(ALERTMANAGER, "/usr/bin/prometheus-alertmanager"),
+)
+TOKEN = "a-token-of-somebody"
+
+
+@dataclass
+class Machine:
+    """systemd, ss and the two checkers; ``refuses`` is the one of these that does not like what it gets."""
+
+    root: Path
+    units: set[str] = field(default_factory=set)
+    listening: set[int] = field(default_factory=set)
+    refuses: str = ""
+    calls: list[str] = field(default_factory=list)
+
+    def __call__(
+        self, argv: Sequence[str], *, timeout: float | None = None, env: Mapping[str, str] | None = None
+    ) -> CommandResult:
+        if argv[0] == "openssl":
+            return run_process(argv, timeout=timeout, env=env)
+        if argv[0] == "ss":
+            return CommandResult(0, "LISTEN\n" if int(argv[-1].rpartition(":")[2]) in self.listening else "", "")
+        if argv[0] in ("promtool", "amtool"):
+            return CommandResult(int(argv[0] == self.refuses), "", "line 3: it is wrong\n")
+        verb, unit = argv[1], argv[-1]
+        if verb in ("is-enabled", "is-active"):
+            return CommandResult(0 if unit in self.units else 1, "", "")
+        self.calls.append(verb)
+        self.units = self.units - {unit} if verb == "disable" else self.units | ({unit} - {verb})
+        return CommandResult(0, "", "")
+
+    def run(self, check_mode: bool = False, **changed: Any) -> dict[str, Any]:
+        self.calls.clear()
+        return converge(replace(OPTIONS, root=str(self.root), **changed), self, check_mode)
+
+    def text(self, name: str) -> str:
+        return (self.root / "etc/gaudi3_scale/monitoring" / name).read_text()
+
+    def document(self, name: str) -> Any:
+        """A file that is JSON under a comment."""
+        return json.loads(self.text(name).partition("\n")[2])
+
+    @property
+    def files(self) -> list[Path]:
+        return [path for path in self.root.rglob("*") if path.is_file()]
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+def test_it_watches_and_a_second_run_changes_nothing(machine: Machine) -> None:
+    assert machine.run()["changed"]
+    assert machine.units == {PROMETHEUS, ALERTMANAGER}
+    second = machine.run()
+    assert (second["changed"], second["steps"], second["unknown"], machine.calls) == (False, [], [], [])
+
+
+def test_check_mode_tells_all_and_touches_nothing(machine: Machine) -> None:
+    foretold = machine.run(check_mode=True)
+    assert (machine.files, machine.calls) == ([], [])
+    assert machine.run()["steps"] == foretold["steps"]
+
+
+def test_a_node_is_called_as_in_the_inventory(machine: Machine) -> None:
+    machine.run()
+    assert json.loads(machine.text("nodes.json"))[0] == {
+        "targets": ["10.0.0.11:9100"],
+        "labels": {"instance": "gaudi-01"},
+    }
+    (scraped,) = machine.document("prometheus.yml")["scrape_configs"]
+    assert scraped["scheme"] == "https"
+    assert scraped["tls_config"]["ca_file"] == "nodes.pem"
+
+
+def test_a_run_over_some_nodes_forgets_no_other(machine: Machine) -> None:
+    machine.run()
+    new = PEM.format("new")
+    machine.run(node_certificates={"gaudi-01": "", "gaudi-02": new})
+    assert machine.text("nodes.pem") == PEM.format("one") + new
+
+
+def test_a_node_that_was_never_heard_is_named(machine: Machine) -> None:
+    assert machine.run(node_certificates={"gaudi-01": PEM.format("one")})["unknown"] == ["gaudi-02"]
+
+
+def test_a_node_that_went_is_believed_no_more(machine: Machine) -> None:
+    machine.run()
+    machine.run(nodes={"gaudi-01": "10.0.0.11:9100"}, node_certificates={})
+    assert machine.text("nodes.pem") == PEM.format("one")
+
+
+def test_it_answers_itself_alone_and_has_no_password(machine: Machine) -> None:
+    machine.run()
+    unit = (machine.root / f"etc/systemd/system/{PROMETHEUS}.d/gaudi3-scale.conf").read_text()
+    assert "--web.listen-address=127.0.0.1:9090 " in unit
+    other = (machine.root / f"etc/systemd/system/{ALERTMANAGER}.d/gaudi3-scale.conf").read_text()
+    assert "--web.listen-address=127.0.0.1:9093 --cluster.listen-address=\n" in other
+    assert not [path for path in machine.files if "basic_auth" in path.read_text()]
+
+
+def test_alerts_go_where_they_ask_to(machine: Machine) -> None:
+    hooks = (Webhook("https://pager.example.com/x", TOKEN), Webhook("http://10.0.0.9:8080/"))
+    quarantine = Webhook("http://127.0.0.1:5050/", TOKEN)
+    machine.run(webhooks=hooks, quarantine=quarantine)
+    document = machine.document("alertmanager.yml")
+    assert [route["receiver"] for route in document["route"]["routes"]] == ["quarantine", "site"]
+    assert document["route"]["routes"][0]["matchers"] == ['gaudi_action="quarantine"']
+    assert document["route"]["routes"][0]["continue"]
+    sent = {one["name"]: [hook["url"] for hook in one.get("webhook_configs", [])] for one in document["receivers"]}
+    assert sent == {"nobody": [], "site": [hook.url for hook in hooks], "quarantine": [quarantine.url]}
+
+
+def test_without_a_receiver_alerts_wait_for_who_looks(machine: Machine) -> None:
+    machine.run()
+    assert machine.document("alertmanager.yml")["route"]["routes"] == []
+
+
+def test_a_token_is_in_a_file_of_its_own_and_in_nothing_that_is_shown(machine: Machine) -> None:
+    done = machine.run(quarantine=Webhook("http://127.0.0.1:5050/", TOKEN))
+    (kept,) = [path for path in machine.files if TOKEN in path.read_text()]
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o640
+    assert TOKEN not in json.dumps(done)
+    assert TOKEN not in alertmanager(replace(OPTIONS, quarantine=Webhook("http://127.0.0.1:5050/", TOKEN)))
+    machine.run()
+    assert not kept.exists()
+
+
+def test_rules_of_the_site_stay_and_ours_go_with_their_release(machine: Machine) -> None:
+    machine.run()
+    rules = machine.root / "etc/gaudi3_scale/monitoring/rules"
+    (rules / "site.yml").write_text("groups: []\n")
+    machine.run(rules={"gaudi_nodes.yml": "groups: []\n"})
+    assert sorted(path.name for path in rules.iterdir()) == ["gaudi_nodes.yml", "site.yml"]
+
+
+@pytest.mark.parametrize("refuses", ["promtool", "amtool"])
+def test_what_the_distribution_s_own_checkers_refuse_is_not_written(machine: Machine, refuses: str) -> None:
+    machine.refuses = refuses
+    with pytest.raises(GaudiError, match=f"which {refuses} refuses: line 3: it is wrong"):
+        machine.run()
+    assert (machine.files, machine.calls) == ([], [])
+
+
+def test_taken_away_both_are_off(machine: Machine) -> None:
+    machine.run(quarantine=Webhook("http://127.0.0.1:5050/", TOKEN))
+    machine.run(state="absent", nodes={})
+    assert machine.units == set()
+    assert not [path for path in machine.files if TOKEN in path.read_text()]
+    assert not machine.run(state="absent", nodes={})["changed"]
+
+
+def test_a_prometheus_of_the_site_is_not_taken_away(machine: Machine) -> None:
+    machine.units |= {PROMETHEUS, ALERTMANAGER}
+    assert not machine.run(state="absent", nodes={})["changed"]
+    assert machine.units == {PROMETHEUS, ALERTMANAGER}
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        ({"nodes": {}}, "nodes is empty, so there is nothing to watch"),
+        ({"nodes": {"gaudi-01": "10.0.0.11"}}, "nodes has 'gaudi-01' at '10.0.0.11'; give an address and a port"),
+        ({"nodes": {"a": "10.0.0.11:9100", "b": "10.0.0.11:9100"}}, "nodes has a and b at one address"),
+        ({"address": "0.0.0.0"}, "address is 0.0.0.0, which is every network"),
+        ({"address": "10.0.0.2"}, "readers is empty, and everyone who reaches 10.0.0.2"),
+        ({"retention": "a month"}, "retention is 'a month'; give a time as Prometheus has it"),
+        ({"rules": {"../x.yml": ""}}, "rules has a file '../x.yml'; call it gaudi_NAME.yml"),
+        ({"quarantine": Webhook("file:///etc/passwd")}, "quarantine has the url 'file:///etc/passwd'"),
+        ({"webhooks": (Webhook("https://me:secret@pager/"),)}, "webhooks has who logs in in its url"),
+        ({"webhooks": (Webhook("http://pager/", TOKEN),)}, "webhooks would send its token to pager over plain http"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(machine: Machine, changed: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(GaudiError, match=sentence):
+        machine.run(**changed)
+    assert (machine.files, machine.calls) == ([], [])
+
+
+@pytest.mark.parametrize("port", [9090, 9093])
+def test_another_program_at_a_port_is_named(machine: Machine, port: int) -> None:
+    machine.listening.add(port)
+    with pytest.raises(GaudiError, match=f"something answers at port {port} that is not"):
+        machine.run()
+    assert machine.files == []
