@@ -195,7 +195,7 @@ GATES = (
         "nodes tell their metrics to one reader, over TLS, also where a card or hl-smi fails",
         molecule("monitoring"),
         needs=("sandbox",),
-        limit=900,
+        limit=1800,
         lane=NODES,
     ),
     Gate(
