@@ -12,6 +12,7 @@ from typing import Any, Mapping
 KNOWN: dict[str, Any] = {
     "release": "1.24.1",
     "name": "job",
+    "names": ["localhost"],
     "host": "n1",
     "hosts": ["n1", "n2"],
     "processes_per_node": 1,
