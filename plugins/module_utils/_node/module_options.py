@@ -72,13 +72,25 @@ def unreadable(
             _check_free(name, value, _NONE)
     except GaudiError as refusal:
         return refusal
-    for name, rules in argument_spec.items():
-        entries = given.get(name) if isinstance(given.get(name), list) else [given.get(name)]
-        wrong = [entry for entry in entries or () if not isinstance(entry, (Mapping, str, type(None)))]
-        if "options" in rules and wrong:
-            return _refusal(name, wrong[0], "is no mapping", "give its suboptions with their names")
+    for name, entry in _no_mappings(given, argument_spec):
+        return _refusal(name, entry, "is no mapping", "give its suboptions with their names")
     said = f"{type(error).__name__}: {_short(str(error))}"
     return GaudiError(f"Ansible cannot read the options of this task ({said}); give each the documented type.")
+
+
+def _no_mappings(
+    given: Mapping[str, Any], argument_spec: Mapping[str, Mapping[str, Any]], holder: str = ""
+) -> Iterator[tuple[str, Any]]:
+    """Each value that is to have suboptions and cannot, at any depth, with the option's name."""
+    for name, rules in argument_spec.items():
+        if "options" not in rules:
+            continue
+        entries = given.get(name) if isinstance(given.get(name), list) else [given.get(name)]
+        for entry in entries or ():
+            if isinstance(entry, Mapping):
+                yield from _no_mappings(entry, rules["options"], f"{holder}{name}.")
+            elif not isinstance(entry, (str, type(None))):
+                yield f"{holder}{name}", entry
 
 
 def _check(name: str, value: Any, rules: Mapping[str, Any], exceptions: _Exceptions) -> None:

@@ -84,13 +84,17 @@ def check(options: Options) -> None:
 def _check_nodes(options: Options) -> None:
     if not options.nodes:
         raise GaudiError("nodes is empty, so there is nothing to watch; give the nodes that monitoring.yml has set up.")
+    for option in ("rules", "node_certificates"):
+        for name, text in getattr(options, option).items():
+            if not isinstance(text, str):
+                raise GaudiError(f"{option} has {text!r:.40} for {name!r:.80}; give it as text.")
     for name in options.rules:
         if not _RULES.fullmatch(name):
             raise GaudiError(
                 f"rules has a file {name!r:.80}; call it gaudi_NAME.yml, beside which the site's own stay."
             )
     for name, target in options.nodes.items():
-        if not _TARGET.fullmatch(target):
+        if not isinstance(target, str) or not _TARGET.fullmatch(target):
             raise GaudiError(
                 f"nodes has {name!r:.80} at {target!r:.80}; give an address and a port, as 10.0.0.11:9100."
             )

@@ -29,6 +29,10 @@ KNOWN: dict[str, Any] = {
     "engines": ["docker"],
     "part": "files",
 }
+# The same of those that are dictionaries.
+KNOWN_DICTS: dict[str, Any] = {"nodes": {"n1": "127.0.0.1:9100"}}
+# What no rule can guess of a suboption.
+KNOWN_PARTS: dict[str, Any] = {**KNOWN, "url": "http://localhost/"}
 # Which engine reads the suboptions.
 READ_BY = {"mpi": "mpirun", "slurm": "slurm"}
 # Whose suboptions make a job another one than it is without any.
@@ -44,6 +48,8 @@ def good(options: Mapping[str, Mapping[str, Any]], place: str) -> dict[str, Any]
 
 def _good(name: str, rules: Mapping[str, Any], place: str) -> Any:
     kind = rules.get("type", "str")
+    if kind == "dict" and name in KNOWN_DICTS:
+        return KNOWN_DICTS[name]
     if (name in KNOWN and kind != "dict") or (rules.get("required") and name in KNOWN):
         value = KNOWN[name]
         return value if "choices" not in rules or _is_choice(value, rules) else rules.get("default")
@@ -72,8 +78,8 @@ def with_value(
         return options
     rules = specification[first]
     is_list = rules.get("type") == "list"
-    inner = {name: _sub(name, part) for name, part in rules["options"].items() if part.get("required")}
-    inner[rest] = value
+    needed = {name: _sub(name, part) for name, part in rules["options"].items() if part.get("required")}
+    inner = with_value(needed, rules["options"], rest, value)
     options[first] = [inner] if is_list else inner
     if first in READ_BY:
         options["engine"] = READ_BY[first]
@@ -81,4 +87,4 @@ def with_value(
 
 
 def _sub(name: str, rules: Mapping[str, Any]) -> Any:
-    return {"int": 1, "float": 1.0, "path": "/srv"}.get(rules.get("type", "str"), KNOWN.get(name, "a"))
+    return {"int": 1, "float": 1.0, "path": "/srv"}.get(rules.get("type", "str"), KNOWN_PARTS.get(name, "a"))

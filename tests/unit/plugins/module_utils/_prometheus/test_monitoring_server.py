@@ -202,6 +202,8 @@ def test_a_prometheus_of_the_site_is_not_taken_away(machine: Machine) -> None:
     [
         ({"nodes": {}}, "nodes is empty, so there is nothing to watch"),
         ({"nodes": {"gaudi-01": "10.0.0.11"}}, "nodes has 'gaudi-01' at '10.0.0.11'; give an address and a port"),
+        ({"nodes": {"gaudi-01": ["10.0.0.11:9100"]}}, "nodes has 'gaudi-01' at .* give an address and a port"),
+        ({"rules": {"gaudi_cards.yml": None}}, "rules has None for 'gaudi_cards.yml'; give it as text"),
         ({"nodes": {"a": "10.0.0.11:9100", "b": "10.0.0.11:9100"}}, "nodes has a and b at one address"),
         ({"address": "0.0.0.0"}, "address is 0.0.0.0, which is every network"),
         ({"address": "10.0.0.2"}, "readers is empty, and everyone who reaches 10.0.0.2"),
