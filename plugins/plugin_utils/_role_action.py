@@ -11,7 +11,7 @@ from typing import Any
 
 from ansible.plugins.action import ActionBase
 from ansible.plugins.action.normal import ActionModule as Normal
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._plain_arguments import NOT_PLAIN, plain_argument
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._plain_arguments import NOT_PLAIN, OMITTED, plain_argument
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_check import (
     role_of,
     role_refusal,
@@ -26,11 +26,14 @@ class PlainArguments(ActionBase):
     @classmethod
     def finalize_task_arg(cls, name: Any, value: Any, templar: Any, *others: Any, **named: Any) -> Any:
         """ansible-core 2.19 and newer ask this for each argument; older ones never do."""
+        from ansible.errors import AnsibleValueOmittedError
         from ansible.template import is_trusted_as_template
 
         # What a node has said is text, also where it looks like a name in braces.
         if is_trusted_as_template(value):
-            found = plain_argument(value, getattr(templar, "available_variables", {}))
+            found = plain_argument(value, getattr(templar, "available_variables", {}), is_trusted_as_template)
+            if found is OMITTED:
+                raise AnsibleValueOmittedError
             if found is not NOT_PLAIN:
                 return found
         return super().finalize_task_arg(name, value, templar, *others, **named)

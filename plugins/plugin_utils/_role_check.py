@@ -18,7 +18,12 @@ from ansible import constants
 from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._once_a_run import once_a_run
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._other_action import other_action
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._plain_arguments import is_plain
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._plain_arguments import (
+    NOT_PLAIN,
+    OMITTED,
+    is_plain,
+    plain_value,
+)
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_options import SpecifiedRole, refusal, specified
 
 COLLECTION = "gaudi3.scale"
@@ -106,8 +111,21 @@ def _values_refusal(
 ) -> dict[str, Any]:
     """By Ansible's own action, as its own task before a role would say it."""
     given = {"argument_spec": options, "provided_arguments": role._role_params}
-    said = other_action(action, "ansible.builtin.validate_argument_spec", given, variables)
+    said = other_action(action, "ansible.builtin.validate_argument_spec", given, _known(options, variables))
     return {"failed": True, "msg": said["msg"]} if said.get("failed") else {}
+
+
+def _known(options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
+    """The variables, with the values of options where those can be had without a template."""
+    try:
+        from ansible.template import is_trusted_as_template
+    except ImportError:
+        # Older than ansible-core 2.19, where a text does not say whether it is a template.
+        return dict(variables)
+    found = {
+        name: plain_value(variables[name], variables, is_trusted_as_template) for name in options if name in variables
+    }
+    return {**variables, **{name: one for name, one in found.items() if one is not NOT_PLAIN and one is not OMITTED}}
 
 
 def system_facts(action: ActionBase, variables: Mapping[str, Any]) -> dict[str, Any]:

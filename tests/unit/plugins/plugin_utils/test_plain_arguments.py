@@ -2,26 +2,131 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import random
+
 import pytest
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._plain_arguments import NOT_PLAIN, plain_argument
+from ansible.errors import AnsibleValueOmittedError
+from ansible.parsing.dataloader import DataLoader
+from ansible.template import Templar, is_trusted_as_template, trust_as_template
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._plain_arguments import (
+    NOT_PLAIN,
+    OMITTED,
+    plain_argument,
+    plain_value,
+)
+
+OMIT = "{{ gaudi_key | default(omit, true) }}"
+
+
+def plain(argument, variables):
+    return plain_argument(argument, variables, lambda _text: True)
 
 
 @pytest.mark.parametrize("value", ["1.24.1", "", 8, 0.5, True, None, [], ["a", 1], {"a": {"b": [None]}}, "a } b { c"])
 def test_a_name_stands_for_what_needs_no_template(value):
-    assert plain_argument("{{ cards }}", {"cards": value}) is value
+    assert plain("{{ cards }}", {"cards": value}) is value
 
 
 @pytest.mark.parametrize(
     "value",
-    ["{{ other }}", ["a", "{% if a %}"], {"a": ["{{ other }}"]}, {"{{ key }}": 1}, "{# no #}", object(), {1, 2}],
+    [
+        "{{ other | int }}",
+        "{{ missing }}",
+        ["a", "{% if a %}"],
+        {"a": ["{{ other }}"]},
+        {"{{ key }}": 1},
+        "{# no #}",
+        object(),
+        {1},
+    ],
 )
 def test_what_needs_one_is_left_to_ansible(value):
-    assert plain_argument("{{ cards }}", {"cards": value}) is NOT_PLAIN
+    assert plain("{{ cards }}", {"cards": value, "other": "8"}) is NOT_PLAIN
 
 
 @pytest.mark.parametrize(
     "argument",
-    ["cards", "{{ cards | int }}", "{{cards}}", "{{ cards }} ", "{{ cards.one }}", "{{ other }}", "{{ 8 }}", 8, None],
+    [
+        "cards",
+        "{{ cards | int }}",
+        "{{cards}}",
+        "{{ cards }}{% if a %}",
+        "{{ cards.one }}",
+        "{{ other }}",
+        "{{ 8 }}",
+        8,
+    ],
 )
-def test_so_is_all_that_does_more_than_name_a_variable(argument):
-    assert plain_argument(argument, {"cards": "8"}) is NOT_PLAIN
+def test_so_is_all_that_does_more_than_look_a_variable_up(argument):
+    assert plain(argument, {"cards": "8"}) is NOT_PLAIN
+
+
+def test_a_variable_that_refers_to_itself_is_ansible_s_to_tell_of():
+    assert plain("{{ a }}", {"a": "{{ b }}", "b": "{{ a }}"}) is NOT_PLAIN
+
+
+def test_what_a_node_has_said_is_no_template():
+    said = "{{ secret }}"
+    assert plain_argument("{{ fact }}", {"fact": said, "secret": "x"}, lambda text: text is not said) is NOT_PLAIN
+    assert plain_value(said, {"secret": "x"}, lambda text: text is not said) is NOT_PLAIN
+
+
+@pytest.mark.parametrize(
+    ("argument", "variables"),
+    [
+        ("{{ gaudi_release | default('1.24.1') }}", {}),
+        ("{{ gaudi_release | default('1.24.1') }}", {"gaudi_release": "1.23.0"}),
+        ("{{ gaudi_release | default('1.24.1') }}", {"gaudi_release": None}),
+        ("{{ gaudi_release | default('1.24.1', true) }}", {"gaudi_release": ""}),
+        ("{{ gaudi_release | default('1.24.1', true) }}", {"gaudi_release": "{{ wanted }}", "wanted": "1.22.0"}),
+        ("{{ cards | default(8) }}", {}),
+        ("{{ cards | default(-1) }}", {}),
+        ("{{ on | default(false) }}", {}),
+        ("{{ on | default(true) }}", {"on": False}),
+        ("{{ hosts | default([]) }}", {}),
+        ("{{ rows | default({}) }}", {"rows": {"1.24.1": {"build": "{}"}}}),
+        ("{{ venv | default('/opt/venv') }}/bin/python", {}),
+        ("{{ url }}/api/{{ kind | default('pypi') }}", {"url": "https://vault"}),
+        ("{{ port }}/tcp", {"port": 22}),
+        (OMIT, {"gaudi_key": "/k.pem"}),
+        (OMIT, {"gaudi_key": ""}),
+        (OMIT, {}),
+        ("{{ fallback }}", {"fallback": OMIT}),
+    ],
+)
+def test_ansible_says_the_same(argument, variables):
+    assert_same(argument, variables)
+
+
+def test_ansible_says_the_same_of_arguments_at_random():
+    choice, plain_ones = random.Random(18), 0
+    literals = ["'a'", "''", "0", "12", "true", "false", "[]", "{}", "omit"]
+    values = ["", "b", 0, 3, True, False, None, [], ["c"], {}, {"d": 1}]
+    for _turn in range(300):
+        texts = []
+        for _part in range(choice.choice([1, 1, 1, 2])):
+            default = choice.choice(["", f" | default({choice.choice(literals)}{choice.choice(['', ', true'])})"])
+            texts.append(f"{{{{ {choice.choice('abc')}{default} }}}}")
+        argument = choice.choice(["", "", "/x/"]).join(texts)
+        variables = {name: choice.choice(values) for name in choice.sample("abc", choice.randrange(4))}
+        if "a" in variables and choice.random() < 0.3:
+            variables["a"] = "{{ b | default('e') }}"
+        plain_ones += assert_same(argument, variables)
+    assert plain_ones > 150
+
+
+def assert_same(argument, variables):
+    """What is plain is what Ansible's own engine makes of it; returns whether it was."""
+    trusted = {name: trust_as_template(one) if isinstance(one, str) else one for name, one in variables.items()}
+    engine = Templar(DataLoader(), variables=trusted)
+    found = plain_argument(trust_as_template(argument), trusted, is_trusted_as_template)
+    if found is NOT_PLAIN:
+        return False
+    if found is OMITTED:
+        with pytest.raises(AnsibleValueOmittedError):
+            engine.template(trust_as_template(argument))
+        return True
+    made = engine.template(trust_as_template(argument))
+    # A number of 1 is not the word true.
+    assert (made, isinstance(made, bool)) == (found, isinstance(found, bool)), (argument, variables)
+    return True
