@@ -21,6 +21,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._node.screen_text imp
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._awx_job import lost_report
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._play_outcome import play_outcome
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.page import report_page
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.pdf import pdf_of
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.text_table import text_table
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report_place import Document, Kept, file_place, keep
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
@@ -94,6 +95,26 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
             },
         },
     },
+    "bars": {
+        "type": "list",
+        "elements": "dict",
+        "default": [],
+        "options": {
+            "title": {"type": "str", "required": True},
+            "x_label": {"type": "str", "required": True},
+            "parts": {"type": "list", "elements": "str", "required": True},
+            "amounts": {
+                "type": "list",
+                "elements": "dict",
+                "required": True,
+                "options": {
+                    "label": {"type": "str", "required": True},
+                    "parts": {"type": "list", "elements": "float", "required": True},
+                    "text": {"type": "str", "required": True},
+                },
+            },
+        },
+    },
     "heat_maps": {
         "type": "list",
         "elements": "dict",
@@ -129,6 +150,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     },
     "data": {"type": "raw"},
     "name": {"type": "str"},
+    "pdf": {"type": "bool", "default": False},
     "target": {"type": "str"},
     "figures": {"type": "str", "default": ""},
     "files": {
@@ -161,7 +183,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 }
 
 # What the JSON has; its rows have all their values, also those that are in no column.
-KEPT = ("title", "rows", "notes", "charts", "intervals", "heat_maps", "sections", "data")
+KEPT = ("title", "rows", "notes", "charts", "intervals", "bars", "heat_maps", "sections", "data")
 # A name below the target, and no way out of it.
 NAME = re.compile(r"[^./\x00-\x1f][^/\x00-\x1f]*")
 
@@ -263,10 +285,16 @@ def _keep(options: Mapping[str, Any], cases: Sequence[Case] | None) -> list[Kept
     code = {} if cases is None else {"exit_code": exit_code(cases)}
     data = json.dumps({**code, **kept}, indent=2) + "\n"
     page = Document(f"{name}.html", _page(options))
+    printed = _printed(name, page.content) if options["pdf"] else []
     beside = [_document(file, file["name"]) for file in _files(options, elsewhere=False)]
     tests = [] if cases is None else [Document(f"{name}.xml", junit_xml(options["title"], cases))]
-    together = keep(options["target"], [page, Document(f"{name}.json", data), *beside, *tests])
+    together = keep(options["target"], [page, Document(f"{name}.json", data), *beside, *printed, *tests])
     return [together, *map(_keep_elsewhere, _files(options, elsewhere=True))]
+
+
+def _printed(name: str, page: str) -> list[Document]:
+    """The page as PDF. Documents are text, and these bytes go through it as they are."""
+    return [Document(f"{name}.pdf", pdf_of(page).decode("utf-8", "surrogateescape"))]
 
 
 def _files(options: Mapping[str, Any], elsewhere: bool) -> list[Mapping[str, Any]]:
@@ -296,6 +324,7 @@ def _page(options: Mapping[str, Any]) -> str:
         notes=options["notes"],
         charts=options["charts"],
         intervals=options["intervals"],
+        bars=options["bars"],
         heat_maps=options["heat_maps"],
         sections=options["sections"],
         figures=options["figures"],

@@ -32,6 +32,7 @@ options:
       - plan_fabric
       - plan_upgrade
       - probe_batch_size
+      - report_cost
       - training
       - tune_training
       - upgrade_driver
@@ -50,7 +51,8 @@ options:
         V(measure_collectives); V(release) for V(upgrade_driver); V(accepted) for
         V(upgrade_firmware); V(tolerance), V(together), V(built_in), V(workload), V(kept_file) and V(baseline) for
         V(compare_settings); V(job), V(left_out), V(release), V(failure) and V(has_to_be_known) for V(training);
-        V(study), V(fixed), V(keeper), V(report) and V(failure) for V(tune_training); for
+        V(study), V(fixed), V(keeper), V(report) and V(failure) for V(tune_training); the options of M(gaudi3.scale.cost_options)
+        for V(report_cost); for
         V(verdict) further columns and their values, alike for all hosts.
     type: dict
     default: {}
@@ -190,6 +192,44 @@ options:
             description: What is written where nothing was measured.
             type: str
             default: ""
+  bars:
+    description: Charts of amounts with their parts, as lying bars.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      title:
+        description: What the chart shows.
+        type: str
+        required: true
+      x_label:
+        description: The horizontal axis, with its unit.
+        type: str
+        required: true
+      parts:
+        description: What the parts of each bar are, from the left.
+        type: list
+        elements: str
+        required: true
+      amounts:
+        description: The bars, from the first down.
+        type: list
+        elements: dict
+        required: true
+        suboptions:
+          label:
+            description: What it is of.
+            type: str
+            required: true
+          parts:
+            description: As many numbers as O(bars[].parts), each 0 or more.
+            type: list
+            elements: float
+            required: true
+          text:
+            description: What stands at its end.
+            type: str
+            required: true
   heat_maps:
     description: Squares with a cell for every two of several things, the darker the larger its value.
     type: list
@@ -267,6 +307,10 @@ options:
       - Name of the page and the JSON in O(target), without a suffix. V(.html) and V(.json) are added.
       - Nothing is written when this is omitted, or in check mode.
     type: str
+  pdf:
+    description: Whether the page is also written as PDF, by WeasyPrint on the controller.
+    type: bool
+    default: false
   target:
     description:
       - Where to write - a directory on the controller, or V(s3://bucket/prefix).

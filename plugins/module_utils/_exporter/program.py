@@ -27,6 +27,7 @@ from .._quarantine.mark import PATH as QUARANTINE
 from .card_families import card_families
 from .card_readings import CardReading, read_cards
 from .energy import Energy, after, from_data
+from .energy_log import note
 from .exposition import Family, Sample
 from .job_families import job_families
 from .job_readings import read_jobs
@@ -95,6 +96,7 @@ def _energy(kept: Path, readings: Iterable[CardReading], now: float, interval: f
         json.dumps({**before, **{name: asdict(one) for name, one in after_it.items()}}), encoding="utf-8"
     )
     partial.replace(kept)
+    note(kept.parent / "energy", after_it, now)
     return after_it
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Mapping, Sequence
 
+from ansible_collections.gaudi3.scale.plugins.module_utils._cost.bar_chart import Amount, bar_chart
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.screen_text import one_line
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.chart_marks import Mark
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.chart_numbers import bar_of, drawable, points_of
@@ -66,6 +67,7 @@ def report_page(
     notes: Sequence[str] = (),
     charts: Sequence[Mapping[str, Any]] = (),
     intervals: Sequence[Mapping[str, Any]] = (),
+    bars: Sequence[Mapping[str, Any]] = (),
     heat_maps: Sequence[Mapping[str, Any]] = (),
     sections: Sequence[Mapping[str, Any]] = (),
     figures: str = "",
@@ -74,6 +76,7 @@ def report_page(
 
     A chart is {title, x_label, y_label, points}, and if wanted marks, dots, from_zero and y_from_zero; or with
     ``series`` ({label, points}) instead of points, which are stacked, or with ``stacked`` False a line each.
+    ``bars`` are {title, x_label, parts, amounts} as of ``bar_chart``.
     A heat map is {title, names, cells}, whose cells are those of ``heat_map.Cell``.
     ``sections`` ({title, columns, rows, notes}) are further tables with a heading each.
     ``figures`` is a page of HTML that was made elsewhere, as plots of other libraries. It may have any script in it, so
@@ -89,6 +92,7 @@ def report_page(
         notes=[one_line(note) for note in notes],
         charts=[{"title": chart["title"], "drawing": _chart(chart)} for chart in charts],
         intervals=[{"title": chart["title"], "drawing": _intervals(chart)} for chart in intervals],
+        bars=[{"title": chart["title"], "drawing": _bars(chart)} for chart in bars],
         heat_maps=[{"title": one["title"], "drawing": _heat_map(one)} for one in heat_maps],
         figures=figures,
         sections=[
@@ -145,6 +149,14 @@ def _chart(chart: Mapping[str, Any]) -> str:
 def _intervals(chart: Mapping[str, Any]) -> str:
     bars = [Bar(**{name: value for name, value in bar_of(one).items() if value is not None}) for one in chart["bars"]]
     return interval_chart(bars, x_label=chart["x_label"])
+
+
+def _bars(chart: Mapping[str, Any]) -> str:
+    amounts = [
+        Amount(one_line(one["label"]), [drawable(part) or 0.0 for part in one["parts"]], one_line(one["text"]))
+        for one in chart["amounts"]
+    ]
+    return bar_chart(amounts, parts=chart["parts"], x_label=chart["x_label"])
 
 
 def _heat_map(one: Mapping[str, Any]) -> str:

@@ -1,0 +1,130 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""The same training on other machines, by figures that somebody has measured there and says where."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .._errors import GaudiError
+from .prices import Prices, prices_from
+
+_SHORTEST_SOURCE = 8
+
+
+@dataclass(frozen=True)
+class Platform:
+    """``tokens_per_second`` and ``watts`` are those of all ``nodes`` together; ``watts`` are of the whole servers.
+
+    ``source`` says who measured them, where and when.
+    """
+
+    name: str
+    source: str
+    nodes: int
+    tokens_per_second: float
+    prices: Prices
+    watts: float | None = None
+
+
+@dataclass(frozen=True)
+class Share:
+    """What a number of tokens costs on a platform, and what it takes."""
+
+    platform: Platform
+    hours: float
+    nodes: float
+    energy: float | None
+    kwh: float | None
+
+    @property
+    def total(self) -> float:
+        return self.nodes + (self.energy or 0.0)
+
+
+@dataclass(frozen=True)
+class Before:
+    """A rate that the same training had before something was changed, and where that is written."""
+
+    tokens_per_second: float
+    source: str
+
+
+def platforms_from(given: Sequence[Mapping[str, Any]], currency: str) -> list[Platform]:
+    """GaudiError for one without a source, in another currency, or twice."""
+    found = [_platform(one, currency) for one in given]
+    names = [one.name for one in found]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise GaudiError(f"platforms has {' and '.join(twice)} twice; give each a name of its own.")
+    return found
+
+
+def before_from(given: Mapping[str, Any]) -> Before | None:
+    """None where nothing was given; GaudiError for a rate without a source."""
+    if not given:
+        return None
+    rate, source = given.get("tokens_per_second"), str(given.get("source") or "").strip()
+    if not _is_positive(rate) or not source:
+        raise GaudiError("before lacks tokens_per_second or source; give what was measured, and where it says so.")
+    return Before(float(rate), source)  # type: ignore[arg-type]
+
+
+def share_of(platform: Platform, tokens: float) -> Share:
+    """Of ``tokens`` at the rate that was measured."""
+    hours = tokens / platform.tokens_per_second / 3600
+    kwh = None if platform.watts is None else platform.watts * hours / 1000
+    price = platform.prices.kwh
+    energy = None if kwh is None or price is None else kwh * price * (platform.prices.pue or 1.0)
+    return Share(platform, hours, hours * platform.nodes * platform.prices.a_node_hour(), energy, kwh)
+
+
+def without_energy(share: Share) -> Share:
+    """The same where power is in nobody's price."""
+    return replace(share, energy=None, kwh=None)
+
+
+def tokens_from(text: object) -> float:
+    """``1T``, ``300B``, ``50M`` or a number."""
+    units = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
+    words = str(text).strip().upper()
+    try:
+        tokens = float(words[:-1]) * units[words[-1]] if words[-1:] in units else float(words)
+    except ValueError:
+        tokens = 0.0
+    if not 0 < tokens < 1e18:
+        raise GaudiError(f"dataset_tokens is {str(text)!r:.40}; give a number of tokens, such as 300B or 1T.")
+    return tokens
+
+
+def _platform(given: Mapping[str, Any], currency: str) -> Platform:
+    name = str(given.get("name") or "").strip()
+    if not name:
+        raise GaudiError("platforms has one without a name; give what it is called.")
+    source = str(given.get("source") or "").strip()
+    if len(source) < _SHORTEST_SOURCE:
+        raise GaudiError(
+            f"platforms has {name} without a source; say who measured its figures, where and when: "
+            "what a vendor or a list claims is no measurement."
+        )
+    own = str(given.get("currency") or currency)
+    if own != currency:
+        raise GaudiError(f"platforms has {name} in {own} beside {currency}; give all prices in one currency.")
+    rate, nodes = given.get("tokens_per_second"), given.get("nodes")
+    if not _is_positive(rate) or not _is_positive(nodes):
+        raise GaudiError(f"platforms has {name} without tokens_per_second and nodes; give what was measured, on how many.")
+    watts = given.get("watts")
+    if watts is not None and not _is_positive(watts):
+        raise GaudiError(f"platforms has {name} with watts {watts!r:.20}; give the power of all its servers, or none.")
+    try:
+        prices = prices_from({**given, "currency": currency})
+    except GaudiError as refused:
+        raise GaudiError(f"platforms has {name}, whose {refused}") from None
+    return Platform(name, source, int(nodes), float(rate), prices, None if watts is None else float(watts))
+
+
+def _is_positive(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0

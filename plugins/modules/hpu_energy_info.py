@@ -1,0 +1,120 @@
+#!/usr/bin/python
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+---
+module: hpu_energy_info
+short_description: Tell the energy that a node's cards used between two moments
+version_added: "1.0.0"
+description:
+  - Reads what the collector of M(gaudi3.scale.hpu_exporter) keeps for five weeks, a line a minute. No card is asked.
+  - Energy is power, sampled and integrated, as C(hl-smi) tells it; that is the 54 V rail, which is nearly all. Time of
+    which nobody knows the power is in no joule, and is returned beside it.
+  - Between two lines power is taken as even, so a period of minutes is less exact than one of hours.
+options:
+  begin:
+    description: Seconds since 1970.
+    type: float
+    required: true
+  end:
+    description: Seconds since 1970.
+    type: float
+    required: true
+  directory:
+    description: Where the collector keeps it.
+    type: path
+    default: /var/lib/gaudi3_scale/exporter/energy
+attributes:
+  check_mode:
+    support: full
+    description: Only reads.
+  diff_mode:
+    support: none
+    description: Changes nothing, so there is nothing to show.
+author: The gaudi3.scale authors (@gaudi3-scale)
+seealso:
+  - module: gaudi3.scale.hpu_exporter
+"""
+
+EXAMPLES = r"""
+- name: Tell the energy of last night
+  gaudi3.scale.hpu_energy_info:
+    begin: 1785880800
+    end: 1785909600
+  become: true
+  register: night
+"""
+
+RETURN = r"""
+cards:
+  description: Each card that was seen in the period, by its PCI address.
+  returned: always
+  type: dict
+  contains:
+    joules:
+      description: What it used.
+      type: float
+    gap_seconds:
+      description: Seconds of the period that are in no joule.
+      type: float
+  sample: {"0000:19:00.0": {"joules": 6912000.0, "gap_seconds": 0.0}}
+joules:
+  description: Of all cards together.
+  returned: always
+  type: float
+gap_seconds:
+  description: Of all cards together.
+  returned: always
+  type: float
+card_seconds:
+  description: The period, once for each card.
+  returned: always
+  type: float
+"""
+
+from pathlib import Path
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils._exporter.energy_log import read, used
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+
+
+class Module(MaskedOptions, AnsibleModule):
+    """Tells in a sentence also what Ansible itself cannot read."""
+
+
+def main() -> None:
+    module = Module(
+        argument_spec={
+            "begin": {"type": "float", "required": True},
+            "end": {"type": "float", "required": True},
+            "directory": {"type": "path", "default": "/var/lib/gaudi3_scale/exporter/energy"},
+        },
+        supports_check_mode=True,
+    )
+    try:
+        options = checked(module.params, module.argument_spec)
+        begin, end = options["begin"], options["end"]
+        if end <= begin:
+            raise GaudiError(f"end is {end:.0f}, which is not after begin, {begin:.0f}; give a moment after it.")
+        cards = {card: used(ones, begin, end) for card, ones in read(Path(options["directory"]), begin, end).items()}
+        module.exit_json(
+            changed=False,
+            cards={card: {"joules": one.joules, "gap_seconds": one.gap_seconds} for card, one in cards.items()},
+            joules=sum(one.joules for one in cards.values()),
+            gap_seconds=sum(one.gap_seconds for one in cards.values()),
+            card_seconds=len(cards) * (end - begin),
+        )
+    except Exception as error:
+        module.fail_json(**module_failure(error))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,226 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""What a job cost as a report that its reader can hand on: each figure with where it comes from."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ansible_collections.gaudi3.scale.plugins.module_utils._cost.bill import MOST_GAP, Bill, Measured, bill_of
+from ansible_collections.gaudi3.scale.plugins.module_utils._cost.course import Course, course_of
+from ansible_collections.gaudi3.scale.plugins.module_utils._cost.platforms import (
+    Before,
+    Share,
+    before_from,
+    platforms_from,
+    share_of,
+)
+from ansible_collections.gaudi3.scale.plugins.module_utils._cost.prices import Prices, prices_from
+from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.history import merge
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import ABSENT
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
+
+INFO, HISTORY, ENERGY = "gaudi_cost_job_result", "gaudi_cost_history_result", "gaudi_cost_energy_result"
+COLUMNS = ("figure", "value", "where it comes from")
+MEASURED, ENTERED = "measured", "entered"
+PARTS = ("nodes", "energy")
+
+
+def report_cost_kind(asked: Asked) -> Made:
+    """``given`` are the options of the role; raises GaudiError where a figure would be a guess."""
+    given = asked.given
+    prices = prices_from(given)
+    platforms = platforms_from(given.get("platforms") or (), prices.currency)
+    course, nodes = _course(asked), _nodes(asked)
+    measured = _measured(asked, course, len(nodes))
+    bill = bill_of(measured, prices)
+    # The same number of tokens everywhere; without tokens there is nothing to compare by.
+    shares = [share_of(one, measured.tokens) for one in platforms] if measured.tokens else []
+    rows = [*_time_rows(course, measured), *_energy_rows(measured, bill, prices), *_money_rows(bill, prices)]
+    return Made(
+        {
+            "title": f"Cost of job {given['job']}",
+            "columns": COLUMNS,
+            "rows": [*rows, *_saved_rows(before_from(given.get("before") or {}), course, bill, prices)],
+            "notes": list(_notes(measured, prices, platforms and not shares)),
+            "sections": _sections(given["job"], bill, shares, prices),
+            "bars": _bars(given["job"], bill, shares, prices),
+            "data": {
+                "tokens": measured.tokens,
+                "seconds": measured.seconds,
+                "nodes": nodes,
+                "kwh": bill.kwh,
+                "energy_gap": measured.gap,
+                "currency": prices.currency,
+                "total": bill.total,
+                "a_million_tokens": bill.million_tokens,
+                "joules_a_token": bill.joules_a_token,
+            },
+        },
+        {
+            "nodes": {host: "ok" if host in nodes else "not in the job" for host in asked.hosts},
+            "good": ["ok", "not in the job"],
+            "numbers": {"total": bill.total, "a_million_tokens": bill.million_tokens, "kwh": bill.kwh},
+            "words": {"currency": prices.currency, "name": given["job"]},
+        },
+    )
+
+
+def _nodes(asked: Asked) -> list[str]:
+    known = {host: info for host, info in asked.results(INFO).items() if info.get("state") not in (ABSENT, None)}
+    if not known:
+        raise GaudiError(
+            f"gaudi_cost_job {asked.given['job']}: no host of the play knows such a job; give its name, and its hosts "
+            "as gaudi_hosts."
+        )
+    return list(known)
+
+
+def _course(asked: Asked) -> Course:
+    infos = [info for info in asked.results(INFO).values() if info.get("started")]
+    histories = [{**one, "events": one.get("events", [])} for one in asked.results(HISTORY).values() if one.get("runs")]
+    started = min((float(info["started"]) for info in infos), default=None)
+    ended = max((float(info.get("ended") or asked.given["now"]) for info in infos), default=time.time())
+    runs = merge(histories)["runs"] if histories else []
+    course = course_of(runs, started, ended)
+    if course is None:
+        raise GaudiError(
+            f"gaudi_cost_job {asked.given['job']}: it has told no two steps, so there is nothing to divide its cost by; "
+            "wait until it has, or see docs/following.md for what a script of yours has to write."
+        )
+    return course
+
+
+def _measured(asked: Asked, course: Course, nodes: int) -> Measured:
+    """Energy is None where no node has any, or the operator leaves it out."""
+    found = [one for one in asked.results(ENERGY).values() if one.get("card_seconds")]
+    is_wanted = bool(found) and bool(asked.given.get("energy", True))
+    # A node whose readings are all missing is a gap of the size of the others.
+    share = nodes / len(found) if found else 0.0
+    seconds = sum(float(one["card_seconds"]) for one in found)
+    missing = seconds * (share - 1) if found else 0.0
+    return Measured(
+        course.seconds,
+        nodes,
+        course.tokens,
+        sum(float(one["joules"]) for one in found) if is_wanted else None,
+        sum(float(one["gap_seconds"]) for one in found) + missing,
+        seconds + missing,
+        course.stepping_seconds,
+        course.lost_seconds,
+        course.between_seconds,
+    )
+
+
+def _time_rows(course: Course, measured: Measured) -> Iterator[dict[str, Any]]:
+    yield _row("time", _duration(course.seconds), MEASURED)
+    yield _row("nodes", measured.nodes, MEASURED)
+    yield _row("steps that count", f"{course.steps:,}", MEASURED)
+    if course.tokens is not None:
+        yield _row("tokens", f"{course.tokens:,.0f}", f"{MEASURED}: tokens of a step, times the steps that count")
+        yield _row("tokens a second, over all of its time", f"{course.tokens_per_second:,.0f}", MEASURED)
+    yield _row("in steps", _share(course.stepping_seconds, course.seconds), MEASURED)
+    yield _row("in steps made again", _share(course.lost_seconds, course.seconds), f"{MEASURED}: {course.restarts} restarts")
+    yield _row("from a run's last step to the next run's first", _share(course.between_seconds, course.seconds), MEASURED)
+
+
+def _energy_rows(measured: Measured, bill: Bill, prices: Prices) -> Iterator[dict[str, Any]]:
+    if bill.kwh is None:
+        yield _row("energy", "not measured", "no node has readings of it: docs/monitoring.md")
+        return
+    what = "the cards' 54 V rail" + (" and the servers" if prices.overhead_watts else "")
+    yield _row("energy", f"{bill.kwh:,.1f} kWh", f"{MEASURED}: {what}")
+    yield _row("its gaps", f"{measured.gap:.1%}", f"{MEASURED}; more than {MOST_GAP:.0%} is refused")
+    if bill.joules_a_token is not None:
+        yield _row("joules a token", f"{bill.joules_a_token:,.3g}", "energy by tokens")
+
+
+def _money_rows(bill: Bill, prices: Prices) -> Iterator[dict[str, Any]]:
+    price = "price, years and utilisation" if prices.capital else "price"
+    yield _row("a node hour", _money(prices.a_node_hour(), prices), f"{ENTERED}: {price}")
+    yield _row("nodes", _money(bill.nodes, prices), "hours by price")
+    if bill.energy is not None:
+        yield _row("energy", _money(bill.energy, prices), f"kWh by price{' and PUE' if prices.pue else ''}")
+    yield _row("all of it", _money(bill.total, prices), "nodes and energy")
+    yield _row("of it for restarts and steps made again", _money(bill.restarts, prices), "by their part of the time")
+    if bill.million_tokens is not None:
+        yield _row("a million tokens", _money(bill.million_tokens, prices), "all of it by tokens")
+
+
+def _saved_rows(before: Before | None, course: Course, bill: Bill, prices: Prices) -> Iterator[dict[str, Any]]:
+    """What the same tokens would have cost at a rate of before."""
+    now = course.tokens_per_second
+    if before and now:
+        saved = bill.total * (now / before.tokens_per_second - 1)
+        yield _row(
+            "saved by being faster" if saved >= 0 else "lost by being slower",
+            _money(abs(saved), prices),
+            f"against {before.tokens_per_second:,.0f} tokens a second: {before.source}",
+        )
+
+
+def _sections(job: str, bill: Bill, shares: Sequence[Share], prices: Prices) -> list[dict[str, Any]]:
+    if not shares:
+        return []
+    columns = ("platform", "hours", "nodes", "energy", "all of it", "a million tokens", "source")
+    rows = [
+        {
+            "platform": share.platform.name,
+            "hours": f"{share.hours:,.1f}",
+            "nodes": _money(share.nodes, prices),
+            "energy": "-" if share.energy is None else _money(share.energy, prices),
+            "all of it": _money(share.total, prices),
+            "a million tokens": _money(share.total * 1e6 / _tokens(share), prices),
+            "source": share.platform.source,
+        }
+        for share in shares
+    ]
+    notes = ["figures of other platforms are those that were entered, and nobody's here"]
+    return [{"title": f"The tokens of {job} elsewhere", "columns": columns, "rows": rows, "notes": notes}]
+
+
+def _tokens(share: Share) -> float:
+    return share.hours * 3600 * share.platform.tokens_per_second
+
+
+def _bars(job: str, bill: Bill, shares: Sequence[Share], prices: Prices) -> list[dict[str, Any]]:
+    own = {"label": job, "parts": [bill.nodes, bill.energy or 0.0], "text": _money(bill.total, prices)}
+    others = [
+        {"label": one.platform.name, "parts": [one.nodes, one.energy or 0.0], "text": _money(one.total, prices)}
+        for one in shares
+    ]
+    return [{"title": "What it cost", "x_label": prices.currency, "parts": list(PARTS), "amounts": [own, *others]}]
+
+
+def _notes(measured: Measured, prices: Prices, is_incomparable: bool) -> Iterator[str]:
+    yield "measured: from the job's own lines, and from power that was sampled on its nodes; entered: as given"
+    if measured.joules is not None and prices.overhead_watts is None:
+        yield "processors, fans and network cards of the servers are in no figure; gaudi_cost_overhead_watts adds them"
+    if measured.joules is not None and prices.kwh is None:
+        yield "energy has no price here (gaudi_cost_kwh); whoever rents a node pays it with the node"
+    if prices.kwh is not None and prices.pue is None:
+        yield "cooling is in no figure; gaudi_cost_pue adds it"
+    if is_incomparable:
+        yield "the job told no tokens, so it cannot be compared with other platforms"
+
+
+def _row(figure: str, value: object, origin: str) -> dict[str, Any]:
+    return dict(zip(COLUMNS, (figure, value, origin)))
+
+
+def _money(amount: float, prices: Prices) -> str:
+    digits = 2 if amount >= 1 or amount == 0 else 4
+    return f"{amount:,.{digits}f} {prices.currency}"
+
+
+def _share(seconds: float, whole: float) -> str:
+    return f"{_duration(seconds)} ({seconds / whole:.1%})" if whole else _duration(seconds)
+
+
+def _duration(seconds: float) -> str:
+    minutes = round(seconds / 60)
+    return f"{seconds:.0f} s" if seconds < 120 else f"{minutes // 60} h {minutes % 60:02} min"
