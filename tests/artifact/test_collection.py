@@ -103,6 +103,7 @@ def test_an_installed_playbook_is_found_by_its_name(installed: Path, playbook: s
             "gaudi_driver_upgrade",
             "gaudi_exporter",
             "gaudi_firmware",
+            "gaudi_cost",
             "gaudi_monitoring",
             "gaudi_qualification",
             "gaudi_quarantine",

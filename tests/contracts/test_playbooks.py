@@ -90,6 +90,7 @@ ACTION_ROLES = {
     "gaudi_driver_upgrade",
     "gaudi_exporter",
     "gaudi_firmware",
+    "gaudi_cost",
     "gaudi_monitoring",
     "gaudi_qualification",
     "gaudi_quarantine",

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 import ssl
 import subprocess
 import urllib.error
@@ -108,6 +109,22 @@ def test_each_node_tells_all_its_cards(
     assert len(ports) == 24
     for host in nodes.values():
         assert host.check_output("systemctl list-units --failed --no-legend 'gaudi3-scale-*' 'prometheus*'") == ""
+
+
+def test_a_node_tells_what_its_cards_used(watched: tuple[Reader, dict[str, Any]], nodes: dict[str, Host]) -> None:
+    directory = "/var/lib/gaudi3_scale/exporter/energy"
+
+    def lines() -> list[dict[str, Any]]:
+        return [json.loads(line) for line in nodes["node1"].check_output(f"cat {directory}/*.jsonl").splitlines()]
+
+    wait_for("two lines a minute apart", lambda: len(lines()) > 1)
+    first, last = lines()[0]["time"], lines()[-1]["time"]
+    asked = f"begin={first} end={last}"
+    told = nodes["node1"].ansible("gaudi3.scale.hpu_energy_info", asked, become=True, check=False)
+    assert not told["changed"] and len(told["cards"]) == len(CARDS)
+    assert told["gap_seconds"] < 0.1 * told["card_seconds"]
+    # What simulated cards take that do nothing.
+    assert 200 < told["joules"] / (told["card_seconds"] - told["gap_seconds"]) < 300
 
 
 def test_nobody_else_gets_an_answer(

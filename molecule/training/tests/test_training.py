@@ -70,6 +70,23 @@ def test_launching_it_again_starts_nothing(play: Callable[..., Played]) -> None:
     assert (again.status, again.changed) == ("successful", 0), again.screen
 
 
+def test_what_the_job_cost_is_told_with_where_each_figure_comes_from(
+    play: Callable[..., Played], reports: Path
+) -> None:
+    prices = {"gaudi_cost_currency": "EUR", "gaudi_cost_node_hour": 36.0, "gaudi_report_target": str(reports)}
+    told = play("report_cost", gaudi_cost_job="test", gaudi_cost_pdf=True, **prices)
+    assert (told.status, told.changed) == ("successful", 0), told.screen
+    data = json.loads((reports / "report_cost.json").read_text())["data"]
+    assert data["nodes"] == ["node1", "node2"]
+    assert data["total"] == pytest.approx(2 * 36 * data["seconds"] / 3600)
+    assert data["tokens"] > 0 and data["a_million_tokens"] == pytest.approx(data["total"] / data["tokens"] * 1e6)
+    # Nobody watched the nodes, and then there is no energy, and no zero.
+    assert data["kwh"] is None and "not measured" in told.screen
+    assert (reports / "report_cost.pdf").read_bytes().startswith(b"%PDF-")
+    unknown = play("report_cost", gaudi_cost_job="nobody", **prices)
+    assert "gaudi_cost_job nobody: no host of the play knows such a job" in " ".join(unknown.messages)
+
+
 def test_an_audit_reads_the_job_and_fails_by_the_site_s_own_target_alone(
     play: Callable[..., Played], reports: Path
 ) -> None:

@@ -50,9 +50,8 @@ def _bar(one: Amount, top: float, scale: float) -> str:
     drawn, place = [f'<text x="{LEFT - 12}" y="{middle:.1f}" text-anchor="end">{escape(short)}</text>'], float(LEFT)
     for number, part in enumerate(one.parts):
         wide = part * scale
-        drawn.append(
-            f'<rect class="c{number % COLOURS}" x="{place:.1f}" y="{top + 5:.1f}" width="{wide:.1f}" height="{ROW - 10}"/>'
-        )
+        size = f'x="{place:.1f}" y="{top + 5:.1f}" width="{wide:.1f}" height="{ROW - 10}"'
+        drawn.append(f'<rect class="c{number % COLOURS}" {size}/>')
         place += wide
     return "".join([*drawn, f'<text x="{place + 8:.1f}" y="{middle:.1f}">{escape(one.text)}</text>'])
 

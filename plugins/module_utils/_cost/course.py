@@ -46,7 +46,7 @@ def course_of(runs: Sequence[Mapping[str, Any]], started: float | None, ended: f
     stepped = [(run, points) for run, points in zip(runs, told) if len(points) > 1]
     if not stepped:
         return None
-    begin = min(filter(None, [started, *(_first_time(run, points) for run, points in stepped)]))
+    begin = min([*([] if started is None else [started]), *(_first_time(run, points) for run, points in stepped)])
     stepping = sum(points[-1]["time"] - points[0]["time"] for _run, points in stepped)
     steps = sum(points[-1]["step"] - points[0]["step"] for _run, points in stepped)
     # A run's points end where a later one began; its own last line is that of its last step.

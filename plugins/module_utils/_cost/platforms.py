@@ -67,10 +67,10 @@ def before_from(given: Mapping[str, Any]) -> Before | None:
     """None where nothing was given; GaudiError for a rate without a source."""
     if not given:
         return None
-    rate, source = given.get("tokens_per_second"), str(given.get("source") or "").strip()
-    if not _is_positive(rate) or not source:
+    rate, source = _positive(given.get("tokens_per_second")), str(given.get("source") or "").strip()
+    if not rate or not source:
         raise GaudiError("before lacks tokens_per_second or source; give what was measured, and where it says so.")
-    return Before(float(rate), source)  # type: ignore[arg-type]
+    return Before(rate, source)
 
 
 def share_of(platform: Platform, tokens: float) -> Share:
@@ -113,18 +113,24 @@ def _platform(given: Mapping[str, Any], currency: str) -> Platform:
     own = str(given.get("currency") or currency)
     if own != currency:
         raise GaudiError(f"platforms has {name} in {own} beside {currency}; give all prices in one currency.")
-    rate, nodes = given.get("tokens_per_second"), given.get("nodes")
-    if not _is_positive(rate) or not _is_positive(nodes):
-        raise GaudiError(f"platforms has {name} without tokens_per_second and nodes; give what was measured, on how many.")
-    watts = given.get("watts")
-    if watts is not None and not _is_positive(watts):
-        raise GaudiError(f"platforms has {name} with watts {watts!r:.20}; give the power of all its servers, or none.")
+    rate, nodes = _positive(given.get("tokens_per_second")), _positive(given.get("nodes"))
+    if not rate or not nodes:
+        raise GaudiError(
+            f"platforms has {name} without tokens_per_second and nodes; give what was measured, on how many."
+        )
+    watts = _positive(given.get("watts"))
+    if watts is None and given.get("watts") is not None:
+        raise GaudiError(
+            f"platforms has {name} with watts {given['watts']!r:.20}; give the power of all its servers, or none."
+        )
     try:
         prices = prices_from({**given, "currency": currency})
     except GaudiError as refused:
         raise GaudiError(f"platforms has {name}, whose {refused}") from None
-    return Platform(name, source, int(nodes), float(rate), prices, None if watts is None else float(watts))
+    return Platform(name, source, int(nodes), rate, prices, watts)
 
 
-def _is_positive(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0
+def _positive(value: object) -> float | None:
+    """The number above 0; None for anything else."""
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return float(value) if is_number and value > 0 else None  # type: ignore[arg-type, operator]

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._cost.bill import MOST_GAP, Bill, Measured, bill_of
@@ -21,10 +21,11 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._cost.platforms impor
 from ansible_collections.gaudi3.scale.plugins.module_utils._cost.prices import Prices, prices_from
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.history import merge
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.json_lines import mapping_of
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import ABSENT
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
 
-INFO, HISTORY, ENERGY = "gaudi_cost_job_result", "gaudi_cost_history_result", "gaudi_cost_energy_result"
+INFO, HISTORY, ENERGY = "__gaudi_cost_job", "__gaudi_cost_course", "__gaudi_cost_energy"
 COLUMNS = ("figure", "value", "where it comes from")
 MEASURED, ENTERED = "measured", "entered"
 PARTS = ("nodes", "energy")
@@ -35,8 +36,10 @@ def report_cost_kind(asked: Asked) -> Made:
     given = asked.given
     prices = prices_from(given)
     platforms = platforms_from(given.get("platforms") or (), prices.currency)
-    course, nodes = _course(asked), _nodes(asked)
-    measured = _measured(asked, course, len(nodes))
+    nodes, runs = _nodes(asked), _runs(asked)
+    course = _course(asked, runs)
+    # A node that does not answer today has cost what the others did.
+    measured = _measured(asked, course, max(len(nodes), _launched_on(runs)))
     bill = bill_of(measured, prices)
     # The same number of tokens everywhere; without tokens there is nothing to compare by.
     shares = [share_of(one, measured.tokens) for one in platforms] if measured.tokens else []
@@ -46,8 +49,8 @@ def report_cost_kind(asked: Asked) -> Made:
             "title": f"Cost of job {given['job']}",
             "columns": COLUMNS,
             "rows": [*rows, *_saved_rows(before_from(given.get("before") or {}), course, bill, prices)],
-            "notes": list(_notes(measured, prices, platforms and not shares)),
-            "sections": _sections(given["job"], bill, shares, prices),
+            "notes": list(_notes(measured, prices, bool(platforms) and not shares)),
+            "sections": _sections(given["job"], shares, prices),
             "bars": _bars(given["job"], bill, shares, prices),
             "data": {
                 "tokens": measured.tokens,
@@ -80,16 +83,25 @@ def _nodes(asked: Asked) -> list[str]:
     return list(known)
 
 
-def _course(asked: Asked) -> Course:
-    infos = [info for info in asked.results(INFO).values() if info.get("started")]
+def _runs(asked: Asked) -> list[dict[str, Any]]:
     histories = [{**one, "events": one.get("events", [])} for one in asked.results(HISTORY).values() if one.get("runs")]
+    return merge(histories)["runs"] if histories else []
+
+
+def _launched_on(runs: Sequence[Mapping[str, Any]]) -> int:
+    """How many nodes the job says that it had; 0 where its script does not say it."""
+    said = [mapping_of(run.get("start")).get("nodes") for run in runs]
+    return max((count for count in said if isinstance(count, int)), default=0)
+
+
+def _course(asked: Asked, runs: Sequence[Mapping[str, Any]]) -> Course:
+    infos = [info for info in asked.results(INFO).values() if info.get("started")]
     started = min((float(info["started"]) for info in infos), default=None)
     ended = max((float(info.get("ended") or asked.given["now"]) for info in infos), default=time.time())
-    runs = merge(histories)["runs"] if histories else []
     course = course_of(runs, started, ended)
     if course is None:
         raise GaudiError(
-            f"gaudi_cost_job {asked.given['job']}: it has told no two steps, so there is nothing to divide its cost by; "
+            f"gaudi_cost_job {asked.given['job']}: it has told no two steps, so nobody knows what its cost was for; "
             "wait until it has, or see docs/following.md for what a script of yours has to write."
         )
     return course
@@ -124,8 +136,12 @@ def _time_rows(course: Course, measured: Measured) -> Iterator[dict[str, Any]]:
         yield _row("tokens", f"{course.tokens:,.0f}", f"{MEASURED}: tokens of a step, times the steps that count")
         yield _row("tokens a second, over all of its time", f"{course.tokens_per_second:,.0f}", MEASURED)
     yield _row("in steps", _share(course.stepping_seconds, course.seconds), MEASURED)
-    yield _row("in steps made again", _share(course.lost_seconds, course.seconds), f"{MEASURED}: {course.restarts} restarts")
-    yield _row("from a run's last step to the next run's first", _share(course.between_seconds, course.seconds), MEASURED)
+    yield _row(
+        "in steps made again", _share(course.lost_seconds, course.seconds), f"{MEASURED}: {course.restarts} restarts"
+    )
+    yield _row(
+        "from a run's last step to the next run's first", _share(course.between_seconds, course.seconds), MEASURED
+    )
 
 
 def _energy_rows(measured: Measured, bill: Bill, prices: Prices) -> Iterator[dict[str, Any]]:
@@ -163,7 +179,7 @@ def _saved_rows(before: Before | None, course: Course, bill: Bill, prices: Price
         )
 
 
-def _sections(job: str, bill: Bill, shares: Sequence[Share], prices: Prices) -> list[dict[str, Any]]:
+def _sections(job: str, shares: Sequence[Share], prices: Prices) -> list[dict[str, Any]]:
     if not shares:
         return []
     columns = ("platform", "hours", "nodes", "energy", "all of it", "a million tokens", "source")

@@ -43,7 +43,8 @@ class CostAnalyzer:
         if unknown:
             known = ", ".join(self._platforms) or "none"
             raise GaudiError(
-                f"platforms has {unknown[0]!r}, of which nothing was measured; give it to CostAnalyzer (known: {known})."
+                f"platforms has {unknown[0]!r}, of which nothing was measured; give it to CostAnalyzer, which knows "
+                f"{known}."
             )
         tokens = tokens_from(dataset_tokens)
         shares = [share_of(self._platforms[name], tokens) for name in asked]

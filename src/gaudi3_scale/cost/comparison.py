@@ -16,7 +16,8 @@ from gaudi3_scale.core._errors import GaudiError
 
 _COLUMNS = ("platform", "hours", "nodes", "energy", "total", "a million tokens", "source")
 _STYLE = """
-@page { size: A4; margin: 16mm 14mm } body { font: 10pt sans-serif; color: #1b2430; max-width: 60rem; margin: 2rem auto }
+@page { size: A4; margin: 16mm 14mm }
+body { font: 10pt sans-serif; color: #1b2430; background: #fff; max-width: 60rem; margin: 2rem auto }
 table { border-collapse: collapse; width: 100% } th, td { text-align: left; padding: .4rem .8rem .4rem 0 }
 td, th { border-bottom: 1px solid #dde3e9; vertical-align: top; font-variant-numeric: tabular-nums }
 p, li, th { color: #5c6b7a } svg { width: 100%; height: auto } svg text { font-size: 12px; fill: #5c6b7a }
@@ -70,10 +71,14 @@ class CostComparison:
             place.write_text(self._page(), encoding="utf-8")
             return place
         if find_spec("weasyprint") is None:
-            raise GaudiError(f"path is {place.name}, and WeasyPrint is not installed; install it, or end path in .html.")
+            raise GaudiError(
+                f"path is {place.name}, and WeasyPrint is not installed; install it, or end path in .html."
+            )
         from weasyprint import HTML
+        from weasyprint.urls import URLFetcher
 
-        HTML(string=self._page()).write_pdf(str(place))
+        # It needs nothing beside it.
+        HTML(string=self._page(), url_fetcher=URLFetcher(allowed_protocols=())).write_pdf(str(place))
         return place
 
     def _chart(self) -> str:
@@ -101,8 +106,10 @@ class CostComparison:
     def _cell(self, value: Any) -> str:
         if value is None:
             return "-"
-        return f"{value:,.4g}" if isinstance(value, float) and abs(value) < 1 else (
-            f"{value:,.2f}" if isinstance(value, float) else str(value)
+        return (
+            f"{value:,.4g}"
+            if isinstance(value, float) and abs(value) < 1
+            else (f"{value:,.2f}" if isinstance(value, float) else str(value))
         )
 
     def _money(self, amount: float) -> str:

@@ -57,13 +57,18 @@ def test_a_page_a_picture_and_a_pdf(analyzer, tmp_path):
         (lambda: CostAnalyzer("EUR", {"h100": {**HERE, "currency": "USD"}}), "h100 in USD beside EUR"),
         (
             lambda: CostAnalyzer("EUR", {"a": HERE}).compare_training_cost(dataset_tokens="1T", platforms=["h100"]),
-            "platforms has 'h100', of which nothing was measured",
+            "platforms has 'h100', of which nothing was measured; give it to CostAnalyzer, which knows a",
         ),
         (
-            lambda: CostAnalyzer("EUR", {"a": HERE, "b": {**HERE, "watts": None}}).compare_training_cost(dataset_tokens="1T"),
+            lambda: CostAnalyzer("EUR", {"a": HERE, "b": {**HERE, "watts": None}}).compare_training_cost(
+                dataset_tokens="1T"
+            ),
             "platforms has b without watts or kwh beside others that have them",
         ),
-        (lambda: CostAnalyzer("EUR", {"a": HERE}).compare_training_cost(dataset_tokens="all"), "dataset_tokens is 'all'"),
+        (
+            lambda: CostAnalyzer("EUR", {"a": HERE}).compare_training_cost(dataset_tokens="all"),
+            "dataset_tokens is 'all'",
+        ),
     ],
 )
 def test_what_nobody_has_measured_is_refused(make, sentence):

@@ -17,7 +17,12 @@ HOUR = Measured(3600, 2, tokens=1e9, joules=16 * 500 * 3600.0, card_seconds=16 *
 def steps(first, last, begin, seconds=1.0, tokens=1000.0):
     """Points of a run that makes a step a second."""
     return [
-        {"step": step, "time": begin + (step - first) * seconds, "tokens_per_second": tokens, "seconds": {"step": seconds}}
+        {
+            "step": step,
+            "time": begin + (step - first) * seconds,
+            "tokens_per_second": tokens,
+            "seconds": {"step": seconds},
+        }
         for step in range(first, last + 1)
     ]
 
@@ -36,7 +41,9 @@ def test_a_rented_node_s_energy_is_told_and_not_paid():
 
 
 def test_a_small_gap_counts_like_the_time_around_it_and_a_large_one_is_no_measurement():
-    holed = Measured(3600, 2, joules=0.96 * HOUR.joules, gap_seconds=0.04 * HOUR.card_seconds, card_seconds=HOUR.card_seconds)
+    holed = Measured(
+        3600, 2, joules=0.96 * HOUR.joules, gap_seconds=0.04 * HOUR.card_seconds, card_seconds=HOUR.card_seconds
+    )
     assert bill_of(holed, PRICES).kwh == pytest.approx(8.0)
     torn = Measured(3600, 2, joules=HOUR.joules, gap_seconds=0.06 * HOUR.card_seconds, card_seconds=HOUR.card_seconds)
     with pytest.raises(GaudiError, match="the power of 6% of the run is not known"):
@@ -69,12 +76,20 @@ def test_a_script_that_counts_no_tokens_has_none():
     assert (course.tokens, course.tokens_per_second, course.steps) == (None, None, 4)
 
 
-@pytest.mark.parametrize("runs", [[], [{"points": []}], [{"points": steps(0, 0, 1.0)}], [{"points": [{"step": "x"}] * 9}]])
+@pytest.mark.parametrize(
+    "runs", [[], [{"points": []}], [{"points": steps(0, 0, 1.0)}], [{"points": [{"step": "x"}] * 9}]]
+)
 def test_what_has_told_no_two_steps_has_no_course(runs):
     assert course_of(runs, 1.0, 2.0) is None
 
 
 def test_a_bar_has_its_parts_and_what_it_comes_to():
-    drawn = bar_chart([Amount("<llama>", [3.0, 1.0], "4 EUR"), Amount("b", [2, 0], "2 EUR")], parts=("a", "b"), x_label="EUR")
+    drawn = bar_chart(
+        [Amount("<llama>", [3.0, 1.0], "4 EUR"), Amount("b", [2, 0], "2 EUR")], parts=("a", "b"), x_label="EUR"
+    )
     assert drawn.count("<rect") == 4 and "&lt;llama&gt;" in drawn and ">4 EUR<" in drawn
-    assert bar_chart([], parts=(), x_label="EUR") == bar_chart([Amount("a", [0.0], "0")], parts=("a",), x_label="EUR") == ""
+    assert (
+        bar_chart([], parts=(), x_label="EUR")
+        == bar_chart([Amount("a", [0.0], "0")], parts=("a",), x_label="EUR")
+        == ""
+    )

@@ -92,7 +92,9 @@ def test_nothing_is_written_where_no_card_answered(tmp_path):
     assert not (tmp_path / "energy").exists()
 
 
-@pytest.mark.parametrize("line", ["", "[]", '{"time": "x", "cards": {}}', '{"time": 1, "cards": {"a": [1]}}', '{"cards":'])
+@pytest.mark.parametrize(
+    "line", ["", "[]", '{"time": "x", "cards": {}}', '{"time": 1, "cards": {"a": [1]}}', '{"cards":']
+)
 def test_a_line_that_is_none_is_left_out(tmp_path, line):
     note(tmp_path, {CARD: Energy(5.0, 0.0, NOON, 1.0)}, NOON)
     today = tmp_path / "2026-11-25.jsonl"

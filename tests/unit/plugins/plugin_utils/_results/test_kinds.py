@@ -44,6 +44,7 @@ GIVEN = {
     "plan_upgrade": {},
     "qualify_nodes": {},
     "probe_batch_size": {},
+    "report_cost": {"job": "llama", "currency": "EUR", "node_hour": 30.0},
     "training": {"job": "llama"},
     "tune_training": given_of_a_study(json.dumps(REPORT)),
     "upgrade_driver": {"release": "1.24.1"},
@@ -54,7 +55,15 @@ GIVEN = {
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_made_are_options_of_the_report(kind: str) -> None:
-    planned = {"gaudi_driver_upgrade_plan_result": plan()}
+    steps = [{"step": step, "time": 100.0 + step} for step in range(3)]
+    planned = {
+        "gaudi_driver_upgrade_plan_result": plan(),
+        "__gaudi_cost_job": {"state": "succeeded", "started": 90.0, "ended": 110.0},
+        "__gaudi_cost_course": {
+            "runs": [{"start": None, "points": steps, "means": [], "last": steps[-1]}],
+            "events": [],
+        },
+    }
     reported = made(kind, GIVEN[kind], n1=planned, n2={})
     assert {"title", "columns", "rows"} <= reported.options.keys() <= ARGUMENTS.keys()
     assert reported.outcome.keys() <= ARGUMENTS["outcome"]["options"].keys()
