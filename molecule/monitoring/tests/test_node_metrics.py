@@ -111,7 +111,8 @@ def test_each_node_tells_all_its_cards(
         assert host.check_output("systemctl list-units --failed --no-legend 'gaudi3-scale-*' 'prometheus*'") == ""
 
 
-def test_a_node_tells_what_its_cards_used(watched: tuple[Reader, dict[str, Any]], nodes: dict[str, Host]) -> None:
+@pytest.mark.usefixtures("watched")
+def test_a_node_tells_what_its_cards_used(nodes: dict[str, Host]) -> None:
     directory = "/var/lib/gaudi3_scale/exporter/energy"
 
     def lines() -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Sequence
 
-WIDTH, ROW, LEFT, RIGHT, TOP, BOTTOM = 720, 34, 170, 110, 8, 30
+WIDTH, ROW, LEFT, RIGHT, TOP, BOTTOM = 720, 34, 170, 150, 8, 30
 # As many parts as a page's style has colours.
 COLOURS = 6
 _LONGEST_LABEL = 26

@@ -18,8 +18,8 @@ MOST_GAP = 0.05
 class Measured:
     """A run as it was: ``joules`` of the cards of its ``nodes``; ``gap_seconds`` and ``card_seconds`` over all cards.
 
-    ``joules`` is None where nothing was measured. Of ``seconds`` (on the wall) ``stepping_seconds`` went into steps
-    that count, ``lost_seconds`` into steps that were made again, ``between_seconds`` into starting again.
+    ``joules`` is None where nothing was measured. Of ``seconds`` (on the wall) ``lost_seconds`` went into steps that
+    were made again, ``between_seconds`` into starting again.
     """
 
     seconds: float
@@ -28,7 +28,6 @@ class Measured:
     joules: float | None = None
     gap_seconds: float = 0.0
     card_seconds: float = 0.0
-    stepping_seconds: float | None = None
     lost_seconds: float = 0.0
     between_seconds: float = 0.0
 

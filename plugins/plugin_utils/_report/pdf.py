@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib.util import find_spec
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
@@ -13,8 +14,22 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiE
 _PAPER = """
 @page { size: A4; margin: 16mm 14mm; @bottom-right { content: counter(page) " / " counter(pages); font-size: 8pt } }
 :root { color-scheme: light } body { margin: 0; padding: 0; max-width: none; font-size: 10pt }
-h2, h3 { break-after: avoid } tr, svg, .legend { break-inside: avoid }
+td:first-child { white-space: normal } h2, h3 { break-after: avoid } tr, svg, .legend { break-inside: avoid }
 """
+
+# WeasyPrint gives a drawing nothing of its page's style: the same in light, with no variables.
+_COLOURS = ("#d9a300", "#4a9ad4", "#0068b5", "#3a9a6b", "#c2577a", "#b4bec8")
+_DRAWING = "\n".join(
+    [
+        "text { font-family: sans-serif; font-size: 12px; fill: #5c6b7a } .grid { stroke: #dde3e9 }",
+        *(f".c{number} {{ fill: {colour} }}" for number, colour in enumerate(_COLOURS)),
+        ".curve, .line { fill: none; stroke: #0068b5; stroke-width: 2 } .dot, .heat { fill: #0068b5 }",
+        *(f".curve.c{number} {{ fill: none; stroke: {colour} }}" for number, colour in enumerate(_COLOURS)),
+        ".interval line, .mark { stroke: #5c6b7a; stroke-width: 2 } .interval circle { fill: #5c6b7a }",
+        ".mark { stroke-dasharray: 5 4 }",
+    ]
+)
+_OPENED = re.compile(r"<svg\b[^>]*>")
 
 
 def require_pdf() -> None:
@@ -31,6 +46,7 @@ def pdf_of(page: str) -> bytes:
     from weasyprint import CSS, HTML
     from weasyprint.urls import URLFetcher
 
+    drawn = _OPENED.sub(lambda svg: f"{svg[0]}<style>{_DRAWING}</style>", page)
     nothing = URLFetcher(allowed_protocols=())
-    made: bytes = HTML(string=page, url_fetcher=nothing).write_pdf(stylesheets=[CSS(string=_PAPER)])
+    made: bytes = HTML(string=drawn, url_fetcher=nothing).write_pdf(stylesheets=[CSS(string=_PAPER)])
     return made

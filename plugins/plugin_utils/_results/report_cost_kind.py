@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._cost.bill import MOST_GAP, Bill, Measured, bill_of
@@ -43,12 +43,18 @@ def report_cost_kind(asked: Asked) -> Made:
     bill = bill_of(measured, prices)
     # The same number of tokens everywhere; without tokens there is nothing to compare by.
     shares = [share_of(one, measured.tokens) for one in platforms] if measured.tokens else []
-    rows = [*_time_rows(course, measured), *_energy_rows(measured, bill, prices), *_money_rows(bill, prices)]
+    before = before_from(given.get("before") or {})
+    rows = [
+        *_money_rows(bill, prices),
+        *_saved_rows(before, course, bill, prices),
+        *_time_rows(course, measured),
+        *_energy_rows(measured, bill, prices),
+    ]
     return Made(
         {
             "title": f"Cost of job {given['job']}",
             "columns": COLUMNS,
-            "rows": [*rows, *_saved_rows(before_from(given.get("before") or {}), course, bill, prices)],
+            "rows": rows,
             "notes": list(_notes(measured, prices, bool(platforms) and not shares)),
             "sections": _sections(given["job"], shares, prices),
             "bars": _bars(given["job"], bill, shares, prices),
@@ -122,7 +128,6 @@ def _measured(asked: Asked, course: Course, nodes: int) -> Measured:
         sum(float(one["joules"]) for one in found) if is_wanted else None,
         sum(float(one["gap_seconds"]) for one in found) + missing,
         seconds + missing,
-        course.stepping_seconds,
         course.lost_seconds,
         course.between_seconds,
     )
@@ -137,10 +142,10 @@ def _time_rows(course: Course, measured: Measured) -> Iterator[dict[str, Any]]:
         yield _row("tokens a second, over all of its time", f"{course.tokens_per_second:,.0f}", MEASURED)
     yield _row("in steps", _share(course.stepping_seconds, course.seconds), MEASURED)
     yield _row(
-        "in steps made again", _share(course.lost_seconds, course.seconds), f"{MEASURED}: {course.restarts} restarts"
+        "in steps made again", _share(course.lost_seconds, course.seconds), f"{MEASURED}; restarts: {course.restarts}"
     )
     yield _row(
-        "from a run's last step to the next run's first", _share(course.between_seconds, course.seconds), MEASURED
+        "between two runs", _share(course.between_seconds, course.seconds), MEASURED
     )
 
 
@@ -157,14 +162,15 @@ def _energy_rows(measured: Measured, bill: Bill, prices: Prices) -> Iterator[dic
 
 def _money_rows(bill: Bill, prices: Prices) -> Iterator[dict[str, Any]]:
     price = "price, years and utilisation" if prices.capital else "price"
-    yield _row("a node hour", _money(prices.a_node_hour(), prices), f"{ENTERED}: {price}")
-    yield _row("nodes", _money(bill.nodes, prices), "hours by price")
+    parts = "its nodes" if bill.energy is None else "its nodes and energy"
+    yield _row("all of it", _money(bill.total, prices), parts)
+    yield _row("its nodes", _money(bill.nodes, prices), "hours by price")
     if bill.energy is not None:
-        yield _row("energy", _money(bill.energy, prices), f"kWh by price{' and PUE' if prices.pue else ''}")
-    yield _row("all of it", _money(bill.total, prices), "nodes and energy")
+        yield _row("its energy", _money(bill.energy, prices), f"kWh by price{' and PUE' if prices.pue else ''}")
     yield _row("of it for restarts and steps made again", _money(bill.restarts, prices), "by their part of the time")
     if bill.million_tokens is not None:
         yield _row("a million tokens", _money(bill.million_tokens, prices), "all of it by tokens")
+    yield _row("a node hour", _money(prices.a_node_hour(), prices), f"{ENTERED}: {price}")
 
 
 def _saved_rows(before: Before | None, course: Course, bill: Bill, prices: Prices) -> Iterator[dict[str, Any]]:

@@ -20,10 +20,13 @@ _STYLE = """
 body { font: 10pt sans-serif; color: #1b2430; background: #fff; max-width: 60rem; margin: 2rem auto }
 table { border-collapse: collapse; width: 100% } th, td { text-align: left; padding: .4rem .8rem .4rem 0 }
 td, th { border-bottom: 1px solid #dde3e9; vertical-align: top; font-variant-numeric: tabular-nums }
-p, li, th { color: #5c6b7a } svg { width: 100%; height: auto } svg text { font-size: 12px; fill: #5c6b7a }
-.grid { stroke: #dde3e9 } .c0 { fill: #4a9ad4; background: #4a9ad4 } .c1 { fill: #d9a300; background: #d9a300 }
+p, li, th { color: #5c6b7a } svg { width: 100%; height: auto } .c0 { background: #4a9ad4 } .c1 { background: #d9a300 }
 .legend { list-style: none; padding: 0 } .legend li { display: inline-block; margin-right: 1.2em }
 .legend i { display: inline-block; width: .8em; height: .8em; margin-right: .45em }
+"""
+_DRAWING = """
+text { font-family: sans-serif; font-size: 12px; fill: #5c6b7a } .grid { stroke: #dde3e9 }
+.c0 { fill: #4a9ad4 } .c1 { fill: #d9a300 }
 """
 
 
@@ -58,11 +61,9 @@ class CostComparison:
         """An SVG with a bar a platform, its nodes and its energy; written to ``path`` where one is given."""
         drawing = self._chart()
         picture = drawing[: drawing.index("</svg>") + len("</svg>")]
-        alone = picture.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
-        styled = alone.replace(">", f"><style>{_STYLE}</style>", 1)
         if path is not None:
-            Path(path).write_text(styled, encoding="utf-8")
-        return styled
+            Path(path).write_text(picture, encoding="utf-8")
+        return picture
 
     def generate_report(self, path: str | Path) -> Path:
         """A page of it: HTML, or PDF where ``path`` ends so and WeasyPrint is installed."""
@@ -86,7 +87,10 @@ class CostComparison:
             Amount(share.platform.name, [share.nodes, share.energy or 0.0], self._money(share.total))
             for share in self.shares
         ]
-        return bar_chart(amounts, parts=("nodes", "energy"), x_label=self.currency)
+        chart = bar_chart(amounts, parts=("nodes", "energy"), x_label=self.currency)
+        # Also by itself, and in a PDF, where a drawing gets nothing of its page's style.
+        alone = chart.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
+        return alone.replace(">", f"><style>{_DRAWING}</style>", 1)
 
     def _page(self) -> str:
         title = f"What {self.tokens:,.0f} tokens cost" + (f", {self.model_size}" if self.model_size else "")
