@@ -50,8 +50,9 @@ format: setup-test ## Format the Python files
 changelog: setup-test ## Write CHANGELOG.md from changelogs/fragments
 	@antsibull-changelog release --update-existing --refresh --reload-plugins
 
-readmes: setup-test ## Write the roles' README.md and the patterns from the argument specifications
+readmes: setup-test ## Write the roles' README.md, the patterns and the dashboards from what they are made of
 	@.venv/bin/python -m scripts.role_readmes
+	@.venv/bin/python -m scripts.dashboards
 	@PYTHONPATH=.collections .venv/bin/python -m scripts.patterns
 
 pins: setup-test ## Exact versions and hashes of what pip takes for the node library, anew from src/requirements

@@ -12,6 +12,7 @@ import pytest
 import yaml
 from testinfra.host import Host
 
+from scripts.dashboards.panels import DASHBOARDS
 from tests.sandbox_jobs import wait_for
 from tests.sandbox_nodes import ROOT, fault, hosts, run
 
@@ -21,6 +22,7 @@ SERVER, OTHER = "node2", "node1"
 TOKEN = "what-the-rulebook-wants-to-hear"
 RULES = "/etc/gaudi3_scale/monitoring/rules"
 RECEIVED = "/run/received.jsonl"
+GRAFANA = "/run/grafana/provisioning"
 # Writes down each message with its header, as the rulebook would hear it.
 RECEIVER = f"""
 import http.server, json
@@ -60,8 +62,12 @@ def server(nodes: dict[str, Host], tmp_path_factory: pytest.TempPathFactory) -> 
     host.check_output(f"cat > /run/receiver.py <<'END'\n{RECEIVER}END")
     host.run("systemctl stop receiver")
     host.check_output(f"rm -f {RECEIVED}; systemd-run --unit receiver python3 /run/receiver.py")
+    # Nobody here has a Grafana: it has a directory, and a unit that is restarted.
+    unit = "[Service]\\nExecStart=/usr/bin/sleep infinity\\n"
+    host.check_output(f"mkdir -p {GRAFANA}/dashboards; printf '{unit}' > /run/systemd/system/grafana-server.service")
     options: dict[str, Any] = {
         "gaudi_exporter_interval": 5,
+        "gaudi_monitoring_grafana": GRAFANA,
         "gaudi_monitoring_quarantine": {"url": "http://127.0.0.1:5050/quarantine", "token": TOKEN},
         "gaudi_monitoring_webhooks": [{"url": "http://127.0.0.1:5050/site"}],
     }
@@ -74,10 +80,13 @@ def server(nodes: dict[str, Host], tmp_path_factory: pytest.TempPathFactory) -> 
         assert TOKEN not in said
     assert set(done.stats["changed"]) == set()
     yield host
-    gone = {"gaudi_exporter_state": "absent", "gaudi_monitoring_state": "absent"}
+    gone = {"gaudi_exporter_state": "absent", "gaudi_monitoring_state": "absent", "gaudi_monitoring_grafana": GRAFANA}
     done = run(place, "monitoring", inventory=[str(inventory)], **gone)
     host.check_output("systemctl stop receiver")
     assert done.status == "successful", done.stdout.read()[-4000:]
+    assert not host.file("/etc/gaudi3_scale/dashboards").exists
+    assert not host.file(f"{GRAFANA}/dashboards/gaudi3_scale.yaml").exists
+    host.check_output("systemctl stop grafana-server")
     assert host.run("ss -Hltn '( sport = :9090 or sport = :9093 or sport = :9094 )'").stdout == ""
 
 
@@ -104,6 +113,27 @@ def test_all_nodes_are_read_by_name(server: Host) -> None:
     listening = server.check_output("ss -Hltn").splitlines()
     places = {line.split()[3] for line in listening if line.split()[3].endswith((":9090", ":9093", ":9094"))}
     assert places == {"127.0.0.1:9090", "127.0.0.1:9093"}
+
+
+def test_each_question_of_a_dashboard_has_an_answer(server: Host) -> None:
+    """Also that of a training: nobody trains here, and then it is an empty one and no error."""
+    chosen = {"node": SERVER, "training": "nobody", "kwh": "0.2", "pue": "1.3", "node_hour": "30"}
+    empty = set()
+    for dashboard in DASHBOARDS:
+        document = json.loads(server.file(f"/etc/gaudi3_scale/dashboards/{dashboard.name}.json").content_string)
+        for panel in document["panels"]:
+            for target in panel["targets"]:
+                question = target["expr"]
+                # The longest first: one name begins as another does.
+                for name in sorted(chosen, key=len, reverse=True):
+                    question = question.replace(f"${name}", chosen[name])
+                if not ask(server, question):
+                    empty.add((dashboard.name, panel["title"]))
+    assert {name for name, _title in empty} <= {"gaudi_job", "gaudi_fleet", "gaudi_cost"}
+    of_trainings = {"Joules a token", "A million tokens"}
+    assert {title for name, title in empty if name != "gaudi_job"} <= {"Alerts", *of_trainings}
+    assert server.file(f"{GRAFANA}/dashboards/gaudi3_scale.yaml").contains("path: /etc/gaudi3_scale/dashboards")
+    assert server.service("grafana-server").is_running
 
 
 def test_a_card_that_did_not_start_is_told_and_asks_for_a_quarantine(server: Host) -> None:

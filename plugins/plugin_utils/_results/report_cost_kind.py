@@ -144,9 +144,7 @@ def _time_rows(course: Course, measured: Measured) -> Iterator[dict[str, Any]]:
     yield _row(
         "in steps made again", _share(course.lost_seconds, course.seconds), f"{MEASURED}; restarts: {course.restarts}"
     )
-    yield _row(
-        "between two runs", _share(course.between_seconds, course.seconds), MEASURED
-    )
+    yield _row("between two runs", _share(course.between_seconds, course.seconds), MEASURED)
 
 
 def _energy_rows(measured: Measured, bill: Bill, prices: Prices) -> Iterator[dict[str, Any]]:

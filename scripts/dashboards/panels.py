@@ -1,0 +1,312 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""What each dashboard shows: questions to Prometheus, in the words of docs/monitoring.md."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+NUMBER, CURVE, TABLE = "stat", "timeseries", "table"
+# Grafana's names of units.
+WATTS, CELSIUS, HERTZ, BYTES, PART, SECONDS, PLAIN = "watt", "celsius", "hertz", "bytes", "percentunit", "s", "short"
+
+NODE, JOB = 'instance="$node"', 'training="$training"'
+# Nodes on which the chosen training runs; its series has the names of both.
+OF_JOB = f"* on (instance) group_left (training) (gaudi_job_running{{{JOB}}} == 1)"
+
+# Of all nodes: those on which nothing trains; the power of each training's; energy and unknown time of a day.
+IDLE = "(count(gaudi_cards_expected) - (count(max by (instance) (gaudi_job_running) == 1) or vector(0)))"
+TRAINS = "on (instance) group_left (training) (gaudi_job_running == 1)"
+RATE = "on (training) max by (training) (gaudi_job_tokens_per_second)"
+KWH = "sum(increase(gaudi_card_energy_joules_total[1d])) / 3.6e6"
+UNKNOWN = (
+    "sum(increase(gaudi_card_energy_gap_seconds_total[1d])) / (count(gaudi_card_energy_gap_seconds_total) * 86400)"
+)
+
+
+@dataclass(frozen=True)
+class Panel:
+    """``width`` of 24 columns. A question with its legend in Grafana's braces, empty where there is one value."""
+
+    title: str
+    kind: str
+    questions: Sequence[tuple[str, str]]
+    unit: str = PLAIN
+    width: int = 12
+    about: str = ""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What a reader chooses at the top: the values that ``label`` has in ``metric``; or, without one, types in."""
+
+    name: str
+    title: str
+    metric: str = ""
+    label: str = ""
+    typed: str = ""
+
+
+@dataclass(frozen=True)
+class Dashboard:
+    """``name`` is that of its file and its address in Grafana."""
+
+    name: str
+    title: str
+    panels: Sequence[Panel]
+    chosen: Sequence[Chosen] = ()
+
+
+FLEET = Dashboard(
+    "gaudi_fleet",
+    "Gaudi: fleet",
+    (
+        Panel("Nodes that answer", NUMBER, [('sum(up{job="gaudi"})', "")], width=4),
+        Panel("Cards that work", NUMBER, [("sum(gaudi_card_operational)", "")], width=4),
+        Panel(
+            "Cards missing",
+            NUMBER,
+            [("sum(gaudi_cards_expected - gaudi_cards_present)", "")],
+            width=4,
+            about="Not on the PCI bus. The alert GaudiCardMissing names node and card.",
+        ),
+        Panel("In quarantine", NUMBER, [("sum(gaudi_node_quarantined)", "")], width=4),
+        Panel("Trainings", NUMBER, [("count(max by (training) (gaudi_job_running) == 1) or vector(0)", "")], width=4),
+        Panel("Power of all cards", NUMBER, [("sum(gaudi_card_power_watts)", "")], WATTS, 4),
+        Panel(
+            "Alerts",
+            TABLE,
+            [('ALERTS{alertstate="firing"}', "")],
+            width=24,
+            about="What to run for each is in its annotations, in Alertmanager.",
+        ),
+        Panel(
+            "Hottest card of each node",
+            CURVE,
+            [("max by (instance) (gaudi_card_temperature_celsius)", "{{instance}}")],
+            CELSIUS,
+        ),
+        Panel("Utilisation", CURVE, [("avg by (instance) (gaudi_card_utilization_ratio)", "{{instance}}")], PART),
+        Panel(
+            "Power of each node's cards", CURVE, [("sum by (instance) (gaudi_card_power_watts)", "{{instance}}")], WATTS
+        ),
+        Panel(
+            "External ports without a link",
+            CURVE,
+            [("sum by (instance) (1 - gaudi_port_up)", "{{instance}}")],
+        ),
+        Panel("Drivers", TABLE, [("count by (release) (gaudi_node_driver_info)", "")]),
+        Panel("Firmware", TABLE, [("count by (board, firmware) (gaudi_card_info)", "")]),
+    ),
+)
+
+NODES = Dashboard(
+    "gaudi_node",
+    "Gaudi: node",
+    (
+        Panel("Cards that work", NUMBER, [(f"sum(gaudi_card_operational{{{NODE}}})", "")], width=4),
+        Panel("Ports with a link", NUMBER, [(f"sum(gaudi_port_up{{{NODE}}})", "")], width=4),
+        Panel("In quarantine", NUMBER, [(f"gaudi_node_quarantined{{{NODE}}}", "")], width=4),
+        Panel(
+            "Age of what the cards said",
+            NUMBER,
+            [(f'time() - gaudi_collector_last_success_timestamp_seconds{{{NODE}, about="cards"}}', "")],
+            SECONDS,
+            4,
+            "Grows where hl-smi hangs.",
+        ),
+        Panel(
+            "Energy of a day",
+            NUMBER,
+            [(f"sum(increase(gaudi_card_energy_joules_total{{{NODE}}}[1d])) / 3.6e6", "")],
+            "kwatth",
+            4,
+        ),
+        Panel("Resets by the driver", NUMBER, [(f"sum(gaudi_card_resets_total{{{NODE}}})", "")], width=4),
+        Panel(
+            "Temperature",
+            CURVE,
+            [
+                (f"gaudi_card_temperature_celsius{{{NODE}}}", "card {{card}}"),
+                (f"min(gaudi_card_temperature_limit_celsius{{{NODE}}})", "limit"),
+            ],
+            CELSIUS,
+        ),
+        Panel(
+            "Power",
+            CURVE,
+            [
+                (f"gaudi_card_power_watts{{{NODE}}}", "card {{card}}"),
+                (f"min(gaudi_card_power_limit_watts{{{NODE}}})", "limit"),
+            ],
+            WATTS,
+        ),
+        Panel("Utilisation", CURVE, [(f"gaudi_card_utilization_ratio{{{NODE}}}", "card {{card}}")], PART),
+        Panel("Clock", CURVE, [(f"gaudi_card_clock_hertz{{{NODE}}}", "card {{card}}")], HERTZ),
+        Panel("Memory of the cards", CURVE, [(f"gaudi_card_memory_used_bytes{{{NODE}}}", "card {{card}}")], BYTES),
+        Panel(
+            "Errors of memory",
+            CURVE,
+            [
+                (f"gaudi_card_ecc_corrected_total{{{NODE}}}", "corrected, card {{card}}"),
+                (f"gaudi_card_ecc_uncorrected_total{{{NODE}}}", "uncorrected, card {{card}}"),
+            ],
+        ),
+        Panel(
+            "Links that came and went",
+            CURVE,
+            [(f"sum by (card) (increase(gaudi_port_carrier_changes_total{{{NODE}}}[1h]))", "card {{card}}")],
+        ),
+        Panel(
+            "Processors",
+            CURVE,
+            [(f'1 - avg(rate(node_cpu_seconds_total{{{NODE}, mode="idle"}}[5m]))', "busy")],
+            PART,
+        ),
+        Panel("Memory of the node", CURVE, [(f"node_memory_MemAvailable_bytes{{{NODE}}}", "available")], BYTES),
+        Panel(
+            "Disks",
+            CURVE,
+            [(f'node_filesystem_avail_bytes{{{NODE}, fstype!~"tmpfs|overlay"}}', "{{mountpoint}}")],
+            BYTES,
+        ),
+    ),
+    (Chosen("node", "Node", "gaudi_cards_expected", "instance"),),
+)
+
+JOBS = Dashboard(
+    "gaudi_job",
+    "Gaudi: training",
+    (
+        Panel("Step", NUMBER, [(f"max(gaudi_job_step{{{JOB}}})", "")], width=4),
+        Panel("Of", NUMBER, [(f"max(gaudi_job_steps{{{JOB}}})", "")], width=4),
+        Panel("Nodes", NUMBER, [(f"sum(gaudi_job_running{{{JOB}}})", "")], width=4),
+        Panel(
+            "Since the last step",
+            NUMBER,
+            [(f"time() - max(gaudi_job_step_timestamp_seconds{{{JOB}}})", "")],
+            SECONDS,
+            4,
+        ),
+        Panel(
+            "Age of the checkpoint",
+            NUMBER,
+            [(f"time() - max(gaudi_job_checkpoint_timestamp_seconds{{{JOB}}})", "")],
+            SECONDS,
+            4,
+        ),
+        Panel("Restarts", NUMBER, [(f"max(gaudi_job_restarts_total{{{JOB}}})", "")], width=4),
+        Panel("Loss", CURVE, [(f"gaudi_job_loss{{{JOB}}}", "loss")]),
+        Panel("Tokens a second", CURVE, [(f"gaudi_job_tokens_per_second{{{JOB}}}", "tokens/s")]),
+        Panel("Waits for data", CURVE, [(f"gaudi_job_data_wait_ratio{{{JOB}}}", "part of a step")], PART),
+        Panel(
+            "Utilisation of its nodes",
+            CURVE,
+            [(f"avg by (instance) (gaudi_card_utilization_ratio {OF_JOB})", "{{instance}}")],
+            PART,
+        ),
+        Panel(
+            "Power of its nodes",
+            CURVE,
+            [(f"sum by (instance) (gaudi_card_power_watts {OF_JOB})", "{{instance}}")],
+            WATTS,
+        ),
+        Panel(
+            "Hottest card of its nodes",
+            CURVE,
+            [(f"max by (instance) (gaudi_card_temperature_celsius {OF_JOB})", "{{instance}}")],
+            CELSIUS,
+        ),
+    ),
+    (Chosen("training", "Training", "gaudi_job_info", "training"),),
+)
+
+COST = Dashboard(
+    "gaudi_cost",
+    "Gaudi: energy and cost",
+    (
+        Panel(
+            "Energy of the last day",
+            NUMBER,
+            [(KWH, "")],
+            "kwatth",
+            6,
+        ),
+        Panel(
+            "What it cost",
+            NUMBER,
+            [(f"{KWH} * $kwh * $pue", "")],
+            width=6,
+            about="In the currency of the price of a kWh that is typed in above.",
+        ),
+        Panel(
+            "Time of which nobody knows the power",
+            NUMBER,
+            [
+                (
+                    UNKNOWN,
+                    "",
+                )
+            ],
+            PART,
+            6,
+            "It is in no energy.",
+        ),
+        Panel(
+            "Nodes without a training",
+            NUMBER,
+            [(IDLE, "")],
+            width=6,
+        ),
+        Panel(
+            "What they cost an hour",
+            NUMBER,
+            [
+                (
+                    f"{IDLE} * $node_hour",
+                    "",
+                )
+            ],
+            width=6,
+        ),
+        Panel(
+            "Power with and without a training",
+            CURVE,
+            [
+                ("sum(gaudi_card_power_watts and on (instance) (gaudi_job_running == 1)) or vector(0)", "trains"),
+                ("sum(gaudi_card_power_watts unless on (instance) (gaudi_job_running == 1)) or vector(0)", "idle"),
+            ],
+            WATTS,
+            18,
+        ),
+        Panel(
+            "Joules a token",
+            CURVE,
+            [
+                (
+                    f"sum by (training) (gaudi_card_power_watts * {TRAINS}) / {RATE}",
+                    "{{training}}",
+                )
+            ],
+        ),
+        Panel(
+            "A million tokens",
+            CURVE,
+            [
+                (
+                    f"$node_hour / 3600 * 1e6 * sum by (training) (gaudi_job_running == 1) / {RATE}",
+                    "{{training}}",
+                )
+            ],
+            about="Nodes alone; report_cost.yml has the cost of a whole training, restarts and energy too.",
+        ),
+    ),
+    (
+        Chosen("kwh", "Price of a kWh", typed="0"),
+        Chosen("pue", "PUE", typed="1"),
+        Chosen("node_hour", "Price of a node hour", typed="0"),
+    ),
+)
+
+DASHBOARDS = (FLEET, NODES, JOBS, COST)
