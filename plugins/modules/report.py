@@ -33,6 +33,7 @@ options:
       - plan_upgrade
       - probe_batch_size
       - report_cost
+      - show_fleet
       - training
       - tune_training
       - upgrade_driver

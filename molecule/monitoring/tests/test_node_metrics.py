@@ -112,6 +112,23 @@ def test_each_node_tells_all_its_cards(
 
 
 @pytest.mark.usefixtures("watched")
+def test_the_fleet_is_one_page_with_who_is_not_well_first(nodes: dict[str, Host], tmp_path: Path) -> None:
+    def shown() -> dict[str, Any]:
+        done = run(tmp_path, "show_fleet", gaudi_report_target=str(tmp_path))
+        assert done.status == "successful", done.stdout.read()[-4000:]
+        return json.loads((tmp_path / "show_fleet.json").read_text())
+
+    assert {row["node"]: (row["state"], row["cards"]) for row in shown()["rows"]} == dict.fromkeys(nodes, ("ok", "8/8"))
+    with fault("node2", "missing_card=7"):
+        wait_for("the card is missing", lambda: [row["state"] for row in shown()["rows"]] == ["failed", "ok"], every=5)
+        bad, *_others = shown()["notes"]
+        assert bad.startswith("node2: 7 of 8 cards are there: ")
+    page = (tmp_path / "show_fleet.html").read_text()
+    assert page.count("<rect") >= 15
+    wait_for("it is back", lambda: [row["state"] for row in shown()["rows"]] == ["ok", "ok"], every=5)
+
+
+@pytest.mark.usefixtures("watched")
 def test_a_node_tells_what_its_cards_used(nodes: dict[str, Host]) -> None:
     directory = "/var/lib/gaudi3_scale/exporter/energy"
 

@@ -45,6 +45,7 @@ GIVEN = {
     "qualify_nodes": {},
     "probe_batch_size": {},
     "report_cost": {"job": "llama", "currency": "EUR", "node_hour": 30.0},
+    "show_fleet": {},
     "training": {"job": "llama"},
     "tune_training": given_of_a_study(json.dumps(REPORT)),
     "upgrade_driver": {"release": "1.24.1"},

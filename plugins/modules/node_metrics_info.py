@@ -1,0 +1,94 @@
+#!/usr/bin/python
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+---
+module: node_metrics_info
+short_description: Tell what a node's collector told last
+version_added: "1.0.0"
+description:
+  - Reads the files that the collector of M(gaudi3.scale.hpu_exporter) writes for a Prometheus. No card is asked, so it
+    takes no time, also where C(hl-smi) hangs.
+options:
+  directory:
+    description: The node exporter's textfile directory.
+    type: path
+    default: /var/lib/prometheus/node-exporter
+attributes:
+  check_mode:
+    support: full
+    description: Only reads.
+  diff_mode:
+    support: none
+    description: Changes nothing, so there is nothing to show.
+author: The gaudi3.scale authors (@gaudi3-scale)
+seealso:
+  - module: gaudi3.scale.hpu_exporter
+"""
+
+EXAMPLES = r"""
+- name: Read what the node says of itself
+  gaudi3.scale.node_metrics_info:
+  become: true
+  register: told
+
+- name: Show the power of each card
+  ansible.builtin.debug:
+    msg: "{{ told.samples | selectattr('name', 'eq', 'gaudi_card_power_watts') }}"
+"""
+
+RETURN = r"""
+samples:
+  description: The values, by the names in docs/monitoring.md. Empty where nobody watches the node.
+  returned: always
+  type: list
+  elements: dict
+  contains:
+    name:
+      description: The metric.
+      type: str
+    labels:
+      description: What tells it from the others of its name.
+      type: dict
+    value:
+      description: The value. What is no number, as a loss that is none, is its name.
+      type: raw
+  sample: [{"name": "gaudi_card_power_watts", "labels": {"card": "0"}, "value": 226.0}]
+time:
+  description: Now, by the node's clock, in seconds since 1970.
+  returned: always
+  type: float
+"""
+
+import time
+from pathlib import Path
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.gaudi3.scale.plugins.module_utils._exporter.told import read_told
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+
+
+class Module(MaskedOptions, AnsibleModule):
+    """Tells in a sentence also what Ansible itself cannot read."""
+
+
+def main() -> None:
+    module = Module(
+        argument_spec={"directory": {"type": "path", "default": "/var/lib/prometheus/node-exporter"}},
+        supports_check_mode=True,
+    )
+    try:
+        options = checked(module.params, module.argument_spec)
+        module.exit_json(changed=False, samples=read_told(Path(options["directory"])), time=time.time())
+    except Exception as error:
+        module.fail_json(**module_failure(error))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""What one node's collector told last, and what of it is not well; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+# Of its interval: a collector that is so late hangs, or is gone.
+_LATE = 4.0
+
+
+@dataclass(frozen=True)
+class NodeTold:
+    """``samples`` as of the module ``node_metrics_info``, and the ``time`` at which they were read."""
+
+    host: str
+    samples: Sequence[Mapping[str, Any]]
+    time: float
+
+    def of(self, metric: str, **labels: str) -> list[tuple[Mapping[str, str], float]]:
+        """Labels and value of each sample that has these labels."""
+        return [
+            (one["labels"], float(one["value"]))
+            for one in self.samples
+            if one["name"] == metric and all(one["labels"].get(name) == value for name, value in labels.items())
+        ]
+
+    def first(self, metric: str, **labels: str) -> float | None:
+        return next((value for _labels, value in self.of(metric, **labels)), None)
+
+    def values(self, metric: str) -> list[float]:
+        return [value for _labels, value in self.of(metric)]
+
+
+def troubles(node: NodeTold) -> list[str]:
+    """What is wrong now, and what to run; alerts of a Prometheus know more, since they know what was before."""
+    if not node.samples:
+        return []
+    found = [*_missing(node), *_cards(node), *_ports(node), *_collectors(node)]
+    if node.first("gaudi_node_quarantined"):
+        found.append("is in quarantine: gaudi3.scale.quarantine_node releases it after gaudi3.scale.qualify_nodes")
+    return found
+
+
+def _missing(node: NodeTold) -> Iterator[str]:
+    expected, present = node.first("gaudi_cards_expected") or 0, node.first("gaudi_cards_present") or 0
+    if present < expected:
+        yield f"{present:.0f} of {expected:.0f} cards are there: gaudi3.scale.qualify_nodes says which"
+
+
+def _cards(node: NodeTold) -> Iterator[str]:
+    for labels, works in node.of("gaudi_card_operational"):
+        if not works:
+            yield f"card {labels.get('card')} does not work: gaudi3.scale.quarantine_node"
+    for labels, celsius in node.of("gaudi_card_temperature_celsius"):
+        card = str(labels.get("card"))
+        limit = node.first("gaudi_card_temperature_limit_celsius", card=card)
+        if celsius == 0:
+            yield f"card {card} did not start (0 °C): gaudi3.scale.quarantine_node"
+        elif limit is not None and celsius >= limit:
+            yield f"card {card} has {celsius:.0f} °C of {limit:.0f}: look after its air"
+    for labels, errors in node.of("gaudi_card_ecc_uncorrected_total"):
+        if errors:
+            what = f"{errors:.0f} uncorrected errors of its memory"
+            yield f"card {labels.get('card')} has {what}: gaudi3.scale.quarantine_node"
+
+
+def _ports(node: NodeTold) -> Iterator[str]:
+    """Without any link there is no switch at these ports, and nothing is wrong with one of them."""
+    ports = node.values("gaudi_port_up")
+    down = sum(1 - up for up in ports)
+    if 0 < down < len(ports):
+        yield f"{down:.0f} external ports have no link: gaudi3.scale.fabric names cable and switch"
+
+
+def _collectors(node: NodeTold) -> Iterator[str]:
+    for about, what in (("cards", "hl-smi hangs, or its collector is gone"), ("node", "the collector is gone")):
+        told = node.first("gaudi_collector_last_success_timestamp_seconds", about=about)
+        interval = node.first("gaudi_collector_interval_seconds", about=about)
+        if told and interval and node.time - told > _LATE * interval:
+            yield f"nothing new of its {about} since {(node.time - told) / 60:.0f} min: {what}"
