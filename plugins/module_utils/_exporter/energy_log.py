@@ -19,6 +19,8 @@ EVERY_SECONDS = 60.0
 # A line of eight cards has some 300 bytes, so this is about 15 MB.
 KEPT_DAYS = 35
 _DAY = 86400.0
+# The end of the year 9999, after which a date has no name.
+_LAST = 253402300799.0
 
 
 @dataclass(frozen=True)
@@ -96,9 +98,11 @@ def _readings(line: Mapping[str, Any]) -> Iterator[tuple[str, Reading]]:
 
 
 def _files(directory: Path, begin: float, end: float) -> Iterator[Path]:
-    for day in range(int((end - begin) // _DAY) + 1):
-        yield _file(directory, begin + day * _DAY)
+    """Of the days from ``begin`` to ``end`` those that are there."""
+    first, last = _file(directory, begin).name, _file(directory, end).name
+    yield from (path for path in sorted(directory.glob("*.jsonl")) if first <= path.name <= last)
 
 
 def _file(directory: Path, time: float) -> Path:
-    return directory / f"{(datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(seconds=time)):%Y-%m-%d}.jsonl"
+    seconds = min(max(time, 0.0), _LAST)
+    return directory / f"{(datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(seconds=seconds)):%Y-%m-%d}.jsonl"

@@ -28,6 +28,8 @@ KNOWN: dict[str, Any] = {
     "user": getpass.getuser(),
     "engines": ["docker"],
     "part": "files",
+    "begin": 1.0,
+    "end": 2.0,
 }
 # The same of those that are dictionaries.
 KNOWN_DICTS: dict[str, Any] = {"nodes": {"n1": "127.0.0.1:9100"}}

@@ -87,6 +87,12 @@ def test_a_line_a_minute_and_days_of_long_ago_go(tmp_path):
     assert len(today.read_text().splitlines()) == 2
 
 
+def test_a_period_of_all_time_is_read_like_any_other(tmp_path):
+    note(tmp_path, {CARD: Energy(5.0, 0.0, NOON, 1.0)}, NOON)
+    assert read(tmp_path, 0, 1e15) == {CARD: [Reading(NOON, 5.0, 0.0)]}
+    assert read(tmp_path / "missing", 0, 1e15) == {}
+
+
 def test_nothing_is_written_where_no_card_answered(tmp_path):
     note(tmp_path / "energy", {}, NOON)
     assert not (tmp_path / "energy").exists()
