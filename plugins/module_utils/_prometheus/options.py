@@ -73,6 +73,7 @@ def check(options: Options) -> None:
         return
     check_listening(options.address, options.all_interfaces, options.readers, "the server's own people")
     _check_nodes(options)
+    _check_texts(options)
     if not _RETENTION.fullmatch(options.retention):
         raise GaudiError(f"retention is {options.retention!r:.40}; give a time as Prometheus has it, such as 30d.")
     given = {"quarantine": [options.quarantine] if options.quarantine else [], "webhooks": options.webhooks}
@@ -84,15 +85,6 @@ def check(options: Options) -> None:
 def _check_nodes(options: Options) -> None:
     if not options.nodes:
         raise GaudiError("nodes is empty, so there is nothing to watch; give the nodes that monitoring.yml has set up.")
-    for option in ("rules", "node_certificates"):
-        for name, text in getattr(options, option).items():
-            if not isinstance(text, str):
-                raise GaudiError(f"{option} has {text!r:.40} for {name!r:.80}; give it as text.")
-    for name in options.rules:
-        if not _RULES.fullmatch(name):
-            raise GaudiError(
-                f"rules has a file {name!r:.80}; call it gaudi_NAME.yml, beside which the site's own stay."
-            )
     for name, target in options.nodes.items():
         if not isinstance(target, str) or not _TARGET.fullmatch(target):
             raise GaudiError(
@@ -101,6 +93,18 @@ def _check_nodes(options: Options) -> None:
     if len(set(options.nodes.values())) < len(options.nodes):
         twice = sorted(name for name, target in options.nodes.items() if list(options.nodes.values()).count(target) > 1)
         raise GaudiError(f"nodes has {' and '.join(twice)} at one address; correct ansible_host in the inventory.")
+
+
+def _check_texts(options: Options) -> None:
+    for name in options.rules:
+        if not _RULES.fullmatch(name):
+            raise GaudiError(
+                f"rules has a file {name!r:.80}; call it gaudi_NAME.yml, beside which the site's own stay."
+            )
+    for option, texts in (("rules", options.rules), ("node_certificates", options.node_certificates)):
+        for name, text in texts.items():
+            if not isinstance(text, str):
+                raise GaudiError(f"{option} has {text!r:.40} for {name!r:.80}; give it as text.")
 
 
 def _check_url(option: str, hook: Webhook) -> None:
