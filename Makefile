@@ -41,7 +41,7 @@ molecule: setup-test ## One scenario a role, on the shared two-node sandbox
 	@$(GATES) sandbox molecule
 
 integration: setup-test ## What needs the sandbox beside Molecule's roles: the installed collection, bad input, upgrades
-	@$(GATES) artifact sandbox site firmware faults slurm-drain teardown upgrade bundle rhel
+	@$(GATES) artifact sandbox site programs firmware faults slurm-drain teardown upgrade bundle rhel
 
 .PHONY: format changelog readmes pins site certify build clean
 format: setup-test ## Format the Python files

@@ -18,7 +18,7 @@ from .runner import ROOT, Gate
 NODES = "shared nodes"
 OWN_NODES = "nodes of their own"
 PYTEST = ("python", "-m", "pytest", "-q", "-p", "no:cacheprovider")
-# One scenario a role, in the order of the layers: each finds the nodes as the one before left them.
+# One scenario a role, in the order of the layers.
 LAYERS = (
     "gaudi_preflight",
     "gaudi_host",
@@ -29,8 +29,6 @@ LAYERS = (
     "gaudi_tuning",
     "gaudi_verify",
 )
-# The layer after which jobs of any kind can run on a node.
-JOBS_NEED = "gaudi_training_stack"
 # Checkouts on one machine do not meet: each has nodes of its own.
 TEST_SANDBOX = os.environ.get("GAUDI_TEST_SANDBOX", f"gaudi3-test-{sha256(str(ROOT).encode()).hexdigest()[:4]}")
 
@@ -59,14 +57,16 @@ def removed(sandbox: str) -> tuple[str, ...]:
 
 
 def on_shared_nodes(layer: str) -> Gate:
-    """The gate of a role's scenario, without what the gate ``site`` says of all layers at once."""
+    """The gate of a role's scenario: what the layer is, on nodes that the gate ``site`` has brought up in one run."""
     commands = molecule(layer, bases=("config", "short"))
     return Gate(f"molecule-{layer}", "converge, verify", commands, needs=("sandbox",), limit=1800, lane=NODES)
 
 
 def with_every_step(layer: str) -> Gate:
-    """The same with what Molecule's own sequence has."""
-    return replace(on_shared_nodes(layer), checks="check, converge, idempotence, verify", commands=molecule(layer))
+    """The same with what Molecule's own sequence has, from virgin nodes on: each finds what the one before left."""
+    gate, virgin = on_shared_nodes(layer), ("python", "-m", "sandbox", "reset", "--name", TEST_SANDBOX)
+    commands = (virgin, *molecule(layer)) if layer == LAYERS[0] else molecule(layer)
+    return replace(gate, checks="check, converge, idempotence, verify", commands=commands)
 
 
 def on_own_nodes(scenario: str, checks: str, limit: float, lane: str = OWN_NODES, *, is_long: bool = False) -> Gate:
@@ -93,13 +93,13 @@ def schedules(seeds: int, limit: float) -> Gate:
 
 GATES = (
     Gate("ruff", "lint and format of the Python files", (("ruff", "check", "."), ("ruff", "format", "--check", "."))),
+    # Early, since both other lanes wait for it.
+    Gate("artifact", "the tarball holds what it must, and installs", ((*PYTEST, "tests/artifact"),)),
     Gate("mypy", "strict types of all but tests", (("mypy",),)),
     Gate(
         "oldest-python", "what runs on a node runs on Python 3.9", (("vermin", "-t=3.9-", "--violations", "plugins"),)
     ),
     Gate("contracts", "defaults, documents, versions and sources agree", ((*PYTEST, "tests/contracts"),)),
-    # Early, since the other lane waits for it.
-    Gate("artifact", "the tarball holds what it must, and installs", ((*PYTEST, "tests/artifact"),)),
     of_many_tests("unit", "the core, the modules, the controller's code and the simulator", "tests/unit", 2700),
     of_many_tests(
         "node-library", "trainings, checkpoints, supervisors, studies on the CPU", "tests/node_library", 2700
@@ -141,21 +141,28 @@ GATES = (
         lane=NODES,
         undo=removed(TEST_SANDBOX),
     ),
-    *(on_shared_nodes(layer) for layer in LAYERS[: LAYERS.index(JOBS_NEED) + 1]),
+    Gate(
+        "site",
+        "the installed collection, twice on virgin nodes",
+        molecule("site"),
+        needs=("sandbox", "artifact"),
+        limit=2400,
+        lane=NODES,
+    ),
     Gate(
         "golden",
         "a node's disk kept: scenarios that ask nothing about installing begin with it",
         (("python", "-m", "sandbox", "capture", "node2", "--name", TEST_SANDBOX),),
-        needs=(f"molecule-{JOBS_NEED}",),
+        needs=("site",),
         lane=NODES,
     ),
-    *(on_shared_nodes(layer) for layer in LAYERS[LAYERS.index(JOBS_NEED) + 1 :]),
+    *(on_shared_nodes(layer) for layer in LAYERS),
     Gate(
-        "site",
-        "the installed collection, twice; then users' programs that lose a rank",
-        molecule("site"),
-        needs=("sandbox", "artifact"),
-        limit=2400,
+        "programs",
+        "users' own programs that lose a rank, by the installed collection",
+        molecule("programs"),
+        needs=("site",),
+        limit=1800,
         lane=NODES,
     ),
     Gate(

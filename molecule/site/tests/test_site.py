@@ -21,6 +21,8 @@ from sandbox.vault.wheels import INDEX
 
 ROOT = Path(__file__).resolve().parents[3]
 SANDBOX = os.environ["GAUDI_SANDBOX"]
+STAGE = ROOT / ".config" / "molecule" / "stage.yml"
+STAGED = ROOT / "molecule" / "gaudi_container_runtime"
 # What a run that finds everything done may cost: this number is what limits a big fleet (see docs/developing.md).
 MOST_REMOTE_TASKS = 15
 
@@ -42,6 +44,13 @@ class SiteRun:
 
 def sandbox(*arguments: str) -> None:
     subprocess.run([sys.executable, "-m", "sandbox", *arguments, "--name", SANDBOX], cwd=ROOT, check=True)
+
+
+def an_operator_was_there_before() -> None:
+    """Files of their own, which gaudi_container_runtime's scenario finds kept afterwards."""
+    stage = {"MOLECULE_PROJECT_DIRECTORY": str(ROOT), "MOLECULE_SCENARIO_DIRECTORY": str(STAGED)}
+    command = ["ansible-playbook", "--inventory", str(ROOT / "inventories" / "sandbox"), str(STAGE)]
+    subprocess.run(command, cwd=ROOT, env={**os.environ, **stage}, check=True, capture_output=True)
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +91,7 @@ def nodes_in(stats: dict[str, Any]) -> dict[str, dict[str, int]]:
 @pytest.fixture(scope="module")
 def first(run_site: Callable[[], SiteRun]) -> Iterator[SiteRun]:
     sandbox("reset")
+    an_operator_was_there_before()
     yield run_site()
 
 

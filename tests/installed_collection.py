@@ -1,0 +1,22 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""The built collection, installed where nothing else is."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+from .sandbox_nodes import ROOT
+
+
+def install_collection(target: Path) -> Path:
+    """Build the collection and install it below ``target``, which then is a path that holds nothing else."""
+    environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": "/nonexistent"}
+    build = ["ansible-galaxy", "collection", "build", "--output-path", str(target)]
+    subprocess.run(build, cwd=ROOT, env=environment, check=True, capture_output=True)
+    (tarball,) = target.glob("*.tar.gz")
+    install = ["ansible-galaxy", "collection", "install", "--offline", "--collections-path", str(target), str(tarball)]
+    subprocess.run(install, cwd=target, env=environment, check=True, capture_output=True)
+    return target
