@@ -22,12 +22,13 @@ from packaging.markers import Marker
 
 ROOT = Path(__file__).resolve().parents[1]
 REQUIREMENTS = ROOT / "src" / "requirements"
-TARGET = ROOT / "plugins" / "module_utils" / "training_venv" / "pin_table.py"
+TARGET = ROOT / "plugins" / "module_utils" / "_training_venv" / "pin_table.py"
 PYTHONS = ("3.10", "3.11", "3.12")
 # The public torch is built for another vendor's cards, and these serve it alone.
 NOT_OURS = re.compile(r"torch|triton|(nvidia|cuda)-.*")
 HEAD = '''# Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
 """What pip takes beside the vendor's bundle, exactly. Written by `make pins`; not edited by hand.
 
 Python {pythons} on Linux x86_64. Hashes are those of the wheels that the public index has.

@@ -54,7 +54,29 @@ PINS = (
     Pin("attrs", "26.1.0", ("base",), "", ("c647aa4a12dfbad9333ca4e71fe62ddc36f4e63b2d260a37a8b83d2f043ac309",)),
     Pin("boto3", "1.44.5", ("s3",), "", ("70c3e0409794b29ec1900bcaff0695b73234a2d32ffaed35045b94caa26212a5",)),
     Pin("botocore", "1.44.5", ("s3",), "", ("8f16a56d1dff125dd65322ae021efa7ba5195a6db5102b96862566055b748921",)),
+    Pin(
+        "brotli",
+        "1.2.1",
+        ("pdf",),
+        "",
+        (
+            "4b9dd0173ca5e01d1eb307d3c184fe8c09bdc168ede560889b1018d216d38c61",
+            "6b3c3d5794212a54434b4856f808f7bdf7ad48eacadaadb5b2346fc9a639365a",
+            "f760d9a9c441bfc87eee720ddb0946d3e19995b20983ae14038e033f1664efcb",
+        ),
+    ),
     Pin("certifi", "2026.10.18", ("wandb",), "", ("73191c47aaa79da394e8fee2dbc2ec827432cab56311122c9e47abf79e390f62",)),
+    Pin(
+        "cffi",
+        "2.1.1",
+        ("pdf",),
+        "",
+        (
+            "194cffa889098ced9976c3fc6340305e43f6303657d298da55366907c05c22d6",
+            "34e261f78cb6ceaaa36f42f2613f4380d94d9c759a9c73c769ee6e0247364632",
+            "c1453022f490d2459a11819d83ad1d586e9ff65a12ac3e705ffebd46d3685dcf",
+        ),
+    ),
     Pin(
         "charset-normalizer",
         "3.5.2",
@@ -70,6 +92,7 @@ PINS = (
     ),
     Pin("click", "8.5.1", ("hf", "wandb"), "", ("8bb5376d2006950386f8c6427613334a2acadc5f559cb80e638d00b4df957e37",)),
     Pin("colorlog", "6.12.0", ("tune",), "", ("30d392604e9110045a2c2aeefc27d7a017abbab63f3a8aee594eac0801df784e",)),
+    Pin("cssselect2", "0.10.1", ("pdf",), "", ("25cc4494d55985d6a6da359be48da6ce98c28dcbafa2314c383ace3fc32ec868",)),
     Pin(
         "exceptiongroup",
         "1.3.1",
@@ -78,6 +101,18 @@ PINS = (
         ("a7a39a3bd276781e98394987d3a5701d0c4edffb633bb7a5144577f82c773598",),
     ),
     Pin("filelock", "4.1.0", ("base",), "", ("2ce9818e3e2d8f284c1a964414447ef148d42a5fd5e2a477a7118e574b293ec1",)),
+    Pin(
+        "fonttools",
+        "4.65.0",
+        ("pdf",),
+        "",
+        (
+            "05595385ae99f4b9626cebb973bf171b8fe38a8f40708e6e42abba0ed7537778",
+            "3060b8c1fc2329fa20265b7c138614143ea7c1624e26c5c180c76aeb74deae6f",
+            "a3991732c87b3f054a2a8cf86dd0d602833fa8cb37c911503173771646e1013d",
+            "fb53892b570f7f1f0055e75fc4de32673e32f749c4c8a606b63d5c436650e634",
+        ),
+    ),
     Pin(
         "frozenlist",
         "1.8.0",
@@ -244,7 +279,7 @@ PINS = (
     Pin(
         "pillow",
         "12.3.0",
-        ("tensorboard",),
+        ("pdf", "tensorboard"),
         "",
         (
             "23d27a3e0307ec2244cc51e7287b919aa68d097504ebe19df4e76a98a3eea5bd",
@@ -278,6 +313,7 @@ PINS = (
             "bdb3a345d48db958e6ce1f18e508beb0cc981d64f24088427549c866cd039f1e",
         ),
     ),
+    Pin("pycparser", "3.11", ("pdf",), "", ("51d5a8ba2be0bbe440b99d2112604c95bbbc3c2748a64260186c541e1729cd80",)),
     Pin(
         "pydantic", "2.14.3", ("hf", "wandb"), "", ("3f7b347782ab7e4cf4c798496ae3a82787d9f21ec12676a9c564355eeef8daa8",)
     ),
@@ -292,7 +328,9 @@ PINS = (
             "ed9c0b6f236648dbf30d57e9f57e1f74878caafa04833a19f529b5ba5164b7a8",
         ),
     ),
+    Pin("pydyf", "0.12.1", ("pdf",), "", ("ea25b4e1fe7911195cb57067560daaa266639184e8335365cc3ee5214e7eaadc",)),
     Pin("pygments", "2.21.0", ("hf",), "", ("2363c69b61c4a97c838da3b130dcd6468f4848992b21a82f2a63ec34377137d9",)),
+    Pin("pyphen", "0.18.1", ("pdf",), "", ("0aa9051e15928cecadd4c632cea0258ba57215b2a197a39baa46abcdb0f47e84",)),
     Pin(
         "python-dateutil",
         "2.9.0.post0",
@@ -367,6 +405,8 @@ PINS = (
             "ef687163c24185ae9754ed5650eb5bc4d84ff257aabdc33f0cc6f74d8ba54530",
         ),
     ),
+    Pin("tinycss2", "1.5.1", ("pdf",), "", ("3415ba0f5839c062696996998176c4a3751d18b7edaaeeb658c9ce21ec150661",)),
+    Pin("tinyhtml5", "2.1.0", ("pdf",), "", ("6e11cfff38515834268daf89d5f85bbde0b6dd02e8d9e212d1385c2289b89f0a",)),
     Pin("tokenizers", "0.23.3", ("hf",), "", ("376851d22bcf9d650a5c3090bb83e6cf9e895fbf0595369fa4cd43c1f69b5f87",)),
     Pin(
         "tomli",
@@ -396,6 +436,8 @@ PINS = (
     ),
     Pin("urllib3", "2.8.0", ("s3", "wandb"), "", ("0cf3cae568d36aa9576b28dfb35f11328f1cb974ca7647d9475ebb86c75ac6e3",)),
     Pin("wandb", "0.30.0", ("wandb",), "", ("bad9412f137d02303bf178513e0109f4fed37a6c817604085a1a4151047d8790",)),
+    Pin("weasyprint", "70.0", ("pdf",), "", ("5043e55e38d2a2af2b2b871e869697b1f65dad5f8b4a3677961d04ceacf9c5fe",)),
+    Pin("webencodings", "0.6.1", ("pdf",), "", ("7fab6269c8bf237c657876b52058ccb182e861518d1c695c1a9aaa8c1c105d5b",)),
     Pin(
         "werkzeug", "3.1.9", ("tensorboard",), "", ("6392e50c78460ba618e5b21f08a71f59c99ce99cdc6cf6e3dd7e6ccca8754fab",)
     ),
@@ -422,4 +464,5 @@ PINS = (
             "e5637ca8d0bd7fb72648a6c7934af4baaccb697657f7438c9d264fc2abb8b0b1",
         ),
     ),
+    Pin("zopfli", "0.4.3", ("pdf",), "", ("769875152d0625c46707bcca57d4b2233fe653482067acd55fbf6ec525cb9bdc",)),
 )
