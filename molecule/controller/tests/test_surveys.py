@@ -41,7 +41,15 @@ LAYERS = (
     "verify",
     "verdict",
 )
-LOOKS = ("plan_fabric", "plan_upgrade", "explain_node", "explain_flags", "upgrade_firmware", "audit_cluster")
+LOOKS = (
+    "plan_fabric",
+    "plan_upgrade",
+    "explain_node",
+    "explain_flags",
+    "upgrade_firmware",
+    "audit_cluster",
+    "show_fleet",
+)
 ACTIONS = ("schedule_qualification", "quarantine_node")
 # Minutes each, or the same again as another scenario does in each run with answers of its own.
 LONG = (
@@ -63,8 +71,8 @@ LONG = (
     "verify_bundle",
     "serve_bundle",
 )
-# Wants what these nodes have not; the scenario slurm_drain has it, and runs it with these answers.
-ELSEWHERE = {"configure_slurm"}
+# Want what these nodes have not, a Slurm and a job that was measured; the scenarios slurm_drain and training have it.
+ELSEWHERE = {"configure_slurm", "report_cost"}
 PLAYED = [*LAYERS, *LOOKS, *ACTIONS, *(pytest.param(name, marks=pytest.mark.long) for name in LONG)]
 
 
