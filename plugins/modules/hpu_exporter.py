@@ -37,7 +37,7 @@ options:
   interval:
     description: Seconds from one look to the next.
     type: int
-    default: 15
+    default: 10
   hl_smi_seconds:
     description: How long C(hl-smi) may take. A card in reset can hold it for half a minute.
     type: int
@@ -160,7 +160,7 @@ def main() -> None:
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
             "cards": {"type": "int", "required": True},
             "cards_from": {"type": "str", "choices": ["hl_smi", "vendor"], "default": "hl_smi"},
-            "interval": {"type": "int", "default": 15},
+            "interval": {"type": "int", "default": 10},
             "hl_smi_seconds": {"type": "int", "default": 60},
             "served_by": {"type": "str", "choices": ["distribution", "site"], "default": "distribution"},
             "address": {"type": "str", "default": "127.0.0.1"},

@@ -55,6 +55,12 @@ options:
     description: The port of this machine at which Alertmanager listens.
     type: int
     default: 9093
+  vendor_port:
+    description:
+      - The port of the vendor's exporter on each node, V(41611) as it comes, which is then read too, each 30 seconds
+        and over plain HTTP as it speaks it. Rules give what it says this collection's names and units. V(0) reads none.
+    type: int
+    default: 0
   all_interfaces:
     description: Says that O(address) may be all addresses of the machine, V(0.0.0.0) or V(::).
     type: bool
@@ -181,6 +187,7 @@ def main() -> None:
             "address": {"type": "str", "default": "127.0.0.1"},
             "port": {"type": "int", "default": 9090},
             "alertmanager_port": {"type": "int", "default": 9093},
+            "vendor_port": {"type": "int", "default": 0},
             "all_interfaces": {"type": "bool", "default": False},
             "readers": {"type": "list", "elements": "str", "default": []},
             "webhooks": {"type": "list", "elements": "dict", "default": [], "options": WEBHOOK},

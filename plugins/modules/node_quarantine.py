@@ -11,17 +11,32 @@ version_added: "1.0.0"
 description:
   - A launch of C(launch_training.yml) leaves out a node that has the mark, or is refused, and tells the reason; so
     does C(measure_collectives.yml). Jobs that run go on, and the node can be qualified and repaired as any other.
-  - The mark is C(/etc/gaudi3_scale/quarantine.json). A node that has one keeps its first reason.
+  - The mark is C(/etc/gaudi3_scale/quarantine.json). A node that has one keeps its first reason, time and owner.
 options:
   state:
-    description: Whether the node shall have the mark.
+    description:
+      - V(quarantined) makes the mark.
+      - V(returned) takes it away where C(qualify_nodes.yml) has found the node healthy since, together with other
+        nodes. Else it fails with the reason, and the mark stays.
+      - V(released) takes it away in any case.
     type: str
-    choices: [quarantined, released]
+    choices: [quarantined, returned, released]
     default: quarantined
   reason:
     description: Why, in words for people.
     type: str
     default: no reason given
+  owner:
+    description:
+      - Who takes the node out, such as a person, a ticket, or the rule of an alert.
+      - With V(returned) and V(released), whose mark alone is taken away, so that a program does not lift what a person
+        has set. Anybody's when empty.
+    type: str
+    default: ""
+  hours:
+    description: After so many hours the mark ends by itself, and launches take the node again. Never with V(0).
+    type: float
+    default: 0
 attributes:
   check_mode:
     support: full
@@ -39,6 +54,11 @@ EXAMPLES = r"""
 - name: No new training for this node
   gaudi3.scale.node_quarantine:
     reason: card 3 is to be replaced, ticket 4711
+    owner: anna
+
+- name: Give it back once qualify_nodes.yml has found it healthy
+  gaudi3.scale.node_quarantine:
+    state: returned
 """
 
 RETURN = r"""
@@ -57,13 +77,29 @@ since:
   type: str
   returned: success
   sample: "2026-11-25T03:12:44Z"
+until:
+  description: When it ends by itself, in UTC; empty where it does not.
+  type: str
+  returned: success
+  sample: "2026-11-26T03:12:44Z"
+owner:
+  description: Whose it is; empty where nobody was named.
+  type: str
+  returned: success
+  sample: alerts
 """
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
-from ansible_collections.gaudi3.scale.plugins.module_utils._quarantine.mark import QUARANTINED, RELEASED, converge
+from ansible_collections.gaudi3.scale.plugins.module_utils._quarantine.mark import (
+    QUARANTINED,
+    RELEASED,
+    RETURNED,
+    Wanted,
+    converge,
+)
 
 
 class Module(MaskedOptions, AnsibleModule):
@@ -74,14 +110,16 @@ def main() -> None:
     """Read the options, call the core, report."""
     module = Module(
         argument_spec={
-            "state": {"type": "str", "choices": [QUARANTINED, RELEASED], "default": QUARANTINED},
+            "state": {"type": "str", "choices": [QUARANTINED, RETURNED, RELEASED], "default": QUARANTINED},
             "reason": {"type": "str", "default": "no reason given"},
+            "owner": {"type": "str", "default": ""},
+            "hours": {"type": "float", "default": 0},
         },
         supports_check_mode=True,
     )
     try:
         options = checked(module.params, module.argument_spec)
-        module.exit_json(**converge(options["state"], options["reason"], module.check_mode))
+        module.exit_json(**converge(Wanted(**options), module.check_mode))
     except Exception as error:
         module.fail_json(**module_failure(error))
 

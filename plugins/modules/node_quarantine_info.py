@@ -9,7 +9,7 @@ module: node_quarantine_info
 short_description: Whether a node is in quarantine, and why
 version_added: "1.0.0"
 description:
-  - Reads the mark that M(gaudi3.scale.node_quarantine) makes. Changes nothing.
+  - Reads the mark that M(gaudi3.scale.node_quarantine) makes; one that has ended is none. Changes nothing.
 options: {}
 attributes:
   check_mode:
@@ -45,6 +45,16 @@ since:
   type: str
   returned: success
   sample: "2026-11-25T03:12:44Z"
+until:
+  description: When it ends by itself, in UTC; empty where it does not.
+  type: str
+  returned: success
+  sample: "2026-11-26T03:12:44Z"
+owner:
+  description: Whose it is; empty where nobody was named.
+  type: str
+  returned: success
+  sample: alerts
 """
 
 from ansible.module_utils.basic import AnsibleModule

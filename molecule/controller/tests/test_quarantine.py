@@ -5,12 +5,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import socket
-import subprocess
-import sys
-import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +13,9 @@ from typing import Any
 import pytest
 from testinfra.host import Host
 
-from tests.sandbox_nodes import ROOT, hostvars, run
+from tests.event_rulebook import listening
+from tests.sandbox_jobs import wait_for
+from tests.sandbox_nodes import run
 
 MARK = "/etc/gaudi3_scale/quarantine.json"
 TOKEN = "a-token-of-the-tests"
@@ -44,7 +40,7 @@ def test_a_node_is_left_out_of_a_launch_until_it_is_released(
     said = " ".join(launched.stdout.read().split())
     assert launched.status == "failed"
     assert "it is in quarantine since 20" in said
-    assert "card 3 is to be replaced; release it by quarantine_node.yml with gaudi_quarantine_state=released" in said
+    assert "card 3 is to be replaced; return it by return_node.yml once it is qualified, release it by" in said
     freed = run(tmp_path, "quarantine_node", **{NODE: "node2", "gaudi_quarantine_state": "released"})
     assert freed.status == "successful"
     assert not nodes["node2"].file(MARK).exists
@@ -68,49 +64,8 @@ def test_a_node_that_is_not_there_is_refused(tmp_path: Path) -> None:
 @pytest.fixture
 def rulebook(tmp_path: Path) -> Iterator[int]:
     """The port at which it listens for alerts."""
-    program = Path(sys.executable).with_name("ansible-rulebook")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = int(free.getsockname()[1])
-    variables = tmp_path / "variables.json"
-    variables.write_text(json.dumps({"gaudi_alerts_token": TOKEN, "gaudi_alerts_port": port}))
-    # As it may lie anywhere, with the collection on Ansible's path.
-    project = tmp_path / "project"
-    project.mkdir()
-    shutil.copy(ROOT / "extensions" / "eda" / "rulebooks" / "quarantine.yml", project)
-    # It copies its inventory, and a program would be no program any more.
-    inventory = tmp_path / "nodes.json"
-    inventory.write_text(json.dumps({"gaudi": {"hosts": hostvars()}}))
-    with (tmp_path / "rulebook.log").open("w") as log:
-        running = subprocess.Popen(
-            [program, "--rulebook", project / "quarantine.yml", "--inventory", inventory, "--vars", variables],
-            cwd=project,
-            env={
-                **os.environ,
-                "ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".collections"),
-                "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
-            },
-            stdout=log,
-            stderr=subprocess.STDOUT,
-        )
-        try:
-            wait_for(lambda: reaches(port), 120, tmp_path)
-            yield port
-        finally:
-            running.terminate()
-            running.wait()
-
-
-def reaches(port: int) -> bool:
-    with socket.socket() as one:
-        return one.connect_ex(("127.0.0.1", port)) == 0
-
-
-def wait_for(found: Any, seconds: float, tmp_path: Path) -> None:
-    end = time.monotonic() + seconds
-    while not found():
-        assert time.monotonic() < end, (tmp_path / "rulebook.log").read_text()[-4000:]
-        time.sleep(0.5)
+    with listening(tmp_path, TOKEN) as port:
+        yield port
 
 
 def alert(port: int, token: str = TOKEN, **labels: str) -> int:
@@ -141,7 +96,8 @@ def test_an_alert_takes_its_node_out_and_a_hostile_one_runs_nothing(
     alert(rulebook, instance="all")
     alert(rulebook, instance="node1:9100", gaudi_action="none")
     assert alert(rulebook, instance="node2:9100") == 200
-    wait_for(lambda: nodes["node2"].file(MARK).exists, 120, tmp_path)
-    assert json.loads(nodes["node2"].file(MARK).content_string)["reason"] == "alert GaudiCardLost"
+    wait_for("the mark", lambda: nodes["node2"].file(MARK).exists, 120)
+    mark = json.loads(nodes["node2"].file(MARK).content_string)
+    assert (mark["reason"], mark["owner"]) == ("alert GaudiCardLost", "alerts")
     assert not nodes["node1"].file(MARK).exists
     assert not attacked.exists()

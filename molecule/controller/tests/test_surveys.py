@@ -24,6 +24,8 @@ SAID = {
     "gaudi_comparison_flags": "PT_HPU_LAZY_MODE=0",
     "gaudi_driver_upgrade_node": "node1",
     "gaudi_driver_upgrade_release": "1.24.1",
+    # What the cards of these nodes have.
+    "gaudi_power_watts": 850,
     "gaudi_quarantine_node": "node2",
     "gaudi_storage_directory": "/var/tmp",
     "gaudi_training_batch_size": 8,
@@ -50,7 +52,8 @@ LOOKS = (
     "audit_cluster",
     "show_fleet",
 )
-ACTIONS = ("schedule_qualification", "quarantine_node")
+# A node that is in service is returned without a question.
+ACTIONS = ("schedule_qualification", "cap_power", "return_node", "quarantine_node")
 # Minutes each, or the same again as another scenario does in each run with answers of its own.
 LONG = (
     "monitoring",

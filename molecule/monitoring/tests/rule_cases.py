@@ -285,6 +285,33 @@ CASES = [
     ),
 ]
 
+VENDOR = 'instance="gaudi-01", job="gaudi_vendor"'
+# What the vendor's exporter says -> what its rule makes of it; nothing of a 0 that it says where it could not read.
+OF_THE_VENDOR = (
+    ("temperature_onchip", 61, "gaudi_card_temperature_celsius", 61),
+    ("temperature_onchip", 0, "gaudi_card_temperature_celsius", None),
+    ("temperature_threshold_slowdown", 100, "gaudi_card_temperature_limit_celsius", 100),
+    ("power_mW", 412000, "gaudi_card_power_watts", 412),
+    ("power_mW", 0, "gaudi_card_power_watts", None),
+    ("power_default_limit_mW", 850000, "gaudi_card_power_limit_watts", 850),
+    ("energy", 5000000, "gaudi_card_energy_joules_total", 5000),
+    ("clock_soc_mhz", 1650, "gaudi_card_clock_hertz", 1.65e9),
+    ("clock_soc_max_mhz", 1750, "gaudi_card_clock_max_hertz", 1.75e9),
+    ("memory_total_bytes", 1e11, "gaudi_card_memory_bytes", 1e11),
+    ("memory_used_bytes", 0, "gaudi_card_memory_used_bytes", 0),
+    ("utilization", 98, "gaudi_card_utilization_ratio", 0.98),
+)
+CASES += [
+    Case("GaudiVendorExporterEmpty", True, "it answers without cards", {f"up{{{VENDOR}}}": steady(1, 10)}, 5),
+    Case(
+        "GaudiVendorExporterEmpty",
+        False,
+        "it tells of a card",
+        {f"up{{{VENDOR}}}": steady(1, 10), f'habanalabs_device_config{{{VENDOR}, Serial="A1"}}': steady(1, 10)},
+        5,
+    ),
+]
+
 FIRING = '(count(ALERTS{{alertname="{alert}", alertstate="firing"}}) > bool 0) or vector(0)'
 
 
@@ -308,5 +335,35 @@ def document(rules: str, alerts: Collection[str]) -> dict[str, Any]:
             }
             for case in CASES
             if case.alert in alerts
+        ],
+    }
+
+
+def recorded(rules: str) -> dict[str, Any]:
+    """The same for what rules make of the vendor's exporter, one value at a time beside a card that could be read."""
+    labels = f'{VENDOR}, Serial="A1"'
+    readable = {"series": f"habanalabs_memory_total_bytes{{{labels}}}", "values": steady(1e11, 5)}
+    return {
+        "rule_files": [rules],
+        "evaluation_interval": f"{INTERVAL_S}s",
+        "tests": [
+            {
+                "name": f"{said} {value}",
+                "interval": f"{INTERVAL_S}s",
+                "input_series": [
+                    *([] if said == "memory_total_bytes" else [readable]),
+                    {"series": f"habanalabs_{said}{{{labels}}}", "values": steady(value, 5)},
+                ],
+                "promql_expr_test": [
+                    {
+                        "expr": name,
+                        "eval_time": "3m",
+                        "exp_samples": []
+                        if wanted is None
+                        else [{"labels": f'{name}{{{labels}, card="A1"}}', "value": wanted}],
+                    }
+                ],
+            }
+            for said, value, name, wanted in OF_THE_VENDOR
         ],
     }

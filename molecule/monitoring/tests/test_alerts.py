@@ -1,11 +1,17 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""A real Prometheus and Alertmanager on one of two nodes: a fault in, a message out; and each rule by promtool."""
+"""A real Prometheus and Alertmanager on one of two nodes; each rule by promtool.
+
+A fault in a card, a message to the site, and by a real ansible-rulebook its node out of a real Slurm until it is well.
+"""
 
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,37 +19,20 @@ import yaml
 from testinfra.host import Host
 
 from scripts.dashboards.panels import DASHBOARDS
+from tests import event_rulebook
+from tests.alert_receiver import URL, ask, heard, receiver
 from tests.sandbox_jobs import wait_for
-from tests.sandbox_nodes import ROOT, fault, hosts, run
+from tests.sandbox_nodes import ROOT, fault, hosts, hostvars, run, sandbox
 
-from .rule_cases import CASES, document
+from .rule_cases import CASES, document, recorded
 
 SERVER, OTHER = "node2", "node1"
 TOKEN = "what-the-rulebook-wants-to-hear"
 RULES = "/etc/gaudi3_scale/monitoring/rules"
-RECEIVED = "/run/received.jsonl"
+MARK = "/etc/gaudi3_scale/quarantine.json"
+# Where the rulebook is to listen on the machine that watches.
+ALERTS = 5050
 GRAFANA = "/run/grafana/provisioning"
-# Writes down each message with its header, as the rulebook would hear it.
-RECEIVER = f"""
-import http.server, json
-
-class Heard(http.server.BaseHTTPRequestHandler):
-    def do_POST(self):
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        with open("{RECEIVED}", "a") as file:
-            file.write(json.dumps([self.path, self.headers.get("Authorization"), body]) + "\\n")
-        self.send_response(200)
-        self.end_headers()
-
-http.server.HTTPServer(("127.0.0.1", 5050), Heard).serve_forever()
-"""
-
-ASK = """
-import ssl, sys, urllib.parse, urllib.request
-trusted = ssl.create_default_context(cafile="/etc/gaudi3_scale/monitoring/certificate.pem")
-query = urllib.parse.urlencode({"query": sys.argv[1]})
-print(urllib.request.urlopen(f"https://127.0.0.1:9090/api/v1/query?{query}", context=trusted).read().decode())
-"""
 
 
 @pytest.fixture(scope="module")
@@ -58,18 +47,14 @@ def server(nodes: dict[str, Host], tmp_path_factory: pytest.TempPathFactory) -> 
     inventory = place / "monitoring.json"
     inventory.write_text(json.dumps({"monitoring": {"hosts": {SERVER: {}}}}))
     host = nodes[SERVER]
-    (place / "receiver.py").write_text(RECEIVER)
-    host.check_output(f"cat > /run/receiver.py <<'END'\n{RECEIVER}END")
-    host.run("systemctl stop receiver")
-    host.check_output(f"rm -f {RECEIVED}; systemd-run --unit receiver python3 /run/receiver.py")
     # Nobody here has a Grafana: it has a directory, and a unit that is restarted.
     unit = "[Service]\\nExecStart=/usr/bin/sleep infinity\\n"
     host.check_output(f"mkdir -p {GRAFANA}/dashboards; printf '{unit}' > /run/systemd/system/grafana-server.service")
     options: dict[str, Any] = {
         "gaudi_exporter_interval": 5,
         "gaudi_monitoring_grafana": GRAFANA,
-        "gaudi_monitoring_quarantine": {"url": "http://127.0.0.1:5050/quarantine", "token": TOKEN},
-        "gaudi_monitoring_webhooks": [{"url": "http://127.0.0.1:5050/site"}],
+        "gaudi_monitoring_quarantine": {"url": f"http://127.0.0.1:{ALERTS}/alerts", "token": TOKEN},
+        "gaudi_monitoring_webhooks": [{"url": URL}],
     }
     driver = run(place, "driver")
     assert driver.status == "successful", driver.stdout.read()[-4000:]
@@ -79,29 +64,15 @@ def server(nodes: dict[str, Host], tmp_path_factory: pytest.TempPathFactory) -> 
         assert done.status == "successful", said[-4000:]
         assert TOKEN not in said
     assert set(done.stats["changed"]) == set()
-    yield host
+    with receiver(host):
+        yield host
     gone = {"gaudi_exporter_state": "absent", "gaudi_monitoring_state": "absent", "gaudi_monitoring_grafana": GRAFANA}
     done = run(place, "monitoring", inventory=[str(inventory)], **gone)
-    host.check_output("systemctl stop receiver")
     assert done.status == "successful", done.stdout.read()[-4000:]
     assert not host.file("/etc/gaudi3_scale/dashboards").exists
     assert not host.file(f"{GRAFANA}/dashboards/gaudi3_scale.yaml").exists
     host.check_output("systemctl stop grafana-server")
     assert host.run("ss -Hltn '( sport = :9090 or sport = :9093 or sport = :9094 )'").stdout == ""
-
-
-def ask(server: Host, query: str) -> list[dict[str, Any]]:
-    """What Prometheus answers, asked on its own machine and believed for its certificate."""
-    said = server.check_output("python3 -c %s %s", ASK, query)
-    found: list[dict[str, Any]] = json.loads(said)["data"]["result"]
-    return found
-
-
-def heard(server: Host) -> list[tuple[str, str | None, dict[str, Any]]]:
-    """Path, authorization and alert of each that was sent."""
-    text = server.run(f"cat {RECEIVED}").stdout
-    messages = map(json.loads, text.splitlines())
-    return [(path, header, alert) for path, header, body in messages for alert in body["alerts"]]
 
 
 def test_all_nodes_are_read_by_name(server: Host) -> None:
@@ -136,13 +107,75 @@ def test_each_question_of_a_dashboard_has_an_answer(server: Host) -> None:
     assert server.service("grafana-server").is_running
 
 
-def test_a_card_that_did_not_start_is_told_and_asks_for_a_quarantine(server: Host) -> None:
+@pytest.fixture
+def rulebook(server: Host, tmp_path: Path) -> Iterator[Path]:
+    """It listens where the machine that watches sends its alerts; its directory."""
+    sandbox("slurm")
+    slurm = {"gaudi_quarantine_drain": "slurm", "gaudi_quarantine_drain_host": OTHER}
+    with event_rulebook.listening(tmp_path, TOKEN, **slurm) as port, on_the_server(port):
+        wait_for("a way to the rulebook", lambda: server.run(f"ss -Hltn 'sport = :{ALERTS}'").stdout)
+        yield tmp_path
+
+
+@contextmanager
+def on_the_server(port: int) -> Iterator[None]:
+    """A program of this machine, as if it ran beside Alertmanager: SSH brings the port there."""
+    known = hostvars()[SERVER]
+    forward = [
+        "-N",
+        "-o",
+        "ControlPath=none",
+        "-o",
+        "ExitOnForwardFailure=yes",
+        "-R",
+        f"127.0.0.1:{ALERTS}:127.0.0.1:{port}",
+    ]
+    trusted = ["-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null"]
+    key = known["ansible_ssh_private_key_file"]
+    place = f"{known['ansible_user']}@{known['ansible_host']}"
+    with subprocess.Popen(["ssh", "-i", key, *forward, *trusted, place], stderr=subprocess.DEVNULL) as running:
+        try:
+            yield
+        finally:
+            running.terminate()
+
+
+def slurm_state(nodes: dict[str, Host]) -> str:
+    line: str = nodes[OTHER].check_output(f"scontrol --oneliner show node {OTHER}")
+    return line.partition(" State=")[2].partition(" ")[0] + line.partition(" Reason=")[2]
+
+
+def test_a_card_that_did_not_start_takes_its_node_out_until_it_is_measured(
+    server: Host, nodes: dict[str, Host], rulebook: Path, tmp_path: Path
+) -> None:
     assert not heard(server), "nothing is wrong yet"
+    named = {"gaudi_quarantine_node": OTHER, "gaudi_quarantine_drain": "slurm", "gaudi_quarantine_drain_host": OTHER}
     with fault(OTHER, "zero_temperature=2"):
-        wait_for("the alert", lambda: any(path == "/quarantine" for path, _header, _alert in heard(server)))
-        wait_for("the site hears it, too", lambda: any(path == "/site" for path, _header, _alert in heard(server)))
-    (header, alert) = next((header, alert) for path, header, alert in heard(server) if path == "/quarantine")
-    assert header == f"Bearer {TOKEN}"
+        wait_for("the site hears it", lambda: heard(server))
+        wait_for("the mark", lambda: nodes[OTHER].file(MARK).exists, 120)
+    mark = json.loads(nodes[OTHER].file(MARK).content_string)
+    assert (mark["reason"], mark["owner"]) == ("alert GaudiCardCold", "alerts"), event_rulebook.said(rulebook)
+    assert "DRAIN" in slurm_state(nodes)
+    assert "gaudi3_scale: quarantine: alert GaudiCardCold" in slurm_state(nodes)
+    as_it_was_told({json.dumps(alert, sort_keys=True): (header, alert) for _at, header, alert in heard(server)})
+    refused = run(tmp_path, "return_node", **named)
+    assert refused.status == "failed"
+    assert "it stays in quarantine, since 20" in " ".join(refused.stdout.read().split())
+    assert "DRAIN" in slurm_state(nodes)
+    stages = ["self_test", "pairs"]
+    measured = run(tmp_path, "qualify_nodes", gaudi_qualification_stages=stages, gaudi_report_target=str(tmp_path))
+    assert measured.status == "successful", measured.stdout.read()[-4000:]
+    returned = run(tmp_path, "return_node", **named)
+    assert returned.status == "successful", returned.stdout.read()[-4000:]
+    assert not nodes[OTHER].file(MARK).exists
+    assert "DRAIN" not in slurm_state(nodes)
+
+
+def as_it_was_told(alerts: dict[str, tuple[str | None, dict[str, Any]]]) -> None:
+    """One alert, to the site, which has no token: what it is, what to do, and where that is written."""
+    assert {alert["labels"]["alertname"] for _header, alert in alerts.values()} == {"GaudiCardCold"}
+    (header, alert) = next(iter(alerts.values()))
+    assert header is None
     assert alert["labels"] == {
         "alertname": "GaudiCardCold",
         "card": "2",
@@ -153,19 +186,23 @@ def test_a_card_that_did_not_start_is_told_and_asks_for_a_quarantine(server: Hos
     }
     assert alert["annotations"]["summary"].startswith(f"card 2 of {OTHER} says 0 degrees")
     assert (ROOT / "docs" / f"{alert['annotations']['page']}.md").is_file()
-    assert {alert["labels"]["alertname"] for _path, _header, alert in heard(server)} == {"GaudiCardCold"}
-    site = [header for path, header, _alert in heard(server) if path == "/site"]
-    assert set(site) == {None}
 
 
 def test_each_rule_fires_where_it_has_to_and_not_where_it_must_not(server: Host) -> None:
     named = {alert["alert"] for file in alerts().values() for alert in file}
     assert named == {case.alert for case in CASES if case.fires} == {case.alert for case in CASES if not case.fires}
     for name, file in alerts().items():
-        wanted = document(f"{RULES}/{name}", {alert["alert"] for alert in file})
-        server.check_output(f"cat > /run/rules_test.yml <<'END'\n{json.dumps(wanted)}\nEND")
-        tested = server.run("promtool test rules /run/rules_test.yml")
-        assert tested.rc == 0, tested.stdout + tested.stderr
+        tested_there(server, document(f"{RULES}/{name}", {alert["alert"] for alert in file}))
+
+
+def test_what_the_vendors_exporter_says_has_our_names_and_units(server: Host) -> None:
+    tested_there(server, recorded(f"{RULES}/gaudi_vendor.yml"))
+
+
+def tested_there(server: Host, wanted: dict[str, Any]) -> None:
+    server.check_output(f"cat > /run/rules_test.yml <<'END'\n{json.dumps(wanted)}\nEND")
+    tested = server.run("promtool test rules /run/rules_test.yml")
+    assert tested.rc == 0, tested.stdout + tested.stderr
 
 
 def alerts() -> dict[str, list[dict[str, Any]]]:

@@ -19,6 +19,7 @@ PRESENT, ABSENT = "present", "absent"
 DIRECTORY = "/etc/gaudi3_scale/monitoring"
 _TARGET = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9][A-Za-z0-9._-]*):[0-9]{1,5}")
 _RULES = re.compile(r"gaudi_[a-z0-9_]+\.yml")
+_LAST_PORT = 65535
 _RETENTION = re.compile(r"[1-9][0-9]*[hdwy]")
 # Alertmanager gives what it is told to whoever answers.
 _SCHEMES = ("http", "https")
@@ -60,6 +61,7 @@ class Options:
     group: str
     prometheus: Service
     alertmanager: Service
+    vendor_port: int = 0
     root: str = "/"
 
     @property
@@ -74,6 +76,10 @@ def check(options: Options) -> None:
     check_listening(options.address, options.all_interfaces, options.readers, "the server's own people")
     _check_nodes(options)
     _check_texts(options)
+    if not 0 <= options.vendor_port <= _LAST_PORT:
+        raise GaudiError(
+            f"vendor_port is {options.vendor_port}; give the port of the vendor's exporter, or 0 for none."
+        )
     if not _RETENTION.fullmatch(options.retention):
         raise GaudiError(f"retention is {options.retention!r:.40}; give a time as Prometheus has it, such as 30d.")
     given = {"quarantine": [options.quarantine] if options.quarantine else [], "webhooks": options.webhooks}

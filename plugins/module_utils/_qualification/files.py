@@ -21,6 +21,11 @@ DIRECTORY = "/var/lib/gaudi3_scale/qualification"
 _LARGEST = 1 << 22
 
 
+def rendered(content: Mapping[str, Any]) -> str:
+    """As all of them are written."""
+    return json.dumps(content, indent=1, sort_keys=True) + "\n"
+
+
 @dataclass(frozen=True)
 class Files:
     """``plan``: what is to be run; ``results``: a line for each test that has ended; ``current``: the one that runs;
@@ -71,7 +76,7 @@ class Files:
 
     def write(self, path: str, content: Mapping[str, Any]) -> None:
         """As a whole, by a rename."""
-        for change in pending([WantedFile(path, json.dumps(content, indent=1, sort_keys=True) + "\n")]):
+        for change in pending([WantedFile(path, rendered(content))]):
             write(change)
 
     def append_result(self, result: Mapping[str, Any]) -> None:

@@ -6,26 +6,45 @@
 from __future__ import annotations
 
 import json
-import time
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta, timezone
+from typing import Any
 
 from .._errors import GaudiError
 from .._node.json_file import parse_object
 from .._node.rendered_files import WantedFile, differences, pending, read_text, write
+from .._qualification.outcome import UTC, read_outcome
+from .fitness import why_not_returned
 
 PATH = "/etc/gaudi3_scale/quarantine.json"
-QUARANTINED, RELEASED = "quarantined", "released"
+QUARANTINED, RETURNED, RELEASED = "quarantined", "returned", "released"
 
 
 @dataclass(frozen=True)
 class Mark:
-    """Why and since when, by the node's clock in UTC. Both are empty on a node that has none."""
+    """Why, since and until when, by the node's clock in UTC, and whose it is; all are empty on a node that has none.
+
+    Without ``until`` it does not end by itself.
+    """
 
     reason: str = ""
     since: str = ""
+    owner: str = ""
+    until: str = ""
 
 
-def read_mark(path: str = PATH) -> Mark:
+@dataclass(frozen=True)
+class Wanted:
+    """``owner`` is whose mark is made, or whose alone is taken away; ``hours`` after which it ends, never with 0."""
+
+    state: str
+    reason: str = ""
+    owner: str = ""
+    hours: float = 0.0
+
+
+def read_mark(path: str = PATH, now: datetime | None = None) -> Mark:
     """The mark. A file that is none of ours is one, too: somebody has meant that this node shall wait."""
     text = read_text(path)
     if text is None:
@@ -34,7 +53,15 @@ def read_mark(path: str = PATH) -> Mark:
         said = parse_object(text)
     except ValueError as error:
         return Mark(f"{path} cannot be read: {error}", "an unknown time")
-    return Mark(str(said.get("reason") or "no reason given"), str(said.get("since") or "an unknown time"))
+    until = str(said.get("until") or "")
+    if until and until <= _at(now):
+        return Mark()
+    return Mark(
+        str(said.get("reason") or "no reason given"),
+        str(said.get("since") or "an unknown time"),
+        str(said.get("owner") or ""),
+        until,
+    )
 
 
 def refuse_quarantined(path: str = PATH) -> None:
@@ -42,26 +69,51 @@ def refuse_quarantined(path: str = PATH) -> None:
     mark = read_mark(path)
     if mark.since:
         raise GaudiError(
-            f"it is in quarantine since {mark.since}: {mark.reason.rstrip('.')}; release it by "
-            "quarantine_node.yml with gaudi_quarantine_state=released, or leave it out."
+            f"it is in quarantine since {mark.since}: {mark.reason.rstrip('.')}; return it by return_node.yml once it "
+            "is qualified, release it by quarantine_node.yml with gaudi_quarantine_state=released, or leave it out."
         )
 
 
-def converge(state: str, reason: str, check_mode: bool, path: str = PATH) -> dict[str, object]:
-    """Mark the node, or take the mark away; a node that has one keeps its first reason and time."""
-    mark = read_mark(path)
-    if state == QUARANTINED and not mark.since:
-        mark = Mark(reason, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
-        content: str | None = json.dumps(asdict(mark), indent=2) + "\n"
-    elif state == QUARANTINED:
+def converge(
+    wanted: Wanted, check_mode: bool, path: str = PATH, outcome: str | None = None, now: datetime | None = None
+) -> dict[str, object]:
+    """Mark the node, or take the mark away; a node that has one keeps its first reason, time and owner.
+
+    ``outcome`` is where the node's last qualification is kept. Raises GaudiError where the mark has to stay.
+    """
+    mark = read_mark(path, now)
+    if wanted.state != QUARANTINED:
+        _refuse_to_lift(wanted, mark, read_outcome(outcome) if outcome else read_outcome())
+        mark, content = Mark(), None
+    elif mark.since:
         content = read_text(path)
     else:
-        mark, content = Mark(), None
+        mark = Mark(wanted.reason, _at(now), wanted.owner, _at(now, wanted.hours) if wanted.hours else "")
+        content = json.dumps(asdict(mark), indent=2) + "\n"
     changes = pending([WantedFile(path, content)])
     shown = differences(changes)
     for change in [] if check_mode else changes:
         write(change)
     return {"changed": bool(changes), "diff": shown, **answer(mark)}
+
+
+def _refuse_to_lift(wanted: Wanted, mark: Mark, outcome: Mapping[str, Any]) -> None:
+    if not mark.since:
+        return
+    why = f"{mark.since} for {mark.reason.rstrip('.')}"
+    if wanted.owner and wanted.owner != mark.owner:
+        raise GaudiError(
+            f"owner {wanted.owner}: the quarantine, since {why}, is that of {mark.owner or 'nobody who was named'}; "
+            "leave owner empty to end it all the same."
+        )
+    refusal = why_not_returned(mark.since, outcome) if wanted.state == RETURNED else ""
+    if refusal:
+        raise GaudiError(f"it stays in quarantine, since {why}: {refusal}")
+
+
+def _at(now: datetime | None, hours: float = 0.0) -> str:
+    moment = (now or datetime.now(timezone.utc)) + timedelta(hours=hours)
+    return moment.strftime(UTC)
 
 
 def answer(mark: Mark) -> dict[str, object]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import grp
 import json
 import os
+import re
 import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -114,6 +115,17 @@ def test_a_node_is_called_as_in_the_inventory(machine: Machine) -> None:
     assert scraped["tls_config"]["ca_file"] == "nodes.pem"
 
 
+def test_the_vendors_exporter_is_read_beside_it_where_that_was_said(machine: Machine) -> None:
+    machine.run(vendor_port=41611)
+    (_own, vendor) = machine.document("prometheus.yml")["scrape_configs"]
+    assert (vendor["job_name"], vendor["scrape_interval"]) == ("gaudi_vendor", "30s")
+    (place,) = vendor["relabel_configs"]
+    assert re.sub(place["regex"], "\\1:41611", "10.0.0.11:9100") == "10.0.0.11:41611"
+    assert place["replacement"] == "$1:41611"
+    (kept, _labels) = vendor["metric_relabel_configs"]
+    assert not re.fullmatch(kept["regex"], "accelerator_power_usage_watts")
+
+
 def test_a_run_over_some_nodes_forgets_no_other(machine: Machine) -> None:
     machine.run()
     new = PEM.format("new")
@@ -207,6 +219,7 @@ def test_a_prometheus_of_the_site_is_not_taken_away(machine: Machine) -> None:
         ({"nodes": {"a": "10.0.0.11:9100", "b": "10.0.0.11:9100"}}, "nodes has a and b at one address"),
         ({"address": "0.0.0.0"}, "address is 0.0.0.0, which is every network"),
         ({"address": "10.0.0.2"}, "readers is empty, and everyone who reaches 10.0.0.2"),
+        ({"vendor_port": 70000}, "vendor_port is 70000; give the port of the vendor's exporter, or 0 for none"),
         ({"retention": "a month"}, "retention is 'a month'; give a time as Prometheus has it"),
         ({"rules": {"../x.yml": ""}}, "rules has a file '../x.yml'; call it gaudi_NAME.yml"),
         ({"quarantine": Webhook("file:///etc/passwd")}, "quarantine has the url 'file:///etc/passwd'"),

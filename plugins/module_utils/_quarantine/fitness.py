@@ -1,0 +1,39 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""Whether a node's last qualification is a reason to give it back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .._qualification.results import HEALTHY
+
+# Links need two ends: stages in which a node was measured with another one.
+WITH_OTHERS = ("pairs", "ring")
+
+
+def why_not_returned(since: str, outcome: Mapping[str, Any]) -> str:
+    """Why a node that is in quarantine since then has to stay there, and what to do; empty where it has passed.
+
+    ``since`` is a time in UTC by the node's clock, as ``time`` of its ``outcome`` is. A time that nobody can read is
+    before every other one.
+    """
+    time = str(outcome.get("time") or "")
+    if not time:
+        return "nobody has qualified it; run qualify_nodes.yml over it and other nodes, and then this again."
+    if since[:1].isdigit() and time <= since:
+        return (
+            f"its last qualification ended before, at {time}; run qualify_nodes.yml over it and other nodes, and then "
+            "this again."
+        )
+    if outcome.get("state") != HEALTHY:
+        found = " ".join(map(str, outcome.get("reasons") or ())) or "no reason given"
+        return f"its qualification at {time} says {outcome.get('state')}: {found} Mend it, and qualify it again."
+    if not set(WITH_OTHERS) & set(outcome.get("stages") or ()):
+        return (
+            f"its qualification at {time} measured it alone, and links need two ends; run qualify_nodes.yml with other "
+            "nodes and all stages, and then this again."
+        )
+    return ""

@@ -1,0 +1,104 @@
+#!/usr/bin/python
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: qualification_outcome
+short_description: Keep on a node how a qualification of several nodes has found it
+version_added: "1.0.0"
+description:
+  - Writes C(/var/lib/gaudi3_scale/qualification/outcome.json), with the time by the node's own clock.
+    M(gaudi3.scale.node_quarantine) asks for it before it returns the node.
+  - What the node has found of itself alone is M(gaudi3.scale.hpu_qualify_info).
+options:
+  state:
+    description: What was found.
+    type: str
+    required: true
+    choices: [healthy, unhealthy, could_not_tell]
+  level:
+    description: The level of the qualification.
+    type: str
+    required: true
+  stages:
+    description: The stages that the node has passed.
+    type: list
+    elements: str
+    required: true
+  reasons:
+    description: Why it is not healthy, as sentences.
+    type: list
+    elements: str
+    default: []
+attributes:
+  check_mode:
+    support: full
+    description: Tells what would be kept.
+  diff_mode:
+    support: full
+    description: Shows the outcome before and after.
+seealso:
+  - module: gaudi3.scale.node_qualification
+  - module: gaudi3.scale.node_quarantine
+author: The gaudi3.scale authors (@gaudi3-scale)
+"""
+
+EXAMPLES = r"""
+- name: Have the node know how it was found
+  gaudi3.scale.qualification_outcome:
+    state: healthy
+    level: quick
+    stages: [self_test, compute, collectives, pairs, ring]
+  become: true
+"""
+
+RETURN = r"""
+outcome:
+  description: What is kept, with its C(time) in UTC.
+  type: dict
+  returned: success
+  sample:
+    state: healthy
+    level: quick
+    stages: [self_test, compute, collectives, pairs, ring]
+    reasons: []
+    time: "2026-11-25T03:12:44Z"
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.outcome import keep
+from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.results import (
+    COULD_NOT_TELL,
+    HEALTHY,
+    UNHEALTHY,
+)
+
+
+class Module(MaskedOptions, AnsibleModule):
+    """Tells in a sentence also what Ansible itself cannot read."""
+
+
+def main() -> None:
+    """Keep it."""
+    module = Module(
+        argument_spec={
+            "state": {"type": "str", "required": True, "choices": [HEALTHY, UNHEALTHY, COULD_NOT_TELL]},
+            "level": {"type": "str", "required": True},
+            "stages": {"type": "list", "elements": "str", "required": True},
+            "reasons": {"type": "list", "elements": "str", "default": []},
+        },
+        supports_check_mode=True,
+    )
+    try:
+        module.exit_json(**keep(checked(module.params, module.argument_spec), module.check_mode))
+    except Exception as error:
+        module.fail_json(**module_failure(error))
+
+
+if __name__ == "__main__":
+    main()
