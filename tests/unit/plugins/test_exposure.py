@@ -11,6 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from ansible_collections.gaudi3.scale.plugins.module_utils._cloudwatch.files import service_text
+from ansible_collections.gaudi3.scale.plugins.module_utils._cloudwatch.options import Target
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric import ports
 from ansible_collections.gaudi3.scale.plugins.module_utils._host import (
     cpu_governor,
@@ -42,6 +44,7 @@ UNITS: dict[str, tuple[Callable[[], str], float, float]] = {
     "ports": (lambda: ports.unit_text("/usr/bin/true"), 6.6, 9.6),
     "firewall": (lambda: firewall.unit_text("/etc/gaudi3_scale/firewall.nft"), 1.7, 9.5),
     "bundle": (bundle_server, 1.8, 9.3),
+    "cloudwatch": (lambda: service_text(Target("eu-central-1")), 1.8, 9.5),
 }
 _HARDENING = re.compile(
     r"(NoNew|Protect|Private|Restrict|Capability|SystemCall|IPAddress|Device|Memory|Lock|UMask|KeyringMode|RemoveIPC"
