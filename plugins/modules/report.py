@@ -24,6 +24,7 @@ options:
       - One of O(kind) and O(title) is required; without O(kind) O(rows) and O(columns) are, too.
     type: str
     choices:
+      - cap_power
       - compare_settings
       - explain_flags
       - explain_node

@@ -27,7 +27,7 @@ FURTHER_RESULTS: Mapping[str, Collection[str]] = {
     ),
     "gaudi_firmware": ("gaudi_firmware_outcome_result", "gaudi_firmware_shown_result"),
     "gaudi_exporter": ("gaudi_exporter_show_result",),
-    "gaudi_monitoring": ("gaudi_monitoring_identity_result",),
+    "gaudi_monitoring": ("gaudi_monitoring_cloudwatch_result", "gaudi_monitoring_identity_result"),
     "gaudi_qualification": (
         "gaudi_qualification_baseline_result",
         "gaudi_qualification_find_result",

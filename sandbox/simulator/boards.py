@@ -3,7 +3,8 @@
 """The simulated boards: PCI ids, memory, ports, power.
 
 Sources: drivers.accel.habanalabs.kernel (PCI ids), hl-smi listings of real cards (names, memory, power, part of the
-uuid), docs.habana.ai Network_Configuration and HCL connectivity_autogen_HLS3.cpp (external ports).
+uuid), docs.habana.ai Network_Configuration and HCL connectivity_autogen_HLS3.cpp (external ports), and
+System_Management_Interface_Tool (the least power limit of Gaudi 3).
 """
 
 from __future__ import annotations
@@ -31,7 +32,10 @@ SLOTS = (
 
 @dataclass(frozen=True)
 class Board:
-    """One kind of card. Memory in MiB, power in W, clocks in MHz, temperature in degrees Celsius."""
+    """One kind of card. Memory in MiB, power in W, clocks in MHz, temperature in degrees Celsius.
+
+    ``limit_watts`` is its power limit and the most that one may be, ``least_limit_watts`` the least.
+    """
 
     name: str
     device_id: str
@@ -41,6 +45,7 @@ class Board:
     idle_mib: int
     idle_watts: int
     limit_watts: int
+    least_limit_watts: int
     idle_celsius: int
     clock_mhz: int
     link_speed: str
@@ -69,6 +74,7 @@ BOARDS = {
         idle_mib=672,
         idle_watts=226,
         limit_watts=850,
+        least_limit_watts=450,
         idle_celsius=36,
         clock_mhz=1600,
         link_speed="32GT/s",
@@ -96,6 +102,7 @@ BOARDS = {
         idle_mib=768,
         idle_watts=85,
         limit_watts=600,
+        least_limit_watts=350,  # UNVERIFIED: of Gaudi 2 nothing is published
         idle_celsius=28,
         clock_mhz=1650,
         link_speed="16GT/s",
@@ -115,6 +122,7 @@ BOARDS = {
         idle_mib=512,
         idle_watts=101,
         limit_watts=350,
+        least_limit_watts=200,  # UNVERIFIED, as that of Gaudi 2
         idle_celsius=36,
         clock_mhz=1575,
         link_speed="16GT/s",

@@ -40,6 +40,7 @@ FAULTS = {
     "not_operational": (CARD, "the driver could not bring the card up"),
     "port_down": (PORT, "the link of one port is down"),
     "another_cpu": (NODE, "the CPUs are Intel's of an earlier generation"),
+    "power_limit_ignored": (CARD, "the card keeps its power limit, whatever hl-smi -p says"),
     "degraded_pcie": (CARD, "the card's PCIe link has half its lanes, at the speed of the generation before"),
     host_nics.FAULT: (NIC, "the host has a network card for scale-out, in sysfs alone"),
     wrong_products.FAULT: (CARD, "a rank on the card gets wrong products, and hl_qual's functional test fails"),

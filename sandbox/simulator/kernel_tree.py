@@ -212,7 +212,7 @@ def _card_attributes(node: Node, reading: CardReading) -> dict[str, str]:
         "cpld_ver": "0x00000010",
         "fuse_ver": f"{board.uuid_prefix}-SIM",
         "security_enabled": "1",
-        "max_power": str(board.limit_watts * 1000),
+        "max_power": str(reading.limit_watts * 1000),
         "clk_max_freq_mhz": str(board.clock_mhz),
         "clk_cur_freq_mhz": str(board.clock_mhz),
         "hard_reset_cnt": "0",

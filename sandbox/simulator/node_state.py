@@ -24,7 +24,8 @@ class Card:
     """One card in its slot.
 
     ``firmware`` is what it has started from, for example ``1.22.0-fw-61.3.2-sec-3``; ``written`` is what hl-fw-loader
-    has put into its flash since, empty where nothing waits.
+    has put into its flash since, empty where nothing waits. ``power_limit`` is what hl-smi has set it to, in W; None is
+    its board's own.
     """
 
     pci_address: str
@@ -34,6 +35,7 @@ class Card:
     numa_node: int
     firmware: str
     written: str = ""
+    power_limit: int | None = None
 
 
 @dataclass(frozen=True)

@@ -105,6 +105,7 @@ def test_an_installed_playbook_is_found_by_its_name(installed: Path, playbook: s
             "gaudi_firmware",
             "gaudi_cost",
             "gaudi_monitoring",
+            "gaudi_power",
             "gaudi_qualification",
             "gaudi_quarantine",
             "gaudi_slurm",

@@ -92,6 +92,7 @@ ACTION_ROLES = {
     "gaudi_firmware",
     "gaudi_cost",
     "gaudi_monitoring",
+    "gaudi_power",
     "gaudi_qualification",
     "gaudi_quarantine",
     "gaudi_slurm",

@@ -243,7 +243,7 @@ def test_what_prometheus_has_is_sent_to_cloudwatch_until_it_is_not_wanted_any_mo
     done = watch(tmp_path, gaudi_monitoring_cloudwatch=wanted)
     said = done.stdout.read()
     assert done.status == "successful", said[-4000:]
-    assert "calls an hour" in said
+    assert "times an hour" in said
 
     def sent() -> set[tuple[str, ...]]:
         metrics = amazon.client.list_metrics(Namespace="Gaudi")["Metrics"]

@@ -1,11 +1,12 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
 # Private to gaudi3.scale: it may change in any release.
-"""What is fixed in silicon: PCI ids, memory, ports and temperature limits of each Gaudi generation.
+"""What is fixed in silicon: PCI ids, memory, ports, temperature and power limits of each Gaudi generation.
 
 Sources: PCI ids and memory from the vendor's driver (habanalabs_drv.c) and hl-smi listings; ports from the HCL sources
 (connectivity_autogen_HLS3.cpp, connectivity_autogen_HLS3PCIE.cpp) and the vendor's page on network configuration; PCIe
-from the vendor's documentation of HL-225H, HL-288E, HL-325L and HL-338.
+from the vendor's documentation of HL-225H, HL-288E, HL-325L and HL-338; power limits from the vendor's manual of hl-smi
+(System_Management_Interface_Tool, -p/--power-max), which has those of Gaudi 3 alone.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ class Generation:
     """A Gaudi generation. Memory in MiB as ``hl-smi`` reports it, port speed in Gb/s, temperature in degrees Celsius.
 
     ``temperature_limit_c`` is what a healthy card stays below; ``pcie_generation`` and ``pcie_lanes`` are those of all
-    its boards, None where no source says; ``unverified`` names fields without a firm source.
+    its boards; ``power_limits_w`` are the least and the most W to which ``hl-smi -p`` sets the limit of its 54 V rail.
+    None where no source says; ``unverified`` names fields without a firm source.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Generation:
     temperature_limit_c: int
     pcie_generation: int | None = None
     pcie_lanes: int | None = None
+    power_limits_w: tuple[int, int] | None = None
     unverified: tuple[str, ...] = ()
 
     @property
@@ -113,6 +116,8 @@ GENERATIONS: tuple[Generation, ...] = (
         temperature_limit_c=83,
         pcie_generation=5,
         pcie_lanes=16,
+        # The manual tells no boards apart. UNVERIFIED for an HL-338, whose own limit is 600 W.
+        power_limits_w=(450, 850),
         unverified=("temperature_limit_c",),
     ),
 )

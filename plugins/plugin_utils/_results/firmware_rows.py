@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterable, Mapping, Sequence
+from typing import Any, Iterable, Mapping
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._firmware.spi import FLASH, POWER_CYCLE, UNREADABLE
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._firmware.rounds import rack_of
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.card_names import card_names
 
 # What the role gaudi_firmware registers on a host: what was shown first, what was seen last, and how it ended.
 BEFORE = "gaudi_firmware_shown_result"
@@ -42,7 +43,7 @@ def _rows(host: Mapping[str, Any]) -> list[dict[str, object]]:
     return [
         {
             **node,
-            "cards": _names(modules),
+            "cards": card_names(modules),
             "board": board,
             "before": shown,
             "after": now,
@@ -80,16 +81,3 @@ def _after(host: Mapping[str, Any], state: str) -> Mapping[str, Mapping[str, Any
     last = _result(host, RESULT)
     cards = last.get("cards") or ([] if state in ("failed", "unreachable") else _result(host, BEFORE).get("cards"))
     return {card["pci_address"]: card for card in cards or []}
-
-
-def _names(modules: Sequence[int | None]) -> str:
-    """``0-6, 8`` of module ids; how many where a card tells none."""
-    if any(module is None for module in modules):
-        return f"{len(modules)} cards"
-    runs: list[list[int]] = []
-    for module in sorted(module for module in modules if module is not None):
-        if runs and module == runs[-1][-1] + 1:
-            runs[-1].append(module)
-        else:
-            runs.append([module])
-    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)

@@ -14,6 +14,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.audit_cluste
     AUDITED,
     audit_cluster_kind,
 )
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.cap_power_kind import CAPPED, cap_power_kind
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.compare_settings_kind import (
     COMPARED,
     OWN,
@@ -189,6 +190,7 @@ def _reasons(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 KINDS = {
     "audit_cluster": Kind((AUDITED,), audit_cluster_kind),
+    "cap_power": Kind((CAPPED,), cap_power_kind),
     "compare_settings": Kind((COMPARED, TOGETHER, *OWN), compare_settings_kind),
     "probe_batch_size": Kind((PROBED,), probe_kind),
     "training": Kind((INFO, HISTORY), training_kind),

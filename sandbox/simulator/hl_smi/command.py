@@ -19,7 +19,7 @@ from ..containers import with_devices
 from ..node_state import read
 from ..readings import CardReading, readings
 from ..releases import RELEASES
-from . import csv_query, firmware_versions, listing, ports, table, topology
+from . import csv_query, firmware_versions, listing, ports, power, table, topology
 
 
 class RefusalError(Exception):
@@ -68,8 +68,8 @@ def _page(options: argparse.Namespace, hl_smi: str) -> str:
     now = datetime.now(timezone.utc)
     if options.topology:
         return topology.page(found, os.cpu_count() or 1, numa=options.numa)
-    if options.reset:
-        raise RefusalError("resetting a card is not simulated")
+    if options.reset or options.power_max is not None:
+        return _changed(options, chosen)
     if options.query_aip:
         return _csv(options, chosen, versions, now)
     if options.nic:
@@ -79,6 +79,14 @@ def _page(options: argparse.Namespace, hl_smi: str) -> str:
     if options.list_aips or options.query or options.display:
         return listing.page(chosen, len(found), versions.driver, hl_smi, now, options.display)
     return table.page(chosen, hl_smi, versions.driver, versions.nic_driver)
+
+
+def _changed(options: argparse.Namespace, chosen: Sequence[CardReading]) -> str:
+    if options.reset:
+        raise RefusalError("resetting a card is not simulated")
+    if why := power.refusal(chosen, options.power_max):
+        raise RefusalError(why)
+    return power.set_limit(chosen, options.power_max)
 
 
 def _chosen(found: Sequence[CardReading], device: str | None) -> Sequence[CardReading]:
@@ -127,6 +135,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("-P", dest="all_ports", action="store_true", help="with -n: external ports too")
     parser.add_argument("--fw-versions", action="store_true", help="firmware components of every card")
     parser.add_argument("-r", "--reset-aip", dest="reset", action="store_true", help="reset the card given by -i")
+    parser.add_argument("-p", "--power-max", type=int, metavar="WATTS", help="set the power limit")
     parser.add_argument("-l", "--loop", nargs="?", type=float, const=5, metavar="SECONDS", help="repeat")
     parser.add_argument("-v", "--version", action="store_true", help="version of this tool")
     parser.add_argument("-c", dest="cpu", action="store_true", help="with topo: CPU affinity")

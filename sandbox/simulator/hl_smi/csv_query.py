@@ -62,7 +62,7 @@ FIELDS: dict[str, Field] = {
     "serial": Field("", lambda query: query.reading.card.serial),
     "uuid": Field("", lambda query: query.reading.card.uuid),
     "power.draw": Field("W", lambda query: query.reading.power),
-    "power.max": Field("W", lambda query: query.reading.board.limit_watts),
+    "power.max": Field("W", lambda query: query.reading.limit_watts),
     "ecc.errors.uncorrected.aggregate.total": Field("", _errors),
     "ecc.errors.uncorrected.volatile.total": Field("", _errors),
     "ecc.errors.corrected.aggregate.total": _fixed(0),

@@ -107,9 +107,9 @@ def temperature(reading: CardReading) -> list[str]:
 
 def power(reading: CardReading) -> list[str]:
     """The 54 V rail feeds the card, the 12 V rail what is around it."""
-    draw, limit = f"{reading.power} W", f"{reading.board.limit_watts} W"
+    draw, most, limit = f"{reading.power} W", f"{reading.board.limit_watts} W", f"{reading.limit_watts} W"
     rails = (
-        ("54V", {"Power Management": "auto", "Power Draw": draw, "Power Max": limit, "Power Limit": limit}),
+        ("54V", {"Power Management": "auto", "Power Draw": draw, "Power Max": most, "Power Limit": limit}),
         ("12V", {"Power Management": "N/A", "Power Draw": "31 W", "Power Max": "50 W", "Power Limit": "50 W"}),
     )
     lines = []

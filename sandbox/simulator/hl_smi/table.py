@@ -38,7 +38,7 @@ def _version(title: str, value: str) -> str:
 
 def _rows(reading: CardReading) -> tuple[str, str]:
     board = reading.board
-    power = f"{reading.power:>4}W / {board.limit_watts:>4}W"
+    power = f"{reading.power:>4}W / {reading.limit_watts:>4}W"
     memory = f"{reading.used_mib}MiB / {board.memory_mib}MiB"
     used = "100%" if reading.busy else "0%"
     address, errors = reading.card.pci_address, reading.uncorrectable_ecc

@@ -4,13 +4,15 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from datetime import datetime, timezone
 
 import pytest
 
-from sandbox.simulator.hl_smi import command, csv_query, listing, ports, table, topology
-from sandbox.simulator.node_state import replace
-from sandbox.simulator.readings import CardReading, readings
+from sandbox.simulator.hl_smi import command, csv_query, listing, ports, power, table, topology
+from sandbox.simulator.kernel_tree import render
+from sandbox.simulator.node_state import Node, from_json, replace, to_json
+from sandbox.simulator.readings import CardReading, readings, started
 
 from . import simulated
 
@@ -152,6 +154,9 @@ def test_topology_has_a_line_per_module_with_processors_and_memory() -> None:
         (["-n", "link"], "-n/--nic needs -i"),
         (["-L", "-i", "0000:ff:00.0"], "no AIP with the bus id 0000:ff:00.0"),
         (["-r", "-i", "0000:33:00.0"], "not simulated"),
+        (["-p", "449"], "power limit 449 W is out of range (450 W to 850 W)"),
+        (["-i", "0000:33:00.0", "-p", "851"], "power limit 851 W is out of range"),
+        (["-i", "0000:ff:00.0", "-p", "600"], "no AIP with the bus id 0000:ff:00.0"),
     ],
 )
 def test_what_the_tool_refuses(
@@ -170,3 +175,49 @@ def test_without_the_driver_there_is_nothing_to_show(
     monkeypatch.setattr(command, "read", simulated.virgin)
     assert command.main([]) == 1
     assert "not loaded" in capsys.readouterr().err
+
+
+def limits_of(node: Node) -> dict[int, str]:
+    """Module id -> the limit that power.max tells."""
+    lines = csv_query.page(readings(node), ["module_id", "power.max"], "", None, NOW, header=False, units=True)
+    return {int(module_id): limit for module_id, limit in (line.split(", ") for line in lines.splitlines())}
+
+
+def test_a_power_limit_is_shown_wherever_one_looks() -> None:
+    node = power.limited(simulated.loaded(), ["0000:4e:00.0"], 600)
+    assert limits_of(node) == {**dict.fromkeys(range(8), "850 W"), 3: "600 W"}
+    lines = table.page(readings(node), "hl", "1.24.1", None).splitlines()
+    assert ["600W" in line for line in lines if "MiB / " in line] == [number == 3 for number in range(8)]
+    (reading,) = (one for one in readings(node) if one.card.module_id == 3)
+    assert next(line.split()[-2:] for line in listing.power(reading) if "Power Limit" in line) == ["600", "W"]
+    shown = render(node, simulated.MACHINE)
+    assert shown[f"sys/class/accel/accel{reading.index}/device/max_power"] == "600000\n"
+
+
+def test_a_power_limit_stays_with_the_running_node_alone() -> None:
+    node = power.limited(simulated.loaded(), ["0000:4e:00.0"], 600)
+    assert limits_of(from_json(to_json(node)))[3] == "600 W"
+    assert limits_of(started(node)) == limits_of(started(node, power_cycled=True)) == dict.fromkeys(range(8), "850 W")
+
+
+def test_a_card_with_the_fault_keeps_its_limit() -> None:
+    node = simulated.loaded(faults={"power_limit_ignored": [3]})
+    limited = power.limited(node, [card.pci_address for card in node.cards], 600)
+    assert limits_of(limited) == {**dict.fromkeys(range(8), "600 W"), 3: "850 W"}
+
+
+def test_the_tool_sets_the_card_that_it_is_given_or_all(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = [simulated.loaded()]
+    monkeypatch.setenv("HABANALABS_PACKAGE", simulated.RELEASE)
+    for module in (command, power):
+        monkeypatch.setattr(module, "read", lambda: kept[-1])
+    monkeypatch.setattr(power, "write", kept.append)
+    monkeypatch.setattr(power, "refresh", lambda node: None)
+    monkeypatch.setattr(power, "locked", nullcontext)
+    assert command.main(["-i", "0000:4e:00.0", "-p", "600"]) == 0
+    assert limits_of(kept[-1]) == {**dict.fromkeys(range(8), "850 W"), 3: "600 W"}
+    assert command.main(["--power-max", "700"]) == 0
+    assert limits_of(kept[-1]) == dict.fromkeys(range(8), "700 W")
+    assert "0000:4e:00.0: power limit set to 600 W" in capsys.readouterr().out

@@ -30,11 +30,14 @@ KNOWN: dict[str, Any] = {
     "part": "files",
     "begin": 1.0,
     "end": 2.0,
+    "watts": 600,
 }
 # The same of those that are dictionaries.
-KNOWN_DICTS: dict[str, Any] = {"nodes": {"n1": "127.0.0.1:9100"}}
+KNOWN_DICTS: dict[str, Any] = {"nodes": {"n1": "127.0.0.1:9100"}, "cloudwatch": {"region": "eu-central-1"}}
+# The same of those that are lists.
+KNOWN_LISTS: dict[str, Any] = {"cards": [0]}
 # What no rule can guess of a suboption.
-KNOWN_PARTS: dict[str, Any] = {**KNOWN, "url": "http://localhost/"}
+KNOWN_PARTS: dict[str, Any] = {**KNOWN, "url": "http://localhost/", "region": "eu-central-1"}
 # Which engine reads the suboptions.
 READ_BY = {"mpi": "mpirun", "slurm": "slurm"}
 # Whose suboptions make a job another one than it is without any.
@@ -52,6 +55,8 @@ def _good(name: str, rules: Mapping[str, Any], place: str) -> Any:
     kind = rules.get("type", "str")
     if kind == "dict" and name in KNOWN_DICTS:
         return KNOWN_DICTS[name]
+    if kind == "list" and name in KNOWN_LISTS:
+        return KNOWN_LISTS[name]
     if (name in KNOWN and kind != "dict") or (rules.get("required") and name in KNOWN):
         value = KNOWN[name]
         return value if "choices" not in rules or _is_choice(value, rules) else rules.get("default")

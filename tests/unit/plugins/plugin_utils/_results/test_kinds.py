@@ -26,6 +26,7 @@ def made(kind: str, given: dict[str, Any] | None = None, check_mode: bool = Fals
 
 GIVEN = {
     "audit_cluster": {"job": ""},
+    "cap_power": {},
     "compare_settings": {
         "tolerance": 0.05,
         "together": True,
