@@ -33,6 +33,7 @@ from .job_families import job_families
 from .job_readings import read_jobs
 from .node_families import node_families
 from .port_families import port_families
+from .probe_families import probe_families
 from .textfile import write_families
 
 FLAGS = "/etc/gaudi3_scale/environment"
@@ -109,6 +110,7 @@ def _rest(run: Run, now: float) -> Iterable[Family]:
     root = kernel_tree()
     yield from port_families(root)
     yield from node_families(root, FLAGS, DIRECTORY, QUARANTINE)
+    yield from probe_families(f"{STATE_DIRECTORY}/probe")
     yield from job_families(read_jobs(run, STATE_DIRECTORY, LOG_DIRECTORY, now))
 
 
