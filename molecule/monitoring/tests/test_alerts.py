@@ -228,6 +228,8 @@ def amazon(server: Host) -> Iterator[Moto]:
         server.check_output(f"rm -r {AWS}")
 
 
+# In the short run unit tests have the program meet moto, without systemd and with an answer as Prometheus gives it.
+@pytest.mark.long
 def test_what_prometheus_has_is_sent_to_cloudwatch_until_it_is_not_wanted_any_more(
     server: Host, amazon: Moto, tmp_path: Path
 ) -> None:

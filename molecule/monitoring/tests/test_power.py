@@ -97,6 +97,7 @@ def test_a_limit_is_foretold_set_once_and_shown_before_and_after(cap: Cap, nodes
     assert again.limits("node1", "before") == again.limits("node1", "after") == dict.fromkeys(CARDS, CAP)
 
 
+@pytest.mark.long
 def test_what_no_card_may_have_is_refused_and_nothing_touched(cap: Cap, nodes: dict[str, Host]) -> None:
     for options in ({"watts": 300}, {"watts": CAP, "gaudi_power_range": [850, 450]}):
         refused = cap(**options)
@@ -118,6 +119,7 @@ def test_a_card_that_ignores_it_is_named_and_all_others_have_it(cap: Cap, nodes:
     assert states == [("node1", "0-2, 4-7", "ok"), ("node1", "3", "not taken"), ("node2", "0-7", "ok")]
 
 
+@pytest.mark.long
 def test_a_card_in_use_is_left_alone_unless_that_is_wanted(cap: Cap, nodes: dict[str, Host]) -> None:
     holder = "molecule-power-holder"
     nodes["node2"].check_output(f"systemd-run --quiet --unit={holder} sh -c 'exec sleep 600 < {DEVICES}/accel2'")
