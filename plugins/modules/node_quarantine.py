@@ -28,7 +28,7 @@ options:
     default: no reason given
   owner:
     description:
-      - Who takes the node out, such as a person, a ticket, or the rule of an alert.
+      - Who takes the node out, such as a person, a ticket, or the rule of an alert, in one word.
       - With V(returned) and V(released), whose mark alone is taken away, so that a program does not lift what a person
         has set. Anybody's when empty.
     type: str

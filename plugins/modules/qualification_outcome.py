@@ -95,7 +95,8 @@ def main() -> None:
         supports_check_mode=True,
     )
     try:
-        module.exit_json(**keep(checked(module.params, module.argument_spec), module.check_mode))
+        found = checked(module.params, module.argument_spec)
+        module.exit_json(**keep(found, module.check_mode))
     except Exception as error:
         module.fail_json(**module_failure(error))
 

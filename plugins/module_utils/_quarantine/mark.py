@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta, timezone
@@ -19,6 +20,8 @@ from .fitness import why_not_returned
 
 PATH = "/etc/gaudi3_scale/quarantine.json"
 QUARANTINED, RETURNED, RELEASED = "quarantined", "returned", "released"
+_LONGEST_H = 8760
+_OWNER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,10 @@ def converge(
 
     ``outcome`` is where the node's last qualification is kept. Raises GaudiError where the mark has to stay.
     """
+    if not 0 <= wanted.hours <= _LONGEST_H:
+        raise GaudiError(
+            f"hours is {wanted.hours:g}; give 0, which has no end, or up to {_LONGEST_H}, which is a year."
+        )
     mark = read_mark(path, now)
     if wanted.state != QUARANTINED:
         _refuse_to_lift(wanted, mark, read_outcome(outcome) if outcome else read_outcome())
@@ -95,6 +102,17 @@ def converge(
     for change in [] if check_mode else changes:
         write(change)
     return {"changed": bool(changes), "diff": shown, **answer(mark)}
+
+
+def _check(wanted: Wanted) -> None:
+    if not 0 <= wanted.hours <= _LONGEST_H:
+        raise GaudiError(
+            f"hours is {wanted.hours:g}; give 0, which has no end, or up to {_LONGEST_H}, which is a year."
+        )
+    if wanted.owner and not _OWNER.fullmatch(wanted.owner):
+        raise GaudiError(
+            f"owner is {wanted.owner!r:.80}; give one word, such as anna, ticket-4711 or anna@example.org."
+        )
 
 
 def _refuse_to_lift(wanted: Wanted, mark: Mark, outcome: Mapping[str, Any]) -> None:

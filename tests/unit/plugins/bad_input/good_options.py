@@ -31,11 +31,12 @@ KNOWN: dict[str, Any] = {
     "begin": 1.0,
     "end": 2.0,
     "watts": 600,
+    "level": "quick",
 }
 # The same of those that are dictionaries.
 KNOWN_DICTS: dict[str, Any] = {"nodes": {"n1": "127.0.0.1:9100"}, "cloudwatch": {"region": "eu-central-1"}}
 # The same of those that are lists.
-KNOWN_LISTS: dict[str, Any] = {"cards": [0]}
+KNOWN_LISTS: dict[str, Any] = {"cards": [0], "stages": ["pairs"]}
 # What no rule can guess of a suboption.
 KNOWN_PARTS: dict[str, Any] = {**KNOWN, "url": "http://localhost/", "region": "eu-central-1"}
 # Which engine reads the suboptions.

@@ -88,6 +88,20 @@ def test_a_mark_ends_by_itself_where_that_was_said(path):
     assert (again["changed"], again["reason"], again["until"]) == (True, "card 5", "")
 
 
+@pytest.mark.parametrize("owner", ["$(id)", "--state", "../x", "anna and bob"])
+def test_an_owner_is_one_word(path, owner):
+    with pytest.raises(GaudiError, match="^owner is .*; give one word, such as anna"):
+        mark(path, owner=owner)
+    assert not Path(path).exists()
+
+
+@pytest.mark.parametrize("hours", [-1, 1e12])
+def test_an_end_that_cannot_be_meant_is_refused(path, hours):
+    with pytest.raises(GaudiError, match=r"^hours is \S+; give 0, which has no end, or up to 8760, which is a year\.$"):
+        mark(path, hours=hours)
+    assert not Path(path).exists()
+
+
 @pytest.mark.parametrize("state", [RETURNED, RELEASED])
 def test_a_program_does_not_lift_what_a_person_has_set(path, state):
     mark(path, owner="anna")
