@@ -84,10 +84,7 @@ def converge(
 
     ``outcome`` is where the node's last qualification is kept. Raises GaudiError where the mark has to stay.
     """
-    if not 0 <= wanted.hours <= _LONGEST_H:
-        raise GaudiError(
-            f"hours is {wanted.hours:g}; give 0, which has no end, or up to {_LONGEST_H}, which is a year."
-        )
+    _check(wanted)
     mark = read_mark(path, now)
     if wanted.state != QUARANTINED:
         _refuse_to_lift(wanted, mark, read_outcome(outcome) if outcome else read_outcome())
