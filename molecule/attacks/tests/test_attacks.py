@@ -158,7 +158,7 @@ def test_a_job_that_rewrites_its_own_environment_runs_nothing_as_root(launched: 
         pytest.param("rm -rf {path}; mkfifo {path}", id="pipe"),
         pytest.param("rm -rf {path}; ln -s /dev/zero {path}", id="device", marks=pytest.mark.long),
         pytest.param("rm -rf {path}; mkdir {path}", id="directory", marks=pytest.mark.long),
-        pytest.param("rm -rf {path}; truncate --size 1T {path}", id="huge"),
+        pytest.param("rm -rf {path}; truncate --size 1T {path}", id="huge", marks=pytest.mark.long),
         pytest.param(
             "rm -rf {path}; head -c 300000 /dev/zero | tr '\\\\0' '[' > {path}", id="nested", marks=pytest.mark.long
         ),

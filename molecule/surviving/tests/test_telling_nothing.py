@@ -40,7 +40,7 @@ def begun(node: str) -> list[int]:
     return sorted(int(line.split()[-1]) for line in said.splitlines() if " begins after step " in line)
 
 
-# As users' programs of site do.
+# As the scenario programs does.
 @pytest.mark.long
 def test_a_plain_script_that_loses_a_rank_goes_on_from_its_checkpoint_and_ends_well(tmp_path: Path) -> None:
     for node in NODES:
@@ -66,6 +66,7 @@ def test_a_plain_script_that_loses_a_rank_goes_on_from_its_checkpoint_and_ends_w
     assert any("step 500 loss " in row["line"] for row in log["rows"])
 
 
+@pytest.mark.long
 def test_a_script_that_fails_at_once_is_tried_three_times_and_named_at_the_first(tmp_path: Path) -> None:
     for node in NODES:
         shell(node, """echo 'raise ValueError("shard 7 is empty")' > /var/tmp/broken.py""")

@@ -138,6 +138,7 @@ def test_a_node_that_crashed_comes_back_by_itself_and_is_taken_in_again() -> Non
     wait_for_steps("node1", NAME)
 
 
+@pytest.mark.long
 def test_a_node_that_is_away_does_not_keep_the_others_from_being_stopped(tmp_path: Path) -> None:
     stop_node("node2")
     code, screen = play(tmp_path, "stop_training", gaudi_training_name=NAME)
