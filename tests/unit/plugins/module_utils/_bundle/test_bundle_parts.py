@@ -137,7 +137,7 @@ def test_pip_takes_the_operators_own_wheels_too(tmp_path: Path) -> None:
         ),
         (
             {"extras": ["tunes"]},
-            r"^extras has 'tunes', which the node library does not have; use of hf, s3, tensorboard",
+            r"^extras has 'tunes', which the node library does not have; use of hf, pdf, s3, tensorboard",
         ),
     ],
 )
