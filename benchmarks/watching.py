@@ -5,8 +5,8 @@
     .venv/bin/python -m benchmarks.watching --turns 10
 
 Makes a sandbox of its own with a real Prometheus, Alertmanager and node exporter and the defaults of monitoring.yml,
-and removes it again. The cost is what the kernel counts of processor time, beside the vendor's way of asking: a call for
-each metric, here of the same hl-smi. Cards are simulated, and so is hl-smi, which is a Python program here.
+and removes it again. The cost is what the kernel counts of processor time, beside the vendor's way of asking: a call
+for each metric, here of the same hl-smi. Cards are simulated, and so is hl-smi, which is a Python program here.
 """
 
 from __future__ import annotations
