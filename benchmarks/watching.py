@@ -98,7 +98,7 @@ def fault_to_message(nodes: Any, turn: int) -> float:
         return [at for at, _header, _alert in mine if at > started]
 
     time.sleep(turn * 3.7 % 10)
-    started = float(server.check_output("date +%%s.%%N"))
+    started = float(server.check_output("date +%s.%N"))
     with fault(OTHER, f"zero_temperature={card}"):
         wait_for("the message", fires, 180)
     taken = fires()[0] - started
