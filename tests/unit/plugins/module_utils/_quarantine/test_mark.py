@@ -90,7 +90,7 @@ def test_a_mark_ends_by_itself_where_that_was_said(path):
 
 @pytest.mark.parametrize("owner", ["$(id)", "--state", "../x", "anna and bob"])
 def test_an_owner_is_one_word(path, owner):
-    with pytest.raises(GaudiError, match="^owner is .*; give one word, such as anna"):
+    with pytest.raises(GaudiError, match=r"^owner is .*; give one word, such as anna"):
         mark(path, owner=owner)
     assert not Path(path).exists()
 
