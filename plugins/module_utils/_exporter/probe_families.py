@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from .._batch_size.probe.log import read_log
+from .._batch_size.probe.log import log_of
 from .._batch_size.search import OK, Trial
-from .._errors import GaudiError
 from .._node.json_file import LARGEST, parse_json
 from .._node.regular_file import read_bounded
 from .exposition import Family, Sample
@@ -83,10 +82,10 @@ def _read(place: tuple[float, Path]) -> _Probed | None:
     """None where there is no answer yet, or the file cannot be understood; the next probe then says so."""
     at, path = place
     try:
-        log = read_log(str(path))
-        fields = parse_json(read_bounded(str(path), LARGEST), named=True)["fields"]
-        labels = {"key": path.stem, **{name: str(fields[name]) for name in _LABELS}}
-    except (GaudiError, OSError, ValueError, KeyError, TypeError):
+        data = parse_json(read_bounded(str(path), LARGEST), named=True)
+        log = log_of(data)
+        labels = {"key": path.stem, **{name: str(data["fields"][name]) for name in _LABELS}}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
     size = list(log.answers.values())[-1] if log.answers else None
     trials = [trial for trial in log.trials if trial.outcome == OK and trial.batch_size == size]

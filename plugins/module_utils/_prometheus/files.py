@@ -22,7 +22,7 @@ JOB = "gaudi"
 # By node, so that a run over some of them forgets no other.
 CERTIFICATES = "certificates.json"
 NOBODY, SITE = "nobody", "site"
-# With the collectors' own, an alert's 15 s and _WAIT, what breaks is told in a minute: benchmarks/fault_to_alert.py.
+# With the collectors' own, an alert's 15 s and _WAIT, what breaks is told in a minute: benchmarks/watching.py.
 _INTERVAL = "10s"
 # From an alert to its message: what comes at the same time is one.
 _WAIT = "5s"

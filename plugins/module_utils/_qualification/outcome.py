@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, timezone
-from pathlib import Path
 from typing import Any
 
 from .._node.json_file import read_json
@@ -32,8 +31,6 @@ def keep(found: Mapping[str, Any], check_mode: bool, path: str = PATH, now: date
     outcome = {**found, "time": (now or datetime.now(timezone.utc)).strftime(UTC)}
     changes = pending([WantedFile(path, rendered(outcome))])
     shown = differences(changes)
-    if not check_mode:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        for change in changes:
-            write(change)
+    for change in [] if check_mode else changes:
+        write(change)
     return {"changed": bool(changes), "diff": shown, "outcome": outcome}

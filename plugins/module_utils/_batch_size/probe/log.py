@@ -58,15 +58,19 @@ def read_log(path: str) -> ProbeLog:
     if text is None:
         return ProbeLog()
     try:
-        data = parse_json(text, named=True)
-        return ProbeLog(
-            tuple(map(_trial, data["trials"])),
-            {str(search): int(size) for search, size in data["answers"].items()},
-            Prior(**data["estimate"]) if data.get("estimate") else None,
-            "estimate" in data,
-        )
+        return log_of(parse_json(text, named=True))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         return ProbeLog(damage=" ".join(f"{type(error).__name__}: {error}".split())[:100])
+
+
+def log_of(data: Mapping[str, Any]) -> ProbeLog:
+    """From what a file has; ValueError, KeyError, TypeError or AttributeError where it is none of ours."""
+    return ProbeLog(
+        tuple(map(_trial, data["trials"])),
+        {str(search): int(size) for search, size in data["answers"].items()},
+        Prior(**data["estimate"]) if data.get("estimate") else None,
+        "estimate" in data,
+    )
 
 
 def write_log(path: str, log: ProbeLog, described: Mapping[str, object]) -> str | None:
