@@ -18,7 +18,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -38,12 +38,14 @@ LOOKS = 200
 # On few cores, what computes would be all that is measured.
 QUIET = {"gaudi_fabric_measure": False, "gaudi_verify_all_reduce": False}
 LAUNCH = {"gaudi_training_command": ["/srv/train.py"], "gaudi_training_processes_per_node": 1}
-RUNS: Mapping[str, tuple[str, Mapping[str, Any], tuple[str, ...]]] = {
-    "site, nothing to do": ("site", QUIET, ()),
-    "verify": ("verify", QUIET, ()),
-    "launch, in check mode": ("launch_training", LAUNCH, ("--check",)),
+# Word of --runs -> its line of the tables, playbook, variables and options.
+FIRST, SITE = "first", "site"
+RUNS: Mapping[str, tuple[str, str, Mapping[str, Any], tuple[str, ...]]] = {
+    FIRST: ("site, virgin, in check mode", "site", QUIET, ("--check",)),
+    SITE: ("site, nothing to do", "site", QUIET, ()),
+    "verify": ("verify", "verify", QUIET, ()),
+    "launch": ("launch, in check mode", "launch_training", LAUNCH, ("--check",)),
 }
-FIRST = "site, virgin, in check mode"
 BASELINE = f"{PLAIN} plain tasks"
 # Goals: of the controller's processor time a host, of the wall time from 32 hosts to 512, MiB.
 MOST_OF_PLAIN, MOST_GROWTH, MOST_MIB = 0.5, 18.0, 2048.0
@@ -57,17 +59,22 @@ def main() -> int:
     options.add_argument("--hosts", type=int, nargs="+", default=[8, 32, 128, 512], metavar="N")
     options.add_argument("--nodes", type=int, default=4, help="containers that stand for the hosts")
     options.add_argument("--forks", type=int, default=50)
+    options.add_argument(
+        "--runs", nargs="+", choices=[*RUNS], default=[*RUNS], metavar="RUN", help=f"of {', '.join(RUNS)}; all"
+    )
     options.add_argument("--json", type=Path, help="also write the figures here")
     arguments = options.parse_args()
     os.environ["GAUDI_SANDBOX"] = SANDBOX
     sandbox("up", "--nodes", str(arguments.nodes))
     try:
         answer_on(SANDBOX, max(arguments.hosts))
-        first = {hosts: measure(hosts, arguments.forks, only=FIRST) for hosts in arguments.hosts}
+        virgin = [name for name in arguments.runs if name == FIRST]
+        first = {hosts: measure(hosts, arguments.forks, virgin) for hosts in arguments.hosts}
         status, _plays = run("site")
         if status != "successful":
             return 1
-        figures = {hosts: {**first[hosts], **measure(hosts, arguments.forks)} for hosts in arguments.hosts}
+        later = [BASELINE, *(name for name in arguments.runs if name != FIRST)]
+        figures = {hosts: {**first[hosts], **measure(hosts, arguments.forks, later)} for hosts in arguments.hosts}
     finally:
         forget(SANDBOX)
         sandbox("down")
@@ -79,21 +86,17 @@ def main() -> int:
     return missed(figures, follow)
 
 
-def measure(hosts: int, forks: int, only: str = "") -> dict[str, Cost]:
-    """Each kind of run over so many hosts."""
+def measure(hosts: int, forks: int, names: Sequence[str]) -> dict[str, Cost]:
+    """Each of these runs over so many hosts, by its line of the tables."""
     with tempfile.TemporaryDirectory(prefix="fleet-") as place:
         inventory = Path(place) / "fleet.json"
         write_inventory(SANDBOX, hosts, inventory)
         plain = Path(place) / "plain.yml"
         plain.write_text(yaml.safe_dump(plain_play()), encoding="utf-8")
-        wanted: dict[str, list[str]] = {}
-        if only:
-            wanted[only] = ["gaudi3.scale.site", "--check", "-e", json.dumps(QUIET)]
-        else:
-            wanted[BASELINE] = [str(plain)]
-            for name, (playbook, variables, more) in RUNS.items():
-                wanted[name] = [f"gaudi3.scale.{playbook}", "-e", json.dumps(variables), *more]
-        return {name: played(name, hosts, inventory, forks, arguments) for name, arguments in wanted.items()}
+        wanted = {BASELINE: [str(plain)]} if BASELINE in names else {}
+        for line, playbook, variables, more in (RUNS[name] for name in names if name in RUNS):
+            wanted[line] = [f"gaudi3.scale.{playbook}", "-e", json.dumps(variables), *more]
+        return {line: played(line, hosts, inventory, forks, arguments) for line, arguments in wanted.items()}
 
 
 def plain_play() -> list[dict[str, Any]]:
@@ -168,13 +171,13 @@ def show(figures: Mapping[int, Mapping[str, Cost]], follow: Mapping[int, float])
 def missed(figures: Mapping[int, Mapping[str, Cost]], follow: Mapping[int, float]) -> int:
     """How many goals were missed, each with a line."""
     said = []
-    site = "site, nothing to do"
+    site = RUNS[SITE][0]
     for hosts, costs in figures.items():
-        share = costs[site].processor_s / costs[BASELINE].processor_s
+        share = costs[site].processor_s / costs[BASELINE].processor_s if site in costs else 0
         said += [f"{hosts} hosts: {share:.2f} of the plain tasks' processor time"] if share > MOST_OF_PLAIN else []
         most = max(cost.memory_mib for cost in costs.values())
         said += [f"{hosts} hosts: {most:.0f} MiB"] if most > MOST_MIB else []
-    if {32, 512} <= {*figures}:
+    if {32, 512} <= {*figures} and site in figures[512]:
         growth = figures[512][site].wall_s / figures[32][site].wall_s
         said += [f"from 32 to 512 hosts {growth:.1f} times the time"] if growth > MOST_GROWTH else []
     least, most = min(figures), max(figures)

@@ -76,7 +76,7 @@ def main() -> int:
     with watched() as nodes:
         host = nodes[SERVER]
         prepare(nodes)
-        print(" ".join(COLUMNS))
+        print(" ".join(COLUMNS), flush=True)
         kept = [measure(host, number, given.minutes * 60) for number in given.nodes]
     return int(not all(kept))
 
@@ -102,7 +102,7 @@ def measure(host: Any, number: int, seconds: float) -> bool:
         told = {name: asked(host, query) for name, query in questions(int(seconds)).items()}
     finally:
         host.check_output("systemctl stop many-watched")
-    print(" ".join(f"{told[name]:{len(name)}.{places}f}" for name, places in COLUMNS.items()))
+    print(" ".join(f"{told[name]:{len(name)}.{places}f}" for name, places in COLUMNS.items()), flush=True)
     return told["rules, worst (s)"] < INTERVAL_S and not told["missed"] and told["heard"] == number
 
 

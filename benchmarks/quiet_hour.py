@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.watched import OTHER, SERVER, watched
+from benchmarks.watched import OTHER, SERVER, play, watched
 
 JOB = "quiet"
 # Of a step on two processors that are all nodes at once, so that the training has not ended before.
@@ -49,14 +49,13 @@ def main() -> int:
 
 def launch(place: Path) -> float:
     """From its last checkpoint, if there is one; returns when."""
-    _play(
+    play(
         place,
         "launch_training",
         gaudi_training_name=JOB,
         gaudi_training_follow=False,
-        gaudi_training_device="cpu",
+        gaudi_training_engine="supervised",
         gaudi_training_processes_per_node=1,
-        gaudi_training_checkpoint_directory=f"/shared/{JOB}",
         gaudi_training_arguments=["--checkpoint-every", "200"],
         gaudi_training_max_steps=STEPS,
         gaudi_training_batch_size=4,
@@ -65,15 +64,7 @@ def launch(place: Path) -> float:
 
 
 def stop(place: Path) -> None:
-    _play(place, "stop_training", gaudi_training_name=JOB)
-
-
-def _play(place: Path, playbook: str, **options: Any) -> None:
-    from tests.sandbox_nodes import run
-
-    done = run(place, playbook, **options)
-    if done.status != "successful":
-        raise SystemExit(done.stdout.read()[-4000:])
+    play(place, "stop_training", gaudi_training_name=JOB)
 
 
 def asked(nodes: Any, query: str) -> float:

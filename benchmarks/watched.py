@@ -24,7 +24,7 @@ OTHER, SERVER = "node1", "node2"
 def watched(layers: Sequence[str] = ("driver",), **options: Any) -> Iterator[Mapping[str, Any]]:
     """The nodes by name; ``layers`` are played before, ``options`` are those of monitoring.yml."""
     from tests.alert_receiver import URL, receiver
-    from tests.sandbox_nodes import hosts, run
+    from tests.sandbox_nodes import hosts
 
     try:
         sandbox("up", "--nodes", "2")
@@ -33,11 +33,18 @@ def watched(layers: Sequence[str] = ("driver",), **options: Any) -> Iterator[Map
             inventory.write_text(json.dumps({"monitoring": {"hosts": {SERVER: {}}}}))
             for playbook in (*layers, "monitoring"):
                 wanted = {"gaudi_monitoring_webhooks": [{"url": URL}], **options} if playbook == "monitoring" else {}
-                done = run(Path(place), playbook, inventory=[str(inventory)], **wanted)
-                if done.status != "successful":
-                    raise SystemExit(done.stdout.read()[-4000:])
+                play(Path(place), playbook, inventory=[str(inventory)], **wanted)
             nodes = hosts()
             with receiver(nodes[SERVER]):
                 yield nodes
     finally:
         sandbox("down")
+
+
+def play(place: Path, playbook: str, **options: Any) -> None:
+    """Run a playbook on both nodes; ends the benchmark with what it printed last, where it failed."""
+    from tests.sandbox_nodes import run
+
+    done = run(place, playbook, **options)
+    if done.status != "successful":
+        raise SystemExit(done.stdout.read()[-4000:])

@@ -218,6 +218,7 @@ def test_a_manifest_of_another_key_is_refused_by_its_fingerprint(scratch: Path, 
     assert f"not by {trusted}; it is not the one you mean, or somebody changed it." in result.said
 
 
+@pytest.mark.long
 def test_only_what_is_damaged_is_fetched_again(scratch: Path, connected: Host) -> None:
     flip(connected, dkms(connected))
     connected.check_output(f"rm {BUNDLE}/{VENDOR}")

@@ -91,6 +91,7 @@ def inventory() -> dict[str, Any]:
     return {"gaudi": {"hosts": keyless}}
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("nodes", "settings")
 def test_a_play_from_inside_of_it_reaches_the_nodes(image: str, tmp_path: Path) -> None:
     private = tmp_path / "private"

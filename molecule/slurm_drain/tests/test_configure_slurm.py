@@ -93,6 +93,7 @@ def test_a_node_that_loses_a_card_takes_itself_out_and_the_other_one_stays(site:
     assert "DRAIN" not in shown(site, "node2")
 
 
+@pytest.mark.long
 def test_what_a_person_has_drained_stays_so(site: Host, nodes: dict[str, Host]) -> None:
     site.check_output("scontrol update nodename=node2 state=drain reason='fan, ask Ada'")
     try:

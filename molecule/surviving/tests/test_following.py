@@ -9,6 +9,8 @@ import signal
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from tests.sandbox_jobs import (
     HOSTS,
     NODES,
@@ -98,6 +100,7 @@ def test_what_fails_again_fails_the_job_and_the_first_rank_is_named(tmp_path: Pa
     assert code == 0, said
 
 
+@pytest.mark.long
 def test_a_sick_spare_stops_nothing_and_is_named(tmp_path: Path) -> None:
     shell(SPARE, LISTENER)
     try:
