@@ -54,7 +54,6 @@ def launch(place: Path) -> float:
         "launch_training",
         gaudi_training_name=JOB,
         gaudi_training_follow=False,
-        gaudi_training_engine="supervised",
         gaudi_training_processes_per_node=1,
         gaudi_training_arguments=["--checkpoint-every", "200"],
         gaudi_training_max_steps=STEPS,
