@@ -15,6 +15,8 @@ _LABEL = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
 _HELP = str.maketrans({"\\": "\\\\", "\n": "\\n"})
 # A node may write anything into a name of its own; a server keeps each for good.
 _LONGEST_LABEL = 200
+# In place of what ends a line for some readers, turns the writing, or is obeyed by a terminal.
+_UNPRINTABLE = "\ufffd"
 
 
 @dataclass(frozen=True)
@@ -49,8 +51,12 @@ def _family(family: Family) -> str:
 def _labels(labels: Mapping[str, str]) -> str:
     if not labels:
         return ""
-    pairs = (f'{name}="{value[:_LONGEST_LABEL].translate(_LABEL)}"' for name, value in labels.items())
-    return "{" + ",".join(pairs) + "}"
+    return "{" + ",".join(f'{name}="{_label(value)}"' for name, value in labels.items()) + "}"
+
+
+def _label(value: str) -> str:
+    shown = (one if one.isprintable() or one == "\n" else _UNPRINTABLE for one in value[:_LONGEST_LABEL])
+    return "".join(shown).translate(_LABEL)
 
 
 def _number(value: float) -> str:

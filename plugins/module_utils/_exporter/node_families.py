@@ -9,6 +9,7 @@ import calendar
 import os
 import time
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 
 from .._cards.accel_sysfs import accel_devices, loaded_modules
@@ -98,7 +99,8 @@ def _size(directory: str) -> float:
     while places and left > 0:
         try:
             with os.scandir(places.pop()) as entries:
-                for entry in entries:
+                # One directory may have millions.
+                for entry in islice(entries, left):
                     left -= 1
                     if entry.is_dir(follow_symlinks=False):
                         places.append(entry.path)

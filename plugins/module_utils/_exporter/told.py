@@ -27,7 +27,8 @@ def read_told(directory: Path) -> list[dict[str, Any]]:
 
 
 def _samples(text: str) -> Iterator[dict[str, Any]]:
-    for line in text.splitlines():
+    # Not splitlines(), which also ends a line at what a label may have.
+    for line in text.split("\n"):
         found = _LINE.fullmatch(line)
         value = _number(found["value"]) if found else None
         if found and value is not None:

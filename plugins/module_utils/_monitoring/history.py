@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 import math
+from collections import deque
 from pathlib import Path
 from typing import Any, Callable, Iterable, Mapping, Sequence
 
 from .._job.job_secrets import masked
 from .._job.paths import JobPaths
 from .._node.account_directory import acting_as_owner
-from .json_lines import read_lines
+from .json_lines import object_of, read_lines, read_texts
 from .metrics import RATES
 from .usage import read_usage
 
@@ -27,6 +28,16 @@ STRETCHES = 120
 # Other lines of a run that are kept: the last ones.
 REMARKS = 50
 EVENTS = 200
+# The newest, since an account may write a line that begins one as often as it likes; an honest job that was started so
+# often has more of them than its page has points.
+MOST_RUNS = 1000
+# Of all runs together, the end: 2.7 million steps as our trainer tells them. In memory it is three times as much, and
+# 30 times, 4 GB, where an account writes what is short as text and large as data.
+MOST_LINE_BYTES = 1 << 27
+# Of events the end, far more than are kept.
+_MOST_EVENT_BYTES = 1 << 22
+# Characters of the runs that are told, the newest: a controller has the answers of all nodes, each several times over.
+_MOST_TOLD = 1 << 24
 # What a point has of a line.
 KEPT = ("step", "time", "loss", *(f"{unit}_per_second" for unit in RATES), "lr", "seconds", "memory_bytes")
 # Of these the highest and lowest points of each stretch are kept.
@@ -40,20 +51,25 @@ def read_history(paths: JobPaths, limit: int = POINTS) -> dict[str, Any]:
     """The runs that have lines on this node, in the order of time, and what its supervisor noted and saw."""
     present = course_of(lines_of_runs(paths, "metrics.jsonl"))
     with acting_as_owner(paths.logs):
-        events = list(read_lines(paths.events))[-EVENTS:]
+        events = list(deque(read_lines(paths.events, _MOST_EVENT_BYTES), maxlen=EVENTS))
         usage = read_usage(paths)
     share = max(4, limit // max(1, len(present)))
     runs = [_thinned(run, share, STRETCHES // max(1, len(present))) for run in present]
-    return {"runs": runs, "events": events, "usage": usage}
+    return {"runs": _told(runs), "events": events, "usage": usage}
 
 
 def lines_of_runs(paths: JobPaths, name: str) -> list[Line]:
-    """The lines in the file ``name`` of all runs whose logs are there, in the order of the runs."""
-    found: list[Line] = []
-    for logs in [*sorted(Path(paths.earlier).glob("*")), Path(paths.logs)]:
+    """The lines in the file ``name`` of all runs whose logs are there, in their order; of too many the last."""
+    found: list[list[Line]] = []
+    left = MOST_LINE_BYTES
+    for logs in [Path(paths.logs), *sorted(Path(paths.earlier).glob("*"), reverse=True)]:
+        found.append([])
         with acting_as_owner(str(logs)):
-            found.extend(read_lines(str(logs / name)))
-    return found
+            for text in read_texts(str(logs / name), left):
+                left -= len(text)
+                line = object_of(text)
+                found[-1].extend([] if line is None else [line])
+    return [line for lines in reversed(found) for line in lines]
 
 
 def course_of(lines: Iterable[Line]) -> list[dict[str, Any]]:
@@ -64,9 +80,10 @@ def course_of(lines: Iterable[Line]) -> list[dict[str, Any]]:
 def split_runs(lines: Iterable[Line]) -> list[dict[str, Any]]:
     """Each start of the processes as a run of its own: {start, points, means, last, nodes, end, remarks}.
 
-    A script that writes no line ``start`` begins anew where a step is not after the one before.
+    A script that writes no line ``start`` begins anew where a step is not after the one before. Of more than
+    ``MOST_RUNS`` the last are kept.
     """
-    runs: list[dict[str, Any]] = []
+    runs: deque[dict[str, Any]] = deque(maxlen=MOST_RUNS)
     for line in lines:
         kind = line.get("kind")
         if kind == "start":
@@ -82,25 +99,28 @@ def split_runs(lines: Iterable[Line]) -> list[dict[str, Any]]:
             run[kind] = dict(line)
         elif kind != "step":
             run["remarks"] = [*run["remarks"], dict(line)][-REMARKS:]
-    return runs
+    return list(runs)
 
 
 def current(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The runs of the training that is the present one, in the order of time, as one course.
 
     What was before a run that began at the beginning belongs to another training of that name. Steps that a later run
-    made once more are left out of the earlier one; ``lost`` is how many they were.
+    made once more are left out of the earlier one; ``lost`` is how many they were. Of more than ``MOST_RUNS`` the
+    newest are kept.
     """
-    ordered = sorted(runs, key=_begun)
+    ordered = sorted(runs, key=_begun)[-MOST_RUNS:]
     fresh = [index for index, run in enumerate(ordered) if index == 0 or _first_step(run) in (None, 0)]
     course = [dict(run) for run in ordered[fresh[-1] if fresh else 0 :]]
-    for index, run in enumerate(course):
-        later = [_first_step(other) for other in course[index + 1 :]]
-        limit = min((step for step in later if step is not None), default=math.inf)
+    # The earliest step that a later run went on from.
+    limit = math.inf
+    for run in reversed(course):
+        first = _first_step(run)
         reached = run["points"][-1]["step"] if run["points"] else 0
         run["lost"] = run.get("lost") or (max(0, reached - int(limit)) if limit != math.inf else 0)
         for curve in ("points", "means"):
             run[curve] = [point for point in run[curve] if point["step"] <= limit]
+        limit = limit if first is None else min(limit, first)
     return course
 
 
@@ -151,12 +171,16 @@ def means(points: Sequence[Line], stretches: int) -> list[dict[str, Any]]:
 
 def _mean(points: Sequence[Line]) -> dict[str, Any]:
     split = [point["seconds"] for point in points if isinstance(point.get("seconds"), dict)]
-    parts = dict.fromkeys(part for seconds in split for part in seconds)
+    # Each value once: of a user's script every point may have other parts.
+    parts: dict[str, list[Any]] = {}
+    for seconds in split:
+        for part, value in seconds.items():
+            parts.setdefault(part, []).append(value)
     rates = [f"{unit}_per_second" for unit in RATES if any(f"{unit}_per_second" in point for point in points)]
     return {
         "step": points[-1]["step"],
         **{rate: _average([point.get(rate) for point in points]) for rate in rates},
-        "seconds": {part: _average([seconds.get(part) for seconds in split]) for part in parts},
+        "seconds": {part: _average(values) for part, values in parts.items()},
     }
 
 
@@ -197,6 +221,18 @@ def _new_run() -> dict[str, Any]:
 
 def _thinned(run: Mapping[str, Any], points: int, stretches: int) -> dict[str, Any]:
     return {**run, "points": thin(run["points"], points), "means": means(run["points"], max(2, stretches))}
+
+
+def _told(runs: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The last of them that are together no longer than what is told."""
+    kept: deque[Mapping[str, Any]] = deque()
+    left = _MOST_TOLD
+    for run in reversed(runs):
+        left -= len(json.dumps(run))
+        if left < 0:
+            break
+        kept.appendleft(run)
+    return list(kept)
 
 
 def _is_before(line: Line, points: Sequence[Line]) -> bool:

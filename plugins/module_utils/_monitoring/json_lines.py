@@ -35,14 +35,21 @@ def mapping_of(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def read_lines(path: str) -> Iterator[Mapping[str, Any]]:
-    """The objects in a file of lines, one after the other; what is none, as a line half written, is left out."""
+def read_lines(path: str, most: int = MOST_BYTES) -> Iterator[Mapping[str, Any]]:
+    """The objects in the last ``most`` bytes of a file of lines, one after the other; what is none, as a line half
+    written, is left out."""
+    found = map(object_of, read_texts(path, most))
+    return (line for line in found if line is not None)
+
+
+def read_texts(path: str, most: int) -> Iterator[bytes]:
+    """The lines in the last ``most`` bytes of a file as they are, and no more bytes though it grows meanwhile."""
+    left = most
     try:
         with open_regular(path) as stream:
-            stream.seek(max(0, os.fstat(stream.fileno()).st_size - MOST_BYTES))
-            while text := stream.readline(LONGEST_LINE):
-                line = object_of(text)
-                if line is not None:
-                    yield line
+            stream.seek(max(0, os.fstat(stream.fileno()).st_size - most))
+            while text := stream.readline(min(left, LONGEST_LINE)):
+                left -= len(text)
+                yield text
     except OSError:
         return

@@ -12,9 +12,12 @@ from typing import Any, Mapping
 from .._job.failure import failure_from
 from .._job.paths import JobPaths
 from .._node.json_file import read_json
+from .worker_group import FAILED, STOPPED, SUCCEEDED
 
 # A supervisor's word for its job while it has no ranks to run, as before the first start.
 WAITING = "waiting"
+# The file is the account's, which may write any text, and how a job ended becomes a series of metrics.
+_OUTCOMES = (SUCCEEDED, FAILED, STOPPED)
 _TEXTS = ("state", "leader", "outcome", "reason")
 _COUNTS = ("generation", "node_rank", "restarts", "step")
 _NAMES = ("members", "alive")
@@ -56,6 +59,8 @@ def read_status(paths: JobPaths) -> Status:
 def status_from(data: Mapping[str, Any]) -> Status:
     """The status from plain values of whoever; what is null, or of another kind than is meant, is not known."""
     known: dict[str, Any] = {name: data[name] for name in _TEXTS if isinstance(data.get(name), str)}
+    if known.get("outcome") not in _OUTCOMES:
+        known["outcome"] = ""
     known.update({name: data[name] for name in _COUNTS if _is_count(data.get(name))})
     known.update({name: tuple(filter(_is_text, data[name])) for name in _NAMES if isinstance(data.get(name), list)})
     reported = data.get("time")

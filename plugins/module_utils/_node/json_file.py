@@ -22,7 +22,8 @@ MOST_DIGITS = 20
 # What is measured has fewer digits than this, and sums and shares of such numbers are numbers again.
 NEAREST_DIGITS, LARGEST_NUMBER, SMALLEST_NUMBER = 18, 1e36, 1e-36
 
-_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+# One that is not closed ends with the text: without that, the search would begin again at each of its quotes.
+_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)', re.DOTALL)
 _BRACKET = re.compile(r"[][{}]")
 
 

@@ -8,24 +8,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.node_troubles import NodeTold, troubles
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.node_troubles import (
+    NodeTold,
+    node_told,
+    troubles,
+)
 
 TOLD = "gaudi_exporter_show_result"
-OK, FAILED, UNWATCHED, UNREACHABLE = "ok", "failed", "not watched", "unreachable"
+OK, FAILED, UNREADABLE, UNWATCHED, UNREACHABLE = "ok", "failed", "unreadable", "not watched", "unreachable"
 COLUMNS = ("node", "state", "cards", "°C", "W", "busy", "ports", "driver", "training", "step", "tokens/s")
-_ORDER = (FAILED, UNREACHABLE, UNWATCHED, OK)
+_ORDER = (FAILED, UNREADABLE, UNREACHABLE, UNWATCHED, OK)
 
 
 def show_fleet_kind(asked: Asked) -> Made:
     """One row a node; notes have a sentence with the remedy for each that is not well."""
-    answers = asked.results(TOLD)
-    nodes = {
-        host: NodeTold(host, answers.get(host, {}).get("samples") or (), float(answers.get(host, {}).get("time") or 0))
-        for host in asked.hosts
-    }
-    wrong = {host: troubles(node) for host, node in nodes.items()}
-    states = {host: _state(answers.get(host), wrong[host]) for host in nodes}
+    told, refused = _told(asked)
+    nodes = {host: told.get(host, NodeTold(host)) for host in asked.hosts}
+    wrong = {host: [refused[host]] if host in refused else troubles(node) for host, node in nodes.items()}
+    states = {host: UNREADABLE if host in refused else _state(told.get(host), wrong[host]) for host in nodes}
     ordered = sorted(nodes, key=lambda host: _ORDER.index(states[host]))
     counts = {state: sum(one == state for one in states.values()) for state in _ORDER}
     watts = {host: node.values("gaudi_card_power_watts") for host, node in nodes.items()}
@@ -50,16 +52,29 @@ def show_fleet_kind(asked: Asked) -> Made:
     )
 
 
-def _state(answer: Mapping[str, Any] | None, wrong: Sequence[str]) -> str:
-    if answer is None or answer.get("unreachable") or "samples" not in answer:
+def _told(asked: Asked) -> tuple[dict[str, NodeTold], dict[str, str]]:
+    """What each node that answered has told, and why the answer of another cannot be used."""
+    told, refused = {}, {}
+    for host, answer in asked.results(TOLD).items():
+        if answer.get("unreachable") or "samples" not in answer:
+            continue
+        try:
+            told[host] = node_told(host, answer)
+        except GaudiError as error:
+            refused[host] = str(error)
+    return told, refused
+
+
+def _state(node: NodeTold | None, wrong: Sequence[str]) -> str:
+    if node is None:
         return UNREACHABLE
-    if not answer["samples"]:
+    if not node.samples:
         return UNWATCHED
     return FAILED if wrong else OK
 
 
 def _row(node: NodeTold, state: str) -> dict[str, Any]:
-    if state in (UNREACHABLE, UNWATCHED):
+    if state in (UNREADABLE, UNREACHABLE, UNWATCHED):
         return {"node": node.host, "state": state}
     ports, busy = node.values("gaudi_port_up"), node.values("gaudi_card_utilization_ratio")
     celsius = node.values("gaudi_card_temperature_celsius")

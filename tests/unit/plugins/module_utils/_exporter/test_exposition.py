@@ -24,6 +24,13 @@ def test_a_label_of_any_text_is_read_as_it_was() -> None:
     assert read(text_of([family])) == {"gaudi_card_info": [({"name": HOSTILE, "card": "0"}, 1.0)]}
 
 
+def test_a_label_has_nothing_that_ends_a_line_or_is_obeyed() -> None:
+    odd = "\r\x0b\x0c\x1b\x85\u2028\u202e\ud800"
+    text = text_of([Family("a", "b", (Sample(1, {"name": f"Gaudi 3 °{odd}\n"}),))])
+    assert len(text.splitlines()) == 3
+    assert read(text) == {"a": [({"name": f"Gaudi 3 °{len(odd) * chr(0xFFFD)}\n"}, 1.0)]}
+
+
 def test_a_label_has_a_longest_length() -> None:
     ((labels, _value),) = read(text_of([Family("a", "b", (Sample(1, {"name": "x" * 10_000}),))]))["a"]
     assert labels["name"] == "x" * 200

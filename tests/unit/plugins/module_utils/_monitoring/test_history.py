@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring import history as module
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.history import (
+    EVENTS,
+    MOST_RUNS,
     current,
+    lines_of_runs,
     means,
     merge,
     read_history,
@@ -62,6 +67,58 @@ def test_another_training_of_that_name_is_no_part_of_the_course():
 def test_a_script_without_start_lines_begins_anew_where_steps_go_back():
     runs = split_runs([step(5, 1), step(10, 2), step(8, 3), step(12, 4)])
     assert [steps_of(run) for run in current(runs)] == [[5], [8, 12]]
+
+
+def test_a_run_loses_what_any_later_one_made_again():
+    runs = [start(0, 1), step(10, 2), step(30, 3), start(30, 4), step(40, 5), start(10, 6), step(50, 7)]
+    course = current(split_runs(runs))
+    assert [(steps_of(run), run["lost"]) for run in course] == [([10], 20), ([], 30), ([50], 0)]
+
+
+def test_a_course_of_many_runs_is_gone_through_once(monkeypatch):
+    """A part of a second where it is, and many where each run is held against all later ones."""
+    monkeypatch.setattr(module, "MOST_RUNS", 8_000)
+    runs = split_runs(start(5, number) for number in range(8_000))
+    begun = time.process_time()
+    assert len(current(runs)) == 8_000
+    assert time.process_time() - begun < 3
+
+
+def test_of_runs_without_number_the_newest_are_kept(paths):
+    """An account may write whatever it likes, and as often."""
+    write(Path(paths.metrics), [start(5, number) for number in range(MOST_RUNS + 500)])
+    runs = read_history(paths)["runs"]
+    assert (len(runs), runs[-1]["start"]["time"]) == (MOST_RUNS, MOST_RUNS + 499)
+    assert len(split_runs(start(5, number) for number in range(MOST_RUNS + 500))) == MOST_RUNS
+    # A node may have told more to the controller.
+    many = [{**runs[0], "start": start(5, number)} for number in range(MOST_RUNS + 500)]
+    kept = merge([{"runs": many, "events": []}])["runs"]
+    assert (len(kept), kept[0]["start"]["time"]) == (MOST_RUNS, 500)
+
+
+@pytest.mark.parametrize(("lines", "first"), [(100, 10), (15, 15), (10, 20), (5, 25)])
+def test_of_more_lines_than_are_read_the_last_are_there_in_their_order(paths, monkeypatch, lines, first):
+    write(Path(paths.earlier, "20261121T172311.042000000Z", "metrics.jsonl"), [step(n, n) for n in range(10, 20)])
+    write(Path(paths.metrics), [step(n, n) for n in range(20, 30)])
+    monkeypatch.setattr(module, "MOST_LINE_BYTES", lines * Path(paths.metrics).stat().st_size // 10)
+    assert [line["step"] for line in lines_of_runs(paths, "metrics.jsonl")] == [*range(first, 30)]
+
+
+def test_parts_that_every_step_names_anew_hold_nobody_up():
+    """A part of a second where each is looked at once, and many where each is sought in all."""
+    points = [{"step": n, "seconds": {f"{n} {part}": 1.0 for part in range(400)}} for n in range(500)]
+    begun = time.process_time()
+    assert sum(len(mean["seconds"]) for mean in means(points, 2)) == 500 * 400
+    assert time.process_time() - begun < 3
+
+
+def test_no_more_is_told_than_a_controller_can_hold(paths, monkeypatch):
+    write(Path(paths.metrics), [{**start(5, number), "more": "x" * 1000} for number in range(10)])
+    write(Path(paths.events), [{"time": number, "text": "t"} for number in range(EVENTS + 9)])
+    monkeypatch.setattr(module, "_MOST_TOLD", 5000)
+    history = read_history(paths)
+    assert [run["start"]["time"] for run in history["runs"]] == [6, 7, 8, 9]
+    assert (len(history["events"]), history["events"][-1]["time"]) == (EVENTS, EVENTS + 8)
 
 
 def test_what_two_nodes_know_is_put_together_by_time():

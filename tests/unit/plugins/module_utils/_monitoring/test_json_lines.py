@@ -76,6 +76,18 @@ def test_a_line_without_an_end_holds_up_nobody(tmp_path):
     assert [line["step"] for line in read_lines(str(path))] == [9]
 
 
+def test_of_a_file_that_grows_while_it_is_read_no_more_is_read(tmp_path):
+    path = tmp_path / "metrics.jsonl"
+    line = '{"step": 1}\n'
+    path.write_text(line * 3)
+    found = read_lines(str(path), 2 * len(line))
+    with path.open("a") as stream:
+        for number, _line in enumerate(found, 1):
+            assert number <= 2
+            stream.write(line)
+            stream.flush()
+
+
 def test_what_is_no_file_is_none(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link").symlink_to("/etc/passwd")

@@ -103,6 +103,23 @@ def test_how_it_ended(record, stop_requested, state):
     assert ended_state(dict(zip(("result", "code", "status"), record)), stop_requested) == state
 
 
+@pytest.mark.parametrize(
+    ("told", "state"),
+    [
+        ("succeeded", "succeeded"),
+        ("stopped", "stopped"),
+        # Not the supervisor's words: the file is the account's.
+        ("running", "failed"),
+        ("x1795608000", "failed"),
+        ("", "failed"),
+    ],
+)
+def test_of_what_the_supervisor_told_only_its_own_words_are_a_state(paths, unit, told, state):
+    Path(paths.status).write_text(json.dumps({"time": 9.0, "outcome": told}))
+    unit.end("exit-code", "exited", "1")
+    assert read_worker_group(paths, unit).state == state
+
+
 @pytest.mark.parametrize(("stop_requested", "state"), [(False, "failed"), (True, "stopped")])
 def test_a_node_that_went_down_recorded_nothing(paths, unit, stop_requested, state):
     unit.active = False

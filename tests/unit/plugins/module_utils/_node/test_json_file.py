@@ -34,6 +34,9 @@ def test_json_is_what_the_standard_library_makes_of_it(text):
         ('{"a":' * 200_000, "it nests deeper than 64 levels"),
         ("[" * 500 + "]" * 500, "it nests deeper than 64 levels"),
         ('["\\"", ' + "[" * 300 + "]" * 300 + "]", "it nests deeper than 64 levels"),
+        # A string that is not closed is looked at once, and not again from each of its quotes.
+        ("[" * 65 + '"' + '\\"' * 200_000, "it nests deeper than 64 levels"),
+        ("[" * 65 + '"' + '\\"' * 200_000 + "\\", "it nests deeper than 64 levels"),
         ('{"a": Infinity}', "it has Infinity for a number"),
         ("[NaN]", "it has NaN for a number"),
         ("1e999", "it has a number beyond all bounds: 1e999"),
@@ -46,7 +49,7 @@ def test_json_is_what_the_standard_library_makes_of_it(text):
         ("{\n'a': 1}", "Expecting property name enclosed in double quotes: line 2 column 1 (char 2)"),
         (" " * (LARGEST + 1), f"it is longer than {LARGEST} bytes"),
     ],
-    ids=range(15),
+    ids=range(17),
 )
 def test_what_is_none_is_refused_with_a_clause(text, clause):
     with pytest.raises(ValueError) as refused:

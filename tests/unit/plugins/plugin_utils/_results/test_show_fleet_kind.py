@@ -17,9 +17,11 @@ def sample(name, value, **labels):
     return {"name": name, "labels": labels, "value": value}
 
 
-def told(*more, cards=2, celsius=41.0, since=5.0):
-    found = [sample("gaudi_cards_expected", 2), sample("gaudi_cards_present", cards)]
-    for card in range(cards):
+def told(*more, driven=2, celsius=41.0, since=5.0):
+    """Of a node that is to have two cards, and has both on its bus."""
+    cards = {"expected": 2, "present": 2, "driven": driven}
+    found = [sample(f"gaudi_cards_{name}", count) for name, count in cards.items()]
+    for card in range(driven):
         found += [
             sample("gaudi_card_operational", 1, card=str(card)),
             sample("gaudi_card_temperature_celsius", celsius, card=str(card)),
@@ -67,14 +69,18 @@ def test_a_well_fleet_is_one_table():
 @pytest.mark.parametrize(
     ("bad", "sentence"),
     [
-        (told(cards=1), "1 of 2 cards are there"),
+        (told(driven=1), "1 of 2 cards work with the driver: gaudi3.scale.verify names the card"),
+        (told(driven=0), "0 of 2 cards work with the driver"),
         (told(sample("gaudi_card_operational", 0, card="1")), "card 1 does not work: gaudi3.scale.quarantine_node"),
         (told(celsius=0.0), "card 0 did not start (0 °C)"),
         (told(celsius=90.0), "card 0 has 90 °C of 83"),
         (told(sample("gaudi_card_ecc_uncorrected_total", 3, card="1")), "card 1 has 3 uncorrected errors"),
-        (told(sample("gaudi_port_up", 0, card="0", port="21")), "1 external ports have no link: gaudi3.scale.fabric"),
+        (
+            told(sample("gaudi_port_up", 0, card="0", port="21")),
+            "have no link: gaudi3.scale.plan_fabric",
+        ),
         (told(since=600.0), "nothing new of its cards since 10 min: hl-smi hangs"),
-        (told(sample("gaudi_node_quarantined", 1)), "is in quarantine"),
+        (told(sample("gaudi_node_quarantined", 1)), "is in quarantine: gaudi3.scale.return_node gives it back after"),
     ],
 )
 def test_who_is_not_well_comes_first_with_what_to_run(bad, sentence):
@@ -88,6 +94,47 @@ def test_of_whom_nothing_is_known_nobody_says_that_it_is_well():
     report = made(new={TOLD: {"samples": [], "time": NOW}}, gone={TOLD: {"unreachable": True}}, never={})
     assert report.outcome["nodes"] == {"new": "not watched", "gone": "unreachable", "never": "unreachable"}
     assert not report.outcome["ok"] and report.options["bars"] == []
+
+
+def of_one(**parts):
+    """An answer with one sample, of which ``parts`` are other than they would be."""
+    return {"samples": [{**sample("gaudi_card_power_watts", 226.0, card="0"), **parts}], "time": NOW}
+
+
+@pytest.mark.parametrize(
+    ("answer", "field"),
+    [
+        ({"samples": [], "time": "x"}, "time is 'x'"),
+        ({"samples": []}, "time is missing"),
+        ({"samples": [1], "time": NOW}, "samples[0] is 1"),
+        ({"samples": None, "time": NOW}, "samples is None"),
+        ({"samples": [{}] * 8001, "time": NOW}, "samples is 'list of 8001'"),
+        (of_one(name=["gaudi_card_power_watts"]), "samples[0].name is ["),
+        (of_one(labels=["card"]), "samples[0].labels is 'list of 1'"),
+        (of_one(labels={"card": 0}), "samples[0].labels.card is 0"),
+        (of_one(labels={str(number): "0" for number in range(21)}), "samples[0].labels is 'dict of 21'"),
+        (of_one(value="much"), "samples[0].value is 'much'"),
+        (of_one(value=None), "samples[0].value is None"),
+        (of_one(value=1e308), "samples[0].value is 1e+308"),
+    ],
+)
+def test_an_answer_of_whatever_kind_is_a_row_and_the_others_stay(answer, field):
+    report = made(well=told(), bad={TOLD: answer})
+    assert report.options["rows"][0] == {"node": "bad", "state": "unreadable"}
+    assert report.options["rows"][1]["W"] == "452"
+    assert f"bad answered node_metrics_info with what it never says: {field}" in report.reasons["bad"]
+    assert report.options["notes"][0] == f"bad: {report.reasons['bad']}"
+    assert report.outcome["nodes"] == {"well": "ok", "bad": "unreadable"} and not report.outcome["ok"]
+
+
+def test_of_what_is_no_number_nothing_is_known():
+    report = made(a=told(*(sample("gaudi_card_power_watts", name, card="2") for name in ("nan", "inf", "-inf"))))
+    assert report.outcome["numbers"] == {"watts": 452.0, "cards": 2}
+
+
+def test_words_of_a_node_are_no_template_and_one_line():
+    bad = sample("gaudi_card_operational", 0, card="{{ 1 }}\n\x1b[2J")
+    assert made(a=told(bad)).reasons["a"] == "card { { 1 }}  [2J does not work: gaudi3.scale.quarantine_node"
 
 
 def test_what_is_written_is_read(tmp_path):
@@ -106,3 +153,10 @@ def test_what_is_written_is_read(tmp_path):
         {"name": "gaudi_job_loss", "labels": {"training": odd}, "value": "nan"},
     ]
     assert read_told(tmp_path / "missing") == []
+
+
+@pytest.mark.parametrize("end", ["\r", "\x0b", "\x0c", "\x1e", "\x85", "\u2028"])
+def test_no_label_is_a_line_of_its_own(tmp_path, end):
+    label = f"x{end}gaudi_node_quarantined 0{end}"
+    (tmp_path / FILES[0]).write_bytes(f'gaudi_job_info{{training="{label}"}} 1\n'.encode())
+    assert read_told(tmp_path) == [sample("gaudi_job_info", 1.0, training=label)]
