@@ -14,6 +14,7 @@ description:
     while a job holds the cards.
   - Where C(hl-smi) hangs, one process hangs with it, the metrics of the cards keep their old timestamp, and everything
     else is still told.
+  - Metrics that nobody writes any more go from O(directory), as with O(state=absent) and O(cards_from=vendor).
   - Sets up the node exporter of the distribution, which has to be installed, so that it listens at O(address) alone,
     over TLS, and answers those alone whose certificate is among O(readers).
   - Makes the node's own key and a certificate for it, which lasts two years and is renewed by the first run within its
@@ -35,11 +36,11 @@ options:
     choices: [hl_smi, vendor]
     default: hl_smi
   interval:
-    description: Seconds from one look to the next.
+    description: Seconds from one look to the next, from 1.
     type: int
     default: 10
   hl_smi_seconds:
-    description: How long C(hl-smi) may take. A card in reset can hold it for half a minute.
+    description: How long C(hl-smi) may take, from 1. A card in reset can hold it for half a minute.
     type: int
     default: 60
   served_by:
@@ -72,11 +73,15 @@ options:
     elements: str
     default: []
   readers_to_come:
-    description: Says that O(readers) will not be empty, for check mode, in which a new server has made none yet.
-    type: bool
-    default: false
+    description:
+      - Hosts whose certificate O(readers) is to have, and which this run has not read.
+      - In check mode they count as readers, since a new server has made none. Else the module refuses and names them.
+    type: list
+    elements: str
+    default: []
   directory:
-    description: Where the node exporter's textfile collector reads. It has to be there.
+    description:
+      - Where the node exporter's textfile collector reads. It has to be there; with O(served_by=site) the module looks.
     type: path
     default: /var/lib/prometheus/node-exporter
   unit:
@@ -168,7 +173,7 @@ def main() -> None:
             "all_interfaces": {"type": "bool", "default": False},
             "names": {"type": "list", "elements": "str", "default": ["localhost", "127.0.0.1"]},
             "readers": {"type": "list", "elements": "str", "default": []},
-            "readers_to_come": {"type": "bool", "default": False},
+            "readers_to_come": {"type": "list", "elements": "str", "default": []},
             "directory": {"type": "path", "default": "/var/lib/prometheus/node-exporter"},
             "unit": {"type": "str", "default": "prometheus-node-exporter.service"},
             "program": {"type": "path", "default": "/usr/bin/prometheus-node-exporter"},
@@ -179,7 +184,8 @@ def main() -> None:
     )
     try:
         given = checked(module.params, module.argument_spec, text=("readers",))
-        lists = {"names": check_names("names", given["names"]), "readers": tuple(given["readers"])}
+        lists = {name: tuple(given[name]) for name in ("readers", "readers_to_come")}
+        lists["names"] = check_names("names", given["names"])
         module.exit_json(**converge(Options(**{**given, **lists}), run_process, module.check_mode))
     except Exception as error:
         module.fail_json(**module_failure(error))

@@ -11,6 +11,8 @@ from typing import Any
 
 # Of the usual time between samples: one that came late is near enough, one that was left out is not.
 NEAR = 2.5
+# What that comes to at the interval that is usual. hl-smi takes seconds, also where it is asked each second.
+NEAR_SECONDS = 25.0
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ def after(before: Energy, watts: float | None, time: float, interval: float) -> 
     passed = time - before.time
     if not before.time or passed < 0:
         return Energy(before.joules, before.gap_seconds, time, watts)
-    if watts is None or before.watts is None or passed > NEAR * interval:
+    if watts is None or before.watts is None or passed > max(NEAR * interval, NEAR_SECONDS):
         return Energy(before.joules, before.gap_seconds + passed, time, watts)
     return Energy(before.joules + passed * (watts + before.watts) / 2, before.gap_seconds, time, watts)
 

@@ -10,7 +10,8 @@ from typing import Any, Optional
 
 from .._monitoring.worker_group import RUNNING
 from .exposition import COUNTER, GAUGE, Family, Sample
-from .job_readings import JobReading, number, share_of_data
+from .job_lines import number
+from .job_readings import JobReading, share_of_data
 
 # Not "job", by which a Prometheus calls those that it scrapes.
 LABEL = "training"
@@ -19,12 +20,12 @@ Value = Callable[[JobReading], Optional[float]]
 
 
 def _of_step(name: str) -> Value:
-    return lambda job: number(job.step.get(name))
+    return lambda job: number(job.told.step.get(name))
 
 
 def _loss(job: JobReading) -> float | None:
     """A loss that is no number has a name in its line (json_lines.object_of)."""
-    loss: Any = job.step.get("loss")
+    loss: Any = job.told.step.get("loss")
     return float("nan") if isinstance(loss, str) else number(loss)
 
 
@@ -35,6 +36,12 @@ VALUES: tuple[tuple[str, str, str, Value], ...] = (
     ("gaudi_job_step", GAUGE, "The last step that is known.", _of_step("step")),
     ("gaudi_job_steps", GAUGE, "The step with which the job ends.", _of_step("max_steps")),
     ("gaudi_job_step_timestamp_seconds", GAUGE, "When that step was told.", _of_step("time")),
+    (
+        "gaudi_job_step_interval_seconds",
+        GAUGE,
+        "The usual time from one told step to the next, of the last ones.",
+        lambda job: job.told.step_interval,
+    ),
     ("gaudi_job_loss", GAUGE, "The loss of the last step; NaN where it is no number.", _loss),
     ("gaudi_job_tokens_per_second", GAUGE, "Tokens of all cards.", _of_step("tokens_per_second")),
     ("gaudi_job_samples_per_second", GAUGE, "Samples of all cards.", _of_step("samples_per_second")),
@@ -42,13 +49,13 @@ VALUES: tuple[tuple[str, str, str, Value], ...] = (
         "gaudi_job_data_wait_ratio",
         GAUGE,
         "The part of a step in which it waited for data.",
-        lambda job: share_of_data(job.step),
+        lambda job: share_of_data(job.told.step),
     ),
     (
         "gaudi_job_checkpoint_timestamp_seconds",
         GAUGE,
         "When the last checkpoint was written.",
-        lambda job: number(job.checkpoint.get("time")),
+        lambda job: number(job.told.checkpoint.get("time")),
     ),
 )
 

@@ -10,16 +10,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .._node.listening import check_listening, place_of
+from .._errors import GaudiError
+from .._node.listening import check_listening, check_port, place_of
 from .._node.rendered_files import WantedFile
 from .._node.systemd_units import UNIT_DIRECTORY
 from .._node.tls_identity import Identity
 from .._node.unit_hardening import KERNEL, NO_NEW_PRIVILEGES, OWN_PROCESS
+from . import textfile
 
 PROGRAM = "/opt/gaudi3_scale/metrics.pyz"
 MODULE = "ansible_collections.gaudi3.scale.plugins.module_utils._exporter.program"
 UNIT = "gaudi3-scale-metrics@.service"
 CARDS, NODE = "gaudi3-scale-metrics@cards.service", "gaudi3-scale-metrics@node.service"
+_ABOUT = {CARDS: textfile.CARDS, NODE: textfile.REST}
 PRESENT, ABSENT = "present", "absent"
 # Who asks the cards, and who answers a Prometheus.
 HL_SMI, VENDOR = "hl_smi", "vendor"
@@ -30,6 +33,10 @@ WEB = f"{DIRECTORY}/web.yml"
 DROP_IN = "gaudi3-scale.conf"
 # The port of the vendor's exporter (monitoring.md, ME main.go).
 VENDOR_PORT = 41611
+# It reads as root what accounts of jobs write. Its own memory is some 30 MB; that of hl-smi, its child, is not known.
+_LIMITS = ("MemoryMax=1G", "TasksMax=256")
+# Not strict: hl-smi may keep logs of its own below /var/log.
+_FILES = ("ProtectSystem=full", "ProtectHome=yes", "PrivateTmp=yes")
 # In check mode, where the server has made none yet.
 _TO_COME = "-----BEGIN CERTIFICATE-----"
 _HEADING = "# Written by gaudi3.scale; what is changed here is lost. Options: roles/gaudi_exporter."
@@ -50,7 +57,7 @@ class Options:
     all_interfaces: bool
     names: tuple[str, ...]
     readers: tuple[str, ...]
-    readers_to_come: bool
+    readers_to_come: tuple[str, ...]
     directory: str
     unit: str
     program: str
@@ -73,29 +80,49 @@ class Options:
         return self.state == PRESENT and self.served_by == DISTRIBUTION
 
 
-def check(options: Options) -> None:
+def check(options: Options, check_mode: bool) -> None:
     """GaudiError for what cannot be meant, or is not safe."""
-    if options.state == ABSENT or options.served_by == SITE:
+    if options.state == ABSENT:
         return
+    for name in ("interval", "hl_smi_seconds"):
+        if getattr(options, name) < 1:
+            raise GaudiError(f"{name} is {getattr(options, name)}, which is less than a second; give 1 or more.")
+    if options.served_by == SITE:
+        return
+    check_port("port", options.port)
+    if options.readers_to_come and not check_mode:
+        # Without theirs the file would be written anew, and who has read so far would be turned away.
+        servers = ",".join(options.readers_to_come)
+        raise GaudiError(
+            f"readers_to_come has {servers}, of the role's gaudi_exporter_servers, whose certificate this run has not "
+            f"read; let the run reach it too, as --limit {options.names[0]},{servers} does."
+        )
     readers = options.readers or ((_TO_COME,) if options.readers_to_come else ())
     check_listening(options.address, options.all_interfaces, readers, "the server that may")
 
 
-def wanted_files(options: Options, etc: str = "/etc") -> list[WantedFile]:
-    """All text files; what is not wanted is to be gone."""
-    unit = Path(etc, UNIT_DIRECTORY, UNIT)
-    drop_in = Path(etc, UNIT_DIRECTORY, f"{options.unit}.d", DROP_IN)
+def wanted_metrics(options: Options, root: str = "/") -> list[WantedFile]:
+    """What nobody writes any more is to be gone: it would be read, and believed, for ever."""
+    paths = (textfile.path_of(options.directory, _ABOUT[unit]) for unit in _ABOUT if unit not in options.collectors)
+    return [WantedFile(_below(root, path), None) for path in paths]
+
+
+def wanted_files(options: Options, root: str = "/") -> list[WantedFile]:
+    """All text files; what is not wanted is to be gone. Readers who are yet to come are in a file that nobody knows."""
+    unit = Path(root, "etc", UNIT_DIRECTORY, UNIT)
+    drop_in = Path(root, "etc", UNIT_DIRECTORY, f"{options.unit}.d", DROP_IN)
     own = _unit(options) if options.state == PRESENT else None
+    readers = WantedFile(_below(root, READERS), _readers(options) if options.is_served and options.readers else None)
     return [
         WantedFile(str(unit), own),
         WantedFile(str(drop_in), _drop_in(options) if options.is_served else None),
-        WantedFile(_below(etc, WEB), _web(options) if options.is_served else None),
-        WantedFile(_below(etc, READERS), _readers(options) if options.is_served and options.readers else None),
+        WantedFile(_below(root, WEB), _web(options) if options.is_served else None),
+        *([] if options.is_served and options.readers_to_come else [readers]),
     ]
 
 
-def _below(etc: str, path: str) -> str:
-    return str(Path(etc, Path(path).relative_to("/etc")))
+def _below(root: str, path: str | Path) -> str:
+    return str(Path(root, str(path).lstrip("/")))
 
 
 def _unit(options: Options) -> str:
@@ -106,8 +133,9 @@ def _unit(options: Options) -> str:
         "seconds": options.hl_smi_seconds,
     }
     words = " ".join(f"--{name} {value}" for name, value in given.items())
-    # Its own memory is some 30 MB; hl-smi's is not known.
-    hardening = "\n".join((*NO_NEW_PRIVILEGES, *OWN_PROCESS, *KERNEL, "ProtectHome=yes", "PrivateTmp=yes"))
+    hardening = "\n".join((*NO_NEW_PRIVILEGES, *OWN_PROCESS, *KERNEL, *_LIMITS, *_FILES))
+    # A site's textfiles may lie below /usr.
+    written = f"ReadWritePaths=-{options.directory}"
     return f"""{_HEADING}
 [Unit]
 Description=gaudi3.scale: metrics of this node (%i)
@@ -118,6 +146,7 @@ Restart=always
 RestartSec=15
 Nice=10
 {hardening}
+{written}
 
 [Install]
 WantedBy=multi-user.target

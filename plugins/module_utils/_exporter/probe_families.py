@@ -87,6 +87,7 @@ def _read(place: tuple[float, Path]) -> _Probed | None:
         labels = {"key": path.stem, **{name: str(data["fields"][name]) for name in _LABELS}}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
-    size = list(log.answers.values())[-1] if log.answers else None
-    trials = [trial for trial in log.trials if trial.outcome == OK and trial.batch_size == size]
+    # Trials stand in the order of time, and answers in that in which each search was made first.
+    answers = {*log.answers.values()}
+    trials = [trial for trial in log.trials if trial.outcome == OK and trial.batch_size in answers]
     return _Probed(labels, trials[-1], at) if trials else None

@@ -13,7 +13,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -30,23 +30,27 @@ from .energy import Energy, after, from_data
 from .energy_log import note
 from .exposition import Family, Sample
 from .job_families import job_families
-from .job_readings import read_jobs
+from .job_readings import JobReading, read_jobs
 from .node_families import node_families
 from .port_families import port_families
 from .probe_families import probe_families
-from .textfile import write_families
+from .textfile import CARDS, REST, path_of, put, write_families
 
 FLAGS = "/etc/gaudi3_scale/environment"
-CARDS, REST = "cards", "node"
 
 
 def main(arguments: list[str], run: Run = run_process, sleep: Callable[[float], None] = time.sleep) -> int:
     """Write the file each interval until it is ended; or once, with 1 where the cards did not answer."""
     given = _parse(arguments)
     answered = True
+    jobs: Sequence[JobReading] = ()
+    if not path_of(given.directory, given.about).exists():
+        # Else nobody would hear of a collector whose first look does not end.
+        write_families(path_of(given.directory, given.about), _own(given, time.time()))
     while True:
         began = time.monotonic()
-        before, answered = answered, collect(given, run, time.time())
+        before = answered
+        answered, jobs = collect(given, run, time.time(), jobs)
         if before and not answered:
             # Once, and not each interval.
             _say(f"hl-smi did not answer within {given.seconds:g} s; the metrics of the cards stay as they were")
@@ -57,17 +61,30 @@ def main(arguments: list[str], run: Run = run_process, sleep: Callable[[float], 
         sleep(max(1.0, given.interval - (time.monotonic() - began)))
 
 
-def collect(given: argparse.Namespace, run: Run, now: float) -> bool:
-    """Whether the file was written: that of the cards stays as it is where they do not answer."""
-    families, answered = _cards(given, run, now) if given.about == CARDS else (_rest(run, now), True)
+def collect(
+    given: argparse.Namespace, run: Run, now: float, jobs: Sequence[JobReading] = ()
+) -> tuple[bool, Sequence[JobReading]]:
+    """Whether the file was written: that of the cards stays as it is where they do not answer.
+
+    And the jobs that were found, from which the next look goes on; ``jobs`` are those of the last.
+    """
+    if given.about == CARDS:
+        families, answered = _cards(given, run, now)
+    else:
+        jobs = read_jobs(run, STATE_DIRECTORY, LOG_DIRECTORY, now, jobs)
+        families, answered = _rest(jobs), True
+    if answered:
+        write_families(path_of(given.directory, given.about), [*families, *_own(given, now)])
+    return answered, jobs
+
+
+def _own(given: argparse.Namespace, success: float) -> Sequence[Family]:
     about = {"about": given.about}
-    own = (
-        Family("gaudi_collector_last_success_timestamp_seconds", "When this was read.", (Sample(now, about),)),
+    last = "When this was read last; before that, when its reader began."
+    return (
+        Family("gaudi_collector_last_success_timestamp_seconds", last, (Sample(success, about),)),
         Family("gaudi_collector_interval_seconds", "How often it is read.", (Sample(given.interval, about),)),
     )
-    if answered:
-        write_families(Path(given.directory, f"gaudi_{given.about}.prom"), [*families, *own])
-    return answered
 
 
 def _say(sentence: str) -> None:
@@ -92,11 +109,7 @@ def _energy(kept: Path, readings: Iterable[CardReading], now: float, interval: f
         if reading.has_driver
     }
     kept.parent.mkdir(parents=True, exist_ok=True)
-    partial = kept.with_suffix(".new")
-    partial.write_text(
-        json.dumps({**before, **{name: asdict(one) for name, one in after_it.items()}}), encoding="utf-8"
-    )
-    partial.replace(kept)
+    put(kept, json.dumps({**before, **{name: asdict(one) for name, one in after_it.items()}}).encode())
     note(kept.parent / "energy", after_it, now)
     return after_it
 
@@ -106,12 +119,12 @@ def _before(kept: Mapping[str, Any], address: str) -> Energy:
     return from_data(found) if isinstance(found, dict) else Energy()
 
 
-def _rest(run: Run, now: float) -> Iterable[Family]:
+def _rest(jobs: Sequence[JobReading]) -> Iterable[Family]:
     root = kernel_tree()
     yield from port_families(root)
     yield from node_families(root, FLAGS, DIRECTORY, QUARANTINE)
     yield from probe_families(f"{STATE_DIRECTORY}/probe")
-    yield from job_families(read_jobs(run, STATE_DIRECTORY, LOG_DIRECTORY, now))
+    yield from job_families(jobs)
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:

@@ -5,62 +5,99 @@
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from .._errors import GaudiError
 from .._node.commands import Run
-from .._node.regular_file import read_bounded
-from .._node.rendered_files import differences, pending, read_text, write
+from .._node.rendered_files import FileChange, WantedFile, differences, pending, read_text, write
 from .._node.systemd_units import disable, enable, is_active, is_enabled, reload_units, restart
 from .._node.tls_identity import certificate_of, is_there, is_whole, make, remove
 from .archive import archive_of
-from .plan import CARDS, DROP_IN, HL_SMI, MODULE, NODE, PROGRAM, VENDOR_PORT, Options, check, wanted_files
+from .plan import (
+    CARDS,
+    DROP_IN,
+    HL_SMI,
+    MODULE,
+    NODE,
+    PRESENT,
+    PROGRAM,
+    SITE,
+    VENDOR_PORT,
+    Options,
+    check,
+    wanted_files,
+    wanted_metrics,
+)
 
 # What the drop-in gives to the distribution's node exporter; who gives it twice gets none.
 _OURS = re.compile(r"--(web\.listen-address|web\.config(?:\.file)?|collector\.textfile\.directory)\b")
-_LARGEST = 1 << 24
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What is not as it is to be. ``metrics`` are files that nobody writes any more."""
+
+    files: list[FileChange]
+    program: list[FileChange]
+    metrics: list[FileChange]
+    certificate: bool
+    units: list[str]
+
+    @property
+    def steps(self) -> list[str]:
+        return [
+            *(["program"] if self.program else []),
+            *(f"file {change.wanted.path}" for change in [*self.files, *self.metrics]),
+            *(["certificate"] if self.certificate else []),
+            *(f"unit {unit}" for unit in self.units),
+        ]
 
 
 def converge(options: Options, run: Run, check_mode: bool, root: str = "/") -> dict[str, Any]:
     """What the module returns; raises GaudiError for what is refused, before anything is touched."""
-    check(options)
+    check(options, check_mode)
     _refuse(options, run, root)
-    program = archive_of(MODULE) if options.collectors else None
-    is_new = _content(Path(root, PROGRAM[1:])) != program
-    changes = pending(wanted_files(options, str(Path(root, "etc"))))
+    plan = _plan(options, run, root)
+    steps = plan.steps
+    if steps and not check_mode:
+        _apply(plan, options, run, root)
+    certificate = certificate_of(options.identity(root)) if options.is_served else ""
+    return {"changed": bool(steps), "diff": differences(plan.files), "steps": steps, "certificate": certificate}
+
+
+def _plan(options: Options, run: Run, root: str) -> _Plan:
+    # Bytes as text, which is how files are compared and written here; it is in no diff.
+    program = archive_of(MODULE).decode("utf-8", "surrogateescape") if options.collectors else None
     own = options.identity(root)
-    is_known = is_whole(own, run) if options.is_served else not is_there(own)
     wrong = [unit for unit in (CARDS, NODE) if _runs(unit, run) != (unit in options.collectors)]
     off = options.is_served and not _runs(options.unit, run)
-    steps = [
-        *(["program"] if is_new else []),
-        *(f"file {change.wanted.path}" for change in changes),
-        *([] if is_known else ["certificate"]),
-        *(f"unit {unit}" for unit in wrong),
-        *([f"unit {options.unit}"] if off else []),
-    ]
-    shown = differences(changes)
-    if steps and not check_mode:
-        was_ours = any(change.wanted.path.endswith(DROP_IN) and change.before is not None for change in changes)
-        # While systemd still knows what they are.
-        _stop(options, run, was_ours)
-        if is_new:
-            _put(Path(root, PROGRAM[1:]), program)
-        if not is_known and options.is_served:
-            make(own, run)
-        elif not is_known:
-            remove(own)
-        for change in changes:
-            write(change)
-        if changes:
-            reload_units(run)
-        _start(options, run, is_new or bool(changes), off or bool(changes) or not is_known)
-    certificate = certificate_of(own) if options.is_served else ""
-    return {"changed": bool(steps), "diff": shown, "steps": steps, "certificate": certificate}
+    return _Plan(
+        pending(wanted_files(options, root)),
+        pending([WantedFile(str(Path(root, PROGRAM[1:])), program)]),
+        pending(wanted_metrics(options, root)),
+        not is_whole(own, run) if options.is_served else is_there(own),
+        [*wrong, *([options.unit] if off else [])],
+    )
+
+
+def _apply(plan: _Plan, options: Options, run: Run, root: str) -> None:
+    was_ours = any(change.wanted.path.endswith(DROP_IN) and change.before is not None for change in plan.files)
+    # While systemd still knows what they are, and before what they write is removed.
+    _stop(options, run, was_ours)
+    own = options.identity(root)
+    if plan.certificate and options.is_served:
+        make(own, run)
+    elif plan.certificate:
+        remove(own)
+    for change in [*plan.program, *plan.files, *plan.metrics]:
+        write(change)
+    if plan.files:
+        reload_units(run)
+    collector_changed = bool(plan.program or plan.files)
+    _start(options, run, collector_changed, options.unit in plan.units or bool(plan.files) or plan.certificate)
 
 
 def _runs(unit: str, run: Run) -> bool:
@@ -92,6 +129,13 @@ def _refuse(options: Options, run: Run, root: str) -> None:
             f"the vendor's exporter answers at port {VENDOR_PORT}, so two programs would ask each card; stop it, or "
             "set cards_from to vendor."
         )
+    # The package of the distribution's makes its own.
+    is_site = options.state == PRESENT and options.served_by == SITE
+    if is_site and not Path(root, options.directory.lstrip("/")).is_dir():
+        raise GaudiError(
+            f"directory is {options.directory}, which is not there; make it, or give the one that the site's node "
+            "exporter reads."
+        )
     if not options.is_served:
         return
     arguments = read_text(str(Path(root, options.arguments_file.lstrip("/")))) or ""
@@ -111,23 +155,3 @@ def _refuse(options: Options, run: Run, root: str) -> None:
 
 def _listens(port: int, run: Run) -> bool:
     return bool(run(["ss", "-Hltn", f"sport = :{port}"]).stdout.strip())
-
-
-def _content(path: Path) -> bytes | None:
-    try:
-        return read_bounded(str(path), _LARGEST)
-    except OSError:
-        return None
-
-
-def _put(path: Path, content: bytes | None) -> None:
-    """By a rename: the program that runs has the file that it began with."""
-    if content is None:
-        path.unlink()
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    with os.fdopen(handle, "wb") as stream:
-        stream.write(content)
-    Path(name).chmod(0o644)
-    Path(name).replace(path)

@@ -35,6 +35,12 @@ def check_listening(address: str, all_interfaces: bool, readers: Sequence[str], 
             raise GaudiError("readers has what is no certificate in PEM; give the certificates alone, and no key.")
 
 
+def check_port(name: str, port: int) -> None:
+    """GaudiError for the option ``name`` where it is no port."""
+    if not 1 <= port <= 65535:
+        raise GaudiError(f"{name} is {port}, which is no port; give one from 1 to 65535.")
+
+
 def place_of(address: str, port: int) -> str:
     """As programs take it: brackets around an address of version 6."""
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"

@@ -9,6 +9,7 @@ import contextlib
 import errno
 import os
 import stat
+from dataclasses import dataclass
 from typing import BinaryIO
 
 # The kernel's own files are read into a buffer of the size that was asked for, which it may refuse (ENOMEM).
@@ -61,3 +62,39 @@ def read_end(path: str, most: int, directory: int | None = None) -> str | None:
         stream.seek(max(0, os.fstat(stream.fileno()).st_size - most))
         return stream.read(most).decode(errors="replace")
     return None
+
+
+@dataclass(frozen=True)
+class Place:
+    """How far somebody has read: which file that was, and the byte to go on from."""
+
+    device: int
+    inode: int
+    offset: int
+
+
+@dataclass(frozen=True)
+class NewLines:
+    """Whole lines, the ``place`` behind them, and whether they follow those of before or begin a file anew."""
+
+    text: bytes
+    place: Place
+    goes_on: bool
+
+
+def read_on(path: str, before: Place | None, most: int, first: int) -> NewLines:
+    """The whole lines since ``before``, of more than ``most`` bytes the last; OSError as of :func:`open_regular`.
+
+    Of another file than before, and of one that became shorter, those of its last ``first`` bytes. Where bytes are left
+    out a line may have lost its beginning. What has no end yet comes with the call after it has one.
+    """
+    with open_regular(path) as stream:
+        about = os.fstat(stream.fileno())
+        offset = before.offset if before and (before.device, before.inode) == (about.st_dev, about.st_ino) else None
+        goes_on = offset is not None and offset <= about.st_size
+        largest = most if goes_on else first
+        start = max(offset if offset is not None and goes_on else 0, about.st_size - largest)
+        stream.seek(start)
+        text = stream.read(largest)
+    whole = text[: text.rfind(b"\n") + 1]
+    return NewLines(whole, Place(about.st_dev, about.st_ino, start + len(whole)), goes_on)

@@ -37,6 +37,15 @@ def test_a_sample_that_is_missing_is_a_gap_and_no_energy() -> None:
     assert (energy.joules, energy.gap_seconds) == (2 * 15 * 100.0, 30.0)
 
 
+@pytest.mark.parametrize(("interval", "apart", "is_known"), [(1, 2.75, True), (1, 30, False), (60, 120, True)])
+def test_a_sample_is_near_as_hl_smi_is_and_not_only_as_it_is_asked(
+    interval: float, apart: float, is_known: bool
+) -> None:
+    """hl-smi takes a second and a half, which at an interval of a second is no sample that was left out."""
+    energy = after(after(Energy(), 100.0, 1000.0, interval), 100.0, 1000.0 + apart, interval)
+    assert (energy.joules, energy.gap_seconds) == ((100 * apart, 0) if is_known else (0, apart))
+
+
 def test_a_node_that_was_off_spent_nothing_that_is_known() -> None:
     before = integrated([100.0, 100.0])
     later = after(before, 100.0, before.time + 3600, INTERVAL)

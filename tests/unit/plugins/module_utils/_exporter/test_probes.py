@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,18 @@ def test_the_answer_is_told_with_what_it_took(directory: Path) -> None:
         f"gaudi_probe_step_seconds{labels} 0.5",
         f"gaudi_probe_timestamp_seconds{labels} 1000",
     ]
+
+
+def test_of_several_searches_the_one_that_tried_last_is_told(directory: Path) -> None:
+    """An answer keeps its place in the file when its search is made once more."""
+    log = ProbeLog().with_trial(TRIALS[1]).with_answer("largest of 1 to 256", 48)
+    log = log.with_trial(TRIALS[0]).with_answer("largest of 1 to 32", 32)
+    probed(directory, "0a1b", log)
+    assert told(directory)[0].endswith(" 32")
+    again = replace(TRIALS[1], peak_memory_bytes=64 << 30)
+    log = log.with_trial(again).with_trial(TRIALS[2]).with_answer("largest of 1 to 256", 48)
+    probed(directory, "0a1b", log)
+    assert [line.rpartition(" ")[2] for line in told(directory)[:3]] == ["48", "0.5", "0.5"]
 
 
 def test_a_probe_without_an_answer_is_none(directory: Path) -> None:

@@ -8,12 +8,14 @@ import os
 import stat
 import subprocess
 import sys
+import time
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._exporter.archive import archive_of
+from ansible_collections.gaudi3.scale.plugins.module_utils._exporter.job_readings import JobReading
 from ansible_collections.gaudi3.scale.plugins.module_utils._exporter.program import main
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
 
@@ -65,6 +67,53 @@ def test_cards_that_do_not_answer_leave_the_file_as_it_was(
     assert main([*arguments, "--once"], silent) == 1
     assert (tmp_path / "metrics/gaudi_cards.prom").read_text() == before
     assert "hl-smi did not answer within 10 s" in capsys.readouterr().err
+
+
+def test_a_collector_that_never_had_an_answer_tells_of_itself(
+    tmp_path: Path, arguments: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = tmp_path / "metrics/gaudi_cards.prom"
+
+    def first(argv: Sequence[str], *, timeout: float | None = None, env: object = None) -> CommandResult:
+        # Already here: this call may never end.
+        assert 'last_success_timestamp_seconds{about="cards"} 1000' in told.read_text()
+        return silent(argv)
+
+    monkeypatch.setattr(time, "time", lambda: 1000)
+    assert main([*arguments, "--once"], first) == 1
+    monkeypatch.setattr(time, "time", lambda: 1100)
+    assert main([*arguments, "--once"], silent) == 1
+    lines = [line for line in told.read_text().splitlines() if not line.startswith("#")]
+    assert lines == [
+        'gaudi_collector_interval_seconds{about="cards"} 15',
+        'gaudi_collector_last_success_timestamp_seconds{about="cards"} 1000',
+    ]
+    assert main([*arguments, "--once"], HlSmi()) == 0
+    assert 'last_success_timestamp_seconds{about="cards"} 1100' in told.read_text()
+
+
+def test_from_look_to_look_it_knows_the_jobs(
+    tmp_path: Path, arguments: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which is what lets it read their lines on, and not anew."""
+    found, given = [[JobReading("a", "running")], [], [JobReading("b", "running")]], []
+
+    def read(*words: object) -> list[JobReading]:
+        given.append(words[-1])
+        return found[len(given) - 1]
+
+    class EnoughError(Exception):
+        """Ends what does not end by itself."""
+
+    def sleep(_seconds: float) -> None:
+        if len(given) == 3:
+            raise EnoughError
+
+    monkeypatch.setattr(f"{PROGRAM}.read_jobs", read)
+    with pytest.raises(EnoughError):
+        main(["node", *arguments[1:]], silent, sleep)
+    assert given == [(), *found[:2]]
+    assert 'training="b"' in (tmp_path / "metrics/gaudi_node.prom").read_text()
 
 
 def test_what_goes_on_is_said_once(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:

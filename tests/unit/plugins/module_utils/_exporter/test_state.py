@@ -33,7 +33,7 @@ OPTIONS = Options(
     all_interfaces=False,
     names=("gaudi-01", "10.0.0.11"),
     readers=("-----BEGIN CERTIFICATE-----\nserver\n-----END CERTIFICATE-----\n",),
-    readers_to_come=False,
+    readers_to_come=(),
     directory="/var/lib/prometheus/node-exporter",
     unit=SERVER,
     program="/usr/bin/prometheus-node-exporter",
@@ -51,6 +51,8 @@ class Node:
     active: set[str] = field(default_factory=set)
     listening: set[int] = field(default_factory=set)
     calls: list[str] = field(default_factory=list)
+    # As the distribution's package makes it; its collectors write where they are told.
+    directory: str = OPTIONS.directory[1:]
 
     def __call__(
         self, argv: Sequence[str], *, timeout: float | None = None, env: Mapping[str, str] | None = None
@@ -68,6 +70,9 @@ class Node:
             self.enabled.add(unit)
         if verb == "restart":
             self.active.add(unit)
+            about = unit.removeprefix("gaudi3-scale-metrics@").removesuffix(".service")
+            if about != unit.removesuffix(".service"):
+                (self.root / self.directory / f"gaudi_{about}.prom").write_text("gaudi_node_quarantined 0\n")
         if verb == "disable":
             # Which ends with an error for a unit that has no file.
             own = unit.startswith("gaudi3-scale-metrics@")
@@ -80,13 +85,21 @@ class Node:
         self.calls.clear()
         return converge(replace(OPTIONS, **changed), self, check_mode, str(self.root))
 
+    def metrics(self) -> list[str]:
+        return sorted(path.name for path in (self.root / self.directory).iterdir())
+
     def text(self, path: str) -> str:
         return (self.root / path.lstrip("/")).read_text()
 
 
 @pytest.fixture
 def node(tmp_path: Path) -> Node:
+    (tmp_path / OPTIONS.directory[1:]).mkdir(parents=True)
     return Node(tmp_path)
+
+
+def is_untouched(node: Node) -> bool:
+    return not any(path.is_file() for path in node.root.rglob("*")) and not node.calls
 
 
 def test_a_node_is_watched_and_a_second_run_changes_nothing(node: Node) -> None:
@@ -107,7 +120,7 @@ def test_a_node_is_watched_and_a_second_run_changes_nothing(node: Node) -> None:
 def test_check_mode_tells_all_and_touches_nothing(node: Node) -> None:
     foretold = node.run(check_mode=True)
     assert foretold["certificate"] == ""
-    assert (list(node.root.rglob("*")), node.calls) == ([], [])
+    assert is_untouched(node)
     assert node.run()["steps"] == foretold["steps"]
 
 
@@ -172,6 +185,8 @@ def test_on_a_virgin_node_there_is_nothing_to_take_away(node: Node) -> None:
 def test_the_site_s_own_node_exporter_is_left_alone(node: Node) -> None:
     node.active.add(SERVER)
     node.listening.add(9100)
+    node.directory = "srv/textfile"
+    (node.root / node.directory).mkdir(parents=True)
     node.run(served_by="site", directory="/srv/textfile")
     assert "--directory /srv/textfile " in node.text("/etc/systemd/system/gaudi3-scale-metrics@.service")
     assert [call for call in node.calls if SERVER in call] == []
@@ -183,6 +198,38 @@ def test_with_the_vendor_s_exporter_nobody_else_asks_the_cards(node: Node) -> No
     node.listening.add(41611)
     node.run(cards_from="vendor")
     assert node.active == {NODE, SERVER}
+
+
+@pytest.mark.parametrize("server", ["distribution", "site"])
+@pytest.mark.parametrize(
+    ("changed", "left"), [({"cards_from": "vendor"}, ["gaudi_node.prom"]), ({"state": "absent"}, [])]
+)
+def test_metrics_that_nobody_writes_any_more_are_gone(
+    node: Node, changed: dict[str, str], left: list[str], server: str
+) -> None:
+    node.run(served_by=server)
+    assert node.metrics() == ["gaudi_cards.prom", "gaudi_node.prom"]
+    foretold = node.run(check_mode=True, served_by=server, **changed)
+    assert node.metrics() == ["gaudi_cards.prom", "gaudi_node.prom"]
+    done = node.run(served_by=server, **changed)
+    assert node.metrics() == left
+    path = node.root / OPTIONS.directory[1:] / "gaudi_cards.prom"
+    assert done["steps"] == foretold["steps"] and f"file {path}" in done["steps"]
+    assert not any("gaudi_node_quarantined" in shown["before"] for shown in done["diff"])
+    assert not node.run(served_by=server, **changed)["changed"]
+
+
+def test_metrics_that_were_left_by_somebody_go_too(node: Node) -> None:
+    (node.root / node.directory / "gaudi_cards.prom").write_text("gaudi_cards_present 7\n")
+    assert node.run(state="absent")["steps"] == [f"file {node.root / node.directory / 'gaudi_cards.prom'}"]
+    assert node.metrics() == []
+
+
+def test_what_reads_hostile_files_as_root_has_limits(node: Node) -> None:
+    node.run()
+    lines = node.text("/etc/systemd/system/gaudi3-scale-metrics@.service").splitlines()
+    directory = "ReadWritePaths=-/var/lib/prometheus/node-exporter"
+    assert {"ProtectSystem=full", "MemoryMax=1G", "TasksMax=256", directory} <= {*lines}
 
 
 @pytest.mark.parametrize(
@@ -197,17 +244,57 @@ def test_with_the_vendor_s_exporter_nobody_else_asks_the_cards(node: Node) -> No
             {"readers": (OPTIONS.readers[0] + "-----BEGIN PRIVATE KEY-----",)},
             "readers has what is no certificate in PEM",
         ),
+        (
+            {"readers_to_come": ("watcher", "second")},
+            "^readers_to_come has watcher,second, of the role's gaudi_exporter_servers, .* gaudi-01,watcher,second",
+        ),
     ],
 )
 def test_what_opens_the_exporter_to_all_is_refused(node: Node, changed: dict[str, Any], sentence: str) -> None:
     with pytest.raises(GaudiError, match=sentence):
         node.run(**changed)
-    assert (list(node.root.rglob("*")), node.calls) == ([], [])
+    assert is_untouched(node)
 
 
 def test_check_mode_knows_of_readers_that_are_made_by_then(node: Node) -> None:
-    foretold = node.run(check_mode=True, readers=(), readers_to_come=True)
+    foretold = node.run(check_mode=True, readers=(), readers_to_come=("watcher",))
     assert any("client_ca_file" in one["after"] for one in foretold["diff"])
+
+
+@pytest.mark.parametrize("readers", [(), (OPTIONS.readers[0].replace("server", "site's"),)])
+def test_a_run_that_does_not_reach_a_reader_takes_nothing_from_it(node: Node, readers: tuple[str, ...]) -> None:
+    """As the remedy of an alert, which is for one node, with the watching machine left out by --limit."""
+    node.run(readers=(*readers, OPTIONS.readers[0]))
+    foretold = node.run(check_mode=True, readers=readers, readers_to_come=("watcher",))
+    assert not foretold["changed"]
+    with pytest.raises(GaudiError, match="readers_to_come has watcher"):
+        node.run(readers=readers, readers_to_come=("watcher",))
+    assert OPTIONS.readers[0] in node.text("/etc/gaudi3_scale/exporter/readers.pem")
+    assert node.calls == []
+
+
+def test_where_nobody_reads_nobody_is_waited_for(node: Node) -> None:
+    assert not node.run(state="absent", readers=(), readers_to_come=("watcher",))["changed"]
+    assert node.run(served_by="site", readers=(), readers_to_come=("watcher",))["changed"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        ({"port": 0}, "^port is 0, which is no port; give one from 1 to 65535"),
+        ({"port": 65536}, "^port is 65536, which is no port"),
+        ({"interval": 0}, "^interval is 0, which is less than a second; give 1 or more"),
+        ({"hl_smi_seconds": -1}, "^hl_smi_seconds is -1, which is less than a second"),
+        ({"served_by": "site", "interval": 0}, "^interval is 0"),
+        ({"served_by": "site", "directory": "/srv/none"}, "^directory is /srv/none, which is not there; make it, or"),
+    ],
+)
+@pytest.mark.parametrize("check_mode", [True, False])
+def test_what_nobody_can_mean_is_refused(node: Node, changed: dict[str, Any], sentence: str, check_mode: bool) -> None:
+    with pytest.raises(GaudiError, match=sentence):
+        node.run(check_mode, **changed)
+    assert is_untouched(node)
+    assert not node.run(state="absent", **changed)["changed"]
 
 
 def test_all_interfaces_is_for_who_says_so(node: Node) -> None:

@@ -10,6 +10,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._node.regular_file im
     open_regular,
     read_bounded,
     read_end,
+    read_on,
 )
 
 
@@ -53,3 +54,49 @@ def test_a_link_is_followed_only_where_that_was_asked(tmp_path):
         read_bounded(str(tmp_path / "link"), 9)
     with pytest.raises(OSError, match="it is no regular file"):
         open_regular(str(tmp_path / "zero"), follow=True)
+
+
+def test_a_file_that_grows_is_read_on_in_whole_lines(tmp_path):
+    path = tmp_path / "f"
+    path.write_bytes(b"one\ntw")
+    first = read_on(str(path), None, 100, 100)
+    assert (first.text, first.goes_on) == (b"one\n", False)
+    assert read_on(str(path), first.place, 100, 100) == first.__class__(b"", first.place, True)
+    path.open("ab").write(b"o\nthree\n")
+    second = read_on(str(path), first.place, 100, 100)
+    assert (second.text, second.goes_on) == (b"two\nthree\n", True)
+
+
+def test_of_more_than_is_read_at_once_it_is_the_end(tmp_path):
+    path = tmp_path / "f"
+    path.write_bytes(b"0123\n5678\n")
+    first = read_on(str(path), None, 3, 7)
+    assert first.text == b"3\n5678\n"[-7:]
+    path.open("ab").write(b"abcdef\n")
+    assert read_on(str(path), first.place, 3, 7).text == b"ef\n"
+    # A line without an end holds nobody for ever.
+    path.open("ab").write(b"x" * 50)
+    stuck = read_on(str(path), first.place, 3, 7)
+    path.open("ab").write(b"\n!\n")
+    assert (stuck.text, read_on(str(path), stuck.place, 3, 7).text) == (b"", b"\n!\n")
+
+
+def test_another_file_and_one_that_became_shorter_are_read_anew(tmp_path):
+    path = tmp_path / "f"
+    path.write_bytes(b"one\ntwo\n")
+    before = read_on(str(path), None, 100, 100).place
+    path.write_bytes(b"new\n")
+    shorter = read_on(str(path), before, 100, 100)
+    assert (shorter.text, shorter.goes_on) == (b"new\n", False)
+    path.rename(tmp_path / "earlier")
+    path.write_bytes(b"another one\n")
+    other = read_on(str(path), shorter.place, 100, 100)
+    assert (other.text, other.goes_on) == (b"another one\n", False)
+
+
+def test_what_is_no_file_is_not_read_on(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("/dev/zero")
+    for name in ("pipe", "link", "none"):
+        with pytest.raises(OSError):
+            read_on(str(tmp_path / name), None, 100, 100)
