@@ -81,7 +81,7 @@ options:
         type: str
         required: true
       token:
-        description: What the receiver wants to hear; it is kept in a file that Alertmanager alone reads.
+        description: What the receiver wants to hear; it is kept in a file that root and O(group) read.
         type: str
         default: ""
   quarantine:
@@ -127,7 +127,7 @@ attributes:
     description: Tells what would change. Rules are not checked, since what checks them may not be installed yet.
   diff_mode:
     support: full
-    description: Shows the files but the tokens.
+    description: Shows the files, but neither tokens nor the file with the addresses of webhooks.
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
@@ -152,7 +152,9 @@ steps:
   elements: str
   returned: success
 unknown:
-  description: Nodes whose certificate nobody has told yet; their answers are not believed.
+  description:
+    - Nodes whose certificate nobody has told yet, or told one that is also for another node, signs others, or is none.
+      Their answers are not believed. A warning says why.
   type: list
   elements: str
   returned: success

@@ -27,6 +27,9 @@ DAY_S = 86400
 KEY, CERTIFICATE = "key.pem", "certificate.pem"
 # RFC 1123; beside addresses nothing else goes into what openssl reads.
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
+# The one of the system has what it makes sign other certificates, also for names that are none of its own.
+_CONFIGURATION = "[req]\ndistinguished_name = name\n[name]\n"
+SIGNS_NONE = "CA:FALSE"
 
 
 @dataclass(frozen=True)
@@ -66,14 +69,15 @@ def check_names(option: str, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def is_whole(identity: Identity, run: Run) -> bool:
-    """Whether both are there, belong together, have all names, and last for another month."""
+    """Whether both are there, belong together, have all names, sign no other, and last for another month."""
     if not all(Path(path).is_file() for path in (identity.key, identity.certificate)):
         return False
     asked = ["openssl", "x509", "-noout", "-in", identity.certificate]
     lasts = run([*asked, "-checkend", str(RENEWED_DAYS * DAY_S)]).rc == 0
     public = run([*asked, "-pubkey"]).stdout
     belongs = public != "" and public == run(["openssl", "pkey", "-in", identity.key, "-pubout"]).stdout
-    return lasts and belongs and all(_is_for(name, asked, run) for name in identity.names)
+    signs_none = SIGNS_NONE in run([*asked, "-ext", "basicConstraints"]).stdout
+    return lasts and belongs and signs_none and all(_is_for(name, asked, run) for name in identity.names)
 
 
 def _is_for(name: str, asked: Sequence[str], run: Run) -> bool:
@@ -87,12 +91,15 @@ def make(identity: Identity, run: Run) -> None:
     place.mkdir(parents=True, exist_ok=True)
     named = ",".join(f"{'IP' if is_address(name) else 'DNS'}:{name}" for name in identity.names)
     with tempfile.TemporaryDirectory(dir=place) as made:
-        key, certificate = Path(made, KEY), Path(made, CERTIFICATE)
+        key, certificate, configuration = Path(made, KEY), Path(made, CERTIFICATE), Path(made, "openssl.cnf")
+        configuration.write_text(_CONFIGURATION, encoding="ascii")
         done = run(
             [
-                *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"),
+                *("openssl", "req", "-x509", "-config", str(configuration), "-nodes"),
+                *("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"),
                 *("-days", str(DAYS), "-subj", f"/CN={identity.names[0][:64]}", "-addext", f"subjectAltName={named}"),
                 *("-addext", "extendedKeyUsage=serverAuth,clientAuth"),
+                *("-addext", f"basicConstraints=critical,{SIGNS_NONE}"),
                 *("-keyout", str(key), "-out", str(certificate)),
             ]
         )

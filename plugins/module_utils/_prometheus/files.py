@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from .._job.paths import NAME
 from .._node.listening import place_of
 from .._node.rendered_files import WantedFile
 from .._node.systemd_units import UNIT_DIRECTORY
@@ -21,25 +22,47 @@ QUARANTINE = "quarantine"
 JOB = "gaudi"
 # By node, so that a run over some of them forgets no other.
 CERTIFICATES = "certificates.json"
+NODES = "nodes.json"
+ALERTMANAGER, ALERTMANAGER_WEB = "alertmanager.yml", "alertmanager_web.yml"
+# For a person who is root, or of the group: amtool --http.config.file.
+AMTOOL = "amtool.yml"
 NOBODY, SITE = "nobody", "site"
 # With the collectors' own, an alert's 15 s and _WAIT, what breaks is told in a minute: benchmarks/watching.py.
 _INTERVAL = "10s"
 # From an alert to its message: what comes at the same time is one.
 _WAIT = "5s"
+# A node tells what it likes, and one that was taken over is not to take the others' alerts with it. Labels that a rule
+# gives would make two of its alerts one, at which Prometheus gives up the rule for all nodes; names with a colon are
+# those of rules, and the others are Prometheus' own. What is told as a job goes into commands that people are given.
+_OWN_LABELS = "severity|gaudi_action|alertname|alertstate"
+_RELABELLED = [
+    {"source_labels": ["__name__"], "regex": "up|ALERTS.*|scrape_.*|.*:.*", "action": "drop"},
+    {"source_labels": ["training"], "regex": f"({NAME.pattern})?", "action": "keep"},
+    {"regex": _OWN_LABELS, "action": "labeldrop"},
+]
+# A node of 8 cards and 160 threads has some thousand series, of labels that are shorter than a line.
+_LIMITS = {
+    "body_size_limit": "16MB",
+    "sample_limit": 50_000,
+    "label_limit": 40,
+    "label_name_length_limit": 200,
+    "label_value_length_limit": 1024,
+}
 
 
 def wanted_files(options: Options, certificates: Mapping[str, str], kept_rules: Sequence[str]) -> list[WantedFile]:
-    """All files without secrets. ``certificates`` are the nodes' that are known, by name; ``kept_rules`` the names of
+    """All files that may be shown. ``certificates`` are the nodes' that are known, by name; ``kept_rules`` the names of
     the rules that are there, of which some may go."""
     is_present = options.state == PRESENT
     texts = {
         "prometheus.yml": _prometheus(options),
-        "nodes.json": _nodes(options),
+        NODES: nodes_text(options),
         "nodes.pem": "".join(f"{one.strip()}\n" for one in certificates.values()),
         CERTIFICATES: json.dumps(certificates, indent=1, sort_keys=True) + "\n",
         "web.yml": _web(options),
         "readers.pem": "".join(f"{one.strip()}\n" for one in options.readers) or None,
-        "alertmanager.yml": alertmanager(options),
+        ALERTMANAGER_WEB: _alertmanager_web(),
+        AMTOOL: _yaml({"tls_config": _as_prometheus(options)}),
         **{f"rules/{name}": None for name in kept_rules},
         **{f"rules/{name}": text for name, text in options.rules.items()},
     }
@@ -64,13 +87,23 @@ def _prometheus(options: Options) -> str:
     document = {
         "global": {"scrape_interval": _INTERVAL, "scrape_timeout": _INTERVAL, "evaluation_interval": _INTERVAL},
         "rule_files": ["rules/*.yml"],
-        "alerting": {"alertmanagers": [{"static_configs": [{"targets": [_alertmanager_place(options)]}]}]},
+        "alerting": {
+            "alertmanagers": [
+                {
+                    "scheme": "https",
+                    "tls_config": _as_prometheus(options),
+                    "static_configs": [{"targets": [_alertmanager_place(options)]}],
+                }
+            ]
+        },
         "scrape_configs": [
             {
                 "job_name": JOB,
                 "scheme": "https",
                 "tls_config": tls,
-                "file_sd_configs": [{"files": ["nodes.json"]}],
+                "file_sd_configs": [{"files": [NODES]}],
+                "metric_relabel_configs": _RELABELLED,
+                **_LIMITS,
             },
             *([_vendor(options.vendor_port)] if options.vendor_port else []),
         ],
@@ -88,7 +121,7 @@ def _vendor(port: int) -> dict[str, object]:
         "job_name": f"{JOB}_vendor",
         "scrape_interval": "30s",
         "scrape_timeout": _INTERVAL,
-        "file_sd_configs": [{"files": ["nodes.json"]}],
+        "file_sd_configs": [{"files": [NODES]}],
         "relabel_configs": [
             {
                 "source_labels": ["__address__"],
@@ -99,17 +132,36 @@ def _vendor(port: int) -> dict[str, object]:
         ],
         "metric_relabel_configs": [
             {"source_labels": ["__name__"], "regex": "habanalabs_.*", "action": "keep"},
-            {"regex": "UUID|device|id|fit|spi|driver|pod_namespace|pod_name", "action": "labeldrop"},
+            # The rules make a card of its serial number.
+            {
+                "regex": f"UUID|device|id|fit|spi|driver|pod_namespace|pod_name|card|{_OWN_LABELS}",
+                "action": "labeldrop",
+            },
         ],
+        **_LIMITS,
     }
 
 
 def _alertmanager_place(options: Options) -> str:
-    """It has neither TLS nor accounts of its own here, so nobody but this machine may ask it."""
+    """Nobody but this machine may ask it."""
     return f"127.0.0.1:{options.alertmanager_port}"
 
 
-def _nodes(options: Options) -> str:
+def _as_prometheus(options: Options) -> dict[str, str]:
+    """How Alertmanager is asked: by Prometheus' own certificate, which it shows as well."""
+    # amtool looks for what has no whole path beside the directory of its file.
+    own = f"{DIRECTORY}/certificate.pem"
+    return {"ca_file": own, "cert_file": own, "key_file": f"{DIRECTORY}/key.pem", "server_name": options.names[0]}
+
+
+def _alertmanager_web() -> str:
+    """An alert takes a node out of service, so no other account of the machine may send one."""
+    own = {"cert_file": "certificate.pem", "key_file": "key.pem", "min_version": "TLS12"}
+    callers = {"client_auth_type": "RequireAndVerifyClientCert", "client_ca_file": "certificate.pem"}
+    return _yaml({"tls_server_config": {**own, **callers}})
+
+
+def nodes_text(options: Options) -> str:
     """The node's name in the inventory is its instance, so that it is one word in an alert, a playbook and a page."""
     found = [{"targets": [target], "labels": {"instance": name}} for name, target in options.nodes.items()]
     return json.dumps(found, indent=1) + "\n"
@@ -167,7 +219,8 @@ def arguments(options: Options, service: Service) -> list[str]:
             f"--storage.tsdb.retention.time={options.retention}",
         ]
     return [
-        f"--config.file={DIRECTORY}/alertmanager.yml",
+        f"--config.file={DIRECTORY}/{ALERTMANAGER}",
+        f"--web.config.file={DIRECTORY}/{ALERTMANAGER_WEB}",
         f"--web.listen-address=127.0.0.1:{options.alertmanager_port}",
         # It would wait for others of its kind at all addresses.
         "--cluster.listen-address=",

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from .._errors import GaudiError
-from .._node.listening import check_listening
+from .._node.listening import check_listening, check_port
 from .._node.tls_identity import Identity, check_names
 
 PRESENT, ABSENT = "present", "absent"
@@ -69,6 +69,11 @@ class Options:
         return Identity(self.root.rstrip("/") + DIRECTORY, self.names, self.group)
 
 
+def host_of(target: str) -> str:
+    """The name or address in a target; brackets are only for an address of version 6."""
+    return target.rpartition(":")[0].strip("[]")
+
+
 def check(options: Options) -> None:
     """GaudiError for what is refused, in a sentence that names the option."""
     if options.state == ABSENT:
@@ -76,6 +81,7 @@ def check(options: Options) -> None:
     check_listening(options.address, options.all_interfaces, options.readers, "the server's own people")
     _check_nodes(options)
     _check_texts(options)
+    _check_ports(options)
     if not 0 <= options.vendor_port <= _LAST_PORT:
         raise GaudiError(
             f"vendor_port is {options.vendor_port}; give the port of the vendor's exporter, or 0 for none."
@@ -99,6 +105,13 @@ def _check_nodes(options: Options) -> None:
     if len(set(options.nodes.values())) < len(options.nodes):
         twice = sorted(name for name, target in options.nodes.items() if list(options.nodes.values()).count(target) > 1)
         raise GaudiError(f"nodes has {' and '.join(twice)} at one address; correct ansible_host in the inventory.")
+
+
+def _check_ports(options: Options) -> None:
+    for name in ("port", "alertmanager_port"):
+        check_port(name, getattr(options, name))
+    if options.port == options.alertmanager_port:
+        raise GaudiError(f"port and alertmanager_port are both {options.port}; give each one of its own.")
 
 
 def _check_texts(options: Options) -> None:

