@@ -8,19 +8,22 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-INTERVAL_S = 15
+# As Prometheus asks the nodes.
+INTERVAL_S = 10
 PER_MINUTE = 60 // INTERVAL_S
 
 
 @dataclass(frozen=True)
 class Case:
-    """``series`` are values of promtool's notation by metric, one each 15 s; looked at after so many ``minutes``."""
+    """``series`` are values of promtool's notation by metric, one each ``every_s`` seconds; looked at after so many
+    ``minutes``."""
 
     alert: str
     fires: bool
     what: str
     series: dict[str, str]
     minutes: int
+    every_s: int = INTERVAL_S
 
 
 def steady(value: float, minutes: float) -> str:
@@ -32,6 +35,17 @@ def rising(by: float, minutes: float, start: float = 0) -> str:
     return f"{start}{by / PER_MINUTE:+}x{round(minutes * PER_MINUTE)}"
 
 
+def unknown(minutes: int) -> str:
+    """No value."""
+    return f"_x{minutes * PER_MINUTE}"
+
+
+def each(minutes: int, times: int, start: int = 0) -> str:
+    """When something was done last that is done each so many ``minutes``, and never before the first time."""
+    moments = (60 * (start + minutes * turn) for turn in range(1, times + 1))
+    return " ".join([unknown(minutes), *(f"{moment}+0x{minutes * PER_MINUTE - 1}" for moment in moments)])
+
+
 def card(metric: str, number: int = 0) -> str:
     return f'gaudi_card_{metric}{{instance="gaudi-01", card="{number}"}}'
 
@@ -40,12 +54,18 @@ def on_node(metric: str, more: str = "") -> str:
     return f'{metric}{{instance="gaudi-01"{more}}}'
 
 
-def of_job(metric: str) -> str:
-    return f'gaudi_job_{metric}{{instance="gaudi-01", training="llama"}}'
+def of_job(metric: str, node: str = "gaudi-01") -> str:
+    return f'gaudi_job_{metric}{{instance="{node}", training="llama"}}'
 
 
 RUNNING = {of_job("running"): steady(1, 400)}
-TRAINS = {**RUNNING, of_job("step_timestamp_seconds"): rising(60, 400)}
+TRAINS = {
+    **RUNNING,
+    of_job("step_timestamp_seconds"): rising(60, 400),
+    of_job("step_interval_seconds"): steady(60, 400),
+}
+# It had rank 0 before, and still tells what it knows; the job runs well on another node.
+ELSEWHERE = {of_job("running"): steady(0, 400), of_job("running", "gaudi-02"): steady(1, 400)}
 CLOCKS = {card("clock_max_hertz", number): steady(1.65e9, 60) for number in range(8)}
 BUSY = {card("utilization_ratio", number): steady(0.98, 60) for number in range(8)}
 FULL_SPEED = {card("clock_hertz", number): steady(1.65e9, 60) for number in range(8)}
@@ -61,21 +81,49 @@ SIZE = {on_node("node_filesystem_size_bytes", DISK): steady(1e12, 200)}
 def silent_since(minute: int, about: str) -> dict[str, str]:
     read = on_node("gaudi_collector_last_success_timestamp_seconds", f', about="{about}"')
     every = on_node("gaudi_collector_interval_seconds", f', about="{about}"')
-    return {read: f"0+15x{minute * PER_MINUTE} {minute * 60}+0x{20 * PER_MINUTE}", every: steady(15, 60)}
+    return {read: f"{rising(60, minute)} {steady(minute * 60, 20)}", every: steady(INTERVAL_S, 60)}
+
+
+def stalls(minute: int, step_minutes: int) -> dict[str, str]:
+    """A line of steps each so many minutes, or each two seconds, and none from that minute on."""
+    steps = each(step_minutes, minute // step_minutes - 1) if step_minutes else rising(60, minute)
+    return {
+        **RUNNING,
+        of_job("step_timestamp_seconds"): f"{steps} {steady(60 * minute, 400)}",
+        of_job("step_interval_seconds"): steady(60 * step_minutes or 2, 400),
+    }
+
+
+def cards(present: str, driven: str) -> dict[str, str]:
+    """Of eight."""
+    wanted = {"present": present, "driven": driven, "expected": steady(8, 60)}
+    return {on_node(f"gaudi_cards_{name}"): values for name, values in wanted.items()}
+
+
+UPGRADE = f"{steady(8, 20)} {steady(0, 10)} {steady(8, 30)}"
+STEPS = of_job("step_timestamp_seconds")
+BETWEEN = of_job("step_interval_seconds")
+STARTED = of_job("started_timestamp_seconds")
+CHECKPOINT = of_job("checkpoint_timestamp_seconds")
+LAUNCHED = {**RUNNING, STARTED: steady(0, 400)}
 
 
 CASES = [
+    Case("GaudiCardMissing", True, "one is gone from the bus", cards(steady(7, 60), steady(7, 60)), 1),
+    Case("GaudiCardMissing", False, "all eight", cards(steady(8, 60), steady(8, 60)), 5),
+    Case("GaudiCardMissing", False, "an upgrade of ten minutes", cards(steady(8, 60), UPGRADE), 25),
+    Case("GaudiCardMissing", False, "without a driver for an hour", cards(steady(8, 60), steady(0, 60)), 55),
+    Case("GaudiCardWithoutDriver", True, "for an hour", cards(steady(8, 60), steady(0, 60)), 55),
+    Case("GaudiCardWithoutDriver", True, "one of eight for an hour", cards(steady(8, 60), steady(7, 60)), 55),
+    Case("GaudiCardWithoutDriver", False, "an upgrade of ten minutes", cards(steady(8, 60), UPGRADE), 25),
+    Case("GaudiCardWithoutDriver", False, "a build of half an hour", cards(steady(8, 60), steady(0, 60)), 30),
+    Case("GaudiCardWithoutDriver", False, "one is gone from the bus", cards(steady(7, 60), steady(7, 60)), 55),
+    Case("GaudiCardNotOperational", True, "the driver says no", {card("operational"): steady(0, 5)}, 3),
     Case(
-        *("GaudiCardMissing", True, "seven of eight"),
-        {on_node("gaudi_cards_driven"): steady(7, 5), on_node("gaudi_cards_expected"): steady(8, 5)},
+        *("GaudiCardNotOperational", False, "a driver that starts its cards"),
+        {card("operational"): f"{steady(0, 1.5)} {steady(1, 3)}"},
         1,
     ),
-    Case(
-        *("GaudiCardMissing", False, "all eight"),
-        {on_node("gaudi_cards_driven"): steady(8, 5), on_node("gaudi_cards_expected"): steady(8, 5)},
-        5,
-    ),
-    Case("GaudiCardNotOperational", True, "the driver says no", {card("operational"): steady(0, 5)}, 1),
     Case(
         *("GaudiCardNotOperational", False, "a reset that takes a sample"),
         {card("operational"): f"{steady(1, 1)} 0 {steady(1, 3)}"},
@@ -100,6 +148,22 @@ CASES = [
     Case("GaudiCardMemoryErrors", False, "those of long ago", {card("ecc_uncorrected_total"): steady(3, 60)}, 50),
     Case("GaudiCardMemoryErrors", False, "none", {card("ecc_uncorrected_total"): steady(0, 60)}, 50),
     Case(
+        *("GaudiCardMemoryErrors", False, "those of long ago, and nobody watched for half an hour"),
+        {card("ecc_uncorrected_total"): f"{steady(2, 120)} {unknown(30)} {steady(2, 60)}"},
+        155,
+    ),
+    Case(
+        *("GaudiCardMemoryErrors", False, "those of long ago, and nobody watched for a night"),
+        {card("ecc_uncorrected_total"): "2+0x1200 _x600 2+0x60"},
+        1805,
+        every_s=60,
+    ),
+    Case(
+        *("GaudiCardMemoryErrors", True, "one more while nobody watched for half an hour"),
+        {card("ecc_uncorrected_total"): f"{steady(2, 120)} {unknown(30)} {steady(3, 60)}"},
+        155,
+    ),
+    Case(
         *("GaudiCardCorrectedErrorsGrow", True, "a quiet day, and then many"),
         {card("ecc_corrected_total"): f"{steady(5, 300)} {rising(2, 60, 5)}"},
         345,
@@ -108,6 +172,12 @@ CASES = [
         *("GaudiCardCorrectedErrorsGrow", False, "as many each hour"),
         {card("ecc_corrected_total"): rising(0.1, 400)},
         390,
+    ),
+    Case(
+        *("GaudiCardCorrectedErrorsGrow", False, "one after a quiet day, and no value at the moment of the look"),
+        {card("ecc_corrected_total"): "5+0x2800 6+0x600"},
+        355,
+        every_s=7,
     ),
     Case("GaudiCardWasReset", True, "once", {card("resets_total"): f"{steady(0, 5)} {steady(1, 5)}"}, 7),
     Case("GaudiCardWasReset", False, "long ago", {card("resets_total"): steady(1, 60)}, 50),
@@ -142,6 +212,12 @@ CASES = [
         *("GaudiPortFlaps", False, "once, as a switch boots"),
         {on_node("gaudi_port_carrier_changes_total", ', card="0", port="8"'): f"{steady(2, 10)} {steady(4, 20)}"},
         15,
+    ),
+    Case(
+        *("GaudiPortFlaps", False, "down, up and down, and no value at the moment of the look"),
+        {on_node("gaudi_port_carrier_changes_total", ', card="0", port="8"'): "0+0x120 1 2 3+0x100"},
+        20,
+        every_s=7,
     ),
     Case("GaudiNodeSilent", True, "not scraped", {on_node("up", ', job="gaudi"'): steady(0, 5)}, 1),
     Case(
@@ -196,6 +272,17 @@ CASES = [
         10,
     ),
     Case(
+        *("GaudiRecipeCacheFull", True, "beside a node that tells twice how many cards it is to have"),
+        {
+            on_node("gaudi_recipe_cache_bytes"): steady(7.6e9, 20),
+            on_node("gaudi_recipe_cache_limit_bytes"): steady(1e9, 20),
+            on_node("gaudi_cards_expected"): steady(8, 20),
+            'gaudi_cards_expected{instance="gaudi-02"}': steady(8, 20),
+            'gaudi_cards_expected{instance="gaudi-02", by="nobody"}': steady(8, 20),
+        },
+        10,
+    ),
+    Case(
         *("GaudiRecipeCacheFull", False, "no limit"),
         {
             on_node("gaudi_recipe_cache_bytes"): steady(7.6e9, 20),
@@ -211,24 +298,61 @@ CASES = [
     ),
     Case(
         *("GaudiDiskFills", False, "a checkpoint each hour, the old one removed"),
-        {**SIZE, on_node("node_filesystem_avail_bytes", DISK): " ".join(["4e11+0x119 3.9e11+0x119"] * 3)},
+        {**SIZE, on_node("node_filesystem_avail_bytes", DISK): " ".join([steady(4e11, 30), steady(3.9e11, 30)] * 3)},
+        170,
+    ),
+    *(
+        Case("GaudiJobStalled", True, f"{minutes} minutes after a step each two seconds", stalls(90, 0), 90 + minutes)
+        for minutes in (13, 100, 300)
+    ),
+    Case("GaudiJobStalled", True, "13 minutes after a line of steps each minute", stalls(90, 1), 103),
+    Case("GaudiJobStalled", False, "8 minutes after a line of steps each minute", stalls(90, 1), 98),
+    Case("GaudiJobStalled", True, "45 minutes after a step each four minutes", stalls(88, 4), 133),
+    Case("GaudiJobStalled", False, "steps go on", TRAINS, 200),
+    Case(
+        *("GaudiJobStalled", False, "a slow one, with a step each four minutes"),
+        {**RUNNING, STEPS: each(4, 50), BETWEEN: steady(240, 400)},
+        195,
+    ),
+    Case(
+        *("GaudiJobStalled", False, "a slow one, with a line each ten minutes, of which two are known"),
+        {**RUNNING, STEPS: each(10, 40), BETWEEN: f"{unknown(30)} {steady(600, 370)}"},
+        28,
+    ),
+    Case(
+        *("GaudiJobStalled", True, "two hours after its second step"),
+        {**RUNNING, STEPS: f"_ 60+0x{PER_MINUTE} {steady(120, 300)}"},
+        122,
+    ),
+    Case(
+        *("GaudiJobStalled", False, "a larger model under the same name, with a line each eight minutes"),
+        {
+            of_job("running"): f"{steady(1, 200)} {steady(0, 5)} {steady(1, 200)}",
+            STARTED: f"{steady(0, 205)} {steady(60 * 205, 200)}",
+            STEPS: f"{rising(60, 200)} {steady(60 * 200, 5)} {each(8, 20, 205)}",
+            BETWEEN: f"{steady(2, 205)} {unknown(24)} {steady(480, 180)}",
+        },
+        220,
+    ),
+    Case(
+        *("GaudiJobStalled", False, "Slurm has just started it again, and its last step is from before"),
+        {
+            of_job("running"): f"{steady(1, 100)} {steady(0, 60)} {steady(1, 60)}",
+            STARTED: f"{steady(0, 160)} {steady(60 * 160, 60)}",
+            STEPS: f"{rising(60, 100)} {steady(60 * 100, 120)}",
+            BETWEEN: steady(2, 220),
+        },
         170,
     ),
     Case(
-        *("GaudiJobStalled", True, "nothing for ten minutes after a step a minute"),
-        {**RUNNING, of_job("step_timestamp_seconds"): f"{rising(60, 90)} 5400+0x200"},
-        103,
-    ),
-    Case("GaudiJobStalled", False, "steps go on", TRAINS, 300),
-    Case(
-        *("GaudiJobStalled", False, "a slow one, with a line each ten minutes"),
-        {**RUNNING, of_job("step_timestamp_seconds"): " ".join(f"{600 * turn}+0x39" for turn in range(1, 31))},
-        250,
-    ),
-    Case(
         *("GaudiJobStalled", False, "it has ended"),
-        {of_job("running"): steady(0, 400), of_job("step_timestamp_seconds"): steady(100, 400)},
-        300,
+        {of_job("running"): steady(0, 400), STEPS: steady(100, 400), BETWEEN: steady(2, 400)},
+        100,
+    ),
+    Case(
+        *("GaudiJobStalled", False, "it goes on elsewhere"),
+        {**stalls(90, 1), **ELSEWHERE, of_job("step_timestamp_seconds", "gaudi-02"): rising(60, 400)},
+        120,
     ),
     Case(
         *("GaudiJobSlow", True, "a tenth less than in the hours before"),
@@ -250,30 +374,83 @@ CASES = [
         300,
     ),
     Case(
+        *("GaudiJobSlow", False, "it goes on elsewhere"),
+        {**ELSEWHERE, of_job("tokens_per_second"): f"{steady(1e6, 200)} {steady(9e5, 60)}"},
+        230,
+    ),
+    Case(
         "GaudiJobWaitsForData", True, "a tenth of a step", {**RUNNING, of_job("data_wait_ratio"): steady(0.1, 60)}, 30
     ),
     Case("GaudiJobWaitsForData", False, "a hundredth", {**RUNNING, of_job("data_wait_ratio"): steady(0.01, 60)}, 30),
+    Case(
+        *("GaudiJobWaitsForData", False, "it goes on elsewhere"),
+        {**ELSEWHERE, of_job("data_wait_ratio"): steady(0.1, 60)},
+        30,
+    ),
     Case("GaudiJobLossIsNoNumber", True, "NaN", {**RUNNING, of_job("loss"): " ".join(["3.2"] * 8 + ["NaN"] * 20)}, 5),
     Case("GaudiJobLossIsNoNumber", False, "a loss", {**RUNNING, of_job("loss"): steady(3.2, 20)}, 15),
     Case(
+        *("GaudiJobLossIsNoNumber", False, "it goes on elsewhere"),
+        {**ELSEWHERE, of_job("loss"): " ".join(["NaN"] * 28)},
+        4,
+    ),
+    Case(
         *("GaudiCheckpointOld", True, "none for two hours after one each half hour"),
-        {
-            **RUNNING,
-            of_job("started_timestamp_seconds"): steady(0, 400),
-            of_job("checkpoint_timestamp_seconds"): " ".join(
-                [f"{1800 * turn}+0x119" for turn in range(1, 5)] + ["7200+0x600"]
-            ),
-        },
-        265,
+        {**LAUNCHED, CHECKPOINT: f"{each(30, 4)} {steady(60 * 120, 200)}"},
+        240,
     ),
     Case(
         *("GaudiCheckpointOld", False, "one each half hour"),
+        {**LAUNCHED, CHECKPOINT: each(30, 12)},
+        385,
+    ),
+    Case(
+        *("GaudiCheckpointOld", True, "none for 30 hours after one each ten minutes"),
+        {
+            of_job("running"): "1+0x2000",
+            STARTED: "0+0x2000",
+            CHECKPOINT: "_x10 600+0x9 1200+0x9 1800+0x9 2400+0x9 3000+0x9 3600+0x1900",
+        },
+        60 + 30 * 60,
+        every_s=60,
+    ),
+    Case(
+        *("GaudiCheckpointOld", False, "one each half hour, and the first one after the next launch"),
+        {
+            of_job("running"): f"{steady(1, 240)} {steady(0, 30)} {steady(1, 100)}",
+            STARTED: f"{steady(0, 270)} {steady(60 * 270, 100)}",
+            CHECKPOINT: f"{each(30, 8)} {each(30, 3, 270)}",
+        },
+        270 + 55,
+    ),
+    Case(
+        *("GaudiCheckpointOld", False, "one each two hours, and each ten minutes before this launch"),
         {
             **RUNNING,
-            of_job("started_timestamp_seconds"): steady(0, 400),
-            of_job("checkpoint_timestamp_seconds"): " ".join(f"{1800 * turn}+0x119" for turn in range(1, 13)),
+            STARTED: f"{steady(0, 100)} {steady(60 * 100, 300)}",
+            CHECKPOINT: f"{each(10, 9)} {each(120, 2, 100)}",
         },
-        350,
+        335,
+    ),
+    Case(
+        *("GaudiCheckpointOld", True, "none for an hour after one each ten minutes, and each hour before this launch"),
+        {
+            **RUNNING,
+            STARTED: f"{steady(0, 240)} {steady(60 * 240, 160)}",
+            CHECKPOINT: f"{each(60, 3)} {each(10, 4, 240)} {steady(60 * 280, 100)}",
+        },
+        345,
+    ),
+    Case("GaudiCheckpointOld", False, "its first one is not there yet", LAUNCHED, 200),
+    Case(
+        *("GaudiCheckpointOld", False, "Slurm has just started it again, and its last one is two days old"),
+        {**LAUNCHED, CHECKPOINT: steady(-2 * 86400, 400)},
+        30,
+    ),
+    Case(
+        *("GaudiCheckpointOld", False, "it goes on elsewhere"),
+        {**ELSEWHERE, STARTED: steady(0, 400), CHECKPOINT: f"{each(30, 4)} {steady(60 * 120, 200)}"},
+        265,
     ),
     Case("GaudiJobRestarts", True, "each ten minutes", {of_job("restarts_total"): rising(0.1, 60)}, 55),
     Case(
@@ -282,6 +459,12 @@ CASES = [
         "one that was planned",
         {of_job("restarts_total"): f"{steady(0, 20)} {steady(1, 60)}"},
         60,
+    ),
+    Case(
+        *("GaudiJobRestarts", False, "two, and no value at the moment of the look"),
+        {of_job("restarts_total"): "0+0x600 1+0x80 2+0x200"},
+        100,
+        every_s=7,
     ),
 ]
 
@@ -324,7 +507,7 @@ def document(rules: str, alerts: Collection[str]) -> dict[str, Any]:
         "tests": [
             {
                 "name": f"{case.alert}: {case.what}",
-                "interval": f"{INTERVAL_S}s",
+                "interval": f"{case.every_s}s",
                 "input_series": [{"series": name, "values": values} for name, values in case.series.items()],
                 "promql_expr_test": [
                     {
@@ -341,9 +524,12 @@ def document(rules: str, alerts: Collection[str]) -> dict[str, Any]:
 
 
 def recorded(rules: str) -> dict[str, Any]:
-    """The same for what rules make of the vendor's exporter, one value at a time beside a card that could be read."""
+    """The same for what rules make of the vendor's exporter, one value at a time beside a card that could be read, and
+    beside a node that tells the same card twice."""
     labels = f'{VENDOR}, Serial="A1"'
-    readable = {"series": f"habanalabs_memory_total_bytes{{{labels}}}", "values": steady(1e11, 5)}
+    twice = [f'instance="gaudi-02", job="gaudi_vendor", Serial="B1", card="{card}"' for card in (0, 1)]
+    everywhere = (labels, *twice)
+    readable = [{"series": f"habanalabs_memory_total_bytes{{{one}}}", "values": steady(1e11, 5)} for one in everywhere]
     return {
         "rule_files": [rules],
         "evaluation_interval": f"{INTERVAL_S}s",
@@ -352,12 +538,12 @@ def recorded(rules: str) -> dict[str, Any]:
                 "name": f"{said} {value}",
                 "interval": f"{INTERVAL_S}s",
                 "input_series": [
-                    *([] if said == "memory_total_bytes" else [readable]),
-                    {"series": f"habanalabs_{said}{{{labels}}}", "values": steady(value, 5)},
+                    *([] if said == "memory_total_bytes" else readable),
+                    *({"series": f"habanalabs_{said}{{{one}}}", "values": steady(value, 5)} for one in everywhere),
                 ],
                 "promql_expr_test": [
                     {
-                        "expr": name,
+                        "expr": f'{name}{{instance="gaudi-01"}}',
                         "eval_time": "3m",
                         "exp_samples": []
                         if wanted is None
