@@ -49,7 +49,7 @@ def error(chance: random.Random, interval: float, seconds: float) -> float:
     power = changes(chance)
     real, until, watts = 0.0, 0.0, WAITING_W
     energy, begin = Energy(), 1000.0
-    # The timer fires at any place of the first step.
+    # The first sample is at any place of the first step.
     for moment in times(chance, interval, seconds):
         while until < moment:
             length, watts = next(power)
@@ -62,7 +62,7 @@ def error(chance: random.Random, interval: float, seconds: float) -> float:
 
 
 def times(chance: random.Random, interval: float, seconds: float) -> Iterator[float]:
-    """When samples are taken: a timer of systemd keeps its rhythm, and a call of ``hl-smi`` takes its time."""
+    """When samples are taken: the collector keeps its rhythm, and a call of ``hl-smi`` takes its time."""
     yield 0.0
     for place in range(1, int(seconds / interval) + 1):
         yield place * interval + chance.uniform(0, 0.1)

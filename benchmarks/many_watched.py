@@ -127,7 +127,7 @@ def questions(seconds: int) -> dict[str, str]:
         "  series": "prometheus_tsdb_head_series",
         "rules, worst (s)": f"max(max_over_time(prometheus_rule_group_last_duration_seconds[{seconds}s]))",
         "missed": "sum(prometheus_rule_group_iterations_missed_total)",
-        "scrape, worst (s)": 'max(scrape_duration_seconds{job="gaudi"})',
+        "scrape, worst (s)": f'max(max_over_time(scrape_duration_seconds{{job="gaudi"}}[{seconds}s]))',
         "processors": f"process_cpu_seconds_total / {seconds}",
         "   MiB": "process_resident_memory_bytes / 1048576",
     }

@@ -94,7 +94,7 @@ def fault_to_message(nodes: Any, turn: int) -> float:
     card = str(turn % 8)
 
     def fires() -> list[float]:
-        mine = [one for one in heard(server) if one[2]["status"] == "firing" and one[2]["labels"]["card"] == card]
+        mine = [one for one in heard(server) if one[2]["status"] == "firing" and one[2]["labels"].get("card") == card]
         return [at for at, _header, _alert in mine if at > started]
 
     time.sleep(turn * 3.7 % 10)

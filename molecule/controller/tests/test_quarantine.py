@@ -15,7 +15,7 @@ from testinfra.host import Host
 
 from tests.event_rulebook import listening
 from tests.sandbox_jobs import wait_for
-from tests.sandbox_nodes import run
+from tests.sandbox_nodes import hostvars, run
 
 MARK = "/etc/gaudi3_scale/quarantine.json"
 TOKEN = "a-token-of-the-tests"
@@ -49,6 +49,8 @@ def test_a_node_is_left_out_of_a_launch_until_it_is_released(
 def test_a_second_node_stays_in_service(tmp_path: Path, nodes: dict[str, Host]) -> None:
     """One may always be out; what is wrong with more of a few is wrong with the alert."""
     assert run(tmp_path, "quarantine_node", **{NODE: "node1"}).status == "successful"
+    by_address = run(tmp_path, "quarantine_node", **{NODE: hostvars()["node1"]["ansible_host"]})
+    assert by_address.status == "successful", by_address.stdout.read()[-4000:]
     refused = run(tmp_path, "quarantine_node", **{NODE: "node2"})
     assert refused.status == "failed"
     assert "node2 stays in service: node1 is in quarantine" in " ".join(refused.stdout.read().split())
