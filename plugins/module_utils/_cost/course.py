@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
+Run = Mapping[str, Any]
+
 
 @dataclass(frozen=True)
 class Course:
@@ -37,16 +39,25 @@ class Course:
         return self.tokens / self.seconds if self.tokens is not None and self.seconds > 0 else None
 
 
-def course_of(runs: Sequence[Mapping[str, Any]], started: float | None, ended: float) -> Course | None:
+def runs_since(runs: Iterable[Run], begin: float | None) -> tuple[list[Run], list[Run]]:
+    """Those that began before ``begin``, and the others: ``training_job_history`` tells also what was put away."""
+    earlier: list[Run] = []
+    since: list[Run] = []
+    for run in runs:
+        (since if begin is None or _begun(run) >= begin else earlier).append(run)
+    return earlier, since
+
+
+def course_of(runs: Sequence[Run], started: float | None, ended: float | None) -> Course | None:
     """Of the runs that ``training_job_history`` tells; None where no run has made two steps that were told.
 
-    ``started`` and ``ended`` are the job's where they are known.
+    ``started`` and ``ended`` are the job's where they are known; else it is as long as its lines tell.
     """
     told = [_points(run) for run in runs]
     stepped = [(run, points) for run, points in zip(runs, told) if len(points) > 1]
     if not stepped:
         return None
-    begin = min([*([] if started is None else [started]), *(_first_time(run, points) for run, points in stepped)])
+    begin = min([*([] if started is None else [started]), *(_begun(run) for run, _points in stepped)])
     stepping = sum(points[-1]["time"] - points[0]["time"] for _run, points in stepped)
     steps = sum(points[-1]["step"] - points[0]["step"] for _run, points in stepped)
     # A run's points end where a later one began; its own last line is that of its last step.
@@ -56,7 +67,7 @@ def course_of(runs: Sequence[Mapping[str, Any]], started: float | None, ended: f
     a_step = _tokens_a_step(point for _run, points in stepped for point in points)
     return Course(
         begin,
-        max(ended, begin),
+        max(ends) if ended is None else max(ended, begin),
         steps,
         None if a_step is None else a_step * steps,
         stepping,
@@ -66,21 +77,22 @@ def course_of(runs: Sequence[Mapping[str, Any]], started: float | None, ended: f
     )
 
 
-def _last_time(run: Mapping[str, Any], points: Sequence[Mapping[str, Any]]) -> float:
+def _last_time(run: Run, points: Sequence[Mapping[str, Any]]) -> float:
     last = (run.get("last") or {}).get("time")
     told = float(last) if isinstance(last, (int, float)) else 0.0
     return max(told, float(points[-1]["time"]))
 
 
-def _points(run: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _points(run: Run) -> list[Mapping[str, Any]]:
     points = run.get("points") or ()
     right = [one for one in points if all(isinstance(one.get(name), (int, float)) for name in ("step", "time"))]
     return sorted(right, key=lambda one: (one["time"], one["step"]))
 
 
-def _first_time(run: Mapping[str, Any], points: Sequence[Mapping[str, Any]]) -> float:
-    start = (run.get("start") or {}).get("time")
-    return float(start) if isinstance(start, (int, float)) else float(points[0]["time"])
+def _begun(run: Run) -> float:
+    """0 where the run has told no time."""
+    told = [(run.get("start") or {}).get("time"), *(point["time"] for point in _points(run)[:1])]
+    return next((float(time) for time in told if isinstance(time, (int, float))), 0.0)
 
 
 def _tokens_a_step(points: Iterable[Mapping[str, Any]]) -> float | None:

@@ -32,17 +32,29 @@ class Platform:
 
 @dataclass(frozen=True)
 class Share:
-    """What a number of tokens costs on a platform, and what it takes."""
+    """What a number of tokens costs on a platform.
+
+    ``energy`` is None where it is in no figure, or in that of ``nodes``.
+    """
 
     platform: Platform
     hours: float
     nodes: float
     energy: float | None
-    kwh: float | None
 
     @property
     def total(self) -> float:
         return self.nodes + (self.energy or 0.0)
+
+    @property
+    def has_paid_power(self) -> bool:
+        """Whether its total has its power: who rents a node without a price of a kWh pays it with the node."""
+        return self.energy is not None or self.platform.prices.kwh is None
+
+    @property
+    def no_energy(self) -> str:
+        """What stands where a figure of its energy would."""
+        return "in nodes" if self.has_paid_power else "-"
 
 
 @dataclass(frozen=True)
@@ -79,12 +91,18 @@ def share_of(platform: Platform, tokens: float) -> Share:
     kwh = None if platform.watts is None else platform.watts * hours / 1000
     price = platform.prices.kwh
     energy = None if kwh is None or price is None else kwh * price * (platform.prices.pue or 1.0)
-    return Share(platform, hours, hours * platform.nodes * platform.prices.a_node_hour(), energy, kwh)
+    return Share(platform, hours, hours * platform.nodes * platform.prices.a_node_hour(), energy)
+
+
+def unlike(shares: Sequence[Share]) -> str | None:
+    """The first whose total lacks its power beside others that have theirs, so that they cannot be compared."""
+    lacking = [share.platform.name for share in shares if not share.has_paid_power]
+    return lacking[0] if 0 < len(lacking) < len(shares) else None
 
 
 def without_energy(share: Share) -> Share:
-    """The same where power is in nobody's price."""
-    return replace(share, energy=None, kwh=None)
+    """The same without what a kWh costs."""
+    return replace(share, energy=None)
 
 
 def tokens_from(text: object) -> float:

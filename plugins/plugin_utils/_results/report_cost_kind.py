@@ -10,25 +10,31 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._cost.bill import MOST_GAP, Bill, Measured, bill_of
-from ansible_collections.gaudi3.scale.plugins.module_utils._cost.course import Course, course_of
+from ansible_collections.gaudi3.scale.plugins.module_utils._cost.course import Course, course_of, runs_since
+from ansible_collections.gaudi3.scale.plugins.module_utils._cost.launch import Launch, launch_of
 from ansible_collections.gaudi3.scale.plugins.module_utils._cost.platforms import (
     Before,
+    Platform,
     Share,
     before_from,
     platforms_from,
     share_of,
+    unlike,
+    without_energy,
 )
 from ansible_collections.gaudi3.scale.plugins.module_utils._cost.prices import Prices, prices_from
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.history import merge
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.json_lines import mapping_of
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import ABSENT
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.training_page import clock
 
 INFO, HISTORY, ENERGY = "__gaudi_cost_job", "__gaudi_cost_course", "__gaudi_cost_energy"
 COLUMNS = ("figure", "value", "where it comes from")
 MEASURED, ENTERED = "measured", "entered"
 PARTS = ("nodes", "energy")
+# Nodes begin and end a launch within this of each other; where it is more, one of them was not in all of it.
+TOGETHER_S = 60.0
 
 
 def report_cost_kind(asked: Asked) -> Made:
@@ -36,32 +42,38 @@ def report_cost_kind(asked: Asked) -> Made:
     given = asked.given
     prices = prices_from(given)
     platforms = platforms_from(given.get("platforms") or (), prices.currency)
-    nodes, runs = _nodes(asked), _runs(asked)
-    course = _course(asked, runs)
+    launch = _launch(asked)
+    earlier, runs = runs_since(_runs(asked), launch.begin)
+    course = _course(asked, runs, launch)
     # A node that does not answer today has cost what the others did.
-    measured = _measured(asked, course, max(len(nodes), _launched_on(runs)))
+    measured = _measured(asked, launch, course, max(len(launch.hosts), _launched_on(runs)))
     bill = bill_of(measured, prices)
+    own = Platform(given["job"], MEASURED, measured.nodes, course.tokens_per_second or 0.0, prices)
     # The same number of tokens everywhere; without tokens there is nothing to compare by.
-    shares = [share_of(one, measured.tokens) for one in platforms] if measured.tokens else []
+    others = [share_of(one, measured.tokens) for one in platforms] if measured.tokens else []
+    share, *shares = _comparable(given, [Share(own, course.seconds / 3600, bill.nodes, bill.energy), *others])
     before = before_from(given.get("before") or {})
     rows = [
         *_money_rows(bill, prices),
         *_saved_rows(before, course, bill, prices),
         *_time_rows(course, measured),
-        *_energy_rows(measured, bill, prices),
+        *_energy_rows(given, measured, bill, prices),
     ]
     return Made(
         {
             "title": f"Cost of job {given['job']}",
             "columns": COLUMNS,
             "rows": rows,
-            "notes": list(_notes(measured, prices, bool(platforms) and not shares)),
+            "notes": [
+                *_earlier_notes(course, course_of(earlier, None, None)),
+                *_notes(measured, prices, bool(platforms) and not shares),
+            ],
             "sections": _sections(given["job"], shares, prices),
-            "bars": _bars(given["job"], bill, shares, prices),
+            "bars": _bars([share, *shares], prices),
             "data": {
                 "tokens": measured.tokens,
                 "seconds": measured.seconds,
-                "nodes": nodes,
+                "nodes": list(launch.hosts),
                 "kwh": bill.kwh,
                 "energy_gap": measured.gap,
                 "currency": prices.currency,
@@ -71,7 +83,7 @@ def report_cost_kind(asked: Asked) -> Made:
             },
         },
         {
-            "nodes": {host: "ok" if host in nodes else "not in the job" for host in asked.hosts},
+            "nodes": {host: "ok" if host in launch.hosts else "not in the job" for host in asked.hosts},
             "good": ["ok", "not in the job"],
             "numbers": {"total": bill.total, "a_million_tokens": bill.million_tokens, "kwh": bill.kwh},
             "words": {"currency": prices.currency, "name": given["job"]},
@@ -79,14 +91,14 @@ def report_cost_kind(asked: Asked) -> Made:
     )
 
 
-def _nodes(asked: Asked) -> list[str]:
-    known = {host: info for host, info in asked.results(INFO).items() if info.get("state") not in (ABSENT, None)}
-    if not known:
+def _launch(asked: Asked) -> Launch:
+    found = launch_of(asked.results(INFO), float(asked.given.get("now") or time.time()))
+    if not found.hosts:
         raise GaudiError(
             f"gaudi_cost_job {asked.given['job']}: no host of the play knows such a job; give its name, and its hosts "
             "as gaudi_hosts."
         )
-    return list(known)
+    return found
 
 
 def _runs(asked: Asked) -> list[dict[str, Any]]:
@@ -100,37 +112,57 @@ def _launched_on(runs: Sequence[Mapping[str, Any]]) -> int:
     return max((count for count in said if isinstance(count, int)), default=0)
 
 
-def _course(asked: Asked, runs: Sequence[Mapping[str, Any]]) -> Course:
-    infos = [info for info in asked.results(INFO).values() if info.get("started")]
-    started = min((float(info["started"]) for info in infos), default=None)
-    ended = max((float(info.get("ended") or asked.given["now"]) for info in infos), default=time.time())
-    course = course_of(runs, started, ended)
+def _course(asked: Asked, runs: Sequence[Mapping[str, Any]], launch: Launch) -> Course:
+    course = course_of(runs, launch.begin, launch.end)
     if course is None:
         raise GaudiError(
-            f"gaudi_cost_job {asked.given['job']}: it has told no two steps, so nobody knows what its cost was for; "
-            "wait until it has, or see docs/following.md for what a script of yours has to write."
+            f"gaudi_cost_job {asked.given['job']}: it has told no two steps since its last launch, so nobody knows "
+            "what that cost was for; wait until it has, or see docs/following.md for what a script has to write."
         )
     return course
 
 
-def _measured(asked: Asked, course: Course, nodes: int) -> Measured:
+def _measured(asked: Asked, launch: Launch, course: Course, nodes: int) -> Measured:
     """Energy is None where no node has any, or the operator leaves it out."""
-    found = [one for one in asked.results(ENERGY).values() if one.get("card_seconds")]
-    is_wanted = bool(found) and bool(asked.given.get("energy", True))
+    energies = asked.results(ENERGY)
+    found = [energies[host] for host in launch.hosts if energies.get(host, {}).get("card_seconds")]
+    is_wanted = bool(found) and _is_energy_wanted(asked.given)
+    known = sum(float(one["card_seconds"]) - float(one["gap_seconds"]) for one in found)
     # A node whose readings are all missing is a gap of the size of the others.
-    share = nodes / len(found) if found else 0.0
-    seconds = sum(float(one["card_seconds"]) for one in found)
-    missing = seconds * (share - 1) if found else 0.0
+    whole = sum(_card_seconds(one, course) for one in found) / len(found) * nodes if found else 0.0
     return Measured(
         course.seconds,
         nodes,
         course.tokens,
         sum(float(one["joules"]) for one in found) if is_wanted else None,
-        sum(float(one["gap_seconds"]) for one in found) + missing,
-        seconds + missing,
+        whole - known,
+        whole,
         course.lost_seconds,
         course.between_seconds,
     )
+
+
+def _card_seconds(energy: Mapping[str, Any], course: Course) -> float:
+    """Of a node's cards in the time that is billed, also where the node was in a part of it only."""
+    return max(float(energy["card_seconds"]), len(energy["cards"]) * (course.seconds - TOGETHER_S))
+
+
+def _is_energy_wanted(given: Mapping[str, Any]) -> bool:
+    return bool(given.get("energy", True))
+
+
+def _comparable(given: Mapping[str, Any], shares: Sequence[Share]) -> list[Share]:
+    """The job's own first, and the platforms, with the power of all or of none in their totals."""
+    if not _is_energy_wanted(given):
+        return [without_energy(share) for share in shares]
+    lacking = unlike(shares)
+    if lacking:
+        remedy = "run monitoring.yml before the job" if lacking == given["job"] else "give its watts"
+        raise GaudiError(
+            f"gaudi_cost_platforms has totals that are not alike: the power of {lacking} has a price (kwh) and was not "
+            f"measured, and in others it is; {remedy}, or leave energy out of all with gaudi_cost_energy=false."
+        )
+    return list(shares)
 
 
 def _time_rows(course: Course, measured: Measured) -> Iterator[dict[str, Any]]:
@@ -147,7 +179,10 @@ def _time_rows(course: Course, measured: Measured) -> Iterator[dict[str, Any]]:
     yield _row("between two runs", _share(course.between_seconds, course.seconds), MEASURED)
 
 
-def _energy_rows(measured: Measured, bill: Bill, prices: Prices) -> Iterator[dict[str, Any]]:
+def _energy_rows(given: Mapping[str, Any], measured: Measured, bill: Bill, prices: Prices) -> Iterator[dict[str, Any]]:
+    if not _is_energy_wanted(given):
+        yield _row("energy", "left out", f"{ENTERED}: gaudi_cost_energy is false")
+        return
     if bill.kwh is None:
         yield _row("energy", "not measured", "no node has readings of it: docs/monitoring.md")
         return
@@ -192,7 +227,7 @@ def _sections(job: str, shares: Sequence[Share], prices: Prices) -> list[dict[st
             "platform": share.platform.name,
             "hours": f"{share.hours:,.1f}",
             "nodes": _money(share.nodes, prices),
-            "energy": "-" if share.energy is None else _money(share.energy, prices),
+            "energy": share.no_energy if share.energy is None else _money(share.energy, prices),
             "all of it": _money(share.total, prices),
             "a million tokens": _money(share.total * 1e6 / _tokens(share), prices),
             "source": share.platform.source,
@@ -200,6 +235,8 @@ def _sections(job: str, shares: Sequence[Share], prices: Prices) -> list[dict[st
         for share in shares
     ]
     notes = ["figures of other platforms are those that were entered, and nobody's here"]
+    if any(share.energy is None and share.has_paid_power for share in shares):
+        notes.append("in nodes: no price of a kWh was entered, so power is in the price of a node")
     return [{"title": f"The tokens of {job} elsewhere", "columns": columns, "rows": rows, "notes": notes}]
 
 
@@ -207,13 +244,21 @@ def _tokens(share: Share) -> float:
     return share.hours * 3600 * share.platform.tokens_per_second
 
 
-def _bars(job: str, bill: Bill, shares: Sequence[Share], prices: Prices) -> list[dict[str, Any]]:
-    own = {"label": job, "parts": [bill.nodes, bill.energy or 0.0], "text": _money(bill.total, prices)}
-    others = [
+def _bars(shares: Sequence[Share], prices: Prices) -> list[dict[str, Any]]:
+    amounts = [
         {"label": one.platform.name, "parts": [one.nodes, one.energy or 0.0], "text": _money(one.total, prices)}
         for one in shares
     ]
-    return [{"title": "What it cost", "x_label": prices.currency, "parts": list(PARTS), "amounts": [own, *others]}]
+    return [{"title": "What it cost", "x_label": prices.currency, "parts": list(PARTS), "amounts": amounts}]
+
+
+def _earlier_notes(course: Course, earlier: Course | None) -> Iterator[str]:
+    """What a reader would miss who asks for the whole training."""
+    if earlier:
+        yield (
+            f"all figures are of the launch at {clock(course.begin)}; {earlier.steps:,} steps of launches before it, "
+            "and what they cost, are in none"
+        )
 
 
 def _notes(measured: Measured, prices: Prices, is_incomparable: bool) -> Iterator[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gaudi3_scale.core._cost.platforms import platforms_from, share_of, tokens_from, without_energy
+from gaudi3_scale.core._cost.platforms import platforms_from, share_of, tokens_from, unlike, without_energy
 from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.cost.comparison import CostComparison
 
@@ -37,6 +37,8 @@ class CostAnalyzer:
         """What ``dataset_tokens`` (``"1T"``, ``"300B"`` or a number) cost on each of ``platforms``, by default on all.
 
         ``model_size`` is for the heading alone: the rates are those of your measurements, whatever the model was.
+        Where a platform has no ``kwh``, its power is in the price of its nodes. GaudiError where one has ``kwh`` and no
+        ``watts`` beside others whose power is known.
         """
         asked = list(self._platforms) if platforms is None else list(platforms)
         unknown = [name for name in asked if name not in self._platforms]
@@ -48,11 +50,11 @@ class CostAnalyzer:
             )
         tokens = tokens_from(dataset_tokens)
         shares = [share_of(self._platforms[name], tokens) for name in asked]
-        dark = [share.platform.name for share in shares if share.energy is None]
-        if include_energy and dark and len(dark) < len(shares):
+        lacking = unlike(shares)
+        if include_energy and lacking:
             raise GaudiError(
-                f"platforms has {dark[0]} without watts or kwh beside others that have them; give both, or ask with "
-                "include_energy=False."
+                f"platforms has {lacking} with kwh and without watts beside others whose power is in their total; give "
+                "its watts, or ask with include_energy=False."
             )
         return CostComparison(
             tokens, model_size, self.currency, tuple(shares if include_energy else map(without_energy, shares))

@@ -42,7 +42,7 @@ class CostComparison:
     def rows(self) -> list[dict[str, Any]]:
         """One dictionary a platform: hours, money for nodes and energy, the total, and the total of a million tokens.
 
-        ``energy`` is None where it is in nobody's figures.
+        ``energy`` is None where it is in no figure, or in that of the nodes.
         """
         return [
             {
@@ -60,6 +60,12 @@ class CostComparison:
     def plot_tco_breakdown(self, path: str | Path | None = None) -> str:
         """An SVG with a bar a platform, its nodes and its energy; written to ``path`` where one is given."""
         drawing = self._chart()
+        if not drawing:
+            asked = ", ".join(share.platform.name for share in self.shares) or "none"
+            raise GaudiError(
+                f"platforms has {asked}, at 0 {self.currency} in all, of which no bar can be drawn; give one whose "
+                "node_hour, capital or kwh is above 0."
+            )
         picture = drawing[: drawing.index("</svg>") + len("</svg>")]
         if path is not None:
             Path(path).write_text(picture, encoding="utf-8")
@@ -95,9 +101,11 @@ class CostComparison:
     def _page(self) -> str:
         title = f"What {self.tokens:,.0f} tokens cost" + (f", {self.model_size}" if self.model_size else "")
         heads = "".join(f"<th>{column}</th>" for column in _COLUMNS)
+        told = [share.no_energy if share.energy is None else share.energy for share in self.shares]
+        rows = [{**row, "energy": energy} for row, energy in zip(self.rows(), told)]
         cells = "".join(
             "<tr>" + "".join(f"<td>{escape(self._cell(row[column]))}</td>" for column in _COLUMNS) + "</tr>"
-            for row in self.rows()
+            for row in rows
         )
         return (
             f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'

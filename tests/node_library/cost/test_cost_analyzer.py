@@ -50,6 +50,29 @@ def test_a_page_a_picture_and_a_pdf(analyzer, tmp_path):
     assert compared.generate_report(tmp_path / "cost.pdf").read_bytes().startswith(b"%PDF-")
 
 
+def test_who_rents_has_the_power_in_the_price_of_a_node(tmp_path):
+    rented = {**THERE, "kwh": None, "watts": None}
+    compared = CostAnalyzer("EUR", {"gaudi3": HERE, "rented": rented}).compare_training_cost(dataset_tokens="3.6B")
+    assert [row["energy"] for row in compared.rows()] == [pytest.approx(28.0), None]
+    assert "<td>in nodes</td>" in compared.generate_report(tmp_path / "cost.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("platforms", "sentence"),
+    [
+        (["own"], "platforms has own, at 0 EUR in all, of which no bar can be drawn; give one whose node_hour"),
+        ([], "platforms has none, at 0 EUR in all"),
+    ],
+)
+def test_what_costs_nothing_is_not_drawn(platforms, sentence, tmp_path):
+    own = {**HERE, "node_hour": 0, "kwh": None}
+    compared = CostAnalyzer("EUR", {"own": own}).compare_training_cost(dataset_tokens="1T", platforms=platforms)
+    with pytest.raises(GaudiError, match=sentence):
+        compared.plot_tco_breakdown(tmp_path / "tco.svg")
+    assert not (tmp_path / "tco.svg").exists()
+    assert "<table>" in compared.generate_report(tmp_path / "cost.html").read_text()
+
+
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
@@ -63,7 +86,7 @@ def test_a_page_a_picture_and_a_pdf(analyzer, tmp_path):
             lambda: CostAnalyzer("EUR", {"a": HERE, "b": {**HERE, "watts": None}}).compare_training_cost(
                 dataset_tokens="1T"
             ),
-            "platforms has b without watts or kwh beside others that have them",
+            "platforms has b with kwh and without watts beside others whose power is in their total",
         ),
         (
             lambda: CostAnalyzer("EUR", {"a": HERE}).compare_training_cost(dataset_tokens="all"),

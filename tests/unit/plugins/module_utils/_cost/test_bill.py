@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._cost.bar_chart import Amount, bar_chart
 from ansible_collections.gaudi3.scale.plugins.module_utils._cost.bill import Measured, bill_of
-from ansible_collections.gaudi3.scale.plugins.module_utils._cost.course import course_of
+from ansible_collections.gaudi3.scale.plugins.module_utils._cost.course import course_of, runs_since
 from ansible_collections.gaudi3.scale.plugins.module_utils._cost.prices import Prices
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 
@@ -68,6 +68,18 @@ def test_where_a_job_s_time_went():
     assert (course.stepping_seconds, course.lost_seconds, course.between_seconds) == (200.0, 30.0, 60.0)
     assert course.tokens == 200 * 1000
     assert course.tokens_per_second == pytest.approx(200000 / 310)
+
+
+def test_a_job_whose_end_nobody_knows_is_as_long_as_it_told():
+    run = {"points": steps(0, 100, 100.0), "last": {"time": 230.0, "step": 130}}
+    assert course_of([run], 90.0, None).end == 230.0
+
+
+def test_what_was_put_away_is_told_apart_by_when_a_run_began():
+    friday, monday = {"points": steps(0, 9, 100.0)}, {"start": {"time": 950.0}, "points": steps(9, 20, 990.0)}
+    assert runs_since([friday, monday], 940.0) == ([friday], [monday])
+    assert runs_since([friday, monday], None) == ([], [friday, monday])
+    assert runs_since([{"start": {"time": "soon"}, "points": []}], 1.0)[1] == []
 
 
 def test_a_script_that_counts_no_tokens_has_none():

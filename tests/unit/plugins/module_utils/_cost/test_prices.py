@@ -8,6 +8,8 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._cost.platforms impor
     platforms_from,
     share_of,
     tokens_from,
+    unlike,
+    without_energy,
 )
 from ansible_collections.gaudi3.scale.plugins.module_utils._cost.prices import prices_from
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
@@ -62,9 +64,19 @@ def test_what_nobody_can_mean_is_refused(given, sentence):
 
 def test_another_platform_costs_the_time_that_its_own_rate_takes():
     share = share_of(platforms_from([OTHER], "EUR")[0], 3.6e9)
-    assert (share.hours, share.nodes, share.kwh) == (10, 10 * 4 * 90, 200)
+    assert (share.hours, share.nodes) == (10, 10 * 4 * 90)
     assert share.energy == pytest.approx(200 * 0.2 * 1.5)
     assert share.total == share.nodes + share.energy
+
+
+def test_power_that_has_a_price_and_was_not_measured_is_unlike_power_that_was_paid():
+    measured, dark, rented = (
+        share_of(platforms_from([{**OTHER, **changed}], "EUR")[0], 3.6e9)
+        for changed in ({"name": "measured"}, {"name": "dark", "watts": None}, {"name": "rented", "kwh": None})
+    )
+    assert (unlike([measured, dark]), unlike([dark, rented]), unlike([rented, measured])) == ("dark", "dark", None)
+    assert (unlike([]), unlike([dark, dark])) == (None, None)
+    assert (dark.no_energy, rented.no_energy, without_energy(measured).no_energy) == ("-", "in nodes", "-")
 
 
 @pytest.mark.parametrize(

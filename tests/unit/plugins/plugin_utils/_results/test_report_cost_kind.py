@@ -17,6 +17,8 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.report_cost_
 )
 
 BEGIN, HOURS = 1795608000.0, 10
+CARDS = {f"0000:{number:02x}:00.0": {} for number in range(8)}
+A_NODE_HOUR = 160000 / (4 * 8766 * 0.8)
 GIVEN = {
     "job": "llama",
     "currency": "EUR",
@@ -49,7 +51,7 @@ def node(joules=8 * 500 * HOURS * 3600.0, gap=0.0, runs=()):
     return {
         INFO: {"state": "succeeded", "started": BEGIN, "ended": BEGIN + HOURS * 3600},
         HISTORY: {"runs": list(runs), "events": []},
-        ENERGY: {"joules": joules, "gap_seconds": gap, "card_seconds": seconds},
+        ENERGY: {"cards": CARDS, "joules": joules, "gap_seconds": gap, "card_seconds": seconds},
     }
 
 
@@ -91,12 +93,14 @@ def test_hours_and_energy_become_money_and_each_figure_has_its_origin():
 def test_a_node_without_readings_is_a_gap_and_no_zero():
     blind = {
         **HOSTS,
-        "gaudi-02": {**HOSTS["gaudi-02"], ENERGY: {"joules": 0.0, "gap_seconds": 0.0, "card_seconds": 0.0}},
+        "gaudi-02": {
+            **HOSTS["gaudi-02"],
+            ENERGY: {"cards": {}, "joules": 0.0, "gap_seconds": 0.0, "card_seconds": 0.0},
+        },
     }
     with pytest.raises(GaudiError, match="the power of 50% of the run is not known"):
         made(blind)
-    report = made(blind, energy=False)
-    assert (report.options["data"]["kwh"], values(report)["energy"]) == (None, "not measured")
+    assert made(blind, energy=False).options["data"]["kwh"] is None
 
 
 def test_a_node_that_does_not_answer_today_has_cost_what_the_others_did():
@@ -106,6 +110,84 @@ def test_a_node_that_does_not_answer_today_has_cost_what_the_others_did():
     assert report.options["data"]["total"] == pytest.approx(2 * HOURS * 160000 / (4 * 8766 * 0.8))
     with pytest.raises(GaudiError, match="the power of 50% of the run is not known"):
         made(lost)
+
+
+def energy_row(report):
+    (row,) = [row for row in report.options["rows"] if row["figure"] == "energy"]
+    return row["value"], row["where it comes from"]
+
+
+def test_energy_that_was_left_out_is_told_apart_from_energy_that_nobody_measured():
+    assert energy_row(made(energy=False)) == ("left out", "entered: gaudi_cost_energy is false")
+    unwatched = {
+        **HOSTS,
+        "gaudi-01": without(HOSTS["gaudi-01"], ENERGY),
+        "gaudi-02": without(HOSTS["gaudi-02"], ENERGY),
+    }
+    assert energy_row(made(unwatched)) == ("not measured", "no node has readings of it: docs/monitoring.md")
+
+
+def without(host, variable):
+    return {name: value for name, value in host.items() if name != variable}
+
+
+def told(host, **info):
+    return {**host, INFO: {**host[INFO], **info}}
+
+
+def test_of_a_job_that_was_stopped_and_gone_on_with_all_is_of_the_last_launch():
+    weekend = 60 * 3600
+    friday = run(0, 300, BEGIN - weekend)
+    hosts = {**HOSTS, "gaudi-01": node(runs=[friday, *(moved(one, 300) for one in RUNS)])}
+    assert made(hosts).options["data"] == made().options["data"]
+    (note,) = [note for note in made(hosts).options["notes"] if note.startswith("all figures are of the launch at")]
+    assert "300 steps of launches before it" in note
+    assert not any("launch" in note for note in made().options["notes"])
+
+
+def moved(one, steps):
+    """The same run from as many steps later on."""
+    points = [{**point, "step": point["step"] + steps} for point in one["points"]]
+    start = {**one["start"], "step": one["start"]["step"] + steps}
+    return {**one, "points": points, "start": start, "last": {**one["last"], "step": one["last"]["step"] + steps}}
+
+
+def test_a_launch_that_has_told_no_steps_is_not_billed_for_those_before_it():
+    hosts = {"gaudi-01": node(runs=[run(0, 300, BEGIN - 60 * 3600)])}
+    with pytest.raises(GaudiError, match="it has told no two steps since its last launch"):
+        made(hosts)
+
+
+def test_a_node_that_lost_its_power_is_not_billed_until_today():
+    dark = told(HOSTS["gaudi-01"], state="failed", ended=None, last_metrics={"time": BEGIN + 9 * 3600})
+    other = told(HOSTS["gaudi-02"], ended=BEGIN + 9.1 * 3600)
+    report = made({"gaudi-01": dark, "gaudi-02": other}, now=BEGIN + 100 * 3600, energy=False)
+    assert report.options["data"]["total"] == pytest.approx(2 * 9.1 * A_NODE_HOUR)
+    alone = made({"gaudi-01": dark}, now=BEGIN + 100 * 3600, energy=False)
+    assert alone.options["data"]["seconds"] == 9 * 3600
+
+
+def test_a_node_of_an_earlier_launch_costs_nothing_today():
+    launched = {"hosts": ["n1", "n5"]}
+    before = told(node(), started=BEGIN - 9e4, ended=BEGIN - 100, description={"hosts": ["n1", "n4"]})
+    hosts = {
+        "n1": told(HOSTS["gaudi-01"], description=launched),
+        "n4": before,
+        "n5": told(HOSTS["gaudi-02"], description=launched),
+    }
+    report = made(hosts)
+    assert report.options["data"] == {**made().options["data"], "nodes": ["n1", "n5"]}
+    assert report.outcome["nodes"]["n4"] == "not in the job"
+
+
+def test_a_node_that_was_watched_for_a_part_of_the_launch_leaves_a_gap():
+    late = told(node(joules=8 * 500 * 5 * 3600.0), started=BEGIN + 5 * 3600)
+    late[ENERGY] = {**late[ENERGY], "card_seconds": 8 * 5 * 3600.0}
+    with pytest.raises(GaudiError, match="the power of 25% of the run is not known"):
+        made({**HOSTS, "gaudi-02": late})
+    seconds = 8 * (HOURS * 3600.0 - 30)
+    nearly = {**node(), ENERGY: {"cards": CARDS, "joules": 500 * seconds, "gap_seconds": 0, "card_seconds": seconds}}
+    assert made({**HOSTS, "gaudi-02": nearly}).options["data"]["energy_gap"] == 0
 
 
 def test_what_nobody_entered_is_said_and_not_added():
@@ -134,7 +216,38 @@ def test_other_platforms_by_their_own_figures():
     (section,) = report.options["sections"]
     assert section["rows"][0]["source"] == rented["source"]
     assert section["rows"][0]["hours"] == f"{560 * 60 * RATE / 1e5 / 3600:,.1f}"
+    assert (section["rows"][0]["energy"], section["notes"][1][:9]) == ("in nodes", "in nodes:")
     assert [one["label"] for one in report.options["bars"][0]["amounts"]] == ["llama", "rented"]
+
+
+BOUGHT = {
+    "name": "bought",
+    "source": "our runs of March, wiki page 412",
+    "nodes": 2,
+    "tokens_per_second": 1e5,
+    "node_hour": 5,
+    "kwh": 0.3,
+}
+
+
+def test_a_total_without_its_power_does_not_stand_beside_one_with_it():
+    with pytest.raises(
+        GaudiError, match=r"the power of bought has a price .* give its watts, or leave energy out of all"
+    ):
+        made(platforms=[BOUGHT])
+    unwatched = {
+        **HOSTS,
+        "gaudi-01": without(HOSTS["gaudi-01"], ENERGY),
+        "gaudi-02": without(HOSTS["gaudi-02"], ENERGY),
+    }
+    with pytest.raises(GaudiError, match=r"the power of llama has a price .* run monitoring\.yml before the job"):
+        made(unwatched, platforms=[{**BOUGHT, "watts": 9000}])
+
+
+def test_energy_that_is_left_out_is_left_out_of_all():
+    report = made(platforms=[{**BOUGHT, "watts": 9000}], energy=False)
+    assert report.options["sections"][0]["rows"][0]["energy"] == "-"
+    assert [one["parts"][1] for one in report.options["bars"][0]["amounts"]] == [0.0, 0.0]
 
 
 @pytest.mark.parametrize(
