@@ -53,6 +53,18 @@ def nodes() -> dict[str, Host]:
     return hosts()
 
 
+AMTOOL = "/etc/gaudi3_scale/monitoring/amtool.yml"
+# Whoever has no certificate and believes anybody's.
+STRANGER = """
+import ssl, urllib.request
+context = ssl.create_default_context()
+context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+alert = b'[{"labels": {"alertname": "X", "gaudi_action": "quarantine", "instance": "node1"}}]'
+wanted = urllib.request.Request("https://127.0.0.1:9093/api/v2/alerts", alert, {"Content-Type": "application/json"})
+print(urllib.request.urlopen(wanted, context=context).status)
+"""
+
+
 def watch(place: Path, arguments: str = "", **more: Any) -> ansible_runner.Runner:
     """``monitoring.yml`` with the second node as the machine that watches."""
     inventory = place / "monitoring.json"
@@ -78,8 +90,10 @@ def server(nodes: dict[str, Host], tmp_path_factory: pytest.TempPathFactory) -> 
     assert set(done.stats["changed"]) == set()
     with receiver(host):
         yield host
-    done = watch(place, gaudi_exporter_state="absent", gaudi_monitoring_state="absent")
-    assert done.status == "successful", done.stdout.read()[-4000:]
+    for _turn in ("first", "second"):
+        done = watch(place, gaudi_exporter_state="absent", gaudi_monitoring_state="absent")
+        assert done.status == "successful", done.stdout.read()[-4000:]
+    assert set(done.stats["changed"]) == set()
     assert not host.file("/etc/gaudi3_scale/dashboards").exists
     assert not host.file(f"{GRAFANA}/dashboards/gaudi3_scale.yaml").exists
     host.check_output("systemctl stop grafana-server")
@@ -95,6 +109,15 @@ def test_all_nodes_are_read_by_name(server: Host) -> None:
     listening = server.check_output("ss -Hltn").splitlines()
     places = {line.split()[3] for line in listening if line.split()[3].endswith((":9090", ":9093", ":9094"))}
     assert places == {"127.0.0.1:9090", "127.0.0.1:9093"}
+
+
+def test_no_other_account_of_the_machine_asks_alertmanager(server: Host) -> None:
+    """An alert takes a node out of service."""
+    asked = f"amtool --http.config.file={AMTOOL} --alertmanager.url=https://127.0.0.1:9093 alert"
+    assert server.run(asked).rc == 0
+    assert server.run(f"runuser -u nobody -- {asked}").rc != 0
+    stranger = server.run("runuser -u nobody -- python3 -c %s", STRANGER)
+    assert stranger.rc != 0 and "CERTIFICATE_REQUIRED" in stranger.stderr
 
 
 # There is no alert yet, nobody trains, and ports of simulated cards are no interfaces that count.

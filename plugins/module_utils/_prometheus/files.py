@@ -62,7 +62,8 @@ def wanted_files(options: Options, certificates: Mapping[str, str], kept_rules: 
         "web.yml": _web(options),
         "readers.pem": "".join(f"{one.strip()}\n" for one in options.readers) or None,
         ALERTMANAGER_WEB: _alertmanager_web(),
-        AMTOOL: _yaml({"tls_config": _as_prometheus(options)}),
+        # amtool looks for what has no whole path beside the directory of its file.
+        AMTOOL: _yaml({"tls_config": _as_prometheus(options, DIRECTORY)}),
         **{f"rules/{name}": None for name in kept_rules},
         **{f"rules/{name}": text for name, text in options.rules.items()},
     }
@@ -147,11 +148,11 @@ def _alertmanager_place(options: Options) -> str:
     return f"127.0.0.1:{options.alertmanager_port}"
 
 
-def _as_prometheus(options: Options) -> dict[str, str]:
-    """How Alertmanager is asked: by Prometheus' own certificate, which it shows as well."""
-    # amtool looks for what has no whole path beside the directory of its file.
-    own = f"{DIRECTORY}/certificate.pem"
-    return {"ca_file": own, "cert_file": own, "key_file": f"{DIRECTORY}/key.pem", "server_name": options.names[0]}
+def _as_prometheus(options: Options, place: str = "") -> dict[str, str]:
+    """How Alertmanager is asked: by Prometheus' own certificate, which it shows as well. Files are below ``place``."""
+    own = str(Path(place, "certificate.pem"))
+    named = {"ca_file": own, "cert_file": own, "key_file": str(Path(place, "key.pem"))}
+    return {**named, "server_name": options.names[0]}
 
 
 def _alertmanager_web() -> str:
