@@ -125,7 +125,7 @@ def test_the_fleet_is_one_page_with_who_is_not_well_first(nodes: dict[str, Host]
     with fault("node2", "missing_card=7"):
         wait_for("the card is missing", lambda: [row["state"] for row in shown()["rows"]] == ["failed", "ok"], every=5)
         bad, *_others = shown()["notes"]
-        assert bad.startswith("node2: 7 of 8 cards are there: ")
+        assert bad.startswith("node2: 7 of 8 cards work with the driver: ")
     page = (tmp_path / "show_fleet.html").read_text()
     assert page.count("<rect") >= 15
     wait_for("it is back", lambda: [row["state"] for row in shown()["rows"]] == ["ok", "ok"], every=5)
@@ -138,16 +138,19 @@ def test_a_node_tells_what_its_cards_used(nodes: dict[str, Host]) -> None:
     def lines() -> list[dict[str, Any]]:
         return [json.loads(line) for line in nodes["node1"].check_output(f"cat {directory}/*.jsonl").splitlines()]
 
-    def minutes() -> list[tuple[float, float]]:
-        """Of which each is told: the collectors are not here all the time."""
-        times = [line["time"] for line in lines()]
-        return [(one, other) for one, other in pairwise(times) if other - one < 90]
+    def told_of(begin: float, end: float) -> dict[str, Any]:
+        asked = f"begin={begin} end={end}"
+        found: dict[str, Any] = nodes["node1"].ansible("gaudi3.scale.hpu_energy_info", asked, become=True, check=False)
+        assert not found["changed"] and len(found["cards"]) == len(CARDS)
+        return found
 
-    first, last = wait_for("two lines a minute apart", minutes)[-1]
-    asked = f"begin={first} end={last}"
-    told = nodes["node1"].ansible("gaudi3.scale.hpu_energy_info", asked, become=True, check=False)
-    assert not told["changed"] and len(told["cards"]) == len(CARDS)
-    assert told["gap_seconds"] < 0.1 * told["card_seconds"]
+    def known_minute() -> dict[str, Any]:
+        """One of which all is known: the collectors are not here all the time."""
+        times = [line["time"] for line in lines()]
+        told = (told_of(one, other) for one, other in list(pairwise(times))[-3:] if other - one < 90)
+        return next((found for found in told if found["gap_seconds"] < 0.1 * found["card_seconds"]), {})
+
+    told = wait_for("a minute that is known", known_minute, every=5)
     # What simulated cards take that do nothing.
     assert 200 < told["joules"] / (told["card_seconds"] - told["gap_seconds"]) < 300
 
