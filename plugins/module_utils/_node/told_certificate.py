@@ -40,7 +40,8 @@ def disbelief(text: str, own: Collection[str], others: Collection[str], run: Run
     if SIGNS_NONE not in asked.stdout:
         return "may sign other certificates"
     named = {_plain(name) for name in _NAMES.findall(asked.stdout)}
-    foreign = sorted(name for name in named if name in {_plain(other) for other in others} or "*" in name)
+    theirs = {_plain(other) for other in others}
+    foreign = sorted(name for name in named if name in theirs or "*" in name)
     if foreign:
         return f"is for {foreign[0]} as well"
     return "" if named & {_plain(name) for name in own} else "is not for this node"
