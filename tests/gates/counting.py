@@ -13,6 +13,8 @@ from xml.etree import ElementTree
 ESCAPE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 # What a gate prints that has no test runner: a linter, or a playbook that makes the nodes.
 REASON = re.compile(r"^(?:FAILED|ERROR|FATAL)\b.*|^E +(?:AssertionError.*|.*\bmsg: .+)|^.*\berror: .+", re.MULTILINE)
+# What a linter says of a place, where nothing above does.
+PLACE = re.compile(r"^\S+:\d+(?::\d+)?: .+", re.MULTILINE)
 REASON_LINES, REASON_WIDTH = 4, 150
 
 
@@ -44,10 +46,18 @@ def count(junit: Path, succeeded: bool) -> Counts:
 
 
 def reasons(junit: Path, output: str) -> list[str]:
-    """The first few tests that failed, each with what it said; without any the lines of ``output`` that say why."""
-    failed = [*_failures(junit), *REASON.findall(ESCAPE.sub("", output))]
+    """The first few tests that failed, each with what it said; without any the lines of ``output`` that say why.
+
+    Never nothing of an ``output``: where no line looks like a reason, it is the last ones.
+    """
+    plain = ESCAPE.sub("", output)
+    failed = [*_failures(junit), *REASON.findall(plain)] or PLACE.findall(plain) or _last_lines(plain)
     found = dict.fromkeys(" ".join(line.split())[:REASON_WIDTH] for line in failed)
     return list(found)[:REASON_LINES]
+
+
+def _last_lines(output: str) -> list[str]:
+    return [line for line in output.splitlines() if line.strip()][-REASON_LINES:]
 
 
 def _suites(junit: Path) -> Iterator[ElementTree.Element]:

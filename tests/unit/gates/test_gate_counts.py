@@ -92,6 +92,24 @@ def test_of_a_linter_the_summary_has_the_lines_that_say_why(tmp_path: Path) -> N
     assert reasons(tmp_path, output) == ["E msg: No package matching 'gnupg'", "ERROR nothing was made"]
 
 
+@pytest.mark.parametrize(
+    ("output", "line"),
+    [
+        (
+            "Created x.tar.gz\nroles/a/b.yml:11: yaml[line-length]: Line too long\nFailed: 1 failure(s)\n",
+            "roles/a/b.yml:11:",
+        ),
+        (
+            "$ build\ndocs/monitoring.md:19: WARNING: Non-consecutive header\n\nIt ended with 1.\n",
+            "docs/monitoring.md:19:",
+        ),
+        ("$ reuse lint --quiet\n\nIt ended with 1.\n", "$ reuse lint"),
+    ],
+)
+def test_a_gate_that_failed_is_never_without_a_reason(tmp_path: Path, output: str, line: str) -> None:
+    assert reasons(tmp_path, output)[0].startswith(line)
+
+
 def test_a_long_log_is_cut_to_a_few_lines(tmp_path: Path) -> None:
     found = reasons(tmp_path, "".join(f"FAILED {number} {'x' * 500}\n" for number in range(50)))
     assert len(found) == 4 and max(map(len, found)) <= 150
