@@ -229,6 +229,7 @@ GATES = (
         "bundle",
         "a bundle built, damaged, mended, served, and installed from without any other network",
         1800,
+        is_long=True,
     ),
     on_own_nodes(
         "attacks", "an account that may run jobs attacks root's files past and through its job", 2400, "checkout"

@@ -108,6 +108,7 @@ def test_links_in_place_of_all_it_may_write(launched: Ask, ask_in_turn: Ask, eng
     assert shell(NODE, "stat -c %U /etc /home /home/innocent /root").split() == ["root"] * 4
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", EITHER)
 def test_links_that_come_and_go_meanwhile(launched: Ask, ask_in_turn: Ask, engine: dict[str, Any]) -> None:
     launched(**engine)

@@ -62,6 +62,7 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     podman("rmi", "--force", IMAGE)
 
 
+@pytest.mark.long
 def test_any_user_finds_the_collection_in_it(image: str) -> None:
     command = ["ansible-galaxy", "collection", "list", "gaudi3.scale"]
     said = podman("run", "--rm", *limits(), "--user=123456:0", image, *command)

@@ -15,6 +15,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.playbooks
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.survey import answers, survey
 from testinfra.host import Host
 
+from tests.long_rows import named_rows
 from tests.sandbox_nodes import ROOT, run
 
 KNOWN = {one.name: one for one in read_playbooks(ROOT)}
@@ -74,13 +75,16 @@ LONG = (
     "verify_bundle",
     "serve_bundle",
 )
+# Seconds each; the others of the layers `site` plays with fewer answers.
+QUICK_LAYERS = ("preflight", "tuning", "measured_fabric", "verdict")
 # Want what these nodes have not, a Slurm and a job that was measured; the scenarios slurm_drain and training have it.
 ELSEWHERE = {"configure_slurm", "report_cost"}
-PLAYED = [*LAYERS, *LOOKS, *ACTIONS, *(pytest.param(name, marks=pytest.mark.long) for name in LONG)]
+IN_ORDER = (*LAYERS, *LOOKS, *ACTIONS, *LONG)
+PLAYED = named_rows({name: name for name in IN_ORDER}, {*QUICK_LAYERS, *LOOKS, *ACTIONS})
 
 
 def test_each_template_is_tried() -> None:
-    assert {*LAYERS, *LOOKS, *ACTIONS, *LONG} == {*KNOWN} - ELSEWHERE
+    assert {*IN_ORDER} == {*KNOWN} - ELSEWHERE
 
 
 # A qualification, whose figures the baseline is made of. Any other looks at pages of its own run alone.

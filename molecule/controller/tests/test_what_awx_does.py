@@ -133,8 +133,9 @@ def test_a_page_in_a_container_is_named_as_lost(tmp_path: Path, place: dict[str,
     assert "is gone with this job's container" not in screen(run(tmp_path, "plan_fabric", awx_job_id=7, **place))
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("nodes")
-@pytest.mark.parametrize("forks", [pytest.param(1, marks=pytest.mark.long), 100])
+@pytest.mark.parametrize("forks", [1, 100])
 def test_what_needs_all_nodes_at_once_needs_no_fork_for_each(tmp_path: Path, place: dict[str, str], forks: int) -> None:
     """One fork for two nodes is as five for ten: ranks wait for each other all the same."""
     done = run(tmp_path, "verify", arguments=f"--forks {forks}", **place)

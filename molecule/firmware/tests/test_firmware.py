@@ -158,6 +158,7 @@ def test_cards_of_another_generation_are_only_shown(nodes: dict[str, Host], tmp_
     assert {name: node_json(host) for name, host in nodes.items()} == before
 
 
+@pytest.mark.long
 def test_a_card_that_cannot_be_read_stops_its_node_only(nodes: dict[str, Host], tmp_path: Path) -> None:
     version = image(nodes)
     before = node_json(nodes["node1"])["cards"], loads(nodes["node1"])
@@ -204,6 +205,7 @@ def test_an_accepted_version_is_written_once(nodes: dict[str, Host], tmp_path: P
     assert {name: node_json(host) for name, host in nodes.items()} == before
 
 
+@pytest.mark.long
 def test_a_first_round_that_fails_is_the_last_and_is_taken_up_again(nodes: dict[str, Host], tmp_path: Path) -> None:
     version = image(nodes)
     untouched = node_json(nodes["node2"])
@@ -226,6 +228,7 @@ def test_a_first_round_that_fails_is_the_last_and_is_taken_up_again(nodes: dict[
     assert logs == "8"
 
 
+@pytest.mark.long
 def test_a_card_that_waits_for_its_power_cycle_is_not_written_again(nodes: dict[str, Host], tmp_path: Path) -> None:
     version = image(nodes)
     with fault("node1", "power_cycle_needed=2"):

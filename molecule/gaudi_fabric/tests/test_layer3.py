@@ -268,6 +268,7 @@ def test_two_nodes_with_one_address_are_named(cables: list[Cable], nodes: dict[s
         nodes["node2"].check_output(f"ip address del {mine.address}/30 dev {theirs.interface}")
 
 
+@pytest.mark.long
 def test_a_card_that_was_replaced_is_named_and_set_up_anew(
     cables: list[Cable], nodes: dict[str, Host], tmp_path: Path
 ) -> None:

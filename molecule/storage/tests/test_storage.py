@@ -102,6 +102,7 @@ def test_what_is_measured_is_what_the_disk_gives_and_nothing_is_left(
         assert host.check_output(f"ls -A {PLACE}/job") == ""
 
 
+@pytest.mark.long
 def test_a_node_that_cannot_measure_is_named_and_the_other_one_is_measured(
     mounted: dict[str, Any], nodes: dict[str, Host]
 ) -> None:

@@ -15,8 +15,8 @@ from tests.sandbox_nodes import SANDBOX, run
 
 @pytest.fixture(scope="session", autouse=True)
 def trainee(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """What the jobs need on every node: the training stack with what uploads need, and the script that most run."""
-    stack = run(tmp_path_factory.mktemp("stack"), "training_stack", gaudi_training_stack_extras=["s3"])
+    """What the jobs need on every node: the training stack, and the script that most run."""
+    stack = run(tmp_path_factory.mktemp("stack"), "training_stack")
     assert stack.status == "successful", stack.stdout.read()[-4000:]
     for node in NODES:
         podman("cp", str(Path(__file__).with_name("trainee.py")), f"{SANDBOX}-{node}:{TRAINEE}")

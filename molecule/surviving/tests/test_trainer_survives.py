@@ -44,6 +44,9 @@ from tests.sandbox_trainer import (
     wait_for_resumed,
 )
 
+# The same faults are test_surviving's, with a user's program; this trainer's own state is what tests/node_library asks.
+pytestmark = pytest.mark.long
+
 NAME, WHOLE = "tuesday", "tuesday-whole"
 DIRECTORY = f"{JOBS}/{NAME}/checkpoints"
 # docs/checkpoints.md: three ranks' gradients may be added up in another order after a restart.
@@ -138,7 +141,6 @@ def test_a_node_that_crashed_comes_back_by_itself_and_is_taken_in_again() -> Non
     wait_for_steps("node1", NAME)
 
 
-@pytest.mark.long
 def test_a_node_that_is_away_does_not_keep_the_others_from_being_stopped(tmp_path: Path) -> None:
     stop_node("node2")
     code, screen = play(tmp_path, "stop_training", gaudi_training_name=NAME)
@@ -156,7 +158,6 @@ def test_a_node_that_is_away_does_not_keep_the_others_from_being_stopped(tmp_pat
     wait_for("the unit has ended", lambda: UNIT.format(NAME) not in shell("node2", ACTIVE))
 
 
-@pytest.mark.long
 def test_the_losses_are_those_of_a_run_that_was_never_interrupted(tmp_path: Path) -> None:
     found = runs("node1", NAME)
     assert [run[0]["world_size"] for run in found[:5]] == [3, 3, 3, 2, 3]

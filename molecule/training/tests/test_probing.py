@@ -79,6 +79,7 @@ def test_a_damaged_file_is_put_aside_and_a_line_of_the_operator_kept(
     assert own.read_text() == "gaudi_training_batch_size: 8\n"
 
 
+@pytest.mark.long
 def test_a_node_that_crashes_is_named_and_the_other_one_answers(
     play: Callable[..., Played], nodes: dict[str, Host], reports: Path
 ) -> None:

@@ -44,7 +44,10 @@ def wait_for(*paths: Path) -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "number",
+    [signal.SIGTERM, *(pytest.param(number, marks=pytest.mark.long) for number in (signal.SIGINT, signal.SIGHUP))],
+)
 def test_interrupted_gates_leave_nothing(tmp_path: Path, number: int) -> None:
     mine = {"GATES_TEST": str(tmp_path)}
     gates = subprocess.Popen(

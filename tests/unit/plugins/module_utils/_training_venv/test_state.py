@@ -343,6 +343,7 @@ def test_an_index_gives_what_is_pinned_and_with_hashes_nothing_else(site: Site) 
     assert site.version_of("depends") == ""
 
 
+@pytest.mark.long
 def test_two_controllers_wait_for_each_other(site: Site) -> None:
     """Both find nothing; the second finds all of it done."""
     results: list[dict[str, Any]] = []

@@ -190,6 +190,7 @@ main()
 """
 
 
+@pytest.mark.long
 @needs_two
 @pytest.mark.skipif(not TORCHRUN.exists(), reason="torch is not installed")
 def test_under_the_real_torchrun_a_recorded_error_and_the_ranks_processors(program, kernel, tmp_path):
