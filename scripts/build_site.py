@@ -55,7 +55,11 @@ def main() -> int:
 # What the theme and antsibull-docs leave out or misspell, and who reads with a keyboard or a screen reader needs.
 ACCESSIBLE = {
     '<p class="caption" role="heading">': '<p class="caption" role="heading" aria-level="2">',
+    # What may scroll is reached by a key.
     "<pre>": '<pre tabindex="0">',
+    '<table class="docutils align-default">': '<table class="docutils align-default" tabindex="0">',
+    '<aside class="sidebar-drawer">': '<aside class="sidebar-drawer" aria-label="All pages">',
+    '<aside class="toc-drawer">': '<aside class="toc-drawer" aria-label="On this page">',
     " aria-role=": " role=",
     # By this name the theme takes a page's own list of contents for one that is meant.
     'class="contents local"': 'class="contents local this-will-duplicate-information-and-it-is-still-useful-here"',
