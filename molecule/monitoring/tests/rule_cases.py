@@ -75,7 +75,7 @@ PORTS = {
     for port in (8, 22, 23)
 }
 DISK = ', job="gaudi", mountpoint="/var", fstype="ext4"'
-SIZE = {on_node("node_filesystem_size_bytes", DISK): steady(1e12, 200)}
+SIZE = {on_node("node_filesystem_size_bytes", DISK): steady(1e12, 420)}
 
 
 def silent_since(minute: int, about: str) -> dict[str, str]:
@@ -292,14 +292,32 @@ CASES = [
         15,
     ),
     Case(
-        *("GaudiDiskFills", True, "40 % left, full in ten hours"),
-        {**SIZE, on_node("node_filesystem_avail_bytes", DISK): rising(-4e11 / 600, 200, 4e11)},
+        *("GaudiDiskFills", True, "as in the last six hours, full in eleven"),
+        {**SIZE, on_node("node_filesystem_avail_bytes", DISK): rising(-4e11 / 600, 420, 7e11)},
+        400,
+    ),
+    Case(
+        *("GaudiDiskFills", True, "full in three hours"),
+        {**SIZE, on_node("node_filesystem_avail_bytes", DISK): rising(-4e11 / 240, 120, 4e11)},
+        60,
+    ),
+    Case(
+        *("GaudiDiskFills", False, "full in eighteen hours, by the pace of the first hour in which anybody looked"),
+        {**SIZE, on_node("node_filesystem_avail_bytes", DISK): rising(-2e10 / 60, 120, 4e11)},
         100,
     ),
     Case(
+        *("GaudiDiskFills", False, "data that were copied in an hour"),
+        {
+            **SIZE,
+            on_node("node_filesystem_avail_bytes", DISK): f"{steady(4.9e11, 300)} {rising(-8e10 / 60, 60, 4.9e11)}",
+        },
+        358,
+    ),
+    Case(
         *("GaudiDiskFills", False, "a checkpoint each hour, the old one removed"),
-        {**SIZE, on_node("node_filesystem_avail_bytes", DISK): " ".join([steady(4e11, 30), steady(3.9e11, 30)] * 3)},
-        170,
+        {**SIZE, on_node("node_filesystem_avail_bytes", DISK): " ".join([steady(4e11, 30), steady(3.9e11, 30)] * 7)},
+        400,
     ),
     *(
         Case("GaudiJobStalled", True, f"{minutes} minutes after a step each two seconds", stalls(90, 0), 90 + minutes)
