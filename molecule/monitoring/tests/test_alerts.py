@@ -59,7 +59,7 @@ STRANGER = """
 import ssl, urllib.request
 context = ssl.create_default_context()
 context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-alert = b'[{"labels": {"alertname": "X", "gaudi_action": "quarantine", "instance": "node1"}}]'
+alert = b'[{"labels": {"alertname": "Forged", "gaudi_action": "quarantine", "instance": "node1"}}]'
 wanted = urllib.request.Request("https://127.0.0.1:9093/api/v2/alerts", alert, {"Content-Type": "application/json"})
 print(urllib.request.urlopen(wanted, context=context).status)
 """
@@ -116,8 +116,10 @@ def test_no_other_account_of_the_machine_asks_alertmanager(server: Host) -> None
     asked = f"amtool --http.config.file={AMTOOL} --alertmanager.url=https://127.0.0.1:9093 alert"
     assert server.run(asked).rc == 0
     assert server.run(f"runuser -u nobody -- {asked}").rc != 0
+    # TLS 1.3 refuses a certificate after the handshake: the caller reads why, or an end where the server was faster.
     stranger = server.run("runuser -u nobody -- python3 -c %s", STRANGER)
-    assert stranger.rc != 0 and "CERTIFICATE" in stranger.stderr
+    assert (stranger.rc, stranger.stdout) == (1, "") and "Connection refused" not in stranger.stderr, stranger.stderr
+    assert "Forged" not in server.check_output(asked)
 
 
 # There is no alert yet, nobody trains, and ports of simulated cards are no interfaces that count.
