@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-_TICKS = os.sysconf("SC_CLK_TCK")
+from benchmarks.processor_time import processor_seconds
 
 
 @dataclass(frozen=True)
@@ -86,8 +86,7 @@ def _processes(session: int, control: str) -> list[int]:
 
 def _processor_seconds(pid: int) -> float:
     with suppress(OSError):
-        stat = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(stat[11]) + int(stat[12])) / _TICKS
+        return processor_seconds(pid)
     return 0.0
 
 

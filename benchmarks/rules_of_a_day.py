@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -26,6 +25,8 @@ from typing import TextIO
 
 import yaml
 
+from benchmarks.processor_time import processor_seconds
+
 RULES = Path(__file__).resolve().parents[1] / "roles/gaudi_monitoring/files/rules"
 # Of this name are the groups whose rules do.
 BY_DAY = "_by_day"
@@ -33,7 +34,6 @@ CARDS, DISKS, EVERY_S, HOURS = 8, 4, 10, 26
 PORT = 9391
 TURNS = 3
 URL = f"http://127.0.0.1:{PORT}/api/v1/"
-TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def main() -> int:
@@ -128,15 +128,10 @@ def ready() -> bool:
 def asked(process: subprocess.Popen[bytes], question: str, at: int) -> tuple[float, float]:
     """Processor and wall seconds of one evaluation."""
     said = urllib.parse.urlencode({"query": question, "time": at})
-    before, began = processor_s(process), time.monotonic()
+    before, began = processor_seconds(process.pid), time.monotonic()
     with urllib.request.urlopen(f"{URL}query?{said}", timeout=120) as answer:
         json.load(answer)
-    return processor_s(process) - before, time.monotonic() - began
-
-
-def processor_s(process: subprocess.Popen[bytes]) -> float:
-    fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / TICKS
+    return processor_seconds(process.pid) - before, time.monotonic() - began
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import secrets
 import socket
 import subprocess
@@ -23,6 +22,7 @@ import time
 from collections.abc import Collection
 from pathlib import Path
 
+from benchmarks.processor_time import processor_seconds
 from gaudi3_scale.core._job.supervision import launch_of
 from gaudi3_scale.supervisor.datagram import Decoder, encode
 from gaudi3_scale.supervisor.decision import advance, begin
@@ -84,12 +84,6 @@ class Other:
 
 def address(index: int) -> str:
     return f"127.0.1.{index + 1}"
-
-
-def processor_seconds(pid: int) -> float:
-    """User and system time of the process and its threads, not of its children."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def measure(nodes: int, seconds: float) -> dict[str, float]:

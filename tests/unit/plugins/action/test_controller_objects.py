@@ -109,7 +109,6 @@ def test_check_mode_behind_a_gateway_tells_what_would_be_made_and_makes_nothing(
 KINDS = ("controller_labels", "controller_projects", "controller_inventories", "controller_templates")
 
 
-@pytest.mark.long
 def test_behind_a_gateway_each_request_has_its_prefix(monkeypatch):
     """One object of a kind, by the modules themselves; all of them in the long run."""
     monkeypatch.setenv("CONTROLLER_OPTIONAL_API_URLPATTERN_PREFIX", GATEWAY)
