@@ -52,7 +52,7 @@ class ActionModule(ActionBase):
         }
 
     def _directory(self, path: str, task_vars: Any) -> dict[str, Any]:
-        arguments = {"path": path, "state": "directory", "mode": "0755"}
+        arguments: dict[str, Any] = {"path": path, "state": "directory", "mode": "0755"}
         return dict(self._execute_module("ansible.legacy.file", arguments, task_vars=task_vars))
 
     def _copied(self, file: str, directory: str, task_vars: Any) -> dict[str, Any]:

@@ -30,7 +30,7 @@ class ActionModule(ActionBase):
         """Run the module; where the node lacks the library, once more with what was built for its kind."""
         result = super().run(tmp, task_vars)
         arguments = dict(self._task.args)
-        first = self._execute_module(MODULE, arguments, task_vars=task_vars)
+        first: dict[str, Any] = self._execute_module(MODULE, arguments, task_vars=task_vars)
         library = first.get("libfabric") or {}
         lacks = library.get("key") and not library.get("installed")
         if first.get("failed") or self._task.check_mode or not lacks:
@@ -70,7 +70,7 @@ class ActionModule(ActionBase):
         files = {
             f"{name}_file": self._brought(name, Path(arguments[name])) for name in ARCHIVES if _is_here(arguments, name)
         }
-        built = self._execute_module(
+        built: dict[str, Any] = self._execute_module(
             MODULE, {**arguments, **files, "build_into": task_directory(self)}, task_vars=task_vars
         )
         if built.get("failed") or "built" not in built:

@@ -27,7 +27,7 @@ class NodeAction:
     """Runs modules and commands on one node of the inventory, with that node's own connection and become settings.
 
     A task can be delegated to one host, and a loop over hosts shows nothing before its end. So the connection is made
-    here, in the steps of ``TaskExecutor._get_connection`` and ``_set_connection_options`` (ansible-core 2.17 to 2.20).
+    here, in the steps of ``TaskExecutor._get_connection`` and ``_set_connection_options`` (ansible-core 2.17 to 2.21).
     """
 
     def __init__(self, action: ActionBase, host: str, task_vars: dict[str, Any]) -> None:

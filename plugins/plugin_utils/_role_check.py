@@ -128,7 +128,7 @@ def _known(options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str
     return {**variables, **{name: one for name, one in found.items() if one is not NOT_PLAIN and one is not OMITTED}}
 
 
-def system_facts(action: ActionBase, variables: Mapping[str, Any]) -> dict[str, Any]:
+def system_facts(action: ActionBase, variables: dict[str, Any]) -> dict[str, Any]:
     """What the node's operating system is, asked of it where that is not known yet; as a result to be added to."""
     if "distribution" in variables.get("ansible_facts", {}):
         return {}

@@ -15,15 +15,21 @@ import subprocess
 import sys
 from typing import Any
 
+from ansible import constants
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_tree import VARIABLE
+
+# A newer ansible-core returns a task's options only where it is asked to, and an older one knows no such word.
+ASKS_FOR_OPTIONS = "INJECT_INVOCATION" in constants.config.get_configuration_definitions()
 
 
 def call(name: str, /, check_mode: bool = False, kernel_root: str = "/", **options: Any) -> tuple[dict[str, Any], int]:
     """The module's result and its exit status, on a node whose kernel is the one below ``kernel_root``."""
-    arguments = {"ANSIBLE_MODULE_ARGS": {**options, "_ansible_check_mode": check_mode, "_ansible_remote_tmp": "/tmp"}}
+    words = {"_ansible_check_mode": check_mode, "_ansible_remote_tmp": "/tmp"}
+    if ASKS_FOR_OPTIONS:
+        words["_ansible_inject_invocation"] = True
     done = subprocess.run(
         [sys.executable, "-m", f"ansible_collections.gaudi3.scale.plugins.modules.{name}"],
-        input=json.dumps(arguments),
+        input=json.dumps({"ANSIBLE_MODULE_ARGS": {**options, **words}}),
         capture_output=True,
         text=True,
         check=False,

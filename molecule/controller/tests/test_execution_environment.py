@@ -41,7 +41,7 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
     fetch = [sys.executable, "-m", "pip", "download", "--quiet", "--dest", str(place / "wheels")]
     needed = [
-        "ansible-core>=2.17,<2.20",
+        "ansible-core>=2.17,<2.22",
         "ansible-runner>=2.4",
         "--requirement",
         str(ROOT / "meta/ee-requirements.txt"),

@@ -53,7 +53,7 @@ class MaskedOptions(_Module):
 
     def _log_invocation(self) -> None:
         """AnsibleModule also writes a task's options to the node's journal, before the module's own code runs."""
-        given, self.params = self.params, shown_options(self.params, self.argument_spec)
+        given, self.params = self.params, _in_a_log(shown_options(self.params, self.argument_spec))
         super()._log_invocation()
         self.params = given
 
@@ -69,6 +69,11 @@ class MaskedOptions(_Module):
 def shown_options(given: Mapping[str, Any], argument_spec: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """A task's options as they may be shown. A declared one says itself whether it is no_log, a misspelt one cannot."""
     return {name: _shown(name, value, argument_spec) for name, value in given.items()}
+
+
+def _in_a_log(options: Mapping[str, Any]) -> dict[str, Any]:
+    """syslog of Python 3.12 and newer takes no NUL, and Ansible would fail with a sentence about its log."""
+    return {name: value.replace("\0", "\\0") if isinstance(value, str) else value for name, value in options.items()}
 
 
 def _shown(name: str, value: Any, argument_spec: Mapping[str, Mapping[str, Any]]) -> Any:

@@ -32,7 +32,8 @@ def _permuted(numbers: np.ndarray, keys: np.ndarray, half: np.uint64) -> np.ndar
     for _round in range(ROUNDS):
         keys = keys + _GOLDEN
         left, right = right, left ^ (_mixed(right + keys) & mask)
-    return left << half | right
+    joined: np.ndarray = left << half | right
+    return joined
 
 
 def _mixed(values: np.ndarray) -> np.ndarray:

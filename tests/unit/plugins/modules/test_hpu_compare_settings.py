@@ -5,13 +5,15 @@
 from __future__ import annotations
 
 import getpass
+import sys
 
 import pytest
 from ansible_collections.gaudi3.scale.tests.unit.module_call import call
 
 # The last argument is the request; a setting with the option ``fast`` takes half the time of the base.
-PYTHON = """#!/usr/bin/env python3
-import json, sys
+PYTHON = (
+    f"#!{sys.executable}\n"
+    """import json, sys
 request = json.loads(sys.argv[-1])
 seconds = 0.1 if request["options"].get("fast") else 0.2
 steps = [seconds + 0.001 * number for number in range(request["steps"])]
@@ -19,6 +21,7 @@ result = {"outcome": "ok", "message": "", "peak_memory_bytes": 1000, "step_secon
           "seconds_of_steps": steps, "losses": [2.0] * len(steps)}
 open(request["result"], "w").write(json.dumps(result))
 """
+)
 
 
 @pytest.fixture

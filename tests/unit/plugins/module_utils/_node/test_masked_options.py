@@ -8,6 +8,8 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
+from typing import Any
 
 MODULE = """
 import sys
@@ -28,16 +30,27 @@ OPTIONS = {
 }
 
 
-def test_no_secret_is_in_the_journal_and_the_module_has_it() -> None:
-    arguments = {"ANSIBLE_MODULE_ARGS": {**OPTIONS, "_ansible_remote_tmp": "/tmp"}}
-    done = subprocess.run(
+def module(options: Mapping[str, Any]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
         [sys.executable, "-c", MODULE],
-        input=json.dumps(arguments),
+        input=json.dumps({"ANSIBLE_MODULE_ARGS": {**options, "_ansible_remote_tmp": "/tmp"}}),
         capture_output=True,
         text=True,
         check=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
+
+
+def test_a_nul_does_not_stop_at_the_log() -> None:
+    # What the option may be is then for the module itself to say.
+    done = module({**OPTIONS, "name": "lla\0ma"})
+    assert "given" in json.loads(done.stdout)
+    assert "lla\\0ma" in done.stderr
+    assert "\0" not in done.stderr
+
+
+def test_no_secret_is_in_the_journal_and_the_module_has_it() -> None:
+    done = module(OPTIONS)
     assert json.loads(done.stdout)["given"] is True
     assert "Invoked with" in done.stderr
     assert "llama" in done.stderr
