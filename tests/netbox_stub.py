@@ -39,6 +39,7 @@ def record(number: int, name: str, address: str, *tags: str, status: str = "acti
         "primary_ip6": None,
         "tags": [{"id": 1, "name": tag, "slug": tag, "display": tag} for tag in tags],
         "device_type": _TYPE,
+        "serial": f"S{number}",
         "custom_fields": {},
         "local_context_data": None,
     }

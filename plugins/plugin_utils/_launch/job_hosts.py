@@ -10,8 +10,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 SUPERVISED = "torchrun"
-# Variables that the inventory plugins of AWS and of NetBox give each host, by which their hosts are known.
-_TOLD_BY_A_SOURCE = ({"ami_launch_index", "instance_id"}, {"device_types", "is_virtual"})
+# Variables that the inventory plugins of AWS and of NetBox give each host, by which their hosts are known; those of AWS
+# also with the prefix that they have in inventories/aws_dl1.
+_TOLD_BY_A_SOURCE = (
+    {"ami_launch_index", "instance_id"},
+    {"aws_ami_launch_index", "aws_instance_id"},
+    {"device_types", "is_virtual"},
+)
 
 
 @dataclass(frozen=True)

@@ -83,6 +83,7 @@ def listed(inventory: Path, **environment: str) -> dict[str, Any]:
     given.pop("ANSIBLE_CONFIG", None)
     done = subprocess.run(command, env=given, capture_output=True, text=True, check=False, cwd="/")
     assert done.returncode == 0, done.stderr
+    assert "reserved name" not in done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 
@@ -135,7 +136,7 @@ def test_instances_of_dl1_are_an_inventory(ec2: dict[str, str]) -> None:
     found = listed(INVENTORIES / "aws_dl1", **ec2)
     assert sorted(found["gaudi"]["hosts"]) == ["gaudi-01", "gaudi-02"]
     host = found["_meta"]["hostvars"]["gaudi-01"]
-    assert host["ansible_host"] == host["private_ip_address"]
+    assert host["ansible_host"] == host["aws_private_ip_address"]
 
 
 def test_ranks_do_not_follow_the_order_in_which_aws_tells_its_instances(ec2: dict[str, str], tmp_path: Path) -> None:

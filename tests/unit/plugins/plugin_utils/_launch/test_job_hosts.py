@@ -81,7 +81,7 @@ def test_an_order_that_somebody_means_is_taken(hosts, listed, names):
     assert order_refusal(JobHosts(hosts), listed, dict.fromkeys(hosts, names)) == ""
 
 
-@pytest.mark.parametrize("names", [AWS, {"device_types", "is_virtual"}])
+@pytest.mark.parametrize("names", [AWS, {f"aws_{name}" for name in AWS}, {"device_types", "is_virtual"}])
 def test_the_order_in_which_a_cloud_tells_its_servers_is_refused(names):
     said = order_refusal(JobHosts(["n2", "n1"], option=NAMED), ["n2", "x", "n1"], {"n1": names, "n2": names})
     assert said.startswith(f"{NAMED} has the order in which the inventory's source has told its servers")
