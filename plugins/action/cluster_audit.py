@@ -100,7 +100,7 @@ def _reports(place: str, baseline: str) -> dict[str, Mapping[str, Any]]:
 
 def _result(found: list[Judged]) -> dict[str, Any]:
     return {
-        "items": [_row(one) for one in found],
+        "answers": [_row(one) for one in found],
         "not_measured": [{"asked": list(one.lists), "why": one.why, "instead": one.instead} for one in NOT_MEASURED],
     }
 

@@ -76,7 +76,7 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-items:
+answers:
   description:
     - For each item and what it was asked of, C(item), C(asks), C(subject), C(verdict), C(why), C(value), C(threshold)
       with who says so, C(counts) (whether a miss is a failure) and C(remedy), a command.

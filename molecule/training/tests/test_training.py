@@ -106,7 +106,7 @@ def test_an_audit_reads_the_job_and_fails_by_the_site_s_own_target_alone(
 
 
 def read_audit(reports: Path) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads((reports / "audit_cluster.json").read_text())["data"]["items"]
+    found: list[dict[str, Any]] = json.loads((reports / "audit_cluster.json").read_text())["data"]["answers"]
     return found
 
 

@@ -27,17 +27,17 @@ LEGEND = (
 def audit_cluster_kind(asked: Asked) -> Made:
     """What one task has judged. A refusal where an item failed."""
     found: Mapping[str, Any] = next(iter(asked.results(AUDITED).values()), {})
-    if "items" not in found:
+    if "answers" not in found:
         said = str(found.get("msg") or "Nothing was judged; see the task that failed above.")
         return Made({"title": "Audit", "columns": ["item"], "rows": []}, {"ok": False}, refusal=said, cases=[])
-    items = sorted(found["items"], key=lambda one: _ORDER.index(_word(one)))
-    counts = {word: sum(_word(one) == word for one in items) for word in _ORDER}
-    failed = [f"{one['item']} of {one['subject']}: {one['why']}" for one in items if _word(one) == FAIL]
+    answers = sorted(found["answers"], key=lambda one: _ORDER.index(_word(one)))
+    counts = {word: sum(_word(one) == word for one in answers) for word in _ORDER}
+    failed = [f"{one['item']} of {one['subject']}: {one['why']}" for one in answers if _word(one) == FAIL]
     return Made(
         {
             "title": "Audit: " + ", ".join(f"{count} {word}" for word, count in counts.items() if count),
             "columns": COLUMNS,
-            "rows": _rows(items, bool(asked.given.get("job"))),
+            "rows": _rows(answers, bool(asked.given.get("job"))),
             "notes": LEGEND,
             "sections": [
                 {
@@ -50,11 +50,11 @@ def audit_cluster_kind(asked: Asked) -> Made:
                     "on_screen": False,
                 }
             ],
-            "data": {"items": items, "not_measured": found["not_measured"]},
+            "data": {"answers": answers, "not_measured": found["not_measured"]},
         },
         {"ok": not failed, "numbers": counts},
         refusal="; ".join(failed) + "." if failed else "",
-        cases=[_case(one) for one in items],
+        cases=[_case(one) for one in answers],
     )
 
 
@@ -62,11 +62,11 @@ def _word(one: Mapping[str, Any]) -> str:
     return WATCH if one["verdict"] == FAIL and not one["counts"] else str(one["verdict"])
 
 
-def _rows(items: Sequence[Mapping[str, Any]], has_job: bool) -> list[dict[str, Any]]:
+def _rows(answers: Sequence[Mapping[str, Any]], has_job: bool) -> list[dict[str, Any]]:
     """One for each item and verdict, whatever the number of nodes; and one for all items of a job that is not named."""
     told: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    without = [one for one in items if one["subject"] == NO_JOB and not has_job]
-    for one in items:
+    without = [one for one in answers if one["subject"] == NO_JOB and not has_job]
+    for one in answers:
         if one not in without:
             told.setdefault((one["item"], _word(one)), []).append(one)
     rows = [_row(word, ones) for (_item, word), ones in told.items()]
