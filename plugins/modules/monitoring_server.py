@@ -39,6 +39,12 @@ options:
       - A directory of the controller whose files C(gaudi_*.yml) are O(rules). What is in braces in them is Prometheus',
         and no template of Ansible's.
     type: path
+  alerts_page:
+    description:
+      - The address of the page about alerts, as C(https://ops.example.org/gaudi/alerts.html). Alerts of O(rules) then
+        link to it, each to the section of its name, in place of that page of this project.
+    type: str
+    default: ""
   retention:
     description: How long values are kept.
     type: str
@@ -185,6 +191,7 @@ def main() -> None:
             "rules": {"type": "dict", "default": {}},
             # The controller has read it by then.
             "rules_from": {"type": "path"},
+            "alerts_page": {"type": "str", "default": ""},
             "retention": {"type": "str", "default": "30d"},
             "address": {"type": "str", "default": "127.0.0.1"},
             "port": {"type": "int", "default": 9090},

@@ -30,6 +30,10 @@ def test_the_python_package_has_the_collections_version() -> None:
     assert re.search(r'^__version__ = "(.+)"$', source, re.MULTILINE).group(1) == VERSION
 
 
+def test_who_cites_it_names_the_collections_version() -> None:
+    assert read_yaml(ROOT / "CITATION.cff")["version"] == VERSION
+
+
 def releases() -> dict[str, Any]:
     return read_yaml(ROOT / "changelogs" / "changelog.yaml")["releases"]
 

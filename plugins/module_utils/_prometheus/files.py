@@ -65,7 +65,7 @@ def wanted_files(options: Options, certificates: Mapping[str, str], kept_rules: 
         # amtool looks for what has no whole path beside the directory of its file.
         AMTOOL: _yaml({"tls_config": _as_prometheus(options, DIRECTORY)}),
         **{f"rules/{name}": None for name in kept_rules},
-        **{f"rules/{name}": text for name, text in options.rules.items()},
+        **{f"rules/{name}": text for name, text in options.rule_files.items()},
     }
     place = Path(options.root, DIRECTORY[1:])
     own = [WantedFile(str(place / name), text if is_present else None) for name, text in texts.items()]

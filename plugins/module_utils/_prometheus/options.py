@@ -21,6 +21,10 @@ _TARGET = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9][A-Za-z0-9._-]*):[0-9]{1,5
 _RULES = re.compile(r"gaudi_[a-z0-9_]+\.yml")
 _LAST_PORT = 65535
 _RETENTION = re.compile(r"[1-9][0-9]*[hdwy]")
+# Where the rules that come with the collection say what an alert means: each in a section of its name.
+ALERTS_PAGE = "https://github.com/gaudi3-scale/gaudi3.scale/blob/main/docs/alerts.md"
+# It goes into YAML and into Prometheus' templates, so nothing that means something there; its section is the alert's.
+_PAGE = re.compile(r"https?://[A-Za-z0-9][A-Za-z0-9.:-]*(/[A-Za-z0-9._~%!$&()*+,;=:@/?-]*)?")
 # Alertmanager gives what it is told to whoever answers.
 _SCHEMES = ("http", "https")
 
@@ -62,7 +66,16 @@ class Options:
     prometheus: Service
     alertmanager: Service
     vendor_port: int = 0
+    alerts_page: str = ""
     root: str = "/"
+
+    @property
+    def rule_files(self) -> dict[str, str]:
+        """The rules by name, their alerts with the site's own page where it has one."""
+        return {
+            name: text.replace(ALERTS_PAGE, self.alerts_page) if self.alerts_page else text
+            for name, text in self.rules.items()
+        }
 
     @property
     def identity(self) -> Identity:
@@ -120,6 +133,11 @@ def _check_texts(options: Options) -> None:
             raise GaudiError(
                 f"rules has a file {name!r:.80}; call it gaudi_NAME.yml, beside which the site's own stay."
             )
+    if options.alerts_page and not _PAGE.fullmatch(options.alerts_page):
+        raise GaudiError(
+            f"alerts_page is {options.alerts_page!r:.80}; give the page's address without a section, as "
+            "https://ops.example.org/gaudi/alerts.html."
+        )
     for option, texts in (("rules", options.rules), ("node_certificates", options.node_certificates)):
         for name, text in texts.items():
             if not isinstance(text, str):

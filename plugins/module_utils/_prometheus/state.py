@@ -182,7 +182,7 @@ def _refuse_others(options: Options, run: Run) -> None:
 def _refuse_wrong_files(options: Options, run: Run) -> None:
     """By the distribution's own checkers, before one byte is in its place."""
     with tempfile.TemporaryDirectory() as place:
-        for name, text in options.rules.items():
+        for name, text in options.rule_files.items():
             Path(place, name).write_text(text, encoding="utf-8")
             _checked(run, f"rules has {name}", ["promtool", "check", "rules", str(Path(place, name))])
         file = Path(place, "alertmanager.yml")

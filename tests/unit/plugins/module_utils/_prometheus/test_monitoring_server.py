@@ -22,7 +22,12 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiE
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult, run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.tls_identity import Identity, certificate_of, make
 from ansible_collections.gaudi3.scale.plugins.module_utils._prometheus.files import alertmanager
-from ansible_collections.gaudi3.scale.plugins.module_utils._prometheus.options import Options, Service, Webhook
+from ansible_collections.gaudi3.scale.plugins.module_utils._prometheus.options import (
+    ALERTS_PAGE,
+    Options,
+    Service,
+    Webhook,
+)
 from ansible_collections.gaudi3.scale.plugins.module_utils._prometheus.state import converge
 
 PROMETHEUS, ALERTMANAGER = "prometheus.service", "prometheus-alertmanager.service"
@@ -272,6 +277,16 @@ def test_rules_of_the_site_stay_and_ours_go_with_their_release(machine: Machine)
     assert sorted(path.name for path in rules.iterdir()) == ["gaudi_nodes.yml", "site.yml"]
 
 
+def test_alerts_link_to_the_site_s_own_page_where_it_has_one(machine: Machine) -> None:
+    rules = {"gaudi_cards.yml": f"runbook_url: {ALERTS_PAGE}#gaudicardhot\n"}
+    machine.run(rules=rules)
+    assert machine.text("rules/gaudi_cards.yml") == rules["gaudi_cards.yml"]
+    machine.run(rules=rules, alerts_page="https://ops.example.org/gaudi/alerts.html")
+    assert machine.text("rules/gaudi_cards.yml") == (
+        "runbook_url: https://ops.example.org/gaudi/alerts.html#gaudicardhot\n"
+    )
+
+
 @pytest.mark.parametrize("refuses", ["promtool", "amtool"])
 def test_what_the_distribution_s_own_checkers_refuse_is_not_written(machine: Machine, refuses: str) -> None:
     machine.refuses = refuses
@@ -309,6 +324,9 @@ def test_a_prometheus_of_the_site_is_not_taken_away(machine: Machine) -> None:
         ({"alertmanager_port": 9090}, "port and alertmanager_port are both 9090; give each one of its own"),
         ({"vendor_port": 70000}, "vendor_port is 70000; give the port of the vendor's exporter, or 0 for none"),
         ({"retention": "a month"}, "retention is 'a month'; give a time as Prometheus has it"),
+        ({"alerts_page": "ops.example.org/alerts"}, "alerts_page is 'ops.example.org/alerts'; give the page's address"),
+        ({"alerts_page": "https://ops/{{ $value }}"}, "alerts_page is .* give the page's address without a section"),
+        ({"alerts_page": "https://ops/alerts.html#x"}, "alerts_page is .* give the page's address without a section"),
         ({"rules": {"../x.yml": ""}}, "rules has a file '../x.yml'; call it gaudi_NAME.yml"),
         ({"quarantine": Webhook("file:///etc/passwd")}, "quarantine has the url 'file:///etc/passwd'"),
         ({"webhooks": (Webhook("https://me:secret@pager/"),)}, "webhooks has who logs in in its url"),
