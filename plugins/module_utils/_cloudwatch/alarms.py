@@ -47,7 +47,7 @@ ALARMS = (
         "MAX",
         FROM,
         1,
-        "A critical alert of this Prometheus fires; the metric ALERTS names it, docs/monitoring.md what to do.",
+        "A critical alert of this Prometheus fires; the metric ALERTS names it, docs/alerts.md what to do.",
         " WHERE \"alertstate\" = 'firing' AND \"severity\" = 'critical'",
     ),
     Alarm(
