@@ -17,6 +17,10 @@ from pathlib import Path
 
 from benchmarks.processor_time import processor_seconds
 
+# Between looks at memory: seconds, and what of a processor all looks take at most.
+LEAST_PAUSE_S = 0.5
+MOST_OF_A_PROCESSOR = 0.01
+
 
 @dataclass(frozen=True)
 class Cost:
@@ -56,7 +60,10 @@ def cost_of(command: Sequence[str], environment: Mapping[str, str], log: Path) -
 
 
 class _Peak(threading.Thread):
-    """Looks at the memory of a session's processes twice a second."""
+    """Looks at the memory of a session's processes, twice a second where that is little.
+
+    Of a thousand processes that would take a sixth of a processor, for which what is measured has to wait.
+    """
 
     def __init__(self, session: int, control: str) -> None:
         super().__init__(daemon=True)
@@ -65,8 +72,11 @@ class _Peak(threading.Thread):
         self._ended = threading.Event()
 
     def run(self) -> None:
-        while not self._ended.wait(0.5):
+        pause = LEAST_PAUSE_S
+        while not self._ended.wait(pause):
+            begun = time.thread_time()
             self.mib = max(self.mib, sum(map(_mib, _processes(self._session, self._control))))
+            pause = max(LEAST_PAUSE_S, (time.thread_time() - begun) / MOST_OF_A_PROCESSOR)
 
     def stop(self) -> None:
         self._ended.set()
