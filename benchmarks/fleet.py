@@ -35,8 +35,9 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._supervised_watch imp
 
 PLAIN = 30
 LOOKS = 200
-# On few cores, what computes would be all that is measured.
-QUIET = {"gaudi_fabric_measure": False, "gaudi_verify_all_reduce": False}
+# On few cores, what computes would be all that is measured; and of 128 hosts in one container, which has one driver
+# and so one lock, one has waited for five minutes.
+QUIET = {"gaudi_fabric_measure": False, "gaudi_verify_all_reduce": False, "gaudi_driver_lock_timeout": 3600}
 LAUNCH = {"gaudi_training_command": ["/srv/train.py"], "gaudi_training_processes_per_node": 1}
 # Word of --runs -> its line of the tables, playbook, variables and options.
 FIRST, SITE = "first", "site"
