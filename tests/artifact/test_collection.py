@@ -18,6 +18,7 @@ AT_RUN_TIME = ("meta", "playbooks", "plugins", "roles")
 # Beside those four: what a reader of the installed collection, a certification or AWX looks for.
 BESIDE = {
     "CHANGELOG.md",
+    "CITATION.cff",
     "CONTRIBUTING.md",
     "FILES.json",
     "LICENSE",
