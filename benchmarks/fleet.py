@@ -33,21 +33,22 @@ sys.path.insert(0, str(ROOT / ".collections"))
 
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._supervised_watch import SupervisedWatch
 
-PLAIN = 30
+TASKS = 30
 LOOKS = 200
 # On few cores, what computes would be all that is measured; and of 128 hosts in one container, which has one driver
 # and so one lock, one has waited for five minutes.
 QUIET = {"gaudi_fabric_measure": False, "gaudi_verify_all_reduce": False, "gaudi_driver_lock_timeout": 3600}
 LAUNCH = {"gaudi_training_command": ["/srv/train.py"], "gaudi_training_processes_per_node": 1}
-# Word of --runs -> its line of the tables, playbook, variables and options.
-FIRST, SITE = "first", "site"
+# Word of --runs -> its line of the tables, playbook, variables and options; the plain tasks are no playbook of ours.
+PLAIN, FIRST, SITE = "plain", "first", "site"
 RUNS: Mapping[str, tuple[str, str, Mapping[str, Any], tuple[str, ...]]] = {
     FIRST: ("site, virgin, in check mode", "site", QUIET, ("--check",)),
     SITE: ("site, nothing to do", "site", QUIET, ()),
     "verify": ("verify", "verify", QUIET, ()),
     "launch": ("launch, in check mode", "launch_training", LAUNCH, ("--check",)),
 }
-BASELINE = f"{PLAIN} plain tasks"
+BASELINE = f"{TASKS} plain tasks"
+WORDS = [PLAIN, *RUNS]
 # Goals: of the controller's processor time a host, of the wall time from 32 hosts to 512, MiB.
 MOST_OF_PLAIN, MOST_GROWTH, MOST_MIB = 0.5, 18.0, 2048.0
 # Of a module call over SSH, for what grows with the number of hosts in each look at a job.
@@ -61,7 +62,7 @@ def main() -> int:
     options.add_argument("--nodes", type=int, default=4, help="containers that stand for the hosts")
     options.add_argument("--forks", type=int, default=50)
     options.add_argument(
-        "--runs", nargs="+", choices=[*RUNS], default=[*RUNS], metavar="RUN", help=f"of {', '.join(RUNS)}; all"
+        "--runs", nargs="+", choices=WORDS, default=WORDS, metavar="RUN", help=f"of {', '.join(WORDS)}; all"
     )
     options.add_argument("--json", type=Path, help="also write the figures here")
     arguments = options.parse_args()
@@ -74,7 +75,7 @@ def main() -> int:
         status, _plays = run("site")
         if status != "successful":
             return 1
-        later = [BASELINE, *(name for name in arguments.runs if name != FIRST)]
+        later = [name for name in arguments.runs if name != FIRST]
         figures = {hosts: {**first[hosts], **measure(hosts, arguments.forks, later)} for hosts in arguments.hosts}
     finally:
         forget(SANDBOX)
@@ -94,7 +95,7 @@ def measure(hosts: int, forks: int, names: Sequence[str]) -> dict[str, Cost]:
         write_inventory(SANDBOX, hosts, inventory)
         plain = Path(place) / "plain.yml"
         plain.write_text(yaml.safe_dump(plain_play()), encoding="utf-8")
-        wanted = {BASELINE: [str(plain)]} if BASELINE in names else {}
+        wanted = {BASELINE: [str(plain)]} if PLAIN in names else {}
         for line, playbook, variables, more in (RUNS[name] for name in names if name in RUNS):
             wanted[line] = [f"gaudi3.scale.{playbook}", "-e", json.dumps(variables), *more]
         return {line: played(line, hosts, inventory, forks, arguments) for line, arguments in wanted.items()}
@@ -103,7 +104,7 @@ def measure(hosts: int, forks: int, names: Sequence[str]) -> dict[str, Cost]:
 def plain_play() -> list[dict[str, Any]]:
     """What a flat playbook is made of, with all that Ansible itself can do for speed."""
     task = {"name": "Look", "ansible.builtin.command": {"argv": ["true"]}, "changed_when": False}
-    return [{"hosts": "gaudi", "become": True, "gather_facts": False, "tasks": [task] * PLAIN}]
+    return [{"hosts": "gaudi", "become": True, "gather_facts": False, "tasks": [task] * TASKS}]
 
 
 def played(name: str, hosts: int, inventory: Path, forks: int, arguments: list[str]) -> Cost:
@@ -174,22 +175,27 @@ def missed(figures: Mapping[int, Mapping[str, Cost]], follow: Mapping[int, float
     said = []
     site = RUNS[SITE][0]
     for hosts, costs in figures.items():
-        share = costs[site].processor_s / costs[BASELINE].processor_s if site in costs else 0
+        share = costs[site].processor_s / costs[BASELINE].processor_s if {site, BASELINE} <= {*costs} else 0
         said += [f"{hosts} hosts: {share:.2f} of the plain tasks' processor time"] if share > MOST_OF_PLAIN else []
         most = max(cost.memory_mib for cost in costs.values())
         said += [f"{hosts} hosts: {most:.0f} MiB"] if most > MOST_MIB else []
     if {32, 512} <= {*figures} and site in figures[512]:
         growth = figures[512][site].wall_s / figures[32][site].wall_s
         said += [f"from 32 to 512 hosts {growth:.1f} times the time"] if growth > MOST_GROWTH else []
-    least, most = min(figures), max(figures)
-    # A look is one module call on one node, whatever there are; beside it, what grows has to be nothing.
-    one_task = figures[least][BASELINE].processor_s / least / PLAIN * 1000
-    if follow[most] - follow[least] > MOST_OF_A_TASK * one_task:
-        said += [
-            f"a look at a job costs {follow[most]:.3f} ms more at {most} hosts than a module call of {one_task:.1f}"
-        ]
+    said += _grown_looks(figures, follow)
     print("\n" + ("\n".join(said) if said else "All goals are met."))
     return len(said)
+
+
+def _grown_looks(figures: Mapping[int, Mapping[str, Cost]], follow: Mapping[int, float]) -> list[str]:
+    """A look is one module call on one node, whatever there are; beside it, what grows has to be nothing."""
+    least, most = min(figures), max(figures)
+    if BASELINE not in figures[least]:
+        return []
+    one_task = figures[least][BASELINE].processor_s / least / TASKS * 1000
+    if follow[most] - follow[least] <= MOST_OF_A_TASK * one_task:
+        return []
+    return [f"a look at a job costs {follow[most]:.3f} ms more at {most} hosts than a module call of {one_task:.1f}"]
 
 
 if __name__ == "__main__":
