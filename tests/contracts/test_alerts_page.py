@@ -8,14 +8,12 @@ import re
 from typing import Any
 
 import pytest
-import yaml
 from ansible_collections.gaudi3.scale.plugins.module_utils._prometheus.options import ALERTS_PAGE
 
-from .checkout import ROOT
+from .checkout import ROOT, read_yaml
 
 RULES = ROOT / "roles/gaudi_monitoring/files/rules"
-FILES = [yaml.safe_load(place.read_text(encoding="utf-8")) for place in sorted(RULES.glob("*.yml"))]
-GROUPS = [group for file in FILES for group in file["groups"]]
+GROUPS = [group for place in sorted(RULES.glob("*.yml")) for group in read_yaml(place)["groups"]]
 ALERTS: dict[str, dict[str, Any]] = {
     rule["alert"]: rule for group in GROUPS for rule in group["rules"] if "alert" in rule
 }
@@ -41,5 +39,5 @@ def test_the_page_names_those_that_take_a_node_out_of_service() -> None:
 
 
 def test_by_default_it_is_the_page_where_galaxy_finds_the_documents() -> None:
-    documents = yaml.safe_load((ROOT / "galaxy.yml").read_text(encoding="utf-8"))["documentation"]
+    documents = read_yaml(ROOT / "galaxy.yml")["documentation"]
     assert documents.replace("/tree/", "/blob/") + "/alerts.md" == ALERTS_PAGE
