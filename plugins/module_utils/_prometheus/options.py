@@ -101,6 +101,11 @@ def check(options: Options) -> None:
         )
     if not _RETENTION.fullmatch(options.retention):
         raise GaudiError(f"retention is {options.retention!r:.40}; give a time as Prometheus has it, such as 30d.")
+    if options.alerts_page and not _PAGE.fullmatch(options.alerts_page):
+        raise GaudiError(
+            f"alerts_page is {options.alerts_page!r:.80}; give the page's address without a section, as "
+            "https://ops.example.org/gaudi/alerts.html."
+        )
     given = {"quarantine": [options.quarantine] if options.quarantine else [], "webhooks": options.webhooks}
     for name, hooks in given.items():
         for hook in hooks:
@@ -133,11 +138,6 @@ def _check_texts(options: Options) -> None:
             raise GaudiError(
                 f"rules has a file {name!r:.80}; call it gaudi_NAME.yml, beside which the site's own stay."
             )
-    if options.alerts_page and not _PAGE.fullmatch(options.alerts_page):
-        raise GaudiError(
-            f"alerts_page is {options.alerts_page!r:.80}; give the page's address without a section, as "
-            "https://ops.example.org/gaudi/alerts.html."
-        )
     for option, texts in (("rules", options.rules), ("node_certificates", options.node_certificates)):
         for name, text in texts.items():
             if not isinstance(text, str):
