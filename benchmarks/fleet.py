@@ -7,7 +7,8 @@
 Real sshd processes answer on as many addresses in four containers (benchmarks/fleet_hosts.py). They share four disks
 and the machine's processors with the controller, so its processor seconds compare and seconds hardly do. What would
 change a node, or compute on it, is left out or played in check mode: no fabric is measured, and no all-reduce.
-Following a job asks one node at a time; it is played with answers of nodes that are objects.
+Following a job asks one node at a time; it is played with answers of nodes that are objects. A job on more hosts
+than supervisors keep together is launched by Slurm, which is really there.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ from benchmarks.playbook_run import ROOT, SANDBOX, run, sandbox, search_path
 
 sys.path.insert(0, str(ROOT / ".collections"))
 
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.supervision import MOST_NODES
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._supervised_watch import SupervisedWatch
 
 TASKS = 30
@@ -38,14 +40,17 @@ LOOKS = 200
 # On few cores, what computes would be all that is measured; and of 128 hosts in one container, which has one driver
 # and so one lock, one has waited for five minutes.
 QUIET = {"gaudi_fabric_measure": False, "gaudi_verify_all_reduce": False, "gaudi_driver_lock_timeout": 3600}
-LAUNCH = {"gaudi_training_command": ["/srv/train.py"], "gaudi_training_processes_per_node": 1}
+LAUNCH: Mapping[str, Any] = {"gaudi_training_command": ["/srv/train.py"], "gaudi_training_processes_per_node": 1}
+# Slurm knows its nodes by other names than the hosts of the fleet have.
+BY_SLURM: Mapping[str, Any] = {**LAUNCH, "gaudi_training_engine": "slurm", "gaudi_training_slurm": {"nodes": "any"}}
 # Word of --runs -> its line of the tables, playbook, variables and options; the plain tasks are no playbook of ours.
-PLAIN, FIRST, SITE = "plain", "first", "site"
+PLAIN, FIRST, SITE, LAUNCHED, SLURM = "plain", "first", "site", "launch", "slurm"
 RUNS: Mapping[str, tuple[str, str, Mapping[str, Any], tuple[str, ...]]] = {
     FIRST: ("site, virgin, in check mode", "site", QUIET, ("--check",)),
     SITE: ("site, nothing to do", "site", QUIET, ()),
     "verify": ("verify", "verify", QUIET, ()),
-    "launch": ("launch, in check mode", "launch_training", LAUNCH, ("--check",)),
+    LAUNCHED: ("launch, in check mode", "launch_training", LAUNCH, ("--check",)),
+    SLURM: ("launch by Slurm, in check mode", "launch_training", BY_SLURM, ("--check",)),
 }
 BASELINE = f"{TASKS} plain tasks"
 WORDS = [PLAIN, *RUNS]
@@ -60,7 +65,7 @@ def main() -> int:
     options = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     options.add_argument("--hosts", type=int, nargs="+", default=[8, 32, 128, 512], metavar="N")
     options.add_argument("--nodes", type=int, default=4, help="containers that stand for the hosts")
-    options.add_argument("--forks", type=int, default=50)
+    options.add_argument("--forks", type=int, default=0, help="how many hosts work at once; 0 for all of them")
     options.add_argument(
         "--runs", nargs="+", choices=WORDS, default=WORDS, metavar="RUN", help=f"of {', '.join(WORDS)}; all"
     )
@@ -75,6 +80,8 @@ def main() -> int:
         status, _plays = run("site")
         if status != "successful":
             return 1
+        if SLURM in arguments.runs:
+            sandbox("slurm")
         later = [name for name in arguments.runs if name != FIRST]
         figures = {hosts: {**first[hosts], **measure(hosts, arguments.forks, later)} for hosts in arguments.hosts}
     finally:
@@ -96,7 +103,9 @@ def measure(hosts: int, forks: int, names: Sequence[str]) -> dict[str, Cost]:
         plain = Path(place) / "plain.yml"
         plain.write_text(yaml.safe_dump(plain_play()), encoding="utf-8")
         wanted = {BASELINE: [str(plain)]} if PLAIN in names else {}
-        for line, playbook, variables, more in (RUNS[name] for name in names if name in RUNS):
+        # Larger jobs than supervisors keep together are for Slurm alone.
+        possible = [name for name in names if name in RUNS and (name != LAUNCHED or hosts <= MOST_NODES)]
+        for line, playbook, variables, more in (RUNS[name] for name in possible):
             wanted[line] = [f"gaudi3.scale.{playbook}", "-e", json.dumps(variables), *more]
         return {line: played(line, hosts, inventory, forks, arguments) for line, arguments in wanted.items()}
 
@@ -111,11 +120,11 @@ def played(name: str, hosts: int, inventory: Path, forks: int, arguments: list[s
     environment = {**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "PATH": search_path()}
     program = Path(sys.executable).with_name("ansible-playbook")
     log = Path(tempfile.gettempdir()) / f"fleet-{hosts}-{name.replace(' ', '-').replace(',', '')}.log"
-    command = [str(program), "-i", str(inventory), "--forks", str(forks), *arguments]
+    command = [str(program), "-i", str(inventory), "--forks", str(forks or hosts), *arguments]
     os.chdir(ROOT)
     cost = cost_of(command, environment, log)
     print(
-        f"{hosts:4} hosts  {name:28} {cost.wall_s:7.1f} s  {cost.processor_s / hosts:6.3f} processor s a host  "
+        f"{hosts:4} hosts  {name:30} {cost.wall_s:7.1f} s  {cost.processor_s / hosts:6.3f} processor s a host  "
         f"{cost.memory_mib:6.0f} MiB" + (f"  ended with {cost.status}: {log}" if cost.status else ""),
         flush=True,
     )
@@ -156,18 +165,18 @@ def follow_cost(hosts: int) -> float:
 
 
 def show(figures: Mapping[int, Mapping[str, Cost]], follow: Mapping[int, float]) -> None:
-    """One table a kind of run."""
-    names = list(next(iter(figures.values())))
-    print(f"\n{'processor s a host':30}" + "".join(f"{hosts:>10}" for hosts in figures))
-    for name in names:
-        print(f"{name:30}" + "".join(f"{costs[name].processor_s / hosts:10.3f}" for hosts, costs in figures.items()))
-    print(f"\n{'seconds':30}" + "".join(f"{hosts:>10}" for hosts in figures))
-    for name in names:
-        print(f"{name:30}" + "".join(f"{costs[name].wall_s:10.1f}" for costs in figures.values()))
-    print(f"\n{'MiB of the controller':30}" + "".join(f"{hosts:>10}" for hosts in figures))
-    for name in names:
-        print(f"{name:30}" + "".join(f"{costs[name].memory_mib:10.0f}" for costs in figures.values()))
+    """One table for each figure, with a line for each run; a run that was not played with so many hosts has a dash."""
+    _table("processor s a host", figures, lambda cost, hosts: f"{cost.processor_s / hosts:.3f}")
+    _table("seconds", figures, lambda cost, _hosts: f"{cost.wall_s:.1f}")
+    _table("MiB of the controller", figures, lambda cost, _hosts: f"{cost.memory_mib:.0f}")
     print(f"\n{'ms of a look at a job':30}" + "".join(f"{follow[hosts]:10.3f}" for hosts in figures))
+
+
+def _table(title: str, figures: Mapping[int, Mapping[str, Cost]], figure: Callable[[Cost, int], str]) -> None:
+    print(f"\n{title:30}" + "".join(f"{hosts:>10}" for hosts in figures))
+    for name in dict.fromkeys(name for costs in figures.values() for name in costs):
+        row = (figure(costs[name], hosts) if name in costs else "-" for hosts, costs in figures.items())
+        print(f"{name:30}" + "".join(f"{shown:>10}" for shown in row))
 
 
 def missed(figures: Mapping[int, Mapping[str, Cost]], follow: Mapping[int, float]) -> int:
@@ -176,8 +185,9 @@ def missed(figures: Mapping[int, Mapping[str, Cost]], follow: Mapping[int, float
     site = RUNS[SITE][0]
     for hosts, costs in figures.items():
         share = costs[site].processor_s / costs[BASELINE].processor_s if {site, BASELINE} <= {*costs} else 0
+        said += [f"{hosts} hosts: {name} ended with {cost.status}" for name, cost in costs.items() if cost.status]
         said += [f"{hosts} hosts: {share:.2f} of the plain tasks' processor time"] if share > MOST_OF_PLAIN else []
-        most = max(cost.memory_mib for cost in costs.values())
+        most = max((cost.memory_mib for cost in costs.values()), default=0.0)
         said += [f"{hosts} hosts: {most:.0f} MiB"] if most > MOST_MIB else []
     if {32, 512} <= {*figures} and site in figures[512]:
         growth = figures[512][site].wall_s / figures[32][site].wall_s

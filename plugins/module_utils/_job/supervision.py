@@ -47,6 +47,15 @@ def addresses_of(options: SupervisionOptions, hosts: Sequence[str], first: str) 
     return {**given, hosts[0]: first}
 
 
+def check_count(nodes: Sequence[str]) -> None:
+    """Refuse more nodes than supervisors keep together; ``nodes``: all that have one."""
+    if len(nodes) > MOST_NODES:
+        raise GaudiError(
+            f"supervision is for up to {MOST_NODES} nodes, and hosts, spares and witness are {len(nodes)}; name fewer, "
+            "or let Slurm run a job of that size (engine: slurm, in a playbook gaudi_training_engine: slurm)."
+        )
+
+
 def check_supervision(
     options: SupervisionOptions, hosts: Sequence[str], processes_per_node: int, rendezvous_port: int, batch: int
 ) -> None:
@@ -96,12 +105,8 @@ def _check_nodes(options: SupervisionOptions, hosts: Sequence[str]) -> None:
             f"supervision.min_nodes is {options.min_nodes} for {len(hosts)} host(s); give 1 to {len(hosts)}, or 0 for "
             "all of them."
         )
+    check_count(nodes_of(options, hosts))
     named = len(nodes_of(options, hosts))
-    if named > MOST_NODES:
-        raise GaudiError(
-            f"supervision is for up to {MOST_NODES} nodes, and hosts, spares and witness are {named}; name fewer, or "
-            "let Slurm run a job of that size (engine: slurm, in a playbook gaudi_training_engine: slurm)."
-        )
     if options.addresses and len(options.addresses) != named:
         raise GaudiError(
             f"supervision.addresses has {len(options.addresses)} address(es) for {named} node(s); give one for each of "

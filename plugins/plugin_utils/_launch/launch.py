@@ -22,6 +22,7 @@ from typing import Any, Optional
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.clocks import clocks_apart
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.supervision import check_count
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import RUNNING
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.launch_nodes import launch_nodes
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_questions import Answer, Ask
@@ -63,6 +64,11 @@ class LaunchedJob:
         """All that take part in it, as hosts, spares or witness."""
         return [*self.hosts, *self.spares, *filter(None, [self.witness])]
 
+    def check(self) -> None:
+        """Refuse what no node has to be asked for; raises GaudiError."""
+        if self.supervision is not None:
+            check_count(self.voters)
+
     def arguments(self, state: str, nodes: Sequence[str], **more: Any) -> dict[str, dict[str, Any]]:
         """The options of training_job on each of ``nodes``."""
         whole = {**self.options, "name": self.name, "engine": self.engine, "hosts": list(self.hosts), **more}
@@ -79,6 +85,7 @@ class LaunchedJob:
 
 def look(job: LaunchedJob, ask: Ask) -> dict[str, Any]:
     """Which nodes answer, before anything that takes long; raises GaudiError where they are too few."""
+    job.check()
     question = {"name": job.name, "log_lines": 0}
     answers = ask(LOOK_MODULE, dict.fromkeys(job.voters, question))
     return job.chosen(answers, {})
@@ -99,6 +106,7 @@ def launch(
     ``left_out``: nodes that are known to be away, and why. Returns ``start``, the nodes that it was begun on, the one
     that knows it best first; ``left_out``; and ``answers`` by node.
     """
+    job.check()
     asked = [node for node in job.voters if node not in left_out]
     show(f"Asking {len(asked)} node(s) whether they have what job {job.name} needs.")
     prepared = ask(JOB_MODULE, job.arguments("prepared", asked, controller_time=clock()))

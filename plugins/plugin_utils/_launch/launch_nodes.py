@@ -9,6 +9,9 @@ from typing import Mapping, Sequence
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import RUNNING, SUCCEEDED
 
+# Where all nodes of a job say the same, more names than these would only hide what they say.
+_MOST_NAMED = 8
+
 
 def launch_nodes(
     hosts: Sequence[str],
@@ -108,7 +111,8 @@ def _refusal(
     nodes_of: dict[str, list[str]] = {}
     for node, reason in out.items():
         nodes_of.setdefault(reason, []).append(node)
-    reported = " ".join(f"{', '.join(nodes)}: {reason.rstrip('.')}." for reason, nodes in nodes_of.items())
+    asked = len({*ready, *out})
+    reported = " ".join(f"{_who(nodes, asked)}: {reason.rstrip('.')}." for reason, nodes in nodes_of.items())
     if not runners or not may_do_without:
         return reported
     counted = f"{len(runners)} node(s) are left where {min_nodes or len(hosts)} are needed"
@@ -116,3 +120,7 @@ def _refusal(
         who = f"{len(hosts)} hosts{' and the witness' if len(voters) > len(hosts) else ''}"
         counted = f"of {who} {sum(node in ready for node in voters)} are left, not more than half"
     return f"{reported} Without, {counted}."
+
+
+def _who(nodes: Sequence[str], asked: int) -> str:
+    return f"All {asked} nodes" if len(nodes) == asked > _MOST_NAMED else ", ".join(nodes)

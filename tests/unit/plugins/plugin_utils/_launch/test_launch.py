@@ -57,6 +57,22 @@ def test_all_are_asked_before_the_first_is_started():
     assert (reported["start"], reported["left_out"]) == (everybody, {})
 
 
+@pytest.mark.parametrize("question", [look, lambda job, nodes: begin(nodes, job)])
+def test_more_nodes_than_supervisors_keep_together_are_refused_before_any_is_asked(question):
+    nodes = Nodes()
+    job = LaunchedJob("llama", [f"n{number}" for number in range(64)], {}, supervision={"witness": "w"})
+    with pytest.raises(GaudiError, match=r"up to 64 nodes, and hosts, spares and witness are 65; .*engine: slurm"):
+        question(job, nodes)
+    assert nodes.asked == []
+
+
+def test_slurm_takes_as_many_as_it_has():
+    hosts = [f"n{number}" for number in range(512)]
+    nodes = Nodes()
+    begin(nodes, LaunchedJob("llama", hosts, {}, engine="slurm"))
+    assert (len(nodes.questions("prepared")), nodes.questions("started")) == (512, [("started", "n0")])
+
+
 def test_each_node_has_the_same_options_and_its_own_name():
     nodes = Nodes()
     begin(nodes)

@@ -72,6 +72,14 @@ def test_what_is_wrong_everywhere_is_said_once():
     assert chosen["refusal"] == "n1, n2, n3: rendezvous_port is 0; give a port from 1 to 65535."
 
 
+def test_names_do_not_hide_what_hundreds_of_nodes_say():
+    hosts = [f"n{number}" for number in range(128)]
+    same = {host: {"failed": True, "msg": "rendezvous_port is 0; give a port from 1 to 65535."} for host in hosts}
+    assert launch_nodes(hosts, same)["refusal"] == "All 128 nodes: rendezvous_port is 0; give a port from 1 to 65535."
+    but_one = {**same, "n0": {"state": "prepared"}}
+    assert "n1, n2, " in str(launch_nodes(hosts, but_one)["refusal"])
+
+
 def test_the_node_that_knows_the_job_comes_first():
     chosen = launch_nodes(HOSTS, answers(n3={"state": "running"}, n2={"state": "succeeded"}), SPARES)
     assert (chosen["start"], chosen["starting"]) == (["n3", "n2", "n1", "n4"], ["n3"])
