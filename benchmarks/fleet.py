@@ -37,9 +37,15 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._supervised_watch imp
 
 TASKS = 30
 LOOKS = 200
-# On few cores, what computes would be all that is measured; and of 128 hosts in one container, which has one driver
-# and so one lock, one has waited for five minutes.
-QUIET = {"gaudi_fabric_measure": False, "gaudi_verify_all_reduce": False, "gaudi_driver_lock_timeout": 3600}
+# On few cores, what computes would be all that is measured. Hundreds of hosts that import torch at once need more
+# memory than the one machine has that they share; and of 128 hosts in one container, which has one driver and so one
+# lock, one has waited for it for five minutes.
+QUIET = {
+    "gaudi_fabric_measure": False,
+    "gaudi_verify_all_reduce": False,
+    "gaudi_verify_venv": "",
+    "gaudi_driver_lock_timeout": 3600,
+}
 LAUNCH: Mapping[str, Any] = {"gaudi_training_command": ["/srv/train.py"], "gaudi_training_processes_per_node": 1}
 # Slurm knows its nodes by other names than the hosts of the fleet have.
 BY_SLURM: Mapping[str, Any] = {**LAUNCH, "gaudi_training_engine": "slurm", "gaudi_training_slurm": {"nodes": "any"}}

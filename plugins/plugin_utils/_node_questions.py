@@ -19,7 +19,7 @@ ANSWER_SECONDS = 120
 
 Answer = Mapping[str, Any]
 # A module's name, and its options by node: each node's result comes back. One that does not answer has ``unreachable``
-# and ``msg``.
+# and ``msg``. An option that is a function is called when the node's turn comes, which may be minutes later.
 Ask = Callable[[str, Mapping[str, Mapping[str, Any]]], Mapping[str, Answer]]
 
 
@@ -38,10 +38,14 @@ def questions(
     def ask(module: str, arguments: Mapping[str, Mapping[str, Any]]) -> dict[str, Answer]:
         def work(node: str) -> dict[str, Any]:
             try:
-                return nodes[node].module(module, dict(arguments[node]), timeout)
+                return nodes[node].module(module, _now(arguments[node]), timeout)
             except UnreachableError as reason:
                 return {"unreachable": True, "msg": str(reason)}
 
         return dict(on_nodes(work, list(arguments), forks))
 
     return ask
+
+
+def _now(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value() if callable(value) else value for name, value in options.items()}

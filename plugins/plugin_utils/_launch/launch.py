@@ -109,7 +109,7 @@ def launch(
     job.check()
     asked = [node for node in job.voters if node not in left_out]
     show(f"Asking {len(asked)} node(s) whether they have what job {job.name} needs.")
-    prepared = ask(JOB_MODULE, job.arguments("prepared", asked, controller_time=clock()))
+    prepared = ask(JOB_MODULE, job.arguments("prepared", asked, controller_time=clock))
     chosen = job.chosen(prepared, left_out)
     offsets = {node: prepared.get(node, {}).get("clock_offset") for node in chosen["start"]}
     apart = clocks_apart({node: offset for node, offset in offsets.items() if isinstance(offset, (int, float))})

@@ -29,7 +29,8 @@ class Nodes:
         found = {}
         for node, options in arguments.items():
             question = options.get("state", module.rpartition(".")[2])
-            self.asked.append((question, node, dict(options)))
+            known = {name: value() if callable(value) else value for name, value in options.items()}
+            self.asked.append((question, node, known))
             usual = PREPARED if question == "prepared" else {"state": "stopped" if question == "stopped" else "running"}
             answer = self.answers.get(question, {}).get(node, usual)
             begun = {"run": options.get("key") or options.get("new_key")} if "state" in answer else {}
