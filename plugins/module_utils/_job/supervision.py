@@ -105,12 +105,12 @@ def _check_nodes(options: SupervisionOptions, hosts: Sequence[str]) -> None:
             f"supervision.min_nodes is {options.min_nodes} for {len(hosts)} host(s); give 1 to {len(hosts)}, or 0 for "
             "all of them."
         )
-    check_count(nodes_of(options, hosts))
-    named = len(nodes_of(options, hosts))
-    if options.addresses and len(options.addresses) != named:
+    named = nodes_of(options, hosts)
+    check_count(named)
+    if options.addresses and len(options.addresses) != len(named):
         raise GaudiError(
-            f"supervision.addresses has {len(options.addresses)} address(es) for {named} node(s); give one for each of "
-            "hosts, then of spares and witness, in their order, or none."
+            f"supervision.addresses has {len(options.addresses)} address(es) for {len(named)} node(s); give one for "
+            "each of hosts, then of spares and witness, in their order, or none."
         )
 
 

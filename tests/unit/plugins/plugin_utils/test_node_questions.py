@@ -19,7 +19,7 @@ class Node:
         if self.node == "away":
             raise _node_questions.UnreachableError("No route to host")
         time.sleep(TURN)
-        return {**arguments, "answered": time.time()}
+        return dict(arguments)
 
 
 def ask(monkeypatch, nodes, options, at_once):
