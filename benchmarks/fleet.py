@@ -73,7 +73,7 @@ def main() -> int:
     options.add_argument("--hosts", type=int, nargs="+", default=[8, 32, 128, 512], metavar="N")
     options.add_argument("--nodes", type=int, default=4, help="containers that stand for the hosts")
     options.add_argument("--forks", type=int, default=0, help="how many hosts work at once; 0 for all of them")
-    options.add_argument("--serial", type=int, default=0, help="hosts a play takes at a time; 0 for all of them")
+    options.add_argument("--serial", default="100%", metavar="N", help="hosts a play takes at a time; all of them")
     options.add_argument(
         "--runs", nargs="+", choices=WORDS, default=WORDS, metavar="RUN", help=f"of {', '.join(WORDS)}; all"
     )
@@ -106,27 +106,26 @@ def main() -> int:
     return missed(figures, follow)
 
 
-def measure(hosts: int, forks: int, serial: int, names: Sequence[str]) -> dict[str, Cost]:
+def measure(hosts: int, forks: int, serial: str, names: Sequence[str]) -> dict[str, Cost]:
     """Each of these runs over so many hosts, by its line of the tables."""
     with tempfile.TemporaryDirectory(prefix="fleet-") as place:
-        at_a_time: int | str = serial or "100%"
         inventory = Path(place) / "fleet.json"
         write_inventory(SANDBOX, hosts, inventory)
         plain = Path(place) / "plain.yml"
-        plain.write_text(yaml.safe_dump(plain_play(at_a_time)), encoding="utf-8")
+        plain.write_text(yaml.safe_dump(plain_play(serial)), encoding="utf-8")
         wanted = {BASELINE: [str(plain)]} if PLAIN in names else {}
         # Larger jobs than supervisors keep together are for Slurm alone.
         possible = [name for name in names if name in RUNS and (name != LAUNCHED or hosts <= MOST_NODES)]
         for line, playbook, variables, more in (RUNS[name] for name in possible):
-            given = {**variables, "gaudi_serial": at_a_time}
+            given = {**variables, "gaudi_serial": serial}
             wanted[line] = [f"gaudi3.scale.{playbook}", "-e", json.dumps(given), *more]
         return {line: played(line, hosts, inventory, forks, arguments) for line, arguments in wanted.items()}
 
 
-def plain_play(at_a_time: int | str) -> list[dict[str, Any]]:
+def plain_play(serial: str) -> list[dict[str, Any]]:
     """What a flat playbook is made of, with all that Ansible itself can do for speed."""
     task = {"name": "Look", "ansible.builtin.command": {"argv": ["true"]}, "changed_when": False}
-    play = {"hosts": "gaudi", "serial": at_a_time, "become": True, "gather_facts": False, "tasks": [task] * TASKS}
+    play = {"hosts": "gaudi", "serial": serial, "become": True, "gather_facts": False, "tasks": [task] * TASKS}
     return [play]
 
 
