@@ -21,12 +21,15 @@ setup: setup-test ## Install all that the targets below need (they do it themsel
 setup-run setup-test: setup-%:
 	@scripts/setup $*
 
-.PHONY: test test-long lint unit sanity molecule integration
-test: setup-test ## Every gate, fast ones first
-	@$(GATES) $(GATE_OPTIONS)
+.PHONY: test test-nodes test-long lint unit sanity molecule integration
+test: setup-test ## What a change breaks first, in a quarter of an hour: linters, units, site.yml and a job on two nodes
+	@$(GATES) --run first $(GATE_OPTIONS)
+
+test-nodes: setup-test ## Every gate, those on nodes in their short form: 50 minutes
+	@$(GATES) --run nodes $(GATE_OPTIONS)
 
 test-long: setup-test ## Every gate with every row of its matrices, and 50,000 schedules of faults: hours
-	@$(GATES) --long
+	@$(GATES) --run long $(GATE_OPTIONS)
 
 lint: setup-test ## Linters and types
 	@$(GATES) ruff mypy oldest-python shellcheck ansible-lint galaxy changelog
@@ -38,10 +41,10 @@ sanity: setup-test ## ansible-test sanity
 	@$(GATES) sanity
 
 molecule: setup-test ## One scenario a role, on the shared two-node sandbox
-	@$(GATES) sandbox molecule
+	@$(GATES) molecule teardown
 
 integration: setup-test ## What needs the sandbox beside Molecule's roles: the installed collection, bad input, upgrades
-	@$(GATES) artifact sandbox site programs firmware faults slurm-drain teardown upgrade bundle rhel
+	@$(GATES) artifact site programs firmware faults slurm-drain teardown upgrade bundle rhel
 
 .PHONY: format changelog readmes pins site certify build clean
 format: setup-test ## Format the Python files

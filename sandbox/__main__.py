@@ -58,7 +58,8 @@ def _parser() -> argparse.ArgumentParser:
     capture = add("capture", _capture, "keep a node's disk as a golden image, from which `up --golden` starts others")
     capture.add_argument("node")
     down = add("down", _down, "remove everything that `up` made, except the caches")
-    down.add_argument("--image", action="store_true", help="the node image too")
+    down.add_argument("--golden", action="store_true", help="golden images of sandboxes that are gone, too")
+    down.add_argument("--image", action="store_true", help="those and the node image too")
     down.add_argument("--caches", action="store_true", help="what was downloaded and built too")
     status = add("status", _status, "show the nodes, their cards, drivers and faults")
     status.add_argument("--json", action="store_true", help="as JSON")
@@ -69,6 +70,7 @@ def _parser() -> argparse.ArgumentParser:
     fault.add_argument("faults", nargs="+", metavar="KEY=VALUE|clear")
     reset = add("reset", _reset, "make nodes virgin again")
     reset.add_argument("nodes", nargs="*", metavar="NODE")
+    reset.add_argument("--golden", metavar="SANDBOX", help="or as the disk that was captured there")
     reboot = add("reboot", _reboot, "boot nodes again, keeping what is on their disks")
     reboot.add_argument("nodes", nargs="*", metavar="NODE")
     add("slurm", _slurm, "install a real Slurm on the nodes; does nothing where it is")
@@ -122,7 +124,7 @@ def _demo_clean(options: argparse.Namespace) -> int:
 
 
 def _down(options: argparse.Namespace) -> int:
-    cluster.down(options.name, image=options.image, caches=options.caches)
+    cluster.down(options.name, golden_too=options.golden, image=options.image, caches=options.caches)
     return 0
 
 
@@ -158,7 +160,7 @@ def _fault(options: argparse.Namespace) -> int:
 
 
 def _reset(options: argparse.Namespace) -> int:
-    cluster.reset(options.name, options.nodes)
+    cluster.reset(options.name, options.nodes, options.golden)
     return 0
 
 

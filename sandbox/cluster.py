@@ -87,7 +87,7 @@ def capture(name: str, node_name: str) -> str:
         return golden.capture(name, find_node(load(name), node_name))
 
 
-def down(name: str, *, image: bool = False, caches: bool = False) -> None:
+def down(name: str, *, golden_too: bool = False, image: bool = False, caches: bool = False) -> None:
     """Remove what ``up`` made for this sandbox, and nothing else; what other sandboxes use stays."""
     require_podman()
     state = cluster_state(name)
@@ -99,7 +99,7 @@ def down(name: str, *, image: bool = False, caches: bool = False) -> None:
         disks.detach_all(state)
         shutil.rmtree(state)
     with locked(STATE):
-        gone += golden.remove_unneeded()
+        gone += golden.remove_unneeded(named=golden_too or image)
         gone += remove_images() if image else []
     gone += _remove_caches() if caches else []
     say(f"Removed: {', '.join(gone) or 'nothing was there'}.")
@@ -140,14 +140,14 @@ def status(name: str) -> dict[str, object]:
     return {"name": name, "network": cluster.subnet, "vault": vault, "nodes": members}
 
 
-def reset(name: str, node_names: list[str]) -> None:
-    """Make these nodes (all without a name) virgin again."""
+def reset(name: str, node_names: list[str], golden_of: str | None = None) -> None:
+    """Make these nodes (all without a name) virgin again, or as ``golden_of``'s captured disk."""
     with locked(cluster_state(name)):
         network.refuse_foreign(name)
         cluster = load(name)
         chosen = [find_node(cluster, node_name) for node_name in node_names] or list(cluster.nodes)
         remove_containers([node.container for node in chosen])
-        _start_nodes(cluster, ensure_image(host_distribution()), containers(name))
+        _start_nodes(cluster, _disk(golden_of, ensure_image(host_distribution())), containers(name))
 
 
 def reboot(name: str, node_names: list[str]) -> None:

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A golden image: the disk of a node with all that was installed there, from which another sandbox's nodes begin.
 
-It saves minutes a node where the question is not whether things can be installed. It goes with the sandbox that it was
-taken of, or, where nodes still run from it then, with the last of those.
+It saves minutes a node where the question is not whether things can be installed. Like the image of virgin nodes it
+stays when its sandbox goes, until it is captured anew, or removed with that one.
 """
 
 from __future__ import annotations
@@ -48,8 +48,11 @@ def captured(sandbox: str) -> str | None:
     return name if image_exists(name) else None
 
 
-def remove_unneeded() -> list[str]:
-    """Remove this checkout's golden images whose sandbox is gone and that no node runs from; returns their names."""
+def remove_unneeded(*, named: bool) -> list[str]:
+    """Remove what no node runs from: predecessors of this checkout's golden images; returns their names.
+
+    With ``named`` those images too whose sandbox is gone.
+    """
     ours = stubborn("images", "--filter", f"label={LABEL_CHECKOUT}={CHECKOUT}", "--format", "json")
     living = set(sandboxes_here())
     used = images_in_use()
@@ -57,7 +60,7 @@ def remove_unneeded() -> list[str]:
     gone = {
         image["Id"]: (image.get("Names") or [f"image {image['Id'][:12]}"])[0]
         for image in json.loads(ours or "[]")
-        if image["Id"] not in used and (not image.get("Names") or image["Labels"][LABEL_NAME] not in living)
+        if image["Id"] not in used and (not image.get("Names") or (named and image["Labels"][LABEL_NAME] not in living))
     }
     if gone:
         podman("rmi", *gone)

@@ -1,9 +1,10 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""A part of many rows for ``make test``, all of them for ``make test-long``."""
+"""A part of many rows for ``make test``, drawn anew in each run, and all of them for ``make test-long``."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, TypeVar
@@ -11,6 +12,8 @@ from typing import Any, TypeVar
 import pytest
 
 Row = TypeVar("Row")
+# Set by a run of the gates, which prints it; who starts pytest by hand has the same rows each time.
+SEED = "GATE_SEED"
 
 
 def each(nth: int) -> pytest.MarkDecorator:
@@ -24,8 +27,8 @@ def each(nth: int) -> pytest.MarkDecorator:
 
 
 def rows_of(rows: Iterable[Row], nth: int) -> Iterator[Row]:
-    """Each ``nth`` of ``rows``, from the first on."""
-    return islice(rows, 0, None, nth)
+    """Each ``nth`` of ``rows``, from one on that the run's seed draws: ``nth`` seeds in a row have all of them."""
+    return islice(rows, int(os.environ.get(SEED, "0")) % nth, None, nth)
 
 
 def named_rows(rows: Mapping[str, Any], short: Collection[str]) -> list[Any]:

@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""Runs gates in lanes beside each other, shows each as it ends, and says the sum at the end.
+"""Runs gates in lanes beside each other, and shows each as it begins and ends.
 
 Interrupted, it ends all that the gates started, and removes their nodes.
 """
@@ -18,12 +18,13 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from .counting import Counts, count, reasons
+from .counting import Counts, count
+from .gate import LONG_RUN, Gate, Outcome
 from .processes import MARK, Surroundings, end_marked, run_command
-from .processors import jiffies, spent_since
+from .rotation import Queue
 
 ROOT = Path(__file__).resolve().parents[2]
 LOGS = ROOT / "build" / "test-logs"
@@ -37,70 +38,55 @@ JUNIT = "GATE_JUNIT"
 UNDO_LIMIT = 300
 # More is no matter of a busy machine.
 MOST_UNSTEADY = 3
+NAME_WIDTH = 16
 
 
 @dataclass(frozen=True)
-class Gate:
-    """A command that must exit 0. ``needs`` names earlier gates without whose success it cannot say anything.
+class Plan:
+    """What of a run is not a gate. ``variables`` are added to the gates' environment.
 
-    Gates of one ``lane`` run one after the other, those of different lanes beside each other. ``undo`` removes what the
-    gate leaves on this machine, or would leave if it were interrupted. ``failed_again`` runs what failed, and nothing
-    else; where there is none, all of the gate is run a second time. ``is_long``: only in the long run, and by its name.
+    A gate of which a few tests failed is run again where that would be done before ``again_until``, and ``further``
+    gates are played while they end before ``further_until``; both are moments of time.monotonic().
     """
 
-    name: str
-    checks: str
-    commands: tuple[tuple[str, ...], ...]
-    needs: tuple[str, ...] = ()
-    limit: float = 900
-    lane: str = "checkout"
-    undo: tuple[str, ...] = ()
-    failed_again: tuple[tuple[str, ...], ...] = ()
-    is_long: bool = False
+    variables: Mapping[str, str] = field(default_factory=dict)
+    again_until: float = 0.0
+    further: Queue | None = None
+    further_until: float = 0.0
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """How one gate ended; ``verdict`` is ``ok``, ``unsteady``, ``FAILED``, ``not run`` or ``interrupted``."""
+def run(gates: Sequence[Gate], plan: Plan | None = None) -> list[Outcome]:
+    """Run ``gates``, each lane in order, keep going after a failure, and return how each ended.
 
-    gate: Gate
-    verdict: str
-    counts: Counts
-    seconds: float = 0.0
-
-    @property
-    def held(self) -> bool:
-        """Maybe at its second run only."""
-        return self.verdict in ("ok", "unsteady")
-
-
-def run(gates: Sequence[Gate], variables: Mapping[str, str] | None = None, again_within: float = 0.0) -> bool:
-    """Run ``gates``, each lane in order, keep going after a failure, and return whether all of them held.
-
-    ``variables`` are added to their environment. A gate of which a few tests failed is run again where that would be
-    done ``again_within`` seconds from now.
+    What this machine lacks the programs for is left out, with what stands on it.
     """
+    plan = plan or Plan()
     LOGS.mkdir(parents=True, exist_ok=True)
-    started, before = time.monotonic(), jiffies()
     mark = secrets.token_hex(8)
     running: dict[str, Future[Outcome]] = {}
     with _interruption() as stop, ExitStack() as stack:
-        around = Surroundings(ROOT, {**_environment(), **(variables or {}), MARK: mark}, stop)
+        around = Surroundings(ROOT, {**_environment(), **plan.variables, MARK: mark}, stop)
+        play = _Player(around, plan, len(gates))
         names = dict.fromkeys(gate.lane for gate in gates)
         lanes = {name: stack.enter_context(ThreadPoolExecutor(max_workers=1)) for name in names}
+        last = [gate for gate in gates if gate.is_last]
         for gate in gates:
             # Only earlier gates are waited for, so that no two lanes wait for each other.
-            needed = [running[name] for name in gate.needs if name in running]
-            running[gate.name] = lanes[gate.lane].submit(_run_after, gate, needed, around, started + again_within)
+            needed = [running[name] for name in (*gate.needs, *gate.after) if name in running]
+            if gate not in last:
+                running[gate.name] = lanes[gate.lane].submit(play.after, gate, needed)
+        more = [lane.submit(play.further, name) for name, lane in lanes.items()]
+        for gate in last:
+            running[gate.name] = lanes[gate.lane].submit(play.after, gate, [])
         outcomes = [future.result() for future in running.values()]
+        outcomes += [outcome for future in more for outcome in future.result()]
         if stop.is_set():
             _undo(outcomes)
             end_marked(mark)
     for outcome in outcomes:
         if outcome.verdict == "FAILED":
             _show_tail(outcome.gate)
-    _write_summary(_summary(outcomes, time.monotonic() - started, spent_since(before)))
-    return all(outcome.held for outcome in outcomes)
+    return outcomes
 
 
 @contextmanager
@@ -118,7 +104,9 @@ def _interruption() -> Iterator[threading.Event]:
 def _undo(outcomes: Sequence[Outcome]) -> None:
     """Remove what the gates that were begun have left; who interrupts again does not interrupt this."""
     around = Surroundings(ROOT, _environment(), threading.Event())
-    commands = dict.fromkeys(outcome.gate.undo for outcome in outcomes if outcome.verdict != "not run")
+    commands = dict.fromkeys(
+        outcome.gate.undo for outcome in outcomes if outcome.verdict not in ("not run", "left out")
+    )
     with (LOGS / "interrupted.log").open("wb") as log:
         for command in filter(None, commands):
             _say(f"interrupted: {' '.join(command)}")
@@ -128,30 +116,77 @@ def _undo(outcomes: Sequence[Outcome]) -> None:
 
 def log_of(gate: Gate, run: str = "") -> Path:
     """Where everything that the gate printed is kept; ``run`` is ``again`` for its second one."""
-    return LOGS / ".".join(filter(None, (gate.name, run, "log")))
+    return LOGS / ".".join(filter(None, (gate.name, _form(gate), run, "log")))
 
 
 def junit_of(gate: Gate, run: str = "") -> Path:
     """Where the gate's test runners leave their results."""
-    return LOGS / "junit" / ".".join(filter(None, (gate.name, run)))
+    return LOGS / "junit" / ".".join(filter(None, (gate.name, _form(gate), run)))
 
 
-def _run_after(gate: Gate, needed: Sequence[Future[Outcome]], around: Surroundings, again_until: float) -> Outcome:
-    broken = [outcome.gate.name for outcome in (future.result() for future in needed) if not outcome.held]
-    if broken:
-        _say(f"{gate.name:<16} not run: {', '.join(broken)} did not pass")
-        return Outcome(gate, "not run", Counts(failed=1))
-    if around.stop.is_set():
-        return Outcome(gate, "not run", Counts(failed=1))
-    outcome = _run(gate, gate.commands, "", around)
-    expected = 0.0 if gate.failed_again else outcome.seconds
-    few = outcome.verdict == "FAILED" and outcome.counts.failed <= MOST_UNSTEADY
-    return _run_again(outcome, around) if few and time.monotonic() + expected < again_until else outcome
+def _form(gate: Gate) -> str:
+    return LONG_RUN if gate.run == LONG_RUN else ""
+
+
+class _Player:
+    """Plays one gate after the other in its lane, and shows how many are left."""
+
+    def __init__(self, around: Surroundings, plan: Plan, number: int) -> None:
+        self._around, self._plan = around, plan
+        self._left, self._lock = number, threading.Lock()
+
+    def after(self, gate: Gate, needed: Sequence[Future[Outcome]]) -> Outcome:
+        """Run a gate once those are done that it waits for."""
+        before = [future.result() for future in needed]
+        absent = [outcome for outcome in before if outcome.verdict == "left out"]
+        lacks = missing(gate) or (f"{absent[0].gate.name} was left out" if absent else "")
+        if lacks:
+            return self._ended(Outcome(gate, "left out", Counts(), reason=lacks))
+        broken = [outcome.gate.name for outcome in before if not outcome.held]
+        if broken or self._around.stop.is_set():
+            return self._ended(Outcome(gate, "not run", Counts(failed=1), reason=f"{', '.join(broken)} did not pass"))
+        return self._ended(self._steadily(gate))
+
+    def further(self, lane: str) -> list[Outcome]:
+        """Gates of the queue while there is time for another one."""
+        outcomes: list[Outcome] = []
+        if self._plan.further is None:
+            return outcomes
+        while not self._around.stop.is_set():
+            gate = self._plan.further.take(lane, self._plan.further_until - time.monotonic())
+            if gate is None:
+                break
+            outcomes.append(self._ended(self._steadily(gate), is_further=True))
+        return outcomes
+
+    def _steadily(self, gate: Gate) -> Outcome:
+        outcome = _run(gate, gate.commands, "", self._around)
+        expected = 0.0 if gate.failed_again else outcome.seconds
+        few = outcome.verdict == "FAILED" and outcome.counts.failed <= MOST_UNSTEADY
+        in_time = time.monotonic() + expected < self._plan.again_until
+        return _run_again(outcome, self._around) if few and in_time else outcome
+
+    def _ended(self, outcome: Outcome, *, is_further: bool = False) -> Outcome:
+        with self._lock:
+            self._left -= 0 if is_further else 1
+            left = f"  [{self._left} left]" if self._left else ""
+        said = outcome.reason or f"{outcome.counts} in {outcome.seconds:.0f} s"
+        _say(f"{outcome.gate.name:<{NAME_WIDTH}} {outcome.verdict}, {said}{left}")
+        return outcome
+
+
+def missing(gate: Gate) -> str:
+    """What this machine lacks for the gate, in words; empty where nothing."""
+    absent = [name for name in gate.programs if shutil.which(name, path=_environment()["PATH"]) is None]
+    if absent:
+        return f"no {', '.join(absent)} here"
+    return "only root can, since nodes are containers" if gate.is_root and os.geteuid() != 0 else ""
 
 
 def _run_again(first: Outcome, around: Surroundings) -> Outcome:
     """What failed on a busy machine and holds now is shown as such; what fails twice has failed."""
     gate = first.gate
+    _say(f"{gate.name:<{NAME_WIDTH}} {first.counts} in {first.seconds:.0f} s, and once more ...")
     second = _run(gate, gate.failed_again or gate.commands, "again", around)
     seconds = first.seconds + second.seconds
     if not second.held:
@@ -161,18 +196,18 @@ def _run_again(first: Outcome, around: Surroundings) -> Outcome:
 
 
 def _run(gate: Gate, commands: Sequence[Sequence[str]], run: str, around: Surroundings) -> Outcome:
-    _say(f"{gate.name:<16} {gate.checks} ...")
+    _say(f"{gate.name:<{NAME_WIDTH}} {gate.checks} ...")
     started = time.monotonic()
     shutil.rmtree(junit_of(gate, run), ignore_errors=True)
+    mine = replace(around, environment={**around.environment, **gate.variables})
     with log_of(gate, run).open("wb") as log:
         succeeded = all(
-            _succeeds(command, _counted(around, junit_of(gate, run), number), log.fileno(), gate.limit)
+            _succeeds(command, _counted(mine, junit_of(gate, run), number), log.fileno(), gate.limit)
             for number, command in enumerate(commands)
         )
     seconds = time.monotonic() - started
     counts = count(junit_of(gate, run), succeeded)
     verdict = "ok" if succeeded else "interrupted" if around.stop.is_set() else "FAILED"
-    _say(f"{gate.name:<16} {verdict}, {counts} in {seconds:.0f} s")
     return Outcome(gate, verdict, counts, seconds)
 
 
@@ -208,26 +243,6 @@ def _show_tail(gate: Gate) -> None:
     lines = log_of(gate).read_text(errors="replace").splitlines()
     _say(f"\n----- {gate.name}: the end of {log_of(gate).relative_to(ROOT)}")
     _say("\n".join(lines[-TAIL_LINES:]))
-
-
-def _summary(outcomes: Sequence[Outcome], seconds: float, spent: str) -> str:
-    rows = [
-        f"{outcome.gate.name:<16} {outcome.verdict:<11} {outcome.seconds:>6.0f} s  {outcome.counts}"
-        for outcome in outcomes
-    ]
-    total = sum((outcome.counts for outcome in outcomes), Counts())
-    why = [
-        f"{outcome.gate.name}: {'passed when run again: ' if outcome.held else ''}{line}"
-        for outcome in outcomes
-        if outcome.verdict in ("FAILED", "unsteady")
-        for line in reasons(junit_of(outcome.gate), log_of(outcome.gate).read_text(errors="replace"))
-    ]
-    return "\n".join(["", *rows, f"{len(outcomes)} gates in {seconds / 60:.1f} min; {spent}", "", *why, str(total)])
-
-
-def _write_summary(summary: str) -> None:
-    (LOGS / "summary.txt").write_text(summary + "\n")
-    _say(summary)
 
 
 def _say(text: str) -> None:

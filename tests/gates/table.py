@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""Every gate of ``make test``, in the order in which they run: what fails fast comes first.
+"""Every gate, in the order in which they run: what fails fast comes first.
 
 What needs nodes runs beside the rest, in two lanes: the ones wait for SSH, dpkg or a node's death while others compute.
 """
@@ -13,11 +13,14 @@ from dataclasses import replace
 from hashlib import sha256
 from types import MappingProxyType
 
-from .runner import ROOT, Gate
+from .gate import FIRST, LONG_RUN, NODES_RUN, Gate
+from .runner import ROOT
 
 NODES = "shared nodes"
 OWN_NODES = "nodes of their own"
 PYTEST = ("python", "-m", "pytest", "-q", "-p", "no:cacheprovider")
+# What makes nodes, beside podman: sandbox/packages.txt names the rest, and `python -m sandbox prerequisites` looks.
+NODE_PROGRAMS = ("podman", "mmdebstrap")
 # One scenario a role, in the order of the layers: the first looks at virgin nodes.
 FIRST_LAYER = "gaudi_preflight"
 LATER_LAYERS = (
@@ -29,8 +32,21 @@ LATER_LAYERS = (
     "gaudi_tuning",
     "gaudi_verify",
 )
+# pytest takes the last -m, and pyproject.toml's comes first.
+EVERY_ROW = {"PYTEST_ADDOPTS": "-m 'long or not long'"}
 # Checkouts on one machine do not meet: each has nodes of its own.
 TEST_SANDBOX = os.environ.get("GAUDI_TEST_SANDBOX", f"gaudi3-test-{sha256(str(ROOT).encode()).hexdigest()[:4]}")
+VIRGIN_AGAIN = ("python", "-m", "sandbox", "reset", "--name", TEST_SANDBOX)
+GOLDEN_AGAIN = (*VIRGIN_AGAIN, "--golden", TEST_SANDBOX)
+CAPTURE = ("python", "-m", "sandbox", "capture", "node2", "--name", TEST_SANDBOX)
+# All that is found on nodes by its subject, in the three places that a subject has.
+HOMES = ("roles/gaudi_{}", "plugins/module_utils/_{}", "plugins/plugin_utils/_{}")
+
+
+def subjects(*names: str) -> tuple[str, ...]:
+    """The homes of these subjects, those that are there."""
+    homes = (home.format(name) for name in names for home in HOMES)
+    return tuple(home for home in homes if (ROOT / home).is_dir())
 
 
 def molecule(
@@ -56,39 +72,127 @@ def removed(sandbox: str) -> tuple[str, ...]:
     return ("python", "-m", "sandbox", "down", "--name", sandbox)
 
 
-def on_shared_nodes(layer: str) -> Gate:
-    """The gate of a role's scenario; the later layers find what the gate ``site`` has brought up in one run."""
-    commands = molecule(layer, bases=("config", "short"))
-    return Gate(f"molecule-{layer}", "converge, verify", commands, needs=("sandbox",), limit=1800, lane=NODES)
+def on_nodes(name: str, checks: str, limit: float, covers: tuple[str, ...] = (), *, run: str = NODES_RUN) -> Gate:
+    """The gate of a scenario on the shared nodes as ``site`` leaves them.
+
+    ``covers``: where it has rows of the long run. Those begin with the golden image, whatever was played before.
+    """
+    scenario = name.replace("-", "_")
+    return with_long_form(
+        Gate(
+            name,
+            checks,
+            molecule(scenario),
+            needs=("site",),
+            limit=limit,
+            lane=NODES,
+            run=run,
+            programs=NODE_PROGRAMS,
+            is_root=True,
+            covers=(*covers, f"molecule/{scenario}") if covers else (),
+        ),
+        before=(GOLDEN_AGAIN,),
+    )
 
 
-def with_every_step(layer: str) -> Gate:
-    """The same with what Molecule's own sequence has, from virgin nodes on: each finds what the one before left."""
-    gate, virgin = on_shared_nodes(layer), ("python", "-m", "sandbox", "reset", "--name", TEST_SANDBOX)
-    commands = (virgin, *molecule(layer)) if layer == LATER_LAYERS[0] else molecule(layer)
-    return replace(gate, checks="check, converge, idempotence, verify", commands=commands)
-
-
-def on_own_nodes(scenario: str, checks: str, limit: float, lane: str = OWN_NODES, *, is_long: bool = False) -> Gate:
+def on_own_nodes(
+    scenario: str,
+    checks: str,
+    limit: float,
+    covers: tuple[str, ...] = (),
+    *,
+    lane: str = OWN_NODES,
+    run: str = NODES_RUN,
+) -> Gate:
     """The gate of a scenario that makes its own nodes and removes them."""
     name = f"{TEST_SANDBOX}-{scenario}"
     commands = molecule(scenario, "always", settings={f"GAUDI_{scenario.upper()}_SANDBOX": name})
-    needs = ("artifact", "sandbox")
-    return Gate(scenario, checks, (removed(name), *commands), needs, limit, lane, removed(name), is_long=is_long)
+    return with_long_form(
+        Gate(
+            scenario,
+            checks,
+            (removed(name), *commands),
+            limit=limit,
+            lane=lane,
+            undo=removed(name),
+            run=run,
+            # It takes what is installed from the golden image, and the image of virgin nodes is made once.
+            after=("artifact", "sandbox", "golden"),
+            programs=NODE_PROGRAMS,
+            is_root=True,
+            covers=(*covers, f"molecule/{scenario}") if covers else (),
+        )
+    )
 
 
-def of_many_tests(name: str, checks: str, folder: str, limit: float) -> Gate:
+def with_long_form(gate: Gate, before: tuple[tuple[str, ...], ...] = ()) -> Gate:
+    """The gate, and where it covers something its long form: every row, after the commands ``before``."""
+    if not gate.covers:
+        return gate
+    # What failed at its first try is to be seen, not to be tried again.
+    whole = replace(gate, commands=(*before, *gate.commands), run=LONG_RUN, variables=EVERY_ROW, failed_again=())
+    return replace(gate, long_form=whole)
+
+
+def on_shared_nodes(layer: str) -> Gate:
+    """The gate of a role's scenario; the later layers find what the gate ``site`` has brought up in one run."""
+    needs = ("sandbox",) if layer == FIRST_LAYER else ("site",)
+    commands = molecule(layer, bases=("config", "short"))
+    return Gate(
+        f"molecule-{layer}",
+        "converge, verify",
+        commands,
+        needs=needs,
+        limit=1800,
+        lane=NODES,
+        run=NODES_RUN,
+        programs=NODE_PROGRAMS,
+        is_root=True,
+    )
+
+
+def layers_with_every_step() -> Gate:
+    """All layers with what Molecule's own sequence has, from virgin nodes on: each finds what the one before left."""
+    scenarios = (FIRST_LAYER, *LATER_LAYERS)
+    roles = tuple(f"roles/{layer}" for layer in scenarios)
+    homes = subjects("host", "driver", "containers", "fabric", "training_venv", "flags", "checks", "packages")
+    return Gate(
+        "layers",
+        "each layer alone, from virgin nodes on: check, converge, idempotence, verify, every row",
+        (VIRGIN_AGAIN, *(command for layer in scenarios for command in molecule(layer))),
+        needs=("sandbox",),
+        limit=1800,
+        lane=NODES,
+        run=LONG_RUN,
+        programs=NODE_PROGRAMS,
+        is_root=True,
+        covers=(*roles, *homes, *(f"molecule/{layer}" for layer in scenarios)),
+        variables=EVERY_ROW,
+    )
+
+
+def of_many_tests(
+    name: str, checks: str, folder: str, limit: float, covers: tuple[str, ...], *, run: str = FIRST
+) -> Gate:
     """The gate of a folder of tests, of which only what failed is worth a second run."""
     cache = str(ROOT / "build" / "pytest-cache" / name)
     tests = ("python", "-m", "pytest", "-q", "-o", f"cache_dir={cache}", folder)
     again = (*tests, "--last-failed", "--last-failed-no-failures", "none")
-    return Gate(name, checks, (("rm", "-rf", cache), (*tests, "--durations=15")), limit=limit, failed_again=(again,))
+    commands = (("rm", "-rf", cache), (*tests, "--durations=15"))
+    return with_long_form(Gate(name, checks, commands, limit=limit, failed_again=(again,), run=run, covers=covers))
 
 
 def schedules(seeds: int, limit: float) -> Gate:
     """The gate of random schedules of faults."""
     command = ("python", "-m", "tests.simulate_supervisors", "--seeds", str(seeds))
-    return Gate("schedules", f"{seeds:,} random schedules of faults for supervisors", (command,), limit=limit)
+    checks = f"{seeds:,} random schedules of faults for supervisors"
+    covers = ("src/gaudi3_scale/supervisor", "tests/simulate_supervisors.py")
+    return Gate("schedules", checks, (command,), limit=limit, run=NODES_RUN, covers=covers)
+
+
+def of_nodes(gate: Gate) -> Gate:
+    """The same for a gate that is played on the shared nodes."""
+    return replace(gate, lane=NODES, programs=NODE_PROGRAMS, is_root=True)
 
 
 GATES = (
@@ -100,11 +204,18 @@ GATES = (
         "oldest-python", "what runs on a node runs on Python 3.9", (("vermin", "-t=3.9-", "--violations", "plugins"),)
     ),
     Gate("contracts", "defaults, documents, versions and sources agree", ((*PYTEST, "tests/contracts"),)),
-    of_many_tests("unit", "the core, the modules, the controller's code and the simulator", "tests/unit", 2700),
     of_many_tests(
-        "node-library", "trainings, checkpoints, supervisors, studies on the CPU", "tests/node_library", 2700
+        "unit",
+        "the core, the modules, the controller's code and the simulator",
+        "tests/unit",
+        2700,
+        (
+            "tests/unit/plugins/bad_input",
+            "tests/unit/gates",
+            *subjects("monitoring", "job", "driver", "bundle", "training_venv"),
+            "plugins/plugin_utils/_controller",
+        ),
     ),
-    schedules(400, 1800),
     Gate("changelog", "fragments and releases", (("antsibull-changelog", "lint"),)),
     Gate("licences", "each file says whose it is and under what", (("reuse", "lint", "--quiet"),)),
     Gate(
@@ -121,149 +232,193 @@ GATES = (
             ),
         ),
     ),
-    Gate("shellcheck", "the shell scripts", (("shellcheck", "scripts/setup", ".ci/run"),)),
+    Gate("shellcheck", "the shell scripts", (("shellcheck", "scripts/setup", ".ci/run"),), programs=("shellcheck",)),
     Gate("ansible-lint", "profile production, nothing skipped", (("python", "-m", "tests.gates.lint"),)),
     Gate("galaxy", "what Galaxy's importer says of the tarball", (("python", "-m", "tests.gates.galaxy"),)),
+    Gate("sanity", "ansible-test sanity on what is shipped", (("python", "-m", "tests.gates.sanity"),)),
     Gate(
         "handbook",
         "the documentation as a site, no link of it dead",
         (("env", "PYTHONPATH=.collections", "python", "-m", "scripts.build_site"),),
+        run=NODES_RUN,
     ),
-    Gate("sanity", "ansible-test sanity on what is shipped", (("python", "-m", "tests.gates.sanity"),)),
-    Gate(
-        "sandbox",
-        "two fresh nodes, simulated cards, the vault",
-        (
-            removed(TEST_SANDBOX),
-            ("python", "-m", "sandbox", "up", "--name", TEST_SANDBOX),
-        ),
-        limit=1800,
-        lane=NODES,
-        undo=removed(TEST_SANDBOX),
+    of_many_tests(
+        "node-library",
+        "trainings, checkpoints, supervisors, studies on the CPU",
+        "tests/node_library",
+        2700,
+        ("src/gaudi3_scale", "tests/node_library"),
+        run=NODES_RUN,
+    ),
+    replace(schedules(400, 1800), long_form=replace(schedules(50_000, 10800), run=LONG_RUN)),
+    of_nodes(
+        Gate(
+            "sandbox",
+            "two fresh nodes, simulated cards, the vault",
+            (
+                removed(TEST_SANDBOX),
+                ("python", "-m", "sandbox", "up", "--name", TEST_SANDBOX),
+            ),
+            limit=1800,
+            undo=removed(TEST_SANDBOX),
+        )
     ),
     on_shared_nodes(FIRST_LAYER),
-    Gate(
-        "site",
-        "the installed collection, twice on virgin nodes",
-        molecule("site"),
-        needs=("sandbox", "artifact"),
-        limit=2400,
-        lane=NODES,
+    of_nodes(
+        Gate(
+            "site",
+            "the installed collection, twice on virgin nodes",
+            molecule("site"),
+            needs=("sandbox", "artifact"),
+            limit=2400,
+        )
     ),
-    Gate(
-        "golden",
-        "a node's disk kept: scenarios that ask nothing about installing begin with it",
-        (("python", "-m", "sandbox", "capture", "node2", "--name", TEST_SANDBOX),),
-        needs=("site",),
-        lane=NODES,
+    of_nodes(
+        Gate(
+            "golden",
+            "a node's disk kept: scenarios that ask nothing about installing begin with it",
+            (CAPTURE,),
+            needs=("site",),
+        )
     ),
-    *(on_shared_nodes(layer) for layer in LATER_LAYERS),
-    Gate(
+    on_nodes(
+        "probing",
+        "one node searches the batch size, the other verifies it",
+        1200,
+        subjects("batch_size", "probe", "batch_probe"),
+        run=FIRST,
+    ),
+    on_nodes(
         "programs",
         "users' own programs that lose a rank, by the installed collection",
-        molecule("programs"),
-        needs=("site",),
-        limit=1800,
-        lane=NODES,
+        1800,
+        ("tests/programs", "src/gaudi3_scale/supervisor", *subjects("training", "launch")),
+        run=FIRST,
     ),
-    Gate(
+    *(on_shared_nodes(layer) for layer in LATER_LAYERS),
+    layers_with_every_step(),
+    on_nodes(
         "training",
-        "probe, compare, tune, launch, go on, fail and stop over both nodes",
-        molecule("training"),
-        needs=("site",),
-        limit=3600,
-        lane=NODES,
+        "compare, tune, launch, go on, fail and stop over both nodes",
+        3600,
+        (
+            "src/gaudi3_scale/tune",
+            "src/gaudi3_scale/cost",
+            "plugins/module_utils/_job/binding",
+            *subjects("comparison", "tuning_study", "tuning", "study", "cost"),
+        ),
     ),
-    Gate(
+    on_nodes(
         "firmware",
         "cards' firmware shown, refused, written, cut off and taken up again",
-        molecule("firmware"),
-        needs=("site",),
-        limit=1200,
-        lane=NODES,
+        1200,
+        subjects("firmware"),
     ),
-    Gate(
-        "faults",
-        "bad input: one sentence, nothing touched",
-        molecule("faults"),
-        needs=("sandbox",),
-        limit=1800,
-        lane=NODES,
-    ),
-    Gate(
+    on_nodes("faults", "bad input: one sentence, nothing touched", 1800, subjects("preflight", "checks")),
+    on_nodes(
         "storage",
         "disks that keep a rate: mounted, measured by a real fio, judged against a training",
-        molecule("storage"),
-        needs=("sandbox",),
-        limit=1200,
-        lane=NODES,
+        1200,
+        subjects("storage"),
     ),
-    Gate(
+    on_nodes(
         "monitoring",
         "nodes tell their metrics to one reader, over TLS, also where a card or hl-smi fails",
-        molecule("monitoring"),
-        needs=("sandbox",),
-        limit=1800,
-        lane=NODES,
+        1800,
+        ("extensions", *subjects("monitoring", "prometheus", "exporter", "cloudwatch", "power", "quarantine")),
     ),
-    Gate(
+    on_nodes(
         "slurm-drain",
         "a real Slurm: our drains are lifted, others stay, tasks get the flags",
-        molecule("slurm_drain"),
-        needs=("sandbox",),
-        limit=1200,
-        lane=NODES,
+        1200,
+        ("sandbox/slurm.py", "plugins/module_utils/_upgrade/drain", *subjects("slurm")),
     ),
-    Gate(
-        "teardown",
-        "the tests' nodes are removed",
-        (removed(TEST_SANDBOX),),
-        lane=NODES,
-    ),
+    of_nodes(Gate("teardown", "the tests' nodes are removed", (removed(TEST_SANDBOX),), is_last=True)),
     # Shared out so that all lanes take as long.
     on_own_nodes(
-        "engines", "jobs through a real Slurm and a real Open MPI over three nodes", 3600, "checkout", is_long=True
+        "engines",
+        "jobs through a real Slurm and a real Open MPI over three nodes",
+        3600,
+        ("sandbox/slurm.py", "sandbox/open_mpi.py", *subjects("training", "launch", "slurm")),
+        lane="checkout",
     ),
-    on_own_nodes("upgrade", "three nodes up and down with faults injected: back, resumed, named", 3600),
+    on_own_nodes(
+        "upgrade",
+        "three nodes up and down with faults injected: back, resumed, named",
+        3600,
+        subjects("driver_upgrade", "upgrade", "driver"),
+    ),
     on_own_nodes(
         "bundle",
         "a bundle built, damaged, mended, served, and installed from without any other network",
         1800,
-        is_long=True,
+        subjects("bundle", "packages"),
     ),
     on_own_nodes(
-        "attacks", "an account that may run jobs attacks root's files past and through its job", 2400, "checkout"
+        "attacks",
+        "an account that may run jobs attacks root's files past and through its job",
+        2400,
+        subjects("node", "job", "launch"),
+        lane="checkout",
     ),
-    on_own_nodes("surviving", "jobs lose ranks, nodes, the network and their controller, and go on", 3600),
+    on_own_nodes(
+        "surviving",
+        "jobs lose ranks, nodes, the network and their controller, and go on",
+        3600,
+        ("src/gaudi3_scale/supervisor", "src/gaudi3_scale/checkpoints", *subjects("launch", "monitoring")),
+    ),
     on_own_nodes(
         "qualification",
         "five nodes, a bad thing each: what is bad is found and named, and nothing else",
         1800,
-        "checkout",
-        is_long=True,
+        lane="checkout",
     ),
     on_own_nodes(
         "controller",
         "surveys' answers, slices, cancelled jobs, an execution environment, a node that an alert takes out",
         3600,
+        ("meta", "playbooks", "extensions", *subjects("controller")),
     ),
     on_own_nodes(
         "peers",
         "a hostile machine floods, replays, forges and answers with code beside a running job",
         1800,
-        is_long=True,
+        ("src/gaudi3_scale/supervisor", "plugins/plugin_utils/_node_answer.py", "plugins/plugin_utils/_on_nodes.py"),
     ),
     Gate(
         "rhel",
         "real dnf, rpm and DKMS on a node that stands in for RHEL 9",
         (("env", f"GAUDI_RHEL_SANDBOX={TEST_SANDBOX}-rhel", *PYTEST, "tests/rhel"),),
-        needs=("sandbox",),
+        after=("sandbox",),
         limit=1200,
         lane=OWN_NODES,
         undo=removed(f"{TEST_SANDBOX}-rhel"),
-        is_long=True,
+        run=NODES_RUN,
+        programs=NODE_PROGRAMS,
+        is_root=True,
     ),
 )
 
-# In `make test-long` in place of the gates of the same name.
-LONG_GATES = (schedules(50_000, 10800), *map(with_every_step, (FIRST_LAYER, *LATER_LAYERS)))
+# What brings the nodes to where a gate begins that is chosen alone: the golden image as far as there is one, and what
+# this checkout has other than that by one run of site.yml.
+BRING_NODES = of_nodes(
+    Gate(
+        "nodes",
+        "two nodes as site.yml leaves them, from the golden image where there is one",
+        (
+            removed(TEST_SANDBOX),
+            ("python", "-m", "sandbox", "up", "--name", TEST_SANDBOX, "--golden", TEST_SANDBOX),
+            (
+                "env",
+                f"GAUDI_SANDBOX={TEST_SANDBOX}",
+                "ansible-playbook",
+                "-i",
+                "inventories/sandbox",
+                "playbooks/site.yml",
+            ),
+            CAPTURE,
+        ),
+        limit=2400,
+        undo=removed(TEST_SANDBOX),
+    )
+)

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from testinfra.host import Host
 
-from .runs import Played
+from tests.small_trainings import Played
 
 # Some minutes, for one answer of the kernel each; the plan of the binding is in the unit tests.
 pytestmark = pytest.mark.long

@@ -14,9 +14,8 @@ from pathlib import Path
 import pytest
 from testinfra.host import Host
 
+from tests.small_trainings import Played
 from tests.variables_of import variables_of
-
-from .runs import Played
 
 DIRECTORY = "/var/tmp/compared"
 # How long a step takes is what a variable and an option say, so that the verdict is known beforehand.

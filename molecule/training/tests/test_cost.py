@@ -13,8 +13,7 @@ import pytest
 from testinfra.host import Host
 
 from tests.sandbox_jobs import wait_for
-
-from .runs import Played
+from tests.small_trainings import Played
 
 # Minutes, since a node keeps its energy once a minute.
 pytestmark = pytest.mark.long

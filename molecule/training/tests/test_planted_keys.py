@@ -17,9 +17,9 @@ import pytest
 from testinfra.host import Host
 
 from tests.sandbox_nodes import run
+from tests.small_trainings import SMALL
 
 from . import planted
-from .runs import SMALL
 
 # Each way of a key into a file is in the unit tests; these are minutes.
 pytestmark = pytest.mark.long

@@ -15,7 +15,8 @@ import pytest
 
 from plugins.module_utils._node.process_tree import started_with
 from tests.gates import runner
-from tests.gates.runner import Gate, run
+from tests.gates.gate import Gate
+from tests.gates.runner import run
 
 ROOT = Path(__file__).resolve().parents[3]
 # Two gates that would take long, one with a process that has left its session and its parent.
@@ -23,17 +24,19 @@ GATES = """
 import sys
 from pathlib import Path
 from tests.gates import runner
-from tests.gates.runner import Gate
+from tests.gates.gate import Gate
+from tests.gates.summary import summary
 
 here = Path(sys.argv[1])
 runner.ROOT, runner.LOGS = here, here / "logs"
 left = f"setsid sleep 600 & touch {here}/made {here}/begun; sleep 600"
-good = runner.run([
+outcomes = runner.run([
     Gate("nodes", "", (("sh", "-c", left),), undo=("rm", str(here / "made"))),
     Gate("other", "", (("sh", "-c", f"trap '' TERM; touch {here}/stubborn; sleep 600; sleep 600"),), lane="other"),
     Gate("later", "", (("touch", str(here / "later")),)),
 ])
-sys.exit(0 if good else 1)
+(runner.LOGS / "summary.txt").write_text(summary(outcomes, "no time", [], [], is_server=False))
+sys.exit(1 if any(outcome.is_fault for outcome in outcomes) else 0)
 """
 
 
@@ -78,6 +81,7 @@ def test_a_gate_at_its_limit_takes_its_processes_with_it(tmp_path: Path, monkeyp
     monkeypatch.setattr(runner, "ROOT", tmp_path)
     monkeypatch.setattr(runner, "LOGS", tmp_path / "logs")
     monkeypatch.setenv("GATES_TEST", str(tmp_path))
-    assert not run([Gate("slow", "", (("sh", "-c", "sh -c 'sleep 600; true'; true"),), limit=0.5)])
+    (outcome,) = run([Gate("slow", "", (("sh", "-c", "sh -c 'sleep 600; true'; true"),), limit=0.5)])
+    assert outcome.verdict == "FAILED"
     assert started_with("GATES_TEST", str(tmp_path)) == set()
     assert "Stopped: no end after" in (tmp_path / "logs" / "slow.log").read_text()

@@ -1,13 +1,19 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of playbooks on the scenario's nodes, with a job and a model that are small."""
+"""Runs of playbooks on nodes as ``site.yml`` left them, with a job and a model that are small, and their fixtures."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-from tests.sandbox_nodes import run
+import pytest
+from testinfra.host import Host
+
+from tests.sandbox_nodes import hosts, run
 
 SMALL = {
     "gaudi_training_model": {"layers": 2, "width": 64, "heads": 2, "sequence_length": 64},
@@ -29,8 +35,23 @@ class Played:
     messages: tuple[str, ...]
 
 
-def play(directory: Path, playbook: str, **variables: object) -> Played:
+def play_in(directory: Path, playbook: str, **variables: Any) -> Played:
     result = run(directory, playbook, **{**SMALL, "gaudi_report_target": str(directory), **variables})
     failed = [event["event_data"]["res"] for event in result.events if event["event"] == "runner_on_failed"]
     changed = sum(result.stats["changed"].values())
     return Played(result.status, changed, result.stdout.read(), tuple(str(res.get("msg", "")) for res in failed))
+
+
+@pytest.fixture(scope="module")
+def nodes() -> dict[str, Host]:
+    return hosts()
+
+
+@pytest.fixture
+def play(tmp_path: Path) -> Callable[..., Played]:
+    return partial(play_in, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("reports")

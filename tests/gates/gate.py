@@ -1,0 +1,68 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a gate is, and how one ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from .counting import Counts
+
+# The runs, each with all of the one before: for whoever has just cloned, for a change that lands, and all.
+FIRST, NODES_RUN, LONG_RUN = "first", "nodes", "long"
+
+
+@dataclass(frozen=True)
+class Gate:
+    """A command that must exit 0. ``needs`` names gates without whose success it cannot say anything: one that is
+    chosen alone brings them. ``after`` names others that it waits for where they are chosen, too.
+
+    Gates of one ``lane`` run one after the other, those of different lanes beside each other. ``undo`` removes what the
+    gate leaves on this machine, or would leave if it were interrupted. ``failed_again`` runs what failed, and nothing
+    else; where there is none, all of the gate is run a second time. ``run``: the smallest run that plays it.
+    ``programs``: what it starts of this machine's, beside what scripts/setup installs into .venv; ``is_root``: only
+    root can. ``covers``: git's pathspecs of what it proves, where it is recorded (``proved.py``). ``long_form``: the
+    same with every row, from nodes of a known state on. ``variables`` are added to its environment.
+    """
+
+    name: str
+    checks: str
+    commands: tuple[tuple[str, ...], ...]
+    needs: tuple[str, ...] = ()
+    limit: float = 900
+    lane: str = "checkout"
+    undo: tuple[str, ...] = ()
+    failed_again: tuple[tuple[str, ...], ...] = ()
+    run: str = FIRST
+    after: tuple[str, ...] = ()
+    programs: tuple[str, ...] = ()
+    is_root: bool = False
+    is_last: bool = False
+    covers: tuple[str, ...] = ()
+    long_form: Gate | None = None
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How one gate ended. ``verdict``: ``ok``, ``unsteady``, ``FAILED``, ``not run``, ``left out`` or ``interrupted``.
+
+    ``reason`` says why one did not run.
+    """
+
+    gate: Gate
+    verdict: str
+    counts: Counts
+    seconds: float = 0.0
+    reason: str = ""
+
+    @property
+    def held(self) -> bool:
+        """Maybe at its second run only."""
+        return self.verdict in ("ok", "unsteady")
+
+    @property
+    def is_fault(self) -> bool:
+        """Whether the run of all of them has failed by it."""
+        return not self.held and self.verdict != "left out"

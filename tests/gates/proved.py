@@ -1,0 +1,115 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""When each gate of the long run last held, and on which files: ``proved.json``, which those gates' green runs write.
+
+What a gate covers is one digest of paths and contents, by git's names for contents: any commit has one, and a record
+needs no commit's name.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timezone
+from hashlib import sha256
+from pathlib import Path
+
+from .gate import Gate
+
+RECORD = Path(__file__).with_name("proved.json")
+# So many commits of the branch a gate may be behind what it covers.
+MOST_COMMITS = 10
+DIGEST_LENGTH = 16
+
+
+@dataclass(frozen=True)
+class Proof:
+    """``digest`` of the files that the gate held on, at ``date`` (UTC), in ``seconds``."""
+
+    digest: str
+    date: str
+    seconds: int
+
+
+def read(path: Path = RECORD) -> dict[str, Proof]:
+    """The proofs by their gates' names; none where there is no record yet."""
+    kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return {name: Proof(**proof) for name, proof in kept.items()}
+
+
+def write(name: str, proof: Proof, path: Path = RECORD) -> None:
+    """Put ``proof`` into the record and leave the others as they are."""
+    proofs = {**read(path), name: proof}
+    text = json.dumps({name: asdict(proofs[name]) for name in sorted(proofs)}, indent=2)
+    path.write_text(f"{text}\n", encoding="utf-8")
+
+
+def made_now(digest: str, seconds: float) -> Proof:
+    return Proof(digest, datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M"), round(seconds))
+
+
+def of_files(checkout: Path, covers: Sequence[str]) -> str:
+    """The digest of the checkout's files as they lie there, committed or not; empty outside of a repository."""
+    listed = _git(checkout, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *covers)
+    paths = sorted(path for path in set(listed.split("\0")) if path and (checkout / path).is_file())
+    if not paths:
+        return ""
+    names = _git(checkout, "hash-object", "--stdin-paths", text_in="".join(f"{path}\n" for path in paths)).split()
+    return _digest(zip(paths, names))
+
+
+def of_commits(checkout: Path, covers: Sequence[str], number: int = MOST_COMMITS) -> list[str]:
+    """The digests of the last ``number`` commits, newest first; fewer where the history is shorter."""
+    commits = _git(checkout, "rev-list", f"--max-count={number}", "HEAD").split()
+    return [_of_commit(checkout, commit, covers) for commit in commits]
+
+
+def _of_commit(checkout: Path, commit: str, covers: Sequence[str]) -> str:
+    listed = [line.partition("\t") for line in _git(checkout, "ls-tree", "-r", "-z", commit).split("\0") if line]
+    # git ls-tree knows no pathspec but plain paths, and no more is wanted here.
+    inside = [(path, about.split()[2]) for about, _tab, path in listed if any(_is_below(path, one) for one in covers)]
+    return _digest(sorted(inside)) if inside else ""
+
+
+def _is_below(path: str, directory: str) -> bool:
+    return path == directory or path.startswith(f"{directory.rstrip('/')}/")
+
+
+def _digest(named: Iterable[tuple[str, str]]) -> str:
+    text = "".join(f"{name} {path}\n" for path, name in named)
+    return sha256(text.encode()).hexdigest()[:DIGEST_LENGTH]
+
+
+def _git(checkout: Path, *arguments: str, text_in: str = "") -> str:
+    done = subprocess.run(["git", *arguments], cwd=checkout, input=text_in, text=True, capture_output=True, check=False)
+    return done.stdout if done.returncode == 0 else ""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How a gate stands to its record. ``is_overdue``: changed under, and not held for the last commits."""
+
+    gate: Gate
+    proof: Proof | None
+    is_changed: bool
+    is_overdue: bool
+
+    def row(self) -> str:
+        if self.proof is None:
+            return f"{self.gate.name:<16} {'never':<16} {'':<16} "
+        changed = "changed since" if self.is_changed else "unchanged"
+        late = f", for {MOST_COMMITS} commits or more" if self.is_overdue else ""
+        return f"{self.gate.name:<16} {self.proof.date:<16} {self.proof.digest:<16} {changed}{late}"
+
+
+def standing(checkout: Path, gate: Gate, proofs: Mapping[str, Proof]) -> Standing:
+    proof, now = proofs.get(gate.name), of_files(checkout, gate.covers)
+    is_changed = proof is None or proof.digest != now
+    if not is_changed:
+        return Standing(gate, proof, False, False)
+    before = of_commits(checkout, gate.covers)
+    # A shallow clone cannot tell.
+    is_whole = len(before) == MOST_COMMITS
+    return Standing(gate, proof, True, is_whole and (proof is None or proof.digest not in before))

@@ -1,0 +1,52 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a server plays of the long run in the time that is left: first what was changed, then what waited longest."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Sequence
+
+from .gate import Gate
+from .proved import Standing
+
+# What a gate takes beside others varies by so much; and what one takes that was never played.
+SLOWER, UNKNOWN_S = 1.4, 600.0
+
+
+def ordered(standings: Sequence[Standing], seed: int) -> list[Standing]:
+    """One whose record says that it holds comes first, drawn by ``seed``: a record that nobody looks at proves nothing.
+
+    Then those that were changed under, the ones without a record before them, then those that waited longest.
+    """
+    recorded = [one for one in standings if not one.is_changed]
+    drawn = random.Random(seed).sample(recorded, min(1, len(recorded)))
+    return [*drawn, *sorted((one for one in standings if one not in drawn), key=_urgency)]
+
+
+def _urgency(one: Standing) -> tuple[bool, str]:
+    return (not one.is_changed, one.proof.date if one.proof else "")
+
+
+class Queue:
+    """Gates to play while there is time; each lane takes its own, and one that needs no shared nodes is anybody's."""
+
+    def __init__(self, standings: Sequence[Standing], shared_lane: str) -> None:
+        self._waiting = list(standings)
+        self._shared_lane = shared_lane
+        self._lock = threading.Lock()
+
+    def take(self, lane: str, seconds: float) -> Gate | None:
+        """The next one for ``lane`` that ends within ``seconds``, if there is any."""
+        with self._lock:
+            for one in self._waiting:
+                on_shared = one.gate.lane == self._shared_lane
+                if on_shared == (lane == self._shared_lane) and expected_seconds(one) <= seconds:
+                    self._waiting.remove(one)
+                    return one.gate
+        return None
+
+
+def expected_seconds(one: Standing) -> float:
+    return one.proof.seconds * SLOWER if one.proof else UNKNOWN_S

@@ -1,0 +1,122 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""What is recorded of a gate, by a repository of its own: what it held on, and when that is too long ago."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.gates import proved
+from tests.gates.gate import Gate
+from tests.gates.proved import MOST_COMMITS, Proof, Standing, standing
+from tests.gates.rotation import Queue, ordered
+
+GATE = Gate("engines", "", (), covers=("engine", "list.py"))
+
+
+class Checkout:
+    """A repository with a file that the gate covers, and one that it does not."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        self.git("init", "--quiet")
+        self.change("engine/one.py", "1")
+        self.change("other.py", "1")
+
+    def git(self, *arguments: str) -> None:
+        who = ("-c", "user.name=Tests", "-c", "user.email=tests@example.com", "-c", "commit.gpgsign=false")
+        subprocess.run(["git", *who, *arguments], cwd=self.place, check=True, capture_output=True)
+
+    def change(self, path: str, text: str, *, commit: bool = True) -> None:
+        (self.place / path).parent.mkdir(exist_ok=True)
+        (self.place / path).write_text(text)
+        if commit:
+            self.git("add", path)
+            self.git("commit", "--quiet", "--message", f"{path} {text}")
+
+    @property
+    def digest(self) -> str:
+        return proved.of_files(self.place, GATE.covers)
+
+    def stands(self, proof: Proof | None) -> Standing:
+        return standing(self.place, GATE, {GATE.name: proof} if proof else {})
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Checkout:
+    return Checkout(tmp_path)
+
+
+def test_the_files_that_lie_there_have_the_digest_of_the_commit_that_has_them(checkout: Checkout) -> None:
+    assert proved.of_commits(checkout.place, GATE.covers)[0] == checkout.digest
+    before = checkout.digest
+    checkout.change("engine/two.py", "", commit=False)
+    assert checkout.digest != before
+    # One that is not there, and one whose name only begins so.
+    checkout.change("engineers.py", "")
+    checkout.git("add", "engine/two.py")
+    checkout.git("commit", "--quiet", "--message", "two")
+    assert proved.of_commits(checkout.place, GATE.covers)[0] == checkout.digest
+
+
+def test_what_was_changed_under_is_overdue_after_ten_commits_and_not_before(checkout: Checkout) -> None:
+    proof = Proof(checkout.digest, "2026-11-28 01:00", 60)
+    checkout.change("other.py", "2")
+    assert not checkout.stands(proof).is_changed
+    checkout.change("engine/one.py", "2", commit=False)
+    assert (checkout.stands(proof).is_changed, checkout.stands(proof).is_overdue) == (True, False)
+    checkout.change("engine/one.py", "2")
+    for number in range(MOST_COMMITS - 2):
+        checkout.change("other.py", f"{number} more")
+    assert (checkout.stands(proof).is_changed, checkout.stands(proof).is_overdue) == (True, False)
+    checkout.change("other.py", "the last")
+    assert (checkout.stands(proof).is_changed, checkout.stands(proof).is_overdue) == (True, True)
+    assert "changed since, for 10 commits or more" in checkout.stands(proof).row()
+    assert not checkout.stands(Proof(checkout.digest, "2026-11-28 02:00", 60)).is_changed
+
+
+def test_one_that_never_held_is_overdue_and_a_shallow_clone_cannot_tell(checkout: Checkout) -> None:
+    assert (checkout.stands(None).is_changed, checkout.stands(None).is_overdue) == (True, False)
+    for number in range(MOST_COMMITS):
+        checkout.change("other.py", f"{number} more")
+    assert checkout.stands(None).is_overdue
+
+
+def test_a_record_of_one_gate_leaves_the_others(tmp_path: Path) -> None:
+    record = tmp_path / "proved.json"
+    assert proved.read(record) == {}
+    one, two, three = (Proof(str(number), "2026-11-28 01:00", number) for number in range(3))
+    proved.write("b", one, record)
+    proved.write("a", two, record)
+    proved.write("b", three, record)
+    assert proved.read(record) == {"a": two, "b": three}
+
+
+def stands(name: str, date: str = "", *, changed: bool = False) -> Standing:
+    return Standing(Gate(name, "", ()), Proof("", date, 10) if date else None, changed or not date, False)
+
+
+def test_what_was_changed_comes_before_what_waited_longest_and_one_record_is_looked_at_again() -> None:
+    there = [
+        stands("yesterday", "2026-11-27"),
+        stands("changed", "2026-11-28", changed=True),
+        stands("never"),
+        stands("long ago", "2026-10-01"),
+    ]
+    orders = [[one.gate.name for one in ordered(there, seed)] for seed in range(20)]
+    assert {order[0] for order in orders} == {"yesterday", "long ago"}
+    assert {tuple(order[1:3]) for order in orders} == {("never", "changed")}
+
+
+def test_a_gate_is_taken_once_by_a_lane_that_can_play_it_and_in_time() -> None:
+    shared = Standing(Gate("shared", "", (), lane="nodes"), Proof("", "2026-11-28", 10), True, False)
+    queue = Queue([stands("one", "2026-11-28"), shared], "nodes")
+    assert queue.take("checkout", 13.9) is None
+    taken = queue.take("checkout", 14.1)
+    assert taken is not None and taken.name == "one"
+    assert queue.take("checkout", 1000) is None
+    taken = queue.take("nodes", 1000)
+    assert taken is not None and taken.name == "shared"
