@@ -156,6 +156,7 @@ def test_no_wheel_of_ours_is_in_it(connected: Host) -> None:
     assert connected.run(f"find {BUNDLE} -name 'gaudi3*.whl' | grep .").rc == 1
 
 
+@pytest.mark.long
 def test_the_collection_in_it_can_be_installed(connected: Host, tmp_path: Path) -> None:
     archive = tmp_path / "collection.tar.gz"
     path = connected.check_output(f"ls {BUNDLE}/gaudi3_scale/collections/gaudi3-scale-*.tar.gz")
@@ -186,6 +187,7 @@ def test_a_wrong_checksum_is_one_sentence(scratch: Path, connected: Host) -> Non
     )
 
 
+@pytest.mark.long
 def test_a_missing_file_is_one_sentence(scratch: Path, connected: Host) -> None:
     with kept(connected, VENDOR):
         connected.check_output(f"rm {BUNDLE}/{VENDOR}")
@@ -202,6 +204,7 @@ def test_a_manifest_that_nobody_signed_is_one_sentence(scratch: Path, connected:
     assert result.said == (f"{BUNDLE}/{manifest} does not fit its signature; somebody changed it, or copy it again.")
 
 
+@pytest.mark.long
 def test_a_manifest_of_another_key_is_refused_by_its_fingerprint(scratch: Path, connected: Host) -> None:
     trusted = fingerprint(connected)
     assert play(scratch, "verify_bundle", gaudi_bundle_fingerprint=trusted).ok
@@ -274,6 +277,7 @@ def test_a_node_believes_nothing_but_the_signed_manifest(
     assert written(node) == before
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("served")
 def test_a_node_refuses_a_damaged_package(scratch: Path, connected: Host, node: Host) -> None:
     before = node.check_output(PACKAGES)

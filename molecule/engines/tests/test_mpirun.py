@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
 from testinfra.host import Host
 
 from sandbox import cluster as sandboxes
@@ -34,6 +35,7 @@ def test_ranks_are_in_the_order_of_the_hosts_and_a_stop_tells_them(
     assert stop("stopped", "mpirun").status == "successful"
 
 
+@pytest.mark.long
 def test_a_killed_rank_is_named_with_its_host(nodes: dict[str, Host], launch: Launch) -> None:
     with ThreadPoolExecutor() as pool:
         following = pool.submit(launch, "killed", "mpirun")
@@ -44,6 +46,7 @@ def test_a_killed_rank_is_named_with_its_host(nodes: dict[str, Host], launch: La
     assert "agent.log on node3" in failed.messages[0]
 
 
+@pytest.mark.long
 def test_a_node_that_is_cut_off_ends_the_job_and_is_named(nodes: dict[str, Host], launch: Launch) -> None:
     node2 = sandboxes.find_node(sandboxes.load(SANDBOX), "node2")
     with ThreadPoolExecutor() as pool:
@@ -57,6 +60,7 @@ def test_a_node_that_is_cut_off_ends_the_job_and_is_named(nodes: dict[str, Host]
     assert "the agent on node2 failed first: the node, or its network, went down" in failed.messages[0]
 
 
+@pytest.mark.long
 def test_a_node_that_ssh_does_not_open_is_refused_before_the_start(nodes: dict[str, Host], launch: Launch) -> None:
     key = "/etc/ssh/authorized_keys.d/gaudi"
     nodes["node2"].check_output(f"mv {key} {key}.away")

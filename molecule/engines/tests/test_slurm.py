@@ -47,6 +47,7 @@ def test_ranks_are_in_the_order_of_the_hosts_and_have_cards(
     assert (again.status, again.changed) == ("successful", 0), again.screen
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("controller")
 def test_a_killed_rank_is_named_and_all_are_gone(nodes: dict[str, Host], launch: Launch) -> None:
     with ThreadPoolExecutor() as pool:
@@ -57,6 +58,7 @@ def test_a_killed_rank_is_named_and_all_are_gone(nodes: dict[str, Host], launch:
     assert "rank 1 on node1 failed first: killed by SIGKILL" in failed.messages[0]
 
 
+@pytest.mark.long
 def test_a_stop_tells_the_ranks_and_leaves_nothing(
     nodes: dict[str, Host], controller: Host, launch: Launch, stop: Callable[..., Played], tmp_path: Path
 ) -> None:
@@ -88,6 +90,7 @@ def test_a_preempted_job_writes_a_checkpoint_and_goes_on(
     controller.check_output("scontrol delete PartitionName=spot")
 
 
+@pytest.mark.long
 def test_the_place_of_a_lost_node_is_taken(nodes: dict[str, Host], controller: Host, launch: Launch) -> None:
     two = {"gaudi_training_hosts": ["node1", "node2"], "gaudi_training_slurm": {"nodes": "any"}}
     assert launch("lost", "slurm", gaudi_training_follow=False, **two).status == "successful"

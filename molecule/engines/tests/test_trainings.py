@@ -75,6 +75,7 @@ def test_a_training_goes_on_with_another_node_where_one_was_lost(
     assert idle == "idle"
 
 
+@pytest.mark.long
 def test_a_training_that_was_stopped_goes_on_where_it_is_launched_again(
     nodes: dict[str, Host], train: Train, stop: Callable[..., Played], expected: Losses
 ) -> None:

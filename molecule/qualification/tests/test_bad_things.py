@@ -74,6 +74,25 @@ def kept(directory: Path, name: str) -> dict[str, Any]:
     return found
 
 
+STAGES = {"self_test", "compute", "collectives", "pairs", "ring", "training"}
+
+
+@pytest.mark.usefixtures("nodes")
+def test_healthy_nodes_pass_all_six_stages_and_are_the_hosts_of_the_next_job(tmp_path: Path) -> None:
+    chosen = ["node1", "node5"]
+    # Of several ranks on one machine's cores one is late at times, and nothing here is about how fast they are.
+    given = {**QUICK, "gaudi_qualification_hosts": chosen, "gaudi_qualification_tolerance": 0.9}
+    done = run(tmp_path, "qualify_nodes", gaudi_report_target=str(tmp_path), **given)
+    assert done.status == "successful", done.stdout.read()[-4000:]
+    report = kept(tmp_path, "qualify_nodes")
+    stages = {
+        name: {at: one["state"] for at, one in node["stages"].items()} for name, node in report["data"]["nodes"].items()
+    }
+    assert stages == {name: dict.fromkeys(STAGES, "passed") for name in chosen}, report["notes"]
+    text = (tmp_path / "qualified_hosts.yml").read_text()
+    assert yaml.load(text.replace("!unsafe ", ""), yaml.SafeLoader)["gaudi_training_hosts"] == chosen
+
+
 @pytest.mark.usefixtures("slow_node", "wrong_card", "cut_link")
 def test_each_bad_thing_is_named_and_nothing_else_is_blamed(tmp_path: Path) -> None:
     # hl_qual would find the wrong card first; it is to be our own products.

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ import yaml
 
 from benchmarks.playbook_events import PlayCount, count_plays
 from sandbox.vault.wheels import INDEX
+from tests.touched import TOUCHED
 
 ROOT = Path(__file__).resolve().parents[3]
 SANDBOX = os.environ["GAUDI_SANDBOX"]
@@ -25,6 +26,8 @@ STAGE = ROOT / ".config" / "molecule" / "stage.yml"
 STAGED = ROOT / "molecule" / "gaudi_container_runtime"
 # What a run that finds everything done may cost: this number is what limits a big fleet (see docs/developing.md).
 MOST_REMOTE_TASKS = 15
+# Those of which a virgin node has nothing: host, driver, container runtime, fabric, training stack, flags.
+LAYERS = 6
 
 
 @dataclass(frozen=True)
@@ -54,12 +57,13 @@ def an_operator_was_there_before() -> None:
 
 
 @pytest.fixture(scope="module")
-def run_site(collections: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[], SiteRun]:
-    def run() -> SiteRun:
+def run_site(collections: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., SiteRun]:
+    def run(arguments: str | None = None) -> SiteRun:
         # The project is an empty directory: all that runs comes from the installed collection.
         result = ansible_runner.run(
             private_data_dir=str(tmp_path_factory.mktemp("runner")),
             playbook="gaudi3.scale.site",
+            cmdline=arguments,
             inventory=str(ROOT / "inventories" / "sandbox"),
             # A site's inventory names none, and Ansible finds it.
             extravars={"ansible_python_interpreter": "auto_silent"},
@@ -90,17 +94,46 @@ def nodes_in(stats: dict[str, Any]) -> dict[str, dict[str, int]]:
     return {host: {name: counter.get(host, 0) for name, counter in stats.items()} for host in hosts}
 
 
+def touched(node: str) -> list[str]:
+    """What is newer on the node than its stage."""
+    command = ["podman", "exec", f"{SANDBOX}-{node}", "sh", "-c", TOUCHED]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+
+
 @pytest.fixture(scope="module")
-def first(run_site: Callable[[], SiteRun]) -> Iterator[SiteRun]:
+def virgin() -> tuple[str, str]:
+    """The nodes, where nothing was prepared but what an operator had before."""
     sandbox("reset")
     an_operator_was_there_before()
-    yield run_site()
+    return ("node1", "node2")
 
 
 @pytest.fixture(scope="module")
-def second(first: SiteRun, run_site: Callable[[], SiteRun]) -> SiteRun:
+def foretold(virgin: tuple[str, str], run_site: Callable[..., SiteRun]) -> tuple[SiteRun, dict[str, list[str]]]:
+    """The first command of a cautious operator, and what it has touched."""
+    shown = run_site("--check --diff")
+    return shown, {node: touched(node) for node in virgin}
+
+
+@pytest.fixture(scope="module")
+def first(foretold: tuple[SiteRun, dict[str, list[str]]], run_site: Callable[..., SiteRun]) -> SiteRun:
+    assert foretold[0].stats
+    return run_site()
+
+
+@pytest.fixture(scope="module")
+def second(first: SiteRun, run_site: Callable[..., SiteRun]) -> SiteRun:
     assert first.status == "successful"
     return run_site()
+
+
+def test_check_mode_on_virgin_nodes_shows_each_layer_and_touches_nothing(
+    foretold: tuple[SiteRun, dict[str, list[str]]], virgin: tuple[str, str]
+) -> None:
+    shown, since = foretold
+    assert shown.status == "successful", shown.output
+    assert since == {node: [] for node in virgin}
+    assert {node: shown.stats[node]["changed"] >= LAYERS for node in virgin} == dict.fromkeys(virgin, True), shown.stats
 
 
 def test_first_run_succeeds_on_virgin_nodes(first: SiteRun, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,9 +17,6 @@ from testinfra.host import Host
 
 from tests.small_trainings import Played
 
-# Some minutes, for one answer of the kernel each; the plan of the binding is in the unit tests.
-pytestmark = pytest.mark.long
-
 KERNEL = "/var/lib/gaudi_simulator/kernel/sys/devices/system"
 SCRIPT = "/var/tmp/bound.py"
 # It needs no card: only who binds it asks which card is its own.
@@ -96,6 +93,7 @@ def test_each_rank_runs_on_the_numa_node_of_its_card(
     assert stopped.status == "successful", stopped.screen
 
 
+@pytest.mark.long
 def test_without_binding_a_rank_runs_anywhere(play: Callable[..., Played], nodes: dict[str, Host]) -> None:
     everywhere = nodes["node1"].check_output("taskset -pc 1 | sed 's/.*: //'")
     launch(play, nodes, "unbound", gaudi_training_bind="none")

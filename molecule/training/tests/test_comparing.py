@@ -53,7 +53,6 @@ def compare(play: Callable[..., Played], nodes: dict[str, Host], reports: Path) 
     return run
 
 
-@pytest.mark.long
 def test_what_helps_is_found_and_kept(compare: Callable[..., Played], reports: Path) -> None:
     compared = compare()
     assert compared.status == "successful", compared.screen

@@ -21,9 +21,6 @@ from tests.small_trainings import SMALL
 
 from . import planted
 
-# Each way of a key into a file is in the unit tests; these are minutes.
-pytestmark = pytest.mark.long
-
 JOB = "planted"
 PATIENCE_S = 300.0
 FILE = "/etc/gaudi3_scale/planted.env"

@@ -249,13 +249,11 @@ def cut(upward: Played, tmp_path_factory: pytest.TempPathFactory) -> Played:
         return upgrade(OLD, tmp_path_factory.mktemp("cut"), **AT_ONCE, gaudi_driver_upgrade_max_fail_percentage=100)
 
 
-@pytest.mark.long
 def test_nodes_that_were_lost_are_named(cut: Played) -> None:
     assert cut.rc != 0
     assert cut.states == {"node1": "unreachable", "node2": "unchanged", "node3": "unreachable"}, cut.screen
 
 
-@pytest.mark.long
 def test_a_cut_of_the_power_leaves_packages_half_way_and_a_marker_that_says_so(cut: Played) -> None:
     del cut
     found = driver("node1")
@@ -268,7 +266,6 @@ def test_a_cut_of_the_power_leaves_packages_half_way_and_a_marker_that_says_so(c
     assert found.marker["cards"] == 8
 
 
-@pytest.mark.long
 def test_a_node_whose_ssh_was_cut_goes_on_alone(cut: Played) -> None:
     del cut
     wait_for("node3 has ended its change", lambda: (driver("node3").marker or {}).get("state") == "done", 120)
@@ -282,7 +279,6 @@ def repeated(cut: Played, tmp_path_factory: pytest.TempPathFactory) -> Played:
     return upgrade(OLD, tmp_path_factory.mktemp("repeated"), **AT_ONCE)
 
 
-@pytest.mark.long
 def test_the_run_repeated_ends_what_was_cut_off(repeated: Played) -> None:
     assert repeated.rc == 0, repeated.screen
     assert [node for node in NODES if not driver(node).is_whole_at(OLD_PACKAGE)] == []
