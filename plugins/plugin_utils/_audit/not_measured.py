@@ -38,12 +38,12 @@ NOT_MEASURED = (
     NotMeasured(
         ("Implement automatic garbage collection",),
         "A forced collection stops one rank at a time, and all others wait for it.",
-        "a limit of the job's memory, and fewer workers of the data loader",
+        "fewer workers of the data loader",
     ),
     NotMeasured(
         ("Use memory-efficient data loading (`pin_memory=True`)", "Enable non-blocking data transfer"),
         "Whether the bridge gains from pinned memory differs by release.",
-        "compare_settings.yml, and the item data_share",
+        "launch_training.yml with it and without, and the item data_share of each",
     ),
     NotMeasured(
         ("Use JIT compilation for inference", "4. **Slow Inference** (>100ms per request)"),
