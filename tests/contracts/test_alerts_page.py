@@ -5,12 +5,15 @@
 from __future__ import annotations
 
 import re
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._prometheus.options import ALERTS_PAGE
 
 from .checkout import ROOT, read_yaml
+from .pages import IN_WORDS, each_page, text_of
 
 RULES = ROOT / "roles/gaudi_monitoring/files/rules"
 GROUPS = [group for place in sorted(RULES.glob("*.yml")) for group in read_yaml(place)["groups"]]
@@ -41,3 +44,23 @@ def test_the_page_names_those_that_take_a_node_out_of_service() -> None:
 def test_by_default_it_is_the_page_where_galaxy_finds_the_documents() -> None:
     documents = read_yaml(ROOT / "galaxy.yml")["documentation"]
     assert documents.replace("/tree/", "/blob/") + "/alerts.md" == ALERTS_PAGE
+
+
+@cache
+def classes() -> set[str]:
+    """What else is called so: classes of the node library, and the one exception."""
+    library = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
+    return {"GaudiError", *re.findall(r"^class (Gaudi\w+)", library, re.MULTILINE)}
+
+
+@each_page
+def test_an_alert_that_a_page_names_exists(page: Path) -> None:
+    assert set(re.findall(r"`(Gaudi[A-Z]\w+)`", page.read_text(encoding="utf-8"))) <= classes() | ALERTS.keys()
+
+
+def test_the_alerts_that_the_vendor_s_exporter_silences_are_told() -> None:
+    (row,) = re.findall(r"^\| taking nodes out of service \|(.*)$", text_of("docs/monitoring.md"), re.MULTILINE)
+    asking = {name for name, alert in ALERTS.items() if alert["labels"].get("gaudi_action")}
+    assert set(re.findall(r"`(Gaudi\w+)`", row)) == asking
+    (number,) = re.findall(r"the (\w+) alerts that ask for it", row)
+    assert IN_WORDS[number] == len(asking)

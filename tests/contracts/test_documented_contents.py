@@ -1,0 +1,148 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""What pages say there is, and how many of it: playbooks, roles, layers, modules, files, gates."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.playbooks import roles_of
+
+from scripts.dashboards.panels import DASHBOARDS
+from tests.gates.table import GATES
+
+from .checkout import MODULES, PLAYBOOKS, ROLES, ROOT, read_yaml, tasks_in
+from .pages import IN_WORDS, each_page, section, tables, text_of
+
+README = text_of("README.md")
+IMPORT = "ansible.builtin.import_playbook"
+LAYERS = [entry[IMPORT] for entry in read_yaml(ROOT / "playbooks" / "site.yml")]
+LAUNCH = read_yaml(ROOT / "roles" / "gaudi_training" / "meta" / "argument_specs.yml")["argument_specs"]["main"][
+    "options"
+]
+
+
+def first_cells(heading: str) -> list[str]:
+    """What the first column of the README's table with this heading names, in its order."""
+    (rows,) = [rows for head, rows in tables(README) if head[0] == heading]
+    return [name for row in rows for name in re.findall(r"`(\w+\.yml)`", row[0])]
+
+
+def test_the_readme_s_states_are_the_layers_in_their_order() -> None:
+    assert first_cells("State (part of `site.yml`)") == LAYERS
+
+
+def test_the_readme_s_actions_are_all_other_playbooks_each_once() -> None:
+    assert sorted(first_cells("Action")) == sorted({path.name for path in PLAYBOOKS} - {"site.yml", *LAYERS})
+
+
+def test_the_readme_names_each_role_with_what_it_does() -> None:
+    """Each entry point that is a playbook by itself; those that are a part of a run between others need no mention."""
+    text = section("README.md", "### Roles").partition("Every option")[0]
+    told = re.findall(r"`(gaudi_\w+)`(?:\s\((also )?([\w, ]+)\))?", text)
+    assert sorted(name for name, _also, _entries in told) == [role.name for role in ROLES]
+    applied = [entries[0] for entries in (list(roles_of(path)) for path in PLAYBOOKS) if len(entries) == 1]
+    for name, also, entries in told:
+        known = set(read_yaml(ROOT / "roles" / name / "meta" / "argument_specs.yml")["argument_specs"])
+        named = {entry for entry in entries.split(", ") if entry}
+        # Where main is one action among several it is told by that action's name.
+        assert named - known == (set() if also or not entries else named & {"launch", "build"}), name
+        assert {entry for role, entry in applied if role == name} <= named | {"main"}, name
+
+
+def test_each_layer_has_its_row_of_what_it_costs() -> None:
+    (rows,) = [rows for head, rows in tables(text_of("docs/performance.md")) if head[0] == "Layer"]
+    named = [row[0] for row in rows]
+    for entry in read_yaml(ROOT / "playbooks" / "site.yml"):
+        plays = [play["name"] for play in read_yaml(ROOT / "playbooks" / entry[IMPORT]) if IMPORT not in play]
+        assert {*plays, entry["name"]} & {*named}, entry[IMPORT]
+    assert len(named) == len(LAYERS) + 1
+
+
+def test_the_sum_of_what_layers_cost_is_that_of_their_rows() -> None:
+    (rows,) = [rows for head, rows in tables(text_of("docs/performance.md")) if head[0] == "Layer"]
+    *layers, (_all, *sums) = rows
+    for column, whole in enumerate(sums, start=1):
+        assert float(whole) == pytest.approx(sum(float(row[column] or 0) for row in layers), abs=0.5)
+
+
+def test_the_most_that_a_second_run_may_cost_is_what_the_test_allows() -> None:
+    (most,) = re.findall(r"^MOST_REMOTE_TASKS = (\d+)$", text_of("molecule/site/tests/test_site.py"), re.MULTILINE)
+    assert f"at most {most} for a run that finds everything done" in text_of("docs/performance.md")
+
+
+def looks_at_the_place(role: str, file: str) -> bool:
+    """Whether this file of the role's tasks, or one that it brings in, refuses a place that takes no report."""
+    path = ROOT / "roles" / role / "tasks" / file
+    tasks = list(tasks_in(read_yaml(path)))
+    further = [
+        task[key]
+        for task in tasks
+        for key in ("ansible.builtin.import_tasks", "ansible.builtin.include_tasks")
+        if key in task
+    ]
+    return any("gaudi3.scale.report_target" in task for task in tasks) or any(
+        looks_at_the_place(role, name) for name in further if (path.parent / name).is_file()
+    )
+
+
+def test_whoever_refuses_a_place_of_reports_at_once_is_named() -> None:
+    """And nobody else: elsewhere a place that takes nothing is a warning at the end."""
+    said = section("docs/reports.md", "## When it goes wrong").partition(" Nothing is made")[0]
+    asks = {"site.yml", "preflight.yml"} | {
+        path.name for path in PLAYBOOKS for role, entry in roles_of(path) if looks_at_the_place(role, f"{entry}.yml")
+    }
+    assert set(re.findall(r"`(\w+\.yml)`", said)) == asks
+
+
+@each_page
+def test_a_module_a_role_or_a_file_of_ours_that_a_page_names_exists(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    modules = {
+        name
+        for names in re.findall(r"\bmodules? (`\w+`(?:(?:, | and )`\w+`)*)", text)
+        for name in names.split("`")[1::2]
+    }
+    assert modules <= {path.stem for path in MODULES}
+    assert set(re.findall(r"\broles? `(\w+)`", text)) <= {role.name for role in ROLES}
+    # Not where another project's own folders are told of.
+    folders = "plugins|roles|tests|src|inventories|extensions|molecule|benchmarks|sandbox"
+    for place in re.findall(rf"`((?:{folders})/[\w./*]+)`", text):
+        assert list(ROOT.glob(place.rstrip("/"))), place
+
+
+@each_page
+def test_a_gate_that_a_page_plays_exists(page: Path) -> None:
+    known = {gate.name for gate in GATES} | {"molecule"}
+    for words in re.findall(r"-m tests\.gates((?: --?[\w-]+| [a-z][\w-]*)*)", page.read_text(encoding="utf-8")):
+        assert {word for word in words.split() if not word.startswith("-")} <= known
+
+
+def workflows() -> int:
+    """How many the controller gets."""
+    (found,) = [
+        node
+        for node in ast.walk(ast.parse(text_of("plugins/plugin_utils/_controller/workflows.py")))
+        if isinstance(node, ast.FunctionDef) and node.name == "workflows"
+    ]
+    calls = [
+        node for node in ast.walk(found) if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "_workflow"
+    ]
+    return len(calls)
+
+
+@pytest.mark.parametrize(
+    ("page", "words", "there"),
+    [
+        ("docs/monitoring.md", r"^(\w+) for Grafana 10 or newer", len(DASHBOARDS)),
+        ("docs/controller.md", r"(\w+) workflows and a schedule", workflows()),
+        ("docs/controller.md", r"(\w+) sets of templates", len([*(ROOT / "extensions" / "patterns").iterdir()])),
+        ("docs/engines.md", r"^# One job, (\w+) engines$", len(LAUNCH["gaudi_training_engine"]["choices"])),
+    ],
+)
+def test_a_number_in_words_is_how_many_there_are(page: str, words: str, there: int) -> None:
+    (number,) = re.findall(words, text_of(page), re.MULTILINE)
+    assert IN_WORDS[number.lower()] == there
