@@ -117,8 +117,16 @@ def test_a_module_a_role_or_a_file_of_ours_that_a_page_names_exists(page: Path) 
 @each_page
 def test_a_gate_that_a_page_plays_exists(page: Path) -> None:
     known = {gate.name for gate in GATES} | {"molecule"}
-    for words in re.findall(r"-m tests\.gates((?: --?[\w-]+| [a-z][\w-]*)*)", page.read_text(encoding="utf-8")):
+    text = page.read_text(encoding="utf-8")
+    for words in re.findall(r"-m tests\.gates((?: --?[\w-]+| [a-z][\w-]*)*)", text):
         assert {word for word in words.split() if not word.startswith("-")} <= known
+    assert set(re.findall(r"\bgate `([\w-]+)`", text)) <= known
+
+
+def test_the_page_counts_the_schedules_that_its_gate_plays() -> None:
+    (gate,) = [gate for gate in GATES if gate.name == "schedules"]
+    (number,) = re.findall(r"(\d+) random schedules in the gate `schedules`", text_of("docs/surviving.md"))
+    assert gate.checks.startswith(f"{number} random schedules")
 
 
 def workflows() -> int:

@@ -60,8 +60,10 @@ def stated_defaults(page: Path) -> Iterator[tuple[str, str]]:
         column = [cell.lower() for cell in head].index("default") if "default" in map(str.lower, head) else None
         for row in rows if column is not None else []:
             yield from ((name, row[column]) for name in re.findall(r"^`(gaudi_\w+)`$", row[0]))
-    # With its unit between the two: `gaudi_x` steps (3).
+    # With its unit between the two, `gaudi_x` steps (3), or the other way round, 5 % (`gaudi_x`).
     yield from re.findall(r"`(gaudi_\w+)`(?: seconds| steps)? \((\d[^)|:]*)\)", text)
+    yield from re.findall(r"\(`(gaudi_\w+)`, (\d[^)|:]*)\)", text)
+    yield from ((name, value) for value, name in re.findall(r"(\d[\d.]*(?: %)?) \(`(gaudi_\w+)`\)", text))
 
 
 STATED_DEFAULTS = [
@@ -96,6 +98,19 @@ def test_a_port_of_the_security_page_is_its_option_s_default() -> None:
     # The one of a job's supervisors is that of its rendezvous and one more, unless it is set.
     known = {**DEFAULTS, "gaudi_training_control_port": DEFAULTS["gaudi_training_rendezvous_port"] + 1}
     assert {name: known[name] for _port, name in given} == {name: int(port) for port, name in given}
+
+
+def test_what_supervision_takes_has_the_module_s_defaults() -> None:
+    tree = ast.parse(text_of("plugins/modules/training_job.py"))
+    (documentation,) = [
+        ast.literal_eval(one.value)
+        for one in tree.body
+        if isinstance(one, ast.Assign) and ast.unparse(one.targets[0]) == "DOCUMENTATION"
+    ]
+    known = yaml.safe_load(documentation)["options"]["supervision"]["suboptions"]
+    (rows,) = [rows for head, rows in tables(section("docs/surviving.md", "## Variables")) if head[0] == "option"]
+    told = {row[0].strip("`"): float(row[1]) for row in rows}
+    assert told == {name: known[name]["default"] for name in told} and told
 
 
 def options_of_parser(place: str) -> dict[str, Any]:
