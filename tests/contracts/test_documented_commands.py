@@ -8,12 +8,12 @@ import json
 import re
 import shlex
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import pytest
 
 from .checkout import PLAYBOOKS, ROLES, ROOT, read_yaml
+from .proofs import TABLE, in_every_run
 
 PAGES = sorted([*(ROOT / "docs").glob("*.md"), ROOT / "README.md"])
 NAMES = {path.stem for path in PLAYBOOKS}
@@ -75,19 +75,13 @@ def test_a_playbook_that_a_page_names_exists(page: Path) -> None:
             ), name
 
 
-@cache
-def scenarios() -> str:
-    """What plays playbooks: on nodes, and the one that speaks to a controller."""
-    parts = [path for kind in ("py", "yml") for path in (ROOT / "molecule").rglob(f"*.{kind}")]
-    parts.append(Path(__file__).with_name("test_controller.py"))
-    return "\n".join(path.read_text(encoding="utf-8") for path in parts)
-
-
 @each_page
-def test_a_playbook_that_a_page_plays_is_played_by_a_test(page: Path) -> None:
+def test_a_playbook_that_a_page_plays_is_played_in_every_run(page: Path) -> None:
+    """By a test that the table of capabilities names for it; tests/contracts/test_coverage.py holds the table."""
     named = {name for line in played(page) for name in re.findall(r"(?:gaudi3\.scale\.|playbooks/)([a-z_]+)", line)}
-    never = [name for name in named if not re.search(rf"""["'./]{name}(?:\.yml|["'\s]|$)""", scenarios(), re.M)]
-    assert never == []
+    assert named <= TABLE["playbooks"].keys()
+    proofs = {name: TABLE["playbooks"][name]["success"] for name in named}
+    assert sorted(name for name, tests in proofs.items() if not any(map(in_every_run, tests))) == []
 
 
 @each_page
