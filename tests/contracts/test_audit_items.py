@@ -7,55 +7,77 @@ And the page of the audit says of items, figures and reasons what the report say
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._audit import facts
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.usage import read_usage
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.item import CLUSTER, JOB, NODE, Item
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.items import ITEMS
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.measures import Facts
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.not_measured import NOT_MEASURED
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.thresholds import GUIDE
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.usage_report import usage_charts
 
-from .checkout import ROOT
+from .checkout import ROOT, read_yaml
 from .pages import section, tables, text_of
 
 AUDITING = text_of("docs/auditing.md")
-# The documents that asked for them, where they stand beside the checkout.
-GUIDES = sorted((ROOT.parent / "shared" / "seeds").glob("*.txt"))
+ASKED = read_yaml(Path(__file__).with_name("checklist_lines.yml"))
+LINES: dict[str, str] = ASKED["lines"]
+FIGURES: dict[str, dict[str, str]] = ASKED["figures"]
+COUNT = 72
 HERE = [words for item in ITEMS for words in item.lists] + [words for one in NOT_MEASURED for words in one.lists]
-_BOX = re.compile(r"\s*- \[ \] (.+)")
-_HEADING = re.compile(r"#+ (.*)")
-# Under these headings each row and each line is a target, a checklist's own line, or a sign that something is wrong.
-_TARGETS = re.compile(r"Targets?$|Optimization Goals|Common Performance Bottlenecks|Phase 4")
-_LINE = re.compile(r"(\| .+ \||- \*\*.+|\d+\. .+)")
-_IN_TEXT = re.compile(r"- \*\*Target\*\*: .+")
-# Goals that name no figure, and lines that are a heading of a table.
-_NO_TARGET = re.compile(r"\| (Metric|Model Class) \||\|[-| ]+\||\d\. \*\*(Minimize|Reduce|Maintain)")
+# What a supervisor's line has of the cards, by the field that it becomes, and the chart that shows it.
+OF_CARDS = {
+    "card_memory_bytes": ("memory_bytes", "Cards of each node: memory"),
+    "watts": ("watts", "Cards of each node: power"),
+}
 
 
-def asked_in(text: str) -> list[str]:
-    found, is_targets = [], False
-    for line in text.splitlines():
-        heading = _HEADING.match(line)
-        if heading:
-            is_targets = bool(_TARGETS.search(heading[1]))
-        box, row = _BOX.match(line), _LINE.fullmatch(line)
-        if box:
-            found.append(box[1])
-        elif _IN_TEXT.fullmatch(line) or (is_targets and row and not _NO_TARGET.match(line)):
-            found.append(line)
-    return found
-
-
-@pytest.mark.skipif(not GUIDES, reason="the documents do not stand beside this checkout")
 def test_each_line_that_was_asked_for_is_answered_and_nothing_else() -> None:
-    asked = {line for guide in GUIDES for line in asked_in(guide.read_text(encoding="utf-8"))}
-    assert len(asked) > 50
-    missing = sorted(asked - {*HERE})
-    print(f"{len(asked) - len(missing)} of {len(asked)} lines have an item")
-    assert missing == []
-    assert sorted({*HERE} - asked) == []
+    assert len(LINES) == COUNT
+    answers = {words: item.name for item in ITEMS for words in item.lists}
+    reasons = {words: "not_measured" for one in NOT_MEASURED for words in one.lists}
+    assert {**answers, **reasons} == LINES
+
+
+def test_each_row_of_three_figures_has_three_fields() -> None:
+    assert set(FIGURES) == {line for line in LINES if re.search(r"\bHBM\b|\dW\b", line)}
+    for line, fields in FIGURES.items():
+        assert [*fields] == ["rate", "memory", "power"]
+        assert len(set(fields.values())) == len(line.strip("| ").split(" | ")) - 1
+
+
+@pytest.mark.parametrize("line", FIGURES)
+def test_a_row_s_rate_is_measured_by_the_item_that_answers_it(line: str) -> None:
+    rate = FIGURES[line]["rate"]
+    (item,) = [item for item in ITEMS if line in item.lists]
+    assert item.name == rate == LINES[line]
+    measured = item.measure(Facts({}, job={"step": {rate: 1234.0}}))
+    assert measured is not None and measured.value == 1234.0
+    # Memory and power are no rate.
+    assert item.measure(Facts({}, job={"step": dict.fromkeys(OF_CARDS, 1234.0)})) is None
+
+
+@pytest.mark.parametrize("which", ["memory", "power"])
+@pytest.mark.parametrize("line", FIGURES)
+def test_a_row_s_memory_and_power_are_each_seen_of_the_cards_and_shown(line: str, which: str, tmp_path: Path) -> None:
+    field = FIGURES[line][which]
+    (other,) = set(OF_CARDS) - {field}
+    said, title = OF_CARDS[field]
+    assert title.endswith(f": {which}")
+    paths = JobPaths("asked", str(tmp_path / "state"), str(tmp_path / "logs"))
+    Path(paths.usage).parent.mkdir(parents=True)
+    lines = [json.dumps({"time": time, "cards": {said: [400, 300]}}) for time in (1000, 1060)]
+    Path(paths.usage).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    samples = read_usage(paths)
+    assert [(sample[field] is None, sample[other] is None) for sample in samples] == [(False, True)] * 2
+    assert [chart["title"] for chart in usage_charts({"node1": samples}, [])] == [title]
 
 
 def test_no_line_is_answered_twice() -> None:
