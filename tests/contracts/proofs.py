@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tests.gates.runner import Gate
+from tests.gates.gate import LONG_RUN, Gate
 from tests.gates.table import GATES
 
 from .checkout import ROOT, read_yaml
@@ -58,7 +58,7 @@ def is_there(test: str) -> bool:
 def in_every_run(test: str) -> bool:
     """Whether each run of CI plays the test, with the row or at least one of its rows."""
     gate = gate_of(test)
-    if gate is None or gate.is_long:
+    if gate is None or gate.run == LONG_RUN:
         return False
     collected = collected_tests()
     return test in collected or any(one.startswith(f"{test}[") for one in collected)

@@ -91,6 +91,10 @@ def test_healthy_nodes_pass_all_six_stages_and_are_the_hosts_of_the_next_job(tmp
     assert stages == {name: dict.fromkeys(STAGES, "passed") for name in chosen}, report["notes"]
     text = (tmp_path / "qualified_hosts.yml").read_text()
     assert yaml.load(text.replace("!unsafe ", ""), yaml.SafeLoader)["gaudi_training_hosts"] == chosen
+    # What they did is what the next qualification is held against.
+    saved = run(tmp_path, "save_baseline", gaudi_report_target=str(tmp_path), gaudi_qualification_hosts=chosen)
+    assert saved.status == "successful", saved.stdout.read()[-4000:]
+    assert (tmp_path / "qualification_baseline.json").is_file()
 
 
 @pytest.mark.usefixtures("slow_node", "wrong_card", "cut_link")

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -17,93 +16,15 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.objects i
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.playbooks import read_playbooks
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.site import Site
 
+from tests.controller_runs import COLLECTIONS, GATEWAY, configure, with_operator
 from tests.controller_stub import TOKEN, Controller, served
+
+__all__ = ["configure"]
 
 ROOT = Path(__file__).resolve().parents[4]
 PLAYBOOK = ROOT / "playbooks" / "configure_controller.yml"
-COLLECTIONS = ROOT / ".collections"
 OPTIONS = yaml.safe_load((ROOT / "roles" / "gaudi_controller" / "defaults" / "main.yml").read_text())
 DEFAULTS = {name: OPTIONS[f"gaudi_controller_{name}"] for name in Site.__dataclass_fields__}
-
-
-@pytest.fixture
-def configure(tmp_path, monkeypatch):
-    """Run the playbook: the exit status, and the screen."""
-    monkeypatch.delenv("ANSIBLE_CONFIG", raising=False)
-
-    def run(variables: dict[str, object], *arguments: str) -> tuple[int, str]:
-        ansible = Path(sys.executable).with_name("ansible-playbook")
-        given = {"gaudi_controller_token": TOKEN, "gaudi_controller_credentials": ["operator"], **variables}
-        ended = subprocess.run(
-            [
-                ansible,
-                ROOT / "playbooks" / "configure_controller.yml",
-                "-i",
-                "localhost,",
-                "-e",
-                json.dumps(given),
-                *list(arguments),
-            ],
-            cwd=tmp_path,
-            env={
-                **os.environ,
-                "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS),
-                "ANSIBLE_NOCOLOR": "1",
-                "ANSIBLE_PIPELINING": "1",
-            },
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        return ended.returncode, " ".join(ended.stdout.split())
-
-    return run
-
-
-def with_operator(prefix: str = "/api/") -> Controller:
-    controller = Controller(prefix)
-    controller.add("credentials", {"name": "operator"})
-    return controller
-
-
-GATEWAY = "/api/controller/"
-
-
-# A process for each of 62 objects, twice.
-@pytest.mark.long
-@pytest.mark.parametrize(("prefix", "option"), [("/api/", ""), pytest.param(GATEWAY, GATEWAY, id="gateway")])
-def test_everything_is_made_and_a_second_run_changes_nothing(configure, prefix, option):
-    controller = with_operator(prefix)
-    with served(controller) as host:
-        given = {"gaudi_controller_host": host, "gaudi_controller_api_prefix": option}
-        status, screen = configure(given)
-        assert status == 0, screen
-        assert TOKEN not in screen
-        assert {"Gaudi: Site", "Gaudi: Launch a training", "Gaudi: Verify"} <= {*controller.names("job_templates")}
-        assert len(controller.names("workflow_job_templates")) == 3
-        assert controller.names("schedules") == ["Gaudi: Audit the cluster"]
-        launch = controller.named("job_templates", "Gaudi: Launch a training")
-        assert json.loads(launch["extra_vars"]) == {"gaudi_training_timeout": 13500}
-        steps = controller.survey_of("job_templates", "Gaudi: Launch a training")["spec"]
-        assert next(one for one in steps if one["variable"] == "gaudi_training_max_steps")["default"] == 200
-        canary = controller.named("workflow_job_template_nodes", "canary")
-        assert controller.related["workflow_job_template_nodes", canary["id"], "success_nodes"]
-        before = len(controller.writes)
-        status, screen = configure(given)
-        assert (status, controller.writes[before:]) == (0, [])
-        assert "changed=0" in screen
-
-
-@pytest.mark.long
-def test_check_mode_behind_a_gateway_tells_what_would_be_made_and_makes_nothing(configure):
-    controller = with_operator(GATEWAY)
-    with served(controller) as host:
-        given = {"gaudi_controller_host": host, "gaudi_controller_api_prefix": GATEWAY}
-        status, screen = configure(given, "--check")
-        assert status == 0, screen
-        assert controller.writes == []
-        assert "project gaudi3.scale: would be made" in screen
-        assert "job template Gaudi: Site: would be made after what it names" in screen
 
 
 KINDS = ("controller_labels", "controller_projects", "controller_inventories", "controller_templates")
