@@ -156,7 +156,6 @@ def test_no_wheel_of_ours_is_in_it(connected: Host) -> None:
     assert connected.run(f"find {BUNDLE} -name 'gaudi3*.whl' | grep .").rc == 1
 
 
-@pytest.mark.long
 def test_the_collection_in_it_can_be_installed(connected: Host, tmp_path: Path) -> None:
     archive = tmp_path / "collection.tar.gz"
     path = connected.check_output(f"ls {BUNDLE}/gaudi3_scale/collections/gaudi3-scale-*.tar.gz")

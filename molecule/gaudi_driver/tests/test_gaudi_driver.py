@@ -75,3 +75,10 @@ def test_the_vendors_tool_sees_eight_cards(host: Host) -> None:
     rows = host.check_output("hl-smi -Q index,driver_version -f csv,noheader").splitlines()
     assert len(rows) == 8
     assert all(RELEASE in row for row in rows)
+
+
+def test_the_module_of_cards_says_what_the_driver_knows(host: Host) -> None:
+    said = host.ansible("gaudi3.scale.hpu_info", check=False, become=True)["hpu"]
+    assert (said["generation"], said["count"]) == ("gaudi3", 8)
+    assert [card["module_id"] for card in said["cards"]] == [*range(8)]
+    assert {card["status"] for card in said["cards"]} == {"Operational"}

@@ -62,8 +62,9 @@ class ProcessMemory(DeviceMemory):
     """What this process has taken since this was made.
 
     The kernel keeps no maximum of VmData. It has one of resident memory that can be reset (VmHWM, and clear_refs in
-    proc(5)): what has gone since was writable too. And it has one of all address space (VmPeak), which cannot be reset
-    and counts where it has risen: what of it cannot be written (libraries) does not change during training.
+    proc(5)): what of it has gone since was writable too, but for pages of files, which a kernel that is short of memory
+    takes from whom it likes. And it has one of all address space (VmPeak), which cannot be reset and counts where it
+    has risen: what of it cannot be written (libraries) does not change during training.
     """
 
     def __init__(self) -> None:
@@ -74,7 +75,8 @@ class ProcessMemory(DeviceMemory):
 
     def step_peak(self) -> int:
         now = status_bytes("VmData")
-        gone = status_bytes("VmHWM") - status_bytes("VmRSS")
+        of_files = max(self._of_files, resident_of_files())
+        gone = status_bytes("VmHWM") - of_files - status_bytes("RssAnon")
         return now + max(gone, 0) - self._start
 
     def peak(self) -> int:
@@ -88,6 +90,7 @@ class ProcessMemory(DeviceMemory):
         return status_bytes("VmData") - self._start
 
     def _forget_peak(self) -> None:
+        self._of_files = resident_of_files()
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
 
 
@@ -95,6 +98,11 @@ def status_bytes(name: str) -> int:
     """A size from /proc/self/status (proc(5)), in bytes."""
     lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{name}:"))
+
+
+def resident_of_files() -> int:
+    """What of this process's resident memory is pages of files, or shared."""
+    return status_bytes("RssFile") + status_bytes("RssShmem")
 
 
 def _give_back_freed_memory() -> None:
