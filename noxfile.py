@@ -17,7 +17,8 @@ TARGETS = {
     "integration": "What needs the sandbox beside the roles; needs root",
     "site": "The documentation as a site",
     "certify": "What a certification asks for",
-    "test": "Every gate; needs root",
+    "test": "What a change breaks first, in a quarter of an hour; needs root for the nodes",
+    "test-nodes": "Every gate; needs root",
 }
 nox.options.sessions = ["lint", "sanity", "unit"]
 

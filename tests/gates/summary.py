@@ -18,10 +18,12 @@ TAKES = {FIRST: "a quarter of an hour", NODES_RUN: "50 minutes", LONG_RUN: "hour
 def announced(gates: Sequence[Gate], name: str, seed: int, minutes: float) -> str:
     """What is played, how long it takes, and what this machine lacks for some of it; ``name`` is the run's, if any."""
     takes = f", {TAKES[name]} on two cores" if name else ""
+    on_nodes = sum(gate.is_root for gate in gates)
+    needs = f"; {on_nodes} of them on nodes, which are containers and need root" if on_nodes else ""
     more = f", then some of the long run until {minutes:.0f} minutes are gone" if minutes else ""
     lacks = dict.fromkeys(reason for reason in map(missing, gates) if reason)
     without = f" Left out is what this machine cannot do: {'; '.join(lacks)}." if lacks else ""
-    return f"{len(gates)} gates{takes}{more}; SEED={seed} draws the same rows again.{without}"
+    return f"{len(gates)} gates{takes}{needs}{more}. SEED={seed} draws the same rows again.{without}"
 
 
 def summary(
