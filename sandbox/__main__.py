@@ -89,7 +89,7 @@ def _parser() -> argparse.ArgumentParser:
     rhel = add("rhel", _rhel, "make a node stand in for RHEL 9, with real dnf and rpm; `reset` undoes it")
     rhel.add_argument("node")
     add("prerequisites", _prerequisites, "say what this host lacks")
-    add("demo", _demo, "make the sandbox and play the demo on it")
+    add("demo", _demo, "make the sandbox and play the demo on it; where that cannot be, the half that needs no nodes")
     add("demo-clean", _demo_clean, "remove everything that the demo made, and only that")
     return parser
 
@@ -113,13 +113,16 @@ def _capture(options: argparse.Namespace) -> int:
 
 
 def _demo(options: argparse.Namespace) -> int:
-    cluster.up(cluster.Wanted(options.name))
+    try:
+        cluster.up(cluster.Wanted(options.name))
+    except SandboxError as error:
+        return demo.play_here(str(error))
     return demo.play(options.name)
 
 
 def _demo_clean(options: argparse.Namespace) -> int:
-    cluster.down(options.name, image=True, caches=True)
     demo.remove_what_it_made_here()
+    cluster.down(options.name, image=True, caches=True)
     return 0
 
 
