@@ -19,6 +19,7 @@ from pathlib import Path
 from .gate import Gate
 
 RECORD = Path(__file__).with_name("proved.json")
+PATH = "tests/gates/proved.json"
 # So many commits of the branch a gate may be behind what it covers.
 MOST_COMMITS = 10
 DIGEST_LENGTH = 16
@@ -110,6 +111,12 @@ def standing(checkout: Path, gate: Gate, proofs: Mapping[str, Proof]) -> Standin
     if not is_changed:
         return Standing(gate, proof, False, False)
     before = of_commits(checkout, gate.covers)
-    # A shallow clone cannot tell.
-    is_whole = len(before) == MOST_COMMITS
-    return Standing(gate, proof, True, is_whole and (proof is None or proof.digest not in before))
+    # A shallow clone cannot tell, and neither can a history in which the record was just begun.
+    can_tell = len(before) == MOST_COMMITS and (proof is not None or _was_begun(checkout, MOST_COMMITS - 1))
+    return Standing(gate, proof, True, can_tell and (proof is None or proof.digest not in before))
+
+
+def _was_begun(checkout: Path, commits_ago: int) -> bool:
+    """Whether the record had an entry of any gate then."""
+    text = _git(checkout, "show", f"HEAD~{commits_ago}:{PATH}")
+    return bool(text) and bool(json.loads(text))

@@ -31,7 +31,7 @@ class Checkout:
         subprocess.run(["git", *who, *arguments], cwd=self.place, check=True, capture_output=True)
 
     def change(self, path: str, text: str, *, commit: bool = True) -> None:
-        (self.place / path).parent.mkdir(exist_ok=True)
+        (self.place / path).parent.mkdir(parents=True, exist_ok=True)
         (self.place / path).write_text(text)
         if commit:
             self.git("add", path)
@@ -78,11 +78,27 @@ def test_what_was_changed_under_is_overdue_after_ten_commits_and_not_before(chec
     assert not checkout.stands(Proof(checkout.digest, "2026-11-28 02:00", 60)).is_changed
 
 
-def test_one_that_never_held_is_overdue_and_a_shallow_clone_cannot_tell(checkout: Checkout) -> None:
+def test_one_that_never_held_is_overdue_once_the_record_is_ten_commits_old(checkout: Checkout) -> None:
     assert (checkout.stands(None).is_changed, checkout.stands(None).is_overdue) == (True, False)
+    checkout.change(proved.PATH, "{}")
     for number in range(MOST_COMMITS):
         checkout.change("other.py", f"{number} more")
+    assert not checkout.stands(None).is_overdue
+    checkout.change(proved.PATH, '{"another": {}}')
+    for number in range(MOST_COMMITS - 1):
+        assert not checkout.stands(None).is_overdue
+        checkout.change("other.py", f"{number} again")
     assert checkout.stands(None).is_overdue
+
+
+def test_a_shallow_clone_cannot_tell(checkout: Checkout, tmp_path_factory: pytest.TempPathFactory) -> None:
+    proof = Proof("another", "2026-11-28 01:00", 60)
+    for number in range(MOST_COMMITS):
+        checkout.change("other.py", f"{number} more")
+    assert checkout.stands(proof).is_overdue
+    shallow = tmp_path_factory.mktemp("shallow") / "clone"
+    subprocess.run(["git", "clone", "--quiet", "--depth", "3", f"file://{checkout.place}", shallow], check=True)
+    assert not standing(shallow, GATE, {GATE.name: proof}).is_overdue
 
 
 def test_a_record_of_one_gate_leaves_the_others(tmp_path: Path) -> None:
