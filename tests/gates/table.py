@@ -370,7 +370,8 @@ GATES = (
     on_own_nodes(
         "qualification",
         "five nodes, a bad thing each: what is bad is found and named, and nothing else",
-        1800,
+        2400,
+        subjects("qualification"),
         lane="checkout",
     ),
     on_own_nodes(

@@ -21,6 +21,8 @@ from testinfra.host import Host
 
 from tests.sandbox_nodes import fault, hosts, run
 
+# Compiling takes minutes. What is decided, and what is left after each interruption, is in the unit tests.
+pytestmark = pytest.mark.long
 PREFIX = "/opt/gaudi3_scale/libfabric"
 SUITE, VERSION = "trixie", "2.1.0"
 # deb822 for sources of a newer suite, whose lists and packages nothing else of the node ever sees.
@@ -104,7 +106,6 @@ def traces(nodes: dict[str, Host]) -> set[str]:
     return {f"{name} {line}" for name, host in nodes.items() for line in host.run(TRACES).stdout.split()}
 
 
-@pytest.mark.long
 def test_a_wrong_checksum_is_refused_by_all_and_built_by_none(
     nodes: dict[str, Host], library: dict[str, object], tmp_path: Path
 ) -> None:
@@ -115,7 +116,6 @@ def test_a_wrong_checksum_is_refused_by_all_and_built_by_none(
     assert traces(nodes) == set()
 
 
-@pytest.mark.long
 def test_a_build_that_fails_leaves_nothing_and_says_why(
     nodes: dict[str, Host], library: dict[str, object], tmp_path: Path
 ) -> None:
@@ -154,7 +154,6 @@ def test_built_once_brought_to_the_other_and_nothing_the_second_time(
     assert all(not result["changed"] for result in second.results.values())
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("endpoint", ["msg", "rdm"])
 def test_both_nodes_talk_through_it(nodes: dict[str, Host], endpoint: str) -> None:
     ping = f"timeout 60 {PREFIX}/bin/fi_pingpong -p tcp -e {endpoint} -S 1024 -I 100"
@@ -167,7 +166,6 @@ def test_both_nodes_talk_through_it(nodes: dict[str, Host], endpoint: str) -> No
     assert (size, sent, acknowledged) == ("1k", "100", "=100")
 
 
-@pytest.mark.long
 def test_a_node_that_lost_it_gets_it_again_without_a_build(
     nodes: dict[str, Host], library: dict[str, object], tmp_path: Path
 ) -> None:

@@ -1,6 +1,9 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""The fabric over the host's InfiniBand cards, without a libfabric of ours. The card is in sysfs alone."""
+"""The fabric over the host's InfiniBand or RoCE cards, without a libfabric of ours. The cards are in sysfs alone.
+
+With one, which takes minutes to compile, is in test_host_nics.py.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +15,12 @@ import pytest
 
 from tests.sandbox_nodes import fault, hosts, run
 
-PROVIDER = {"gaudi_fabric_provider": "infiniband"}
 
-
-@pytest.fixture
-def cards() -> Iterator[None]:
-    """An InfiniBand card in each node, and none afterwards."""
-    with fault("node1", "host_nic=infiniband"), fault("node2", "host_nic=infiniband"):
-        yield
+@pytest.fixture(params=["infiniband", "roce"])
+def provider(request: pytest.FixtureRequest) -> Iterator[str]:
+    """A card of that kind in each node, and none afterwards."""
+    with fault("node1", f"host_nic={request.param}"), fault("node2", f"host_nic={request.param}"):
+        yield request.param
 
 
 @pytest.fixture
@@ -38,11 +39,11 @@ def answers(done: ansible_runner.Runner, module: str) -> dict[str, dict[str, obj
     }
 
 
-@pytest.mark.usefixtures("ports_again", "cards")
-def test_the_host_s_cards_carry_the_traffic_and_a_second_run_changes_nothing(tmp_path: Path) -> None:
-    first = run(tmp_path, "fabric", **PROVIDER)
+@pytest.mark.usefixtures("ports_again")
+def test_the_host_s_cards_carry_the_traffic_and_a_second_run_changes_nothing(provider: str, tmp_path: Path) -> None:
+    first = run(tmp_path, "fabric", gaudi_fabric_provider=provider)
     assert first.rc == 0, first.stdout.read()[-4000:]
     found = {node: answer["fabric"]["provider"] for node, answer in answers(first, "hpu_fabric").items()}
-    assert found == dict.fromkeys(hosts(), "infiniband")
-    second = run(tmp_path, "fabric", **PROVIDER)
+    assert found == dict.fromkeys(hosts(), provider)
+    second = run(tmp_path, "fabric", gaudi_fabric_provider=provider)
     assert (second.rc, second.stats["changed"]) == (0, {}), second.stdout.read()[-4000:]
