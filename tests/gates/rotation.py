@@ -13,6 +13,8 @@ from .proved import Standing
 
 # What a gate takes beside others varies by so much; and what one takes that was never played.
 SLOWER, UNKNOWN_S = 1.4, 600.0
+# What is drawn has to fit into what a server has left; longer ones have their turn otherwise.
+MOST_DRAWN_S = 900.0
 
 
 def ordered(standings: Sequence[Standing], seed: int) -> list[Standing]:
@@ -20,7 +22,7 @@ def ordered(standings: Sequence[Standing], seed: int) -> list[Standing]:
 
     Then those that were changed under, the ones without a record before them, then those that waited longest.
     """
-    recorded = [one for one in standings if not one.is_changed]
+    recorded = [one for one in standings if not one.is_changed and expected_seconds(one) <= MOST_DRAWN_S]
     drawn = random.Random(seed).sample(recorded, min(1, len(recorded)))
     return [*drawn, *sorted((one for one in standings if one not in drawn), key=_urgency)]
 
