@@ -56,6 +56,11 @@ def reasons(junit: Path, output: str) -> list[str]:
     return list(found)[:REASON_LINES]
 
 
+def failed_tests(junit: Path) -> list[str]:
+    """The tests that failed, each once."""
+    return list(dict.fromkeys(line.partition(" - ")[0].removeprefix("FAILED ") for line in _failures(junit)))
+
+
 def _last_lines(output: str) -> list[str]:
     return [line for line in output.splitlines() if line.strip()][-REASON_LINES:]
 

@@ -13,9 +13,9 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TypedDict
 
-from .counting import reasons
+from .counting import failed_tests
 from .gate import Outcome
-from .runner import junit_of, log_of
+from .runner import junit_of
 
 REGISTER = Path(__file__).with_name("unsteady.json")
 UNKNOWN = "not known yet"
@@ -33,17 +33,17 @@ def noted(outcomes: Sequence[Outcome], path: Path = REGISTER) -> list[str]:
     """Write down what was unsteady in this run; returns the whole register, a line for each test."""
     today = datetime.now(timezone.utc).strftime("%Y-%m-%d")
     seen = [
-        f"{outcome.gate.name}: {line.partition(' - ')[0].removeprefix('FAILED ')}"
+        f"{outcome.gate.name}: {test}"
         for outcome in outcomes
         if outcome.verdict == "unsteady"
-        for line in reasons(junit_of(outcome.gate), log_of(outcome.gate).read_text(errors="replace"))
+        for test in failed_tests(junit_of(outcome.gate)) or ["no test, but its command"]
     ]
     entries = read(path)
     if seen:
         entries = with_seen(entries, seen, today)
         path.write_text(f"{json.dumps(entries, indent=2)}\n", encoding="utf-8")
     return [
-        f"{entry['test']}: {len(entry['seen'])} times, last on {entry['seen'][-1]}; {entry['cause']}"
+        f"{entry['test']}: seen {len(entry['seen'])} times, last on {entry['seen'][-1]}; {entry['cause']}"
         for entry in entries
     ]
 

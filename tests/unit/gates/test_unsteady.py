@@ -23,7 +23,7 @@ def logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "LOGS", tmp_path / "logs")
     (tmp_path / "logs" / "junit" / "one").mkdir(parents=True)
     (tmp_path / "logs" / "junit" / "one" / "0.xml").write_text(CASE)
-    (tmp_path / "logs" / "one.log").write_text("")
+    (tmp_path / "logs" / "one.log").write_text("FAILED tests/a/b.py::test_c - E\nE AssertionError: late")
 
 
 def test_what_held_at_its_second_run_is_written_down_with_the_day(tmp_path: Path) -> None:
@@ -31,7 +31,7 @@ def test_what_held_at_its_second_run_is_written_down_with_the_day(tmp_path: Path
     assert noted([Outcome(gate, "ok", Counts(1))], register) == []
     assert not register.exists()
     (line,) = noted([Outcome(gate, "unsteady", Counts(1))], register)
-    assert line.startswith("one: a.b::test_c: 1 times, last on 20")
+    assert line.startswith("one: a.b::test_c: seen 1 times, last on 20")
     assert line.endswith(UNKNOWN)
     # A later run without one shows it, too.
     assert noted([], register) == [line]
