@@ -11,6 +11,8 @@ from .counting import Counts
 
 # The runs, each with all of the one before: for whoever has just cloned, for a change that lands, and all.
 FIRST, NODES_RUN, LONG_RUN = "first", "nodes", "long"
+# A lane has its own gates first, and then whatever no other has taken.
+ANY_LANE = "any"
 
 
 @dataclass(frozen=True)
@@ -18,7 +20,8 @@ class Gate:
     """A command that must exit 0. ``needs`` names gates without whose success it cannot say anything: one that is
     chosen alone brings them. ``after`` names others that it waits for where they are chosen, too.
 
-    Gates of one ``lane`` run one after the other, those of different lanes beside each other. ``undo`` removes what the
+    Gates of one ``lane`` run one after the other, those of different lanes beside each other; ``ANY_LANE`` is one more,
+    in whose gates the others help when their own are done. ``undo`` removes what the
     gate leaves on this machine, or would leave if it were interrupted. ``failed_again`` runs what failed, and nothing
     else; where there is none, all of the gate is run a second time. ``run``: the smallest run that plays it.
     ``programs``: what it starts of this machine's, beside what scripts/setup installs into .venv; ``is_root``: only

@@ -7,7 +7,9 @@ Interrupted, it ends all that the gates started, and removes their nodes.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import queue
 import secrets
 import shlex
 import shutil
@@ -22,7 +24,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from .counting import Counts, count
-from .gate import LONG_RUN, Gate, Outcome
+from .gate import ANY_LANE, LONG_RUN, Gate, Outcome
 from .processes import MARK, Surroundings, end_marked, run_command
 from .rotation import Queue
 
@@ -73,8 +75,12 @@ def run(gates: Sequence[Gate], plan: Plan | None = None) -> list[Outcome]:
         for gate in gates:
             # Only earlier gates are waited for, so that no two lanes wait for each other.
             needed = [running[name] for name in (*gate.needs, *gate.after) if name in running]
-            if gate not in last:
+            if gate.lane == ANY_LANE:
+                running[gate.name] = play.put(gate, needed)
+            elif gate not in last:
                 running[gate.name] = lanes[gate.lane].submit(play.after, gate, needed)
+        for lane in lanes.values():
+            lane.submit(play.pooled)
         more = [lane.submit(play.further, name) for name, lane in lanes.items()]
         for gate in last:
             running[gate.name] = lanes[gate.lane].submit(play.after, gate, [])
@@ -134,6 +140,7 @@ class _Player:
     def __init__(self, around: Surroundings, plan: Plan, number: int) -> None:
         self._around, self._plan = around, plan
         self._left, self._lock = number, threading.Lock()
+        self._pool: queue.SimpleQueue[tuple[Gate, Sequence[Future[Outcome]], Future[Outcome]]] = queue.SimpleQueue()
 
     def after(self, gate: Gate, needed: Sequence[Future[Outcome]]) -> Outcome:
         """Run a gate once those are done that it waits for."""
@@ -146,6 +153,23 @@ class _Player:
         if broken or self._around.stop.is_set():
             return self._ended(Outcome(gate, "not run", Counts(failed=1), reason=f"{', '.join(broken)} did not pass"))
         return self._ended(self._steadily(gate))
+
+    def put(self, gate: Gate, needed: Sequence[Future[Outcome]]) -> Future[Outcome]:
+        """Have the gate run by the first lane that has nothing else to do."""
+        future: Future[Outcome] = Future()
+        self._pool.put((gate, needed, future))
+        return future
+
+    def pooled(self) -> None:
+        """Run what no lane has taken yet, one after the other."""
+        with contextlib.suppress(queue.Empty):
+            while True:
+                gate, needed, future = self._pool.get_nowait()
+                try:
+                    future.set_result(self.after(gate, needed))
+                except BaseException as error:
+                    future.set_exception(error)
+                    raise
 
     def further(self, lane: str) -> list[Outcome]:
         """Gates of the queue while there is time for another one."""

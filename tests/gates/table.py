@@ -13,11 +13,10 @@ from dataclasses import replace
 from hashlib import sha256
 from types import MappingProxyType
 
-from .gate import FIRST, LONG_RUN, NODES_RUN, Gate
+from .gate import ANY_LANE, FIRST, LONG_RUN, NODES_RUN, Gate
 from .runner import ROOT
 
 NODES = "shared nodes"
-OWN_NODES = "nodes of their own"
 PYTEST = ("python", "-m", "pytest", "-q", "-p", "no:cacheprovider")
 # What makes nodes, beside podman: sandbox/packages.txt names the rest, and `python -m sandbox prerequisites` looks.
 NODE_PROGRAMS = ("podman", "mmdebstrap")
@@ -96,15 +95,9 @@ def on_nodes(name: str, checks: str, limit: float, covers: tuple[str, ...] = (),
 
 
 def on_own_nodes(
-    scenario: str,
-    checks: str,
-    limit: float,
-    covers: tuple[str, ...] = (),
-    *,
-    lane: str = OWN_NODES,
-    run: str = NODES_RUN,
+    scenario: str, checks: str, limit: float, covers: tuple[str, ...] = (), *, begins_virgin: bool = False
 ) -> Gate:
-    """The gate of a scenario that makes its own nodes and removes them."""
+    """The gate of a scenario that makes its own nodes and removes them. They begin with the golden image, or virgin."""
     name = f"{TEST_SANDBOX}-{scenario}"
     commands = molecule(scenario, "always", settings={f"GAUDI_{scenario.upper()}_SANDBOX": name})
     return with_long_form(
@@ -113,11 +106,10 @@ def on_own_nodes(
             checks,
             (removed(name), *commands),
             limit=limit,
-            lane=lane,
+            lane=ANY_LANE,
             undo=removed(name),
-            run=run,
-            # It takes what is installed from the golden image, and the image of virgin nodes is made once.
-            after=("artifact", "sandbox", "golden"),
+            run=NODES_RUN,
+            after=("artifact", "sandbox") if begins_virgin else ("artifact", "sandbox", "golden"),
             programs=NODE_PROGRAMS,
             is_root=True,
             covers=(*covers, f"molecule/{scenario}") if covers else (),
@@ -334,32 +326,32 @@ GATES = (
         ("sandbox/slurm.py", "plugins/module_utils/_upgrade/drain", *subjects("slurm")),
     ),
     of_nodes(Gate("teardown", "the tests' nodes are removed", (removed(TEST_SANDBOX),), is_last=True)),
-    # Shared out so that all lanes take as long.
-    on_own_nodes(
-        "engines",
-        "jobs through a real Slurm and a real Open MPI over three nodes",
-        3600,
-        ("sandbox/slurm.py", "sandbox/open_mpi.py", *subjects("training", "launch", "slurm")),
-        lane="checkout",
-    ),
+    # Whichever lane has time takes the next one: first those that begin virgin, then from the golden image on.
     on_own_nodes(
         "upgrade",
         "three nodes up and down with faults injected: back, resumed, named",
         3600,
         subjects("driver_upgrade", "upgrade", "driver"),
+        begins_virgin=True,
     ),
     on_own_nodes(
         "bundle",
         "a bundle built, damaged, mended, served, and installed from without any other network",
         1800,
         subjects("bundle", "packages"),
+        begins_virgin=True,
     ),
-    on_own_nodes(
-        "attacks",
-        "an account that may run jobs attacks root's files past and through its job",
-        2400,
-        subjects("node", "job", "launch"),
-        lane="checkout",
+    Gate(
+        "rhel",
+        "real dnf, rpm and DKMS on a node that stands in for RHEL 9",
+        (("env", f"GAUDI_RHEL_SANDBOX={TEST_SANDBOX}-rhel", *PYTEST, "tests/rhel"),),
+        after=("sandbox",),
+        limit=1200,
+        lane=ANY_LANE,
+        undo=removed(f"{TEST_SANDBOX}-rhel"),
+        run=NODES_RUN,
+        programs=NODE_PROGRAMS,
+        is_root=True,
     ),
     on_own_nodes(
         "surviving",
@@ -368,35 +360,34 @@ GATES = (
         ("src/gaudi3_scale/supervisor", "src/gaudi3_scale/checkpoints", *subjects("launch", "monitoring")),
     ),
     on_own_nodes(
-        "qualification",
-        "five nodes, a bad thing each: what is bad is found and named, and nothing else",
-        2400,
-        subjects("qualification"),
-        lane="checkout",
-    ),
-    on_own_nodes(
         "controller",
         "surveys' answers, slices, cancelled jobs, an execution environment, a node that an alert takes out",
         3600,
         ("meta", "playbooks", "extensions", *subjects("controller")),
     ),
     on_own_nodes(
+        "attacks",
+        "an account that may run jobs attacks root's files past and through its job",
+        2400,
+        subjects("node", "job", "launch"),
+    ),
+    on_own_nodes(
+        "qualification",
+        "five nodes, a bad thing each: what is bad is found and named, and nothing else",
+        2400,
+        subjects("qualification"),
+    ),
+    on_own_nodes(
+        "engines",
+        "jobs through a real Slurm and a real Open MPI over three nodes",
+        3600,
+        ("sandbox/slurm.py", "sandbox/open_mpi.py", *subjects("training", "launch", "slurm")),
+    ),
+    on_own_nodes(
         "peers",
         "a hostile machine floods, replays, forges and answers with code beside a running job",
         1800,
         ("src/gaudi3_scale/supervisor", "plugins/plugin_utils/_node_answer.py", "plugins/plugin_utils/_on_nodes.py"),
-    ),
-    Gate(
-        "rhel",
-        "real dnf, rpm and DKMS on a node that stands in for RHEL 9",
-        (("env", f"GAUDI_RHEL_SANDBOX={TEST_SANDBOX}-rhel", *PYTEST, "tests/rhel"),),
-        after=("sandbox",),
-        limit=1200,
-        lane=OWN_NODES,
-        undo=removed(f"{TEST_SANDBOX}-rhel"),
-        run=NODES_RUN,
-        programs=NODE_PROGRAMS,
-        is_root=True,
     ),
 )
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.gates import runner
-from tests.gates.gate import LONG_RUN, Gate
+from tests.gates.gate import ANY_LANE, LONG_RUN, Gate
 from tests.gates.proved import Proof, Standing
 from tests.gates.rotation import Queue
 from tests.gates.runner import Plan
@@ -55,6 +55,19 @@ def shell(text: str) -> tuple[tuple[str, ...], ...]:
 def test_lanes_run_beside_each_other(tmp_path: Path) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
     assert run([Gate("one", "", meeting(one, two)), Gate("two", "", meeting(two, one), lane="nodes")])
+
+
+def test_lanes_without_work_help_in_the_one_that_is_anybodys(tmp_path: Path) -> None:
+    """Two of its gates wait for each other, which one lane alone could not do."""
+    one, two, done = tmp_path / "one", tmp_path / "two", tmp_path / "done"
+    gates = [
+        Gate("first", "", meeting(one, two), lane=ANY_LANE),
+        Gate("usual", "", shell("true")),
+        Gate("second", "", meeting(two, one), lane=ANY_LANE),
+        Gate("after", "", shell(f"touch {done}"), lane=ANY_LANE, after=("second",)),
+    ]
+    assert run(gates)
+    assert done.exists()
 
 
 def test_a_lane_keeps_its_order(tmp_path: Path) -> None:
