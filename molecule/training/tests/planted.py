@@ -41,8 +41,9 @@ def forget(node: Host) -> None:
 
 
 def files(node: Host) -> list[Found]:
-    """Every file of the node with a noted key."""
-    listed = node.run(f"find {PLACES} -xdev -type f -exec grep -alFf {_PATTERNS} {{}} +").stdout.splitlines()
+    """Every file of the node with a noted key: they are of this run, and whatever was not changed since has none."""
+    since = f"-xdev -type f -cnewer {_PATTERNS}"
+    listed = node.run(f"find {PLACES} {since} -exec grep -alFf {_PATTERNS} {{}} +").stdout.splitlines()
     return [_found(node, path) for path in sorted(listed)]
 
 
