@@ -169,9 +169,9 @@ def _default(option: Mapping[str, Any], name: str, defaults: Mapping[str, Any]) 
     if option.get("required"):
         return "**required**"
     value = defaults[name]
-    shared = _SHARED.match(value) if isinstance(value, str) else None
-    if shared and shared[1] == "omit":
+    if value is None:
         return "not set"
+    shared = _SHARED.match(value) if isinstance(value, str) else None
     if shared:
         return code(shared[1]) + (f", else {_value(yaml.safe_load(shared[2]))}" if shared[2] else "")
     if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
