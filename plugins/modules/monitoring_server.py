@@ -218,7 +218,10 @@ def main() -> None:
             long=("rules",),
             empty=("webhooks.token", "quarantine.token"),
         )
-        module.exit_json(**converge(options_from(given), run_process, module.check_mode))
+        result = converge(options_from(given), run_process, module.check_mode)
+        for warning in result.pop("warnings"):
+            module.warn(warning)
+        module.exit_json(**result)
     except Exception as error:
         module.fail_json(**module_failure(error))
 

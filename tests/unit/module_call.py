@@ -35,4 +35,7 @@ def call(name: str, /, check_mode: bool = False, kernel_root: str = "/", **optio
         check=False,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), VARIABLE: kernel_root},
     )
-    return json.loads(done.stdout), done.returncode
+    result = json.loads(done.stdout)
+    # No run is to say of what Ansible is about to take away.
+    assert "deprecations" not in result, result["deprecations"]
+    return result, done.returncode

@@ -61,7 +61,7 @@ class Ended:
 
 @dataclass
 class Verdict:
-    """``kind``: refused, accepted, wrongly accepted, unclear (it names nothing), traceback, hang, damage."""
+    """``kind``: refused, accepted, wrongly accepted, unclear (names nothing), traceback, hang, damage, deprecated."""
 
     module: str
     option: str
@@ -123,6 +123,8 @@ class Range:
         result = ended.result
         if result is None or "this is a bug of" in str(result.get("msg")) or ended.said.startswith("Traceback"):
             return "traceback", ended.said[-1500:]
+        if "deprecations" in result:
+            return "deprecated", str(result["deprecations"])
         refused = bool(result.get("failed"))
         harmed = self._harmed(attack, refused, ended)
         if harmed:
