@@ -59,6 +59,7 @@ from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory import BaseInventoryPlugin
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.json_file import parse_json
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._inventory.as_data import as_data
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._inventory.nodes import Node, in_order
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._inventory.sources import SOURCES
 
@@ -91,7 +92,7 @@ class InventoryModule(BaseInventoryPlugin):
         inventory.add_group(GROUP)
         for node in nodes:
             inventory.add_host(node.name, group=GROUP)
-            inventory.set_variable(node.name, "ansible_host", node.address)
+            inventory.set_variable(node.name, "ansible_host", as_data(node.address))
 
 
 def _nodes(file: Path, options: Mapping[str, str]) -> list[Node]:
