@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
-from ansible.parsing.dataloader import DataLoader
-from ansible.template import Templar, trust_as_template
+from ansible_collections.gaudi3.scale.tests.unit.template_engine import filled_in
 
 ROOT = Path(__file__).parents[5]
 ROLE = ROOT / "roles/gaudi_exporter"
@@ -22,12 +21,10 @@ def given(option: str, servers: list[str], hostvars: dict[str, Any], **own: Any)
     """What the module is given for ``option`` on a node with the variables ``own``."""
     texts = {**yaml.safe_load((ROLE / "defaults/main.yml").read_text())}
     texts |= yaml.safe_load((ROLE / "vars/main.yml").read_text())
-    trusted = {name: trust_as_template(text) if isinstance(text, str) else text for name, text in texts.items()}
-    facts = {"inventory_hostname": "gaudi-01", "hostvars": hostvars, **own}
-    engine = Templar(DataLoader(), variables={**trusted, "gaudi_exporter_servers": servers, **facts})
+    facts = {"gaudi_exporter_servers": servers, "inventory_hostname": "gaudi-01", "hostvars": hostvars, **own}
     tasks = yaml.safe_load((ROLE / "tasks/main.yml").read_text())
     task = next(one["gaudi3.scale.hpu_exporter"] for one in tasks if "gaudi3.scale.hpu_exporter" in one)
-    return engine.template(trust_as_template(task[option]))
+    return filled_in(task[option], {**texts, **facts})
 
 
 @pytest.mark.parametrize(
