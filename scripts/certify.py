@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """``make certify``: what a certification asks for, in one table, with what could not be tried here.
 
-Galaxy's importer, the changelog, documentation, licences and a signed release by the gates that check them, and
-``ansible-test sanity`` under each ansible-core for which a Python is here. A Python is found by its name on the path;
-``PYTHONS="/opt/python3.12/bin/python3.12 ..."`` names others.
+Galaxy's importer, the changelog, documentation, licences and a signed release by the gates that check them, and under
+each ansible-core for which a Python is here (scripts/ansible_cores.py says where it is looked for) ``ansible-test
+sanity``, the contracts and the tests of plugins. ``python -m scripts.certify 2.17 2.21`` plays these two cores alone.
 """
 
 from __future__ import annotations
@@ -18,17 +18,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from .ansible_cores import CORES, CoreError, environment, found_pythons
+
 ROOT = Path(__file__).resolve().parents[1]
 PLACE = ROOT / "build" / "certify"
 GATES = ("changelog", "galaxy", "licences", "documents", "ansible-lint", "artifact")
-# ansible-core -> the Pythons that it runs on, by Ansible's own table of releases.
-CORES: Mapping[str, Sequence[str]] = {
-    "2.17": ("3.10", "3.11", "3.12"),
-    "2.18": ("3.11", "3.12", "3.13"),
-    "2.19": ("3.11", "3.12", "3.13"),
-    "2.20": ("3.12", "3.13", "3.14"),
-    "2.21": ("3.12", "3.13", "3.14"),
-}
+# Of the unit tests, those of what Ansible itself loads, and of a module as Ansible runs it.
+WITHOUT_NODES = (
+    "tests/contracts",
+    *(f"tests/unit/plugins/{part}" for part in ("action", "bad_input", "inventory", "modules", "plugin_utils")),
+    "tests/unit/plugins/module_utils/_cost",
+    "tests/unit/plugins/module_utils/_exporter",
+)
+REQUIREMENTS = ROOT / "requirements" / "without_nodes.txt"
 HELD, FAILED, LEFT_OUT = "held", "FAILED", "left out"
 
 
@@ -41,11 +43,11 @@ class Row:
     why: str = ""
 
 
-def main() -> int:
+def main(cores: Sequence[str]) -> int:
     shutil.rmtree(PLACE, ignore_errors=True)
     PLACE.mkdir(parents=True)
     rows = []
-    for row in certified():
+    for row in under_each_core(cores) if cores else certified():
         rows.append(row)
         sys.stdout.write(f"{row.what:36} {row.state:9} {row.why}\n")
         sys.stdout.flush()
@@ -64,40 +66,25 @@ def certified() -> Iterator[Row]:
         log = PLACE / f"{gate}.log"
         done = logged([sys.executable, "-m", "tests.gates", gate], log, {})
         yield Row(f"gate {gate}", *(judged(done, log)))
+    yield from under_each_core([*CORES])
+
+
+def under_each_core(cores: Sequence[str]) -> Iterator[Row]:
     pythons = found_pythons()
-    for core, wanted in CORES.items():
-        python = next((pythons[one] for one in wanted if one in pythons), None)
-        if python is None:
-            yield Row(f"ansible-test sanity, core {core}", LEFT_OUT, f"no Python {' or '.join(wanted)} is here")
-        else:
-            yield sanity(core, python)
-
-
-def sanity(core: str, python: Path) -> Row:
-    """The gate of that name, with another ansible-core under another Python."""
-    place, log = PLACE / f"core-{core}", PLACE / f"sanity-{core}.log"
-    what = f"ansible-test sanity, core {core}"
-    subprocess.run([python, "-m", "venv", "--clear", place], check=True)
-    own = place / "bin" / "python"
-    install = [str(own), "-m", "pip", "install", "-qq", "--disable-pip-version-check", f"ansible-core=={core}.*"]
-    if logged(install, log, {}):
-        return Row(what, LEFT_OUT, f"ansible-core {core} cannot be installed: {log.relative_to(ROOT)}")
-    done = logged([str(own), "-m", "tests.gates.sanity"], log, {"PATH": f"{place / 'bin'}:{os.environ['PATH']}"})
-    return Row(what, *judged(done, log))
-
-
-def found_pythons() -> dict[str, Path]:
-    """Version -> a Python of it that starts and can make environments."""
-    named = os.environ.get("PYTHONS", "").split()
-    usual = [f"python3.{minor}" for minor in range(10, 16)]
-    found: dict[str, Path] = {}
-    for name in [*named, *usual]:
-        path = shutil.which(name)
-        ask = "import sys, ensurepip; print('%d.%d' % sys.version_info[:2])"
-        said = subprocess.run([path, "-c", ask], capture_output=True, text=True, check=False) if path else None
-        if path and said and not said.returncode:
-            found.setdefault(said.stdout.strip(), Path(path))
-    return found
+    for core in cores:
+        try:
+            programs = environment(core, pythons, [REQUIREMENTS])
+        except CoreError as error:
+            yield Row(f"ansible-core {core}", LEFT_OUT, str(error))
+            continue
+        own = str(programs / "python")
+        path = {"PATH": f"{programs}:{os.environ['PATH']}"}
+        for what, command in (
+            ("ansible-test sanity", [own, "-m", "tests.gates.sanity"]),
+            ("contracts, plugins", [own, "-m", "pytest", "-q", "-p", "no:cacheprovider", *WITHOUT_NODES]),
+        ):
+            log = PLACE / f"{what.partition(',')[0].replace(' ', '-')}-{core}.log"
+            yield Row(f"{what}, core {core}", *judged(logged(command, log, path), log))
 
 
 def logged(command: Sequence[str], log: Path, environment: Mapping[str, str]) -> int:
@@ -111,4 +98,4 @@ def judged(status: int, log: Path) -> tuple[str, str]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -5,11 +5,14 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._releases.lookup import NEWEST
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_library import build
+
+from scripts.ansible_cores import CORES
 
 from .checkout import MODULES, ROLES, ROOT, is_templated, read_yaml
 
@@ -84,3 +87,48 @@ def test_nobody_is_told_to_ask_an_index_for_the_node_library() -> None:
     shipped = [path for folder in ("roles", "playbooks", "inventories") for path in (ROOT / folder).rglob("*.yml")]
     asks = re.compile(r"""gaudi3[-_]scale(\[\w+\]|\s*==)|pip install ['"]?gaudi3""")
     assert [path.name for path in [*readers, *shipped] if asks.search(path.read_text(encoding="utf-8"))] == []
+
+
+# Where a sentence, a command or a build names the range, or its beginning.
+RANGES = ("README.md", "docs/first_day.md", "docs/air_gap.md")
+FLOORS = (
+    "extensions/execution_environment/execution-environment.yml",
+    "extensions/execution_environment/Containerfile.debian",
+)
+RANGE = re.compile(r"ansible-core (2\.\d+) to (2\.\d+)|ansible-core>=(2\.\d+),<(2\.\d+)")
+
+
+def minor(version: str) -> int:
+    return int(version.split(".")[1])
+
+
+def oldest_core() -> str:
+    """What Ansible itself refuses to be older than: the one place where the floor is decided."""
+    return re.fullmatch(r">=(2\.\d+)\.0", read_yaml(ROOT / "meta" / "runtime.yml")["requires_ansible"]).group(1)
+
+
+def test_the_cores_that_are_played_begin_with_the_one_that_is_required() -> None:
+    assert next(iter(CORES)) == oldest_core()
+    assert [minor(core) for core in CORES] == [*range(minor(oldest_core()), minor(oldest_core()) + len(CORES))]
+
+
+@pytest.mark.parametrize("name", RANGES)
+def test_the_documentation_names_the_cores_that_are_played(name: str) -> None:
+    told = [(of or since, to or f"2.{minor(below) - 1}") for of, to, since, below in RANGE.findall(text_of(name))]
+    assert told and {*told} == {(oldest_core(), [*CORES][-1])}
+
+
+@pytest.mark.parametrize("name", FLOORS)
+def test_an_execution_environment_has_none_that_is_refused(name: str) -> None:
+    assert {*re.findall(r"ansible-core>=(2\.\d+)", text_of(name))} == {oldest_core()}
+
+
+@pytest.mark.parametrize("role", ROLES, ids=lambda role: role.name)
+def test_a_role_asks_for_the_same_ansible(role: Path) -> None:
+    assert read_yaml(role / "meta" / "main.yml")["galaxy_info"]["min_ansible_version"] == oldest_core()
+
+
+def test_a_checkout_of_each_python_gets_a_core_that_is_played() -> None:
+    pinned = re.findall(r"^ansible-core>=(2\.\d+)\.0,<(2\.\d+);", text_of("requirements/run.txt"), re.MULTILINE)
+    assert pinned and all(since in CORES and minor(below) == minor(since) + 1 for since, below in pinned)
+    assert max((since for since, _below in pinned), key=minor) == [*CORES][-1]

@@ -1,0 +1,44 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""Which versions of ansible-core are played, and a line that says which were left out."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from scripts.ansible_cores import CORES, environment, found_pythons, why_not
+
+
+@cache
+def pythons() -> dict[str, Path]:
+    return found_pythons()
+
+
+def chosen() -> list[str]:
+    """Those that GAUDI_ANSIBLE_CORES names, or the oldest and the newest for which a Python is here."""
+    named = os.environ.get("GAUDI_ANSIBLE_CORES", "").split()
+    here = [core for core in CORES if core in pythons()]
+    return named or sorted({*here[:1], *here[-1:]}, key=[*CORES].index)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "programs" in metafunc.fixturenames:
+        metafunc.parametrize("programs", chosen(), indirect=True, scope="module")
+
+
+@pytest.fixture(scope="module")
+def programs(request: pytest.FixtureRequest) -> Path:
+    """The directory of ansible-playbook and its like, of one ansible-core; fails where that one cannot be had."""
+    return environment(request.param, pythons())
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    played, missing = chosen(), [f"{core} ({why_not(core)})" for core in CORES if core not in pythons()]
+    others = [core for core in CORES if core in pythons() and core not in played]
+    terminalreporter.write_line(
+        f"ansible-core {', '.join(played)}; not on nodes here: {', '.join([*others, *missing]) or 'none'}"
+    )
