@@ -132,3 +132,16 @@ def test_a_checkout_of_each_python_gets_a_core_that_is_played() -> None:
     pinned = re.findall(r"^ansible-core>=(2\.\d+)\.0,<(2\.\d+);", text_of("requirements/run.txt"), re.MULTILINE)
     assert pinned and all(since in CORES and minor(below) == minor(since) + 1 for since, below in pinned)
     assert max((since for since, _below in pinned), key=minor) == [*CORES][-1]
+
+
+WORKFLOW = ROOT / ".github" / "workflows" / "tests.yml"
+
+
+def test_each_core_is_played_for_each_push() -> None:
+    assert read_yaml(WORKFLOW)["jobs"]["cores"]["strategy"]["matrix"]["core"] == [*CORES]
+
+
+def test_what_runs_there_is_pinned() -> None:
+    """A tag of somebody else's action can be moved to other code; the comment says which one it was."""
+    used = re.findall(r"uses: (.+)$", WORKFLOW.read_text(encoding="utf-8"), re.MULTILINE)
+    assert used and [one for one in used if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40}  # v[\d.]+", one)] == []
