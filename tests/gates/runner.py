@@ -151,7 +151,8 @@ class _Player:
             return self._ended(Outcome(gate, "left out", Counts(), reason=lacks))
         broken = [outcome.gate.name for outcome in before if not outcome.held]
         if broken or self._around.stop.is_set():
-            return self._ended(Outcome(gate, "not run", Counts(failed=1), reason=f"{', '.join(broken)} did not pass"))
+            why = f"{', '.join(broken)} did not pass" if broken else "interrupted"
+            return self._ended(Outcome(gate, "not run", Counts(failed=1), reason=why))
         return self._ended(self._steadily(gate))
 
     def put(self, gate: Gate, needed: Sequence[Future[Outcome]]) -> Future[Outcome]:

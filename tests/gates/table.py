@@ -353,6 +353,23 @@ GATES = (
         programs=NODE_PROGRAMS,
         is_root=True,
     ),
+    Gate(
+        "versions",
+        "site.yml and a job by the oldest ansible-core that is claimed, or by the newest, in turn",
+        (
+            removed(f"{TEST_SANDBOX}-versions"),
+            ("python", "-m", "sandbox", "up", "--name", f"{TEST_SANDBOX}-versions", "--golden", TEST_SANDBOX),
+            ("env", f"GAUDI_SANDBOX={TEST_SANDBOX}-versions", *PYTEST, "tests/versions"),
+            removed(f"{TEST_SANDBOX}-versions"),
+        ),
+        after=("sandbox", "golden"),
+        limit=2400,
+        lane=ANY_LANE,
+        undo=removed(f"{TEST_SANDBOX}-versions"),
+        run=NODES_RUN,
+        programs=NODE_PROGRAMS,
+        is_root=True,
+    ),
     on_own_nodes(
         "surviving",
         "jobs lose ranks, nodes, the network and their controller, and go on",
