@@ -42,7 +42,8 @@ def variables_file(heading: str, variables: Mapping[str, object]) -> str:
     Raises GaudiError for what is no literal.
     """
     comment = "".join(f"# {line}\n" for line in heading.splitlines())
-    ours = {str(name): _plain(name, value) for name, value in variables.items() if _NAME.fullmatch(name)}
+    # Of the exact type: str() leaves a text of Ansible's before 2.19 what it is, and YAML has no such thing.
+    ours = {str.__str__(name): _plain(name, value) for name, value in variables.items() if _NAME.fullmatch(name)}
     return comment + yaml.dump(ours, Dumper=_Dumper, default_flow_style=False, allow_unicode=True, indent=2)
 
 

@@ -41,7 +41,8 @@ class DeviceMemory(ABC):
         """What is in use now."""
 
     @abstractmethod
-    def _forget_peak(self) -> None: ...
+    def _forget_peak(self) -> None:
+        """From now on the most in use is counted anew."""
 
 
 class GaudiMemory(DeviceMemory):

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from ansible.utils.unsafe_proxy import wrap_var
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._variables_file import variables_file
 from ansible_collections.gaudi3.scale.tests.variables_of import variables_of
@@ -29,6 +30,12 @@ def test_it_has_comments_and_variables():
         "# Trial 3.\n# For a launch.\ngaudi_training_arguments:\n- !unsafe '--é'\n"
         "- !unsafe '1'\ngaudi_training_batch_size: 8\n"
     )
+
+
+def test_texts_that_ansible_has_marked_are_texts():
+    """As a node's answer is before ansible-core 2.19."""
+    told = {"gaudi_training_precision": "bf16", "gaudi_training_model": {"name": "a"}}
+    assert variables_file("", wrap_var(told)) == variables_file("", told)
 
 
 def test_it_holds_the_values_that_it_was_given():
