@@ -49,9 +49,8 @@ class Gate:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one gate ended. ``verdict``: ``ok``, ``unsteady``, ``FAILED``, ``not run``, ``left out`` or ``interrupted``.
-
-    ``reason`` says why one did not run.
+    """How one gate ended. ``verdict``: ``ok``, ``unsteady``, ``FAILED``, ``not run``, ``left out``, ``interrupted``, or
+    ``no time`` for one of the long run that a server could not wait for. ``reason`` says why one did not run.
     """
 
     gate: Gate
@@ -68,4 +67,4 @@ class Outcome:
     @property
     def is_fault(self) -> bool:
         """Whether the run of all of them has failed by it."""
-        return not self.held and self.verdict != "left out"
+        return not self.held and self.verdict not in ("left out", "no time")

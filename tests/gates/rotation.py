@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from .gate import Gate
 from .proved import Standing
 
-# What a gate takes beside others varies by so much; and what one takes that was never played.
-SLOWER, UNKNOWN_S = 1.4, 600.0
+# What a gate takes beside others varies by so much; one that was never played may take so much of its limit.
+SLOWER, UNKNOWN = 1.4, 0.5
 # What is drawn has to fit into what a server has left; longer ones have their turn otherwise.
 MOST_DRAWN_S = 900.0
 
@@ -51,4 +51,4 @@ class Queue:
 
 
 def expected_seconds(one: Standing) -> float:
-    return one.proof.seconds * SLOWER if one.proof else UNKNOWN_S
+    return one.proof.seconds * SLOWER if one.proof else one.gate.limit * UNKNOWN

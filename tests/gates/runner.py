@@ -8,6 +8,7 @@ Interrupted, it ends all that the gates started, and removes their nodes.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import queue
 import secrets
@@ -41,6 +42,8 @@ UNDO_LIMIT = 300
 # More is no matter of a busy machine.
 MOST_UNSTEADY = 3
 NAME_WIDTH = 16
+# What is played in the time that is left may take so much more of it.
+OVERTIME_S = 240.0
 
 
 @dataclass(frozen=True)
@@ -181,8 +184,15 @@ class _Player:
             gate = self._plan.further.take(lane, self._plan.further_until - time.monotonic())
             if gate is None:
                 break
-            outcomes.append(self._ended(self._steadily(gate), is_further=True))
+            outcomes.append(self._ended(self._in_time(gate), is_further=True))
         return outcomes
+
+    def _in_time(self, gate: Gate) -> Outcome:
+        """One that takes longer than was expected of it is ended, and nothing is known of it."""
+        deadline = self._plan.further_until + OVERTIME_S
+        outcome = _run(gate, gate.commands, "", self._around, deadline)
+        late = outcome.verdict == "FAILED" and time.monotonic() >= deadline
+        return replace(outcome, verdict="no time", counts=Counts()) if late else outcome
 
     def _steadily(self, gate: Gate) -> Outcome:
         outcome = _run(gate, gate.commands, "", self._around)
@@ -220,14 +230,21 @@ def _run_again(first: Outcome, around: Surroundings) -> Outcome:
     return Outcome(gate, "unsteady", counts + second.counts, seconds)
 
 
-def _run(gate: Gate, commands: Sequence[Sequence[str]], run: str, around: Surroundings) -> Outcome:
+def _run(
+    gate: Gate, commands: Sequence[Sequence[str]], run: str, around: Surroundings, deadline: float = math.inf
+) -> Outcome:
     _say(f"{gate.name:<{NAME_WIDTH}} {gate.checks} ...")
     started = time.monotonic()
     shutil.rmtree(junit_of(gate, run), ignore_errors=True)
     mine = replace(around, environment={**around.environment, **gate.variables})
     with log_of(gate, run).open("wb") as log:
         succeeded = all(
-            _succeeds(command, _counted(mine, junit_of(gate, run), number), log.fileno(), gate.limit)
+            _succeeds(
+                command,
+                _counted(mine, junit_of(gate, run), number),
+                log.fileno(),
+                min(gate.limit, max(0.0, deadline - time.monotonic())),
+            )
             for number, command in enumerate(commands)
         )
     seconds = time.monotonic() - started

@@ -153,7 +153,7 @@ def layers_with_every_step() -> Gate:
         "each layer alone, from virgin nodes on: check, converge, idempotence, verify, every row",
         (VIRGIN_AGAIN, *(command for layer in scenarios for command in molecule(layer))),
         needs=("sandbox",),
-        limit=1800,
+        limit=3600,
         lane=NODES,
         run=LONG_RUN,
         programs=NODE_PROGRAMS,

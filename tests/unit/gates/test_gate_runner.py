@@ -208,3 +208,15 @@ def test_the_time_that_is_left_is_filled_and_not_exceeded(tmp_path: Path) -> Non
     ]
     assert run(gates, further=further, further_until=time.monotonic() + 60)
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == ["gone", "shared", "short"]
+
+
+def test_what_takes_longer_than_the_time_that_is_left_is_ended_and_is_no_fault(
+    logs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "OVERTIME_S", 0.5)
+    further = Queue([recorded(Gate("slow", "", shell("sleep 60"), run=LONG_RUN), 1)], "nodes")
+    assert run([Gate("usual", "", shell("true"))], further=further, further_until=time.monotonic() + 2)
+    said = (logs / "summary.txt").read_text().splitlines()
+    assert [line.split()[2 if "long" in line else 1] for line in said[1:3]] == ["ok", "no"]
+    assert "no time" in said[2]
+    assert said[-1] == "1 passed, 0 failed"
