@@ -51,6 +51,7 @@ class Gate:
 class Outcome:
     """How one gate ended. ``verdict``: ``ok``, ``unsteady``, ``FAILED``, ``not run``, ``left out``, ``interrupted``, or
     ``no time`` for one of the long run that a server could not wait for. ``reason`` says why one did not run.
+    ``is_new``: it is played in the time that was left, and has no record of ever having held.
     """
 
     gate: Gate
@@ -58,6 +59,7 @@ class Outcome:
     counts: Counts
     seconds: float = 0.0
     reason: str = ""
+    is_new: bool = False
 
     @property
     def held(self) -> bool:
@@ -67,4 +69,5 @@ class Outcome:
     @property
     def is_fault(self) -> bool:
         """Whether the run of all of them has failed by it."""
-        return not self.held and self.verdict not in ("left out", "no time")
+        # What never held is no fault of this change: it is shown, and overdue once the record is old enough.
+        return not (self.held or self.is_new) and self.verdict not in ("left out", "no time")

@@ -36,8 +36,14 @@ class Queue:
 
     def __init__(self, standings: Sequence[Standing], shared_lane: str) -> None:
         self._waiting = list(standings)
+        self._new = frozenset(one.gate.name for one in standings if one.proof is None)
         self._shared_lane = shared_lane
         self._lock = threading.Lock()
+
+    @property
+    def new(self) -> frozenset[str]:
+        """Those that have no record."""
+        return self._new
 
     def take(self, lane: str, seconds: float) -> Gate | None:
         """The next one for ``lane`` that ends within ``seconds``, if there is any."""

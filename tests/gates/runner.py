@@ -191,8 +191,12 @@ class _Player:
         """One that takes longer than was expected of it is ended, and nothing is known of it."""
         deadline = self._plan.further_until + OVERTIME_S
         outcome = _run(gate, gate.commands, "", self._around, deadline)
-        late = outcome.verdict == "FAILED" and time.monotonic() >= deadline
-        return replace(outcome, verdict="no time", counts=Counts()) if late else outcome
+        if outcome.verdict != "FAILED":
+            return outcome
+        if time.monotonic() >= deadline:
+            return replace(outcome, verdict="no time", counts=Counts())
+        is_new = self._plan.further is not None and gate.name in self._plan.further.new
+        return replace(outcome, is_new=is_new, counts=Counts(outcome.counts.passed) if is_new else outcome.counts)
 
     def _steadily(self, gate: Gate) -> Outcome:
         outcome = _run(gate, gate.commands, "", self._around)

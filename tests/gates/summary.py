@@ -52,7 +52,7 @@ def summary(
 
 
 def _row(outcome: Outcome) -> str:
-    said = outcome.reason or outcome.counts
+    said = "it never held yet" if outcome.is_new else outcome.reason or outcome.counts
     return f"{_name(outcome.gate):<{NAME_WIDTH}} {outcome.verdict:<11} {outcome.seconds:>6.0f} s  {said}"
 
 

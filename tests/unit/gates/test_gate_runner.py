@@ -220,3 +220,17 @@ def test_what_takes_longer_than_the_time_that_is_left_is_ended_and_is_no_fault(
     assert [line.split()[2 if "long" in line else 1] for line in said[1:3]] == ["ok", "no"]
     assert "no time" in said[2]
     assert said[-1] == "1 passed, 0 failed"
+
+
+@pytest.mark.parametrize(("seconds", "holds"), [(1, False), (None, True)], ids=["has a record", "never held"])
+def test_what_fails_in_the_time_that_is_left_is_a_fault_where_it_has_held_before(
+    logs: Path, seconds: int | None, holds: bool
+) -> None:
+    gate = Gate("broken", "", shell(f"{counted(4, 1)}; echo FAILED of this; exit 1"), run=LONG_RUN, limit=10)
+    standing = recorded(gate, seconds) if seconds else Standing(gate, None, True, False)
+    further = Queue([standing], "nodes")
+    assert run([Gate("usual", "", shell("true"))], further=further, further_until=time.monotonic() + 60) is holds
+    said = (logs / "summary.txt").read_text().splitlines()
+    assert "broken long: FAILED of this" in said
+    assert ("it never held yet" in said[2]) is holds
+    assert said[-1] == ("4 passed, 0 failed" if holds else "4 passed, 1 failed")
