@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Callable
 
@@ -15,7 +16,7 @@ from .errors import SandboxError
 from .fabric import DEFAULT_POOL, ensure_fabric, remove_fabric
 from .nodes import in_node
 from .open_mpi import ensure_open_mpi
-from .paths import CACHE, cluster_state
+from .paths import CACHE, STATE, cluster_state
 from .plan import DEFAULT_NAME, DEFAULT_NODES, GENERATIONS
 from .prerequisites import problems
 from .rhel import make_stand_in
@@ -122,7 +123,9 @@ def _demo(options: argparse.Namespace) -> int:
 
 def _demo_clean(options: argparse.Namespace) -> int:
     demo.remove_what_it_made_here()
-    cluster.down(options.name, image=True, caches=True)
+    # Who is not root has made no sandbox, and may have shown the half of the demo that needs none.
+    if os.geteuid() == 0 or STATE.exists():
+        cluster.down(options.name, image=True, caches=True)
     return 0
 
 
