@@ -12,6 +12,7 @@ from tests.gates.gate import LONG_RUN, Gate
 from tests.gates.table import GATES
 
 from .checkout import ROOT
+from .proofs import folders_of
 
 PAGE = (ROOT / "docs" / "developing.md").read_text(encoding="utf-8")
 ROWS = re.findall(r"^\| `([\w-]+)` \| ([\w, ]+) \| .+ \|$", PAGE, re.MULTILINE)
@@ -29,13 +30,6 @@ def test_each_gate_is_on_the_page_once_with_its_run() -> None:
     usual = [(gate.name, run_of(gate)) for gate in GATES if not gate.name.startswith("molecule-")]
     of_roles = {run_of(gate) for gate in GATES if gate.name.startswith("molecule-")}
     assert sorted(ROWS) == sorted([*usual, ("molecule-ROLE", *of_roles)])
-
-
-def folders_of(gate: Gate) -> list[str]:
-    """The tests that a gate's commands name: a folder, or a scenario's."""
-    words = [word for command in gate.commands for word in command]
-    scenarios = [word for at, word in enumerate(words) if words[at - 1] == "--scenario-name"]
-    return [*(word for word in words if word.startswith("tests/")), *(f"molecule/{name}" for name in scenarios)]
 
 
 def has_long_rows(gate: Gate) -> bool:

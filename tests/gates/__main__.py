@@ -42,7 +42,8 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     seed = drawn(options.seed)
     forms = long_forms(GATES)
-    standings = [proved.standing(ROOT, gate, proved.read()) for gate in forms]
+    proofs = proved.read()
+    standings = [proved.standing(ROOT, gate, proofs) for gate in forms]
     in_turn = Queue(ordered(standings, seed), NODES) if options.until else None
     plan = Plan(
         {"GATE_SEED": str(seed)},
@@ -54,7 +55,8 @@ def main(arguments: Sequence[str]) -> int:
     digests = {gate.name: proved.of_files(ROOT, gate.covers) for gate in forms}
     outcomes = run(gates, plan)
     _record(outcomes, digests)
-    now = [proved.standing(ROOT, gate, proved.read()) for gate in forms]
+    proofs = proved.read()
+    now = [proved.standing(ROOT, gate, proofs) for gate in forms]
     timing = f"{(time.monotonic() - began) / 60:.1f} min; {spent_since(before)}; SEED={seed}"
     text = summary(outcomes, timing, now, noted(outcomes), is_server=bool(options.until))
     (LOGS / "summary.txt").write_text(f"{text}\n", encoding="utf-8")
