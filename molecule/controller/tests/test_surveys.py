@@ -97,8 +97,9 @@ def qualified(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(tmp_path_factory.mktemp("reports"))
 
 
-@pytest.fixture(scope="module", autouse=True)
+@pytest.fixture(autouse=True)
 def released(nodes: dict[str, Host]) -> Iterator[None]:
+    """What a row takes out of service is there for the next one: a launch leaves such a node alone."""
     yield
     nodes[SAID["gaudi_quarantine_node"]].check_output("rm -f /etc/gaudi3_scale/quarantine.json")
 
