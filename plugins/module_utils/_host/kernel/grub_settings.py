@@ -41,10 +41,15 @@ def missing_arguments(command_line: str, arguments: Sequence[str]) -> list[str]:
     return [argument for argument in arguments if argument not in words]
 
 
+def kernel_lines(menu: str) -> list[str]:
+    """The kernels of grub.cfg with their command lines, in its order."""
+    return _KERNEL_LINE.findall(menu)
+
+
 def menu_lacks(menu: str, arguments: Sequence[str]) -> list[str]:
     """Those of ``arguments`` that no kernel line of grub.cfg has.
 
     One line is enough: recovery entries never get GRUB_CMDLINE_LINUX_DEFAULT.
     """
-    lines = [set(line.split()) for line in _KERNEL_LINE.findall(menu)]
+    lines = [set(line.split()) for line in kernel_lines(menu)]
     return [argument for argument in arguments if not any(argument in line for line in lines)]
