@@ -227,6 +227,9 @@ hpu:
         iommu_passthrough:
           description: Whether C(iommu=pt) is on the command line.
           type: bool
+        iommu_translates:
+          description: Whether the kernel shows that the IOMMU translates the cards' memory accesses; null if it does not.
+          type: bool
         hugepages:
           description: Number of huge pages that are reserved.
           type: int
