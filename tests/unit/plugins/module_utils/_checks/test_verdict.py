@@ -59,6 +59,7 @@ def test_a_healthy_node_passes_every_check(measured):
         "row replacement",
         "internal links",
         "external links",
+        "verbs devices",
         "PCIe link",
         "huge pages",
         "torch",
