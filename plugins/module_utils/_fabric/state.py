@@ -19,7 +19,7 @@ from .._node.commands import Run
 from .._node.kernel_tree import kernel_tree
 from .._node.lock import alone, state_beside
 from .._node.programs import Installed, is_installed
-from .._node.rendered_files import FileChange, differences, pending, write
+from .._node.rendered_files import FileChange, differences, pending, replaced, write
 from . import ports as fabric_ports
 from .interface_names import check_interfaces
 from .ip_addresses import management_interface
@@ -105,6 +105,7 @@ def _converge(options: FabricOptions, place: Place, run: Run, check_mode: bool) 
         "warnings": [
             f"{platform.node()}: {warning}"
             for warning in (
+                *replaced(changes),
                 *_warnings(after, options.provider, choice.provider, check_mode),
                 *_without_ports(options, after, choice.provider),
                 *routed.warnings,

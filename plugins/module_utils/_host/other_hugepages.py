@@ -54,7 +54,7 @@ def given_elsewhere(
     ``arguments`` are those that we add to the kernel's command line.
     """
     found = sysctl.other_values(SETTING, node.in_etc(DROP_IN), node, profiles)
-    least = sysctl.least_in_force(found)
+    least = sysctl.least_in_force(found) or sysctl.somebodys_value(SETTING, node.in_etc(DROP_IN))
     if least and least.number is not None and least.number > wanted.pages:
         return Given(least.path, least.number, wanted.page_kib)
     if found:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .._errors import GaudiError
-from .._node.rendered_files import read_text
+from .._node.rendered_files import is_ours, read_text
 from . import tuned
 from .node import Node
 
@@ -38,6 +38,13 @@ def other_values(key: str, ours: str, node: Node, profiles: Iterable[str]) -> li
     files = list(_in_sysctl(key, ours, node))
     last = [OtherValue(path, value, (path, value) == files[-1]) for path, value in files]
     return [*last, *(OtherValue(*one) for one in tuned.sysctl_values(list(profiles), key, node))]
+
+
+def somebodys_value(key: str, ours: str) -> OtherValue | None:
+    """What a file at our own path sets ``key`` to that somebody else wrote."""
+    text = read_text(ours) or ""
+    values = [] if is_ours(text) else _line(key).findall(text)
+    return OtherValue(ours, values[-1]) if values else None
 
 
 def least_in_force(found: Iterable[OtherValue]) -> OtherValue | None:

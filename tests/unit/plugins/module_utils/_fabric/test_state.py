@@ -420,3 +420,26 @@ def test_ports_that_a_loaded_driver_should_show_are_missed_and_not_waited_for(tm
 def test_a_virtual_machine_with_one_of_eight_cards_has_three_ports(tmp_path: Path) -> None:
     node = Node(tmp_path, cards=CARDS[:1])
     assert read_network(str(node.kernel)).expected_ports == 3
+
+
+def test_a_unit_of_somebody_else_at_our_path_is_kept_aside_and_named(tmp_path: Path) -> None:
+    node = Node(tmp_path)
+    node.load()
+    unit = node.etc / f"systemd/system/{UNIT}"
+    unit.parent.mkdir(parents=True)
+    unit.write_text("[Service]\nExecStart=/usr/local/bin/ports\n", encoding="utf-8")
+    result = node.converge()
+    assert f"{unit} was not written by gaudi3.scale" in result["warnings"][0]
+    (copy,) = unit.parent.glob(f"{UNIT}.*.bak")
+    assert "/usr/local/bin/ports" in copy.read_text(encoding="utf-8")
+    again = node.converge()
+    assert (again["changed"], again["warnings"]) == (False, [])
+
+
+def test_a_unit_of_somebody_else_stays_where_we_want_none(tmp_path: Path) -> None:
+    node = Node(tmp_path)
+    unit = node.etc / f"systemd/system/{UNIT}"
+    unit.parent.mkdir(parents=True)
+    unit.write_text("[Service]\nExecStart=/usr/local/bin/ports\n", encoding="utf-8")
+    assert not node.converge(provider="ethernet")["changed"]
+    assert unit.exists()
