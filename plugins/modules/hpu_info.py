@@ -155,6 +155,14 @@ hpu:
         external_links:
           description: Links out of the node. The keys are those of RV(hpu.links.internal).
           type: dict
+        verbs_device:
+          description: Its device of the class C(infiniband); null if it has none, or the kernel does not tell whose it is.
+          type: str
+          sample: hbl_0
+    verbs_devices:
+      description: All verbs devices of the cards.
+      type: list
+      elements: str
     driver:
       description: The loaded driver.
       type: dict
