@@ -156,7 +156,7 @@ hpu:
           description: Links out of the node. The keys are those of RV(hpu.links.internal).
           type: dict
         verbs_device:
-          description: Its device of the class C(infiniband); null if it has none, or the kernel does not tell whose it is.
+          description: Its device of the class C(infiniband); null if it has none, or if nothing tells whose it is.
           type: str
           sample: hbl_0
     verbs_devices:
@@ -236,7 +236,7 @@ hpu:
           description: Whether C(iommu=pt) is on the command line.
           type: bool
         iommu_translates:
-          description: Whether the kernel shows that the IOMMU translates the cards' memory accesses; null if it does not.
+          description: Whether the IOMMU translates the cards' memory accesses; null if the kernel does not show it.
           type: bool
         hugepages:
           description: Number of huge pages that are reserved.

@@ -98,7 +98,9 @@ class PlayedNode:
         """The cards, with the driver's files where it is loaded, and the firmware's variables."""
         shutil.rmtree(self.kernel_root, ignore_errors=True)
         addresses = ADDRESSES[:-1] if loaded and self.lost_with == self.driver else ADDRESSES
-        write_kernel(self.kernel_root, addresses, self.pci_id, driver=loaded, kernel=KERNEL, command_line=self.command_line)
+        write_kernel(
+            self.kernel_root, addresses, self.pci_id, driver=loaded, kernel=KERNEL, command_line=self.command_line
+        )
         for name, content in self.efi.items():
             variable = self.kernel_root / "sys/firmware/efi/efivars" / name
             variable.parent.mkdir(parents=True, exist_ok=True)

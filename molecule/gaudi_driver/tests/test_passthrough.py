@@ -52,9 +52,7 @@ def loaded(node: Host, kernel: str) -> int:
     return int(node.run(LOADED.format(kernel=kernel)).stdout)
 
 
-def test_it_is_built_and_not_loaded_and_a_second_run_changes_nothing(
-    node: Host, kernel: str, tmp_path: Path
-) -> None:
+def test_it_is_built_and_not_loaded_and_a_second_run_changes_nothing(node: Host, kernel: str, tmp_path: Path) -> None:
     assert "iommu=pt" not in node.check_output(f"cat {kernel}/proc/cmdline")
     assert loaded(node, kernel) == 0
     promised = driver(play(tmp_path, "driver", "--check --diff"))

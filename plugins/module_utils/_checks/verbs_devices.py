@@ -32,8 +32,8 @@ def verbs_checks(facts: HpuFacts) -> list[Check]:
             not missing,
             f"one of each of {len(due)} cards (hbl_N or hlib_N in /sys/class/infiniband)",
             _found(missing, len(due), facts.verbs_devices),
-            f"see `dmesg | grep {MODULE}` (an unknown symbol: ib_uverbs has to be loaded before it), then load {MODULE} "
-            "again; without them the first collective fails",
+            f"see `dmesg | grep {MODULE}` (an unknown symbol: ib_uverbs has to be loaded before it), then load {MODULE}"
+            " again; without them the first collective fails",
         )
     ]
 

@@ -195,8 +195,8 @@ def _modules(facts: HpuFacts, release: Release) -> Check:
 
 # Where the driver layer has built it: it leaves the first load to that boot.
 _WAITS = (
-    "restart needed: the kernel was started without iommu=pt, and the driver waits for a boot with it (playbook host.yml "
-    "puts it on the command line); then run the driver layer (playbook driver.yml) where none is installed"
+    "restart needed: the kernel was started without iommu=pt, and the driver waits for a boot with it (playbook "
+    "host.yml puts it on the command line); then run the driver layer (playbook driver.yml) where none is installed"
 )
 
 

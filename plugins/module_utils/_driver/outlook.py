@@ -126,7 +126,9 @@ def passthrough_warnings(options: DriverOptions, before: DriverNode, after: Driv
             "have the host layer put it there (playbook host.yml) and restart the node, which loads the driver, or set "
             "load_without_passthrough: true"
         )
-        return [f"The driver is built and not loaded, restart needed: {_TRANSLATED[0].lower()}{_TRANSLATED[1:]}; {remedy}."]
+        return [
+            f"The driver is built and not loaded, restart needed: {_TRANSLATED[0].lower()}{_TRANSLATED[1:]}; {remedy}."
+        ]
     if after.iommu_in_the_way and after.loaded and not before.loaded:
         return [f"{_TRANSLATED}; the driver is loaded all the same, so restart the node with it before results count."]
     return []

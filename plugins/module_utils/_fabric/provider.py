@@ -82,14 +82,16 @@ def silent_ports(network: Network) -> list[str]:
         return []
     boards = " and ".join(network.silent)
     if not network.expected_ports:
-        return [
+        none = (
             f"gaudi_ethernet: the driver is loaded and these {boards} cards show no external port; they are built "
             "into servers without any, so the host's network carries what goes between nodes."
-        ]
-    return [
+        )
+        return [none]
+    missed = (
         f"gaudi_ethernet: the driver is loaded and shows none of the {network.expected_ports} external ports that "
         f"{boards} cards have; see whether habanalabs_en is loaded, and dmesg."
-    ]
+    )
+    return [missed]
 
 
 def shortcomings(network: Network, provider: str) -> list[str]:

@@ -189,7 +189,8 @@ def _without_ports(options: FabricOptions, network: Network, provider: str) -> l
     if not network.cards or network.expected_ports:
         return []
     boards = f"{' and '.join(network.silent)} cards" if network.silent else "cards"
-    return [
-        f"layer 3: these {boards} show no external port, so that no port gets an address and there is no gaudinet.json; "
-        f"set gaudi_fabric_layer to 2 for this host (what goes between nodes takes {provider})."
-    ]
+    none = (
+        f"layer 3: these {boards} show no external port, so that no port gets an address and there is no "
+        f"gaudinet.json; set gaudi_fabric_layer to 2 for this host (what goes between nodes takes {provider})."
+    )
+    return [none]

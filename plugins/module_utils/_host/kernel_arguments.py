@@ -145,8 +145,8 @@ def _overriding(arguments: Sequence[str], node: Node) -> list[tuple[str, list[st
 def _overridden(path: str, lost: Sequence[str], node: Node) -> str:
     return (
         f"kernel_arguments: {path} is read after {_drop_in(node)} and sets GRUB_CMDLINE_LINUX_DEFAULT anew, so that "
-        f"{' '.join(lost)} is lost whenever GRUB's menu is written; have it begin with ${{GRUB_CMDLINE_LINUX_DEFAULT}}, "
-        "or give it a name that comes before ours."
+        f"{' '.join(lost)} is lost whenever GRUB's menu is written; have it begin with "
+        "${GRUB_CMDLINE_LINUX_DEFAULT}, or give it a name that comes before ours."
     )
 
 

@@ -41,7 +41,7 @@ from .kernel import grub_settings
 from .kernel.values import read_value, value_difference, write_value
 from .kernel_arguments import leaving, plan_kernel_arguments, reboot_reasons, update_menu
 from .node import Node, Setting
-from .other_hugepages import Given, given_elsewhere, size_to_come
+from .other_hugepages import given_elsewhere, size_to_come
 from .packages import install_missing
 
 REFUSE = "refuse"
@@ -226,7 +226,11 @@ def plan_memlock(options: HostOptions, node: Node) -> Setting:
     login = node.in_etc(memory_lock.LOGIN_DROP_IN)
     service = node.in_etc(memory_lock.SERVICE_DROP_IN)
     if not options.memlock:
-        return Setting([WantedFile(login, None, only_ours=True), WantedFile(service, None, only_ours=True)], {"unlimited": False}, [])
+        return Setting(
+            [WantedFile(login, None, only_ours=True), WantedFile(service, None, only_ours=True)],
+            {"unlimited": False},
+            [],
+        )
     if not node.may_raise_memlock():
         warning = "memlock stays as it is: this node may not raise the limit (a container?); set memlock to false here."
         return Setting([], {"unlimited": False}, [warning])

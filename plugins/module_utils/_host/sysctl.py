@@ -49,11 +49,13 @@ def somebodys_value(key: str, ours: str) -> OtherValue | None:
 
 def least_in_force(found: Iterable[OtherValue]) -> OtherValue | None:
     """Of the values that may be the last word, the one that is least; one that is no number is less than all."""
-    return min((one for one in found if one.last), key=lambda one: -1 if one.number is None else one.number, default=None)
+    return min(
+        (one for one in found if one.last), key=lambda one: -1 if one.number is None else one.number, default=None
+    )
 
 
 def refuse_other_owners(option: str, key: str, value: str, ours: str, node: Node, profiles: Iterable[str]) -> None:
-    """Refuse to set ``key`` in the file ``ours`` while another file, or one of tuned's ``profiles``, sets it otherwise."""
+    """Refuse to set ``key`` in the file ``ours`` while another, or one of tuned's ``profiles``, sets it otherwise."""
     for path, theirs, _last in other_values(key, ours, node, profiles):
         if theirs != value:
             raise GaudiError(

@@ -58,7 +58,7 @@ def test_a_virtual_machine_with_one_card_needs_no_internal_link(tmp_path: Path) 
 
 
 def test_two_cards_need_three_links_to_each_other(tmp_path: Path) -> None:
-    facts = facts_of(tmp_path, 2, {address: INTERNAL[3:] for address in ADDRESSES[:2]})
+    facts = facts_of(tmp_path, 2, dict.fromkeys(ADDRESSES[:2], INTERNAL[3:]))
     assert (facts.links.internal.up, facts.links.internal.total) == (6, 6)
     assert bad(facts) == []
 
@@ -83,7 +83,7 @@ def test_all_eight_need_all_links(tmp_path: Path) -> None:
 
 
 def test_an_hl_338_without_interfaces_has_no_external_link_to_wait_for(tmp_path: Path) -> None:
-    facts = facts_of(tmp_path, 8, {address: (8, 9, 10, 11) for address in ADDRESSES}, "0x1063")
+    facts = facts_of(tmp_path, 8, dict.fromkeys(ADDRESSES, (8, 9, 10, 11)), "0x1063")
     assert (facts.links.external.up, facts.links.external.total) == (0, 0)
     assert bad(facts) == []
 

@@ -410,7 +410,9 @@ def test_ports_that_a_loaded_driver_should_show_are_missed_and_not_waited_for(tm
     take(node)
     result = node.converge()
     assert result["fabric"]["provider"] == "roce"
-    assert "shows none of the 6 external ports that HL-325L cards have; see whether habanalabs_en" in result["warnings"][0]
+    assert (
+        "shows none of the 6 external ports that HL-325L cards have; see whether habanalabs_en" in result["warnings"][0]
+    )
     assert node.slept == 0
     asked = node.converge(provider="gaudi_ethernet")
     assert "shows none of the 6 external ports" in asked["warnings"][0]

@@ -89,7 +89,8 @@ def test_what_is_no_number_is_not_called_more(machine: Machine, value: str) -> N
 
 
 @pytest.mark.parametrize(
-    "words", [f"hugepages={SITE}", f"hugepagesz=1G hugepages=2 hugepagesz=2M hugepages={SITE}", "hugepages=0:150000,1:6300"]
+    "words",
+    [f"hugepages={SITE}", f"hugepagesz=1G hugepages=2 hugepagesz=2M hugepages={SITE}", "hugepages=0:150000,1:6300"],
 )
 def test_more_pages_of_the_running_kernels_command_line_are_left(machine: Machine, words: str) -> None:
     machine.write("kernel/proc/cmdline", f"BOOT_IMAGE=/vmlinuz ro {words}\n")

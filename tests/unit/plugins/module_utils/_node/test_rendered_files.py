@@ -158,10 +158,11 @@ def test_a_text_of_somebody_else_at_our_path_is_kept_beside_it_once(tmp_path):
     path.write_text("vm.swappiness=1\n")
     path.chmod(0o600)
     wanted = WantedFile(str(path), OURS)
-    assert replaced(pending([wanted])) == [
+    (said,) = replaced(pending([wanted]))
+    assert said == (
         f"{path} was not written by gaudi3.scale: it is replaced, and a copy of it is kept beside it as "
         "90-gaudi3-scale.conf.TIME.bak."
-    ]
+    )
     (kept,) = apply(wanted)
     assert Path(kept).read_text() == "vm.swappiness=1\n"
     assert (mode_of(kept), Path(kept).suffix) == (0o600, ".bak")
