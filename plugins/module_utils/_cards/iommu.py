@@ -21,7 +21,7 @@ _IDENTITY = "identity"
 
 
 def translates(kernel_root: str = "/") -> bool | None:
-    """Whether the kernel shows that it does; None where it shows nothing (before 5.11, or no card is there)."""
+    """Whether the kernel shows that it does; None where it shows nothing (an old kernel, or no card)."""
     devices = Path(kernel_root, "sys/bus/pci/devices")
     types = [attribute(devices / card.pci_address / "iommu_group", "type") for card in pci_cards(kernel_root)]
     known = [one for one in types if one is not None]
