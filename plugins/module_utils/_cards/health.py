@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from .._checks.check import Check, failed, refusal
+from .._checks.verbs_devices import verbs_checks
 from .._node.commands import Run
 from .hpu_facts import HpuFacts, gather
 
@@ -16,7 +17,9 @@ def unfit_reason(device: str, cards: int, run: Run, kernel_root: str) -> str:
     """Why this node cannot take part; empty where it can. ``cards``: how many the job needs of it."""
     if device != "hpu":
         return ""
-    problems = failed(card_checks(gather(run, kernel_root), cards))
+    facts = gather(run, kernel_root)
+    # Ranks on several cards talk through their verbs devices; one card alone needs none.
+    problems = failed([*card_checks(facts, cards), *(verbs_checks(facts) if cards > 1 else [])])
     return refusal("its cards are not all healthy", problems) if problems else ""
 
 
