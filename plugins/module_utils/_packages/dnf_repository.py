@@ -11,6 +11,8 @@ from typing import ClassVar, Iterable, Mapping, Sequence
 
 from .._errors import GaudiError
 from .._node.commands import Run
+from .._node.rendered_files import FileChange
+from . import dnf_sources
 from .dnf_command import LOCKED_RC, complaints, run_dnf
 from .repository_keys import RepositoryKey
 from .rpm_database import plain_version, rpm_name
@@ -67,6 +69,10 @@ class DnfRepository:
                 sha256=self.signed_files.get(self.package_key_url, ""),
             ),
         ]
+
+    def others(self) -> list[FileChange]:
+        """Other repositories of the node with the same base URL, disabled; see :mod:`.dnf_sources`."""
+        return dnf_sources.switched_off(self.sources_path, self.uri)
 
     def refresh(self, run: Run, lock_timeout_s: float) -> None:
         """See :func:`refresh`."""
