@@ -12,7 +12,7 @@ description:
   - Makes the vendor's package vault, or a site's mirror of it, a package repository of the node, with its signing keys.
   - Works with apt, and with dnf on RHEL 9. There the metadata and the packages are signed by different keys.
   - Reads the package lists of this repository only.
-  - Where other files of the node have an entry of the same repository (one URI and suite for apt, one base URL for dnf),
+  - Where other files of the node have an entry of the same repository (one URI and suite for apt, a base URL for dnf),
     that entry is switched off in its file and nothing else there is touched. apt reads no source at all while two such
     entries differ, and dnf would take packages by either of them. The file keeps the lines as they were, as comments
     that name this repository. An entry that this one does not stand for is refused, with the file's name.

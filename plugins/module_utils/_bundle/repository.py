@@ -74,10 +74,9 @@ def converge(place: Place, site: Site, asked: bool, run: Run, check_mode: bool) 
     }
 
 
-def leftovers(etc: str) -> list[FileChange]:
-    """What there is of a bundle's repository, and what of others is switched off for it: to be removed, given back."""
-    files = _wanted_files(None, Place("", etc=etc), check_mode=True)
-    return [*pending(files), *apt_sources.given_back(files[1].path)]
+def places(etc: str) -> list[str]:
+    """The files of it: key, sources and preferences."""
+    return [file.path for file in _wanted_files(None, Place("", etc=etc), check_mode=True)]
 
 
 def _wanted_files(wanted: AptRepository | None, place: Place, check_mode: bool) -> list[WantedFile]:

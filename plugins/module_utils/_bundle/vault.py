@@ -91,9 +91,10 @@ def remove(check_mode: bool, node: Node = NODE) -> dict[str, object]:
     """
     with alone("vault repository", str(Path(node.record).parent), check_mode=check_mode):
         apt, dnf = places(node.etc)
-        gone = pending([WantedFile(path, None) for path in (apt, dnf, *key_places(node.etc), node.record)])
-        changes = [*gone, *bundle_repository.leftovers(node.etc)]
-        changes += [*apt_sources.given_back(apt), *dnf_sources.given_back(dnf)]
+        of_bundle = bundle_repository.places(node.etc)
+        paths = (apt, dnf, *key_places(node.etc), *of_bundle, node.record)
+        changes = pending([WantedFile(path, None) for path in paths])
+        changes += [*apt_sources.given_back(apt, of_bundle[1]), *dnf_sources.given_back(dnf)]
         if not check_mode:
             for change in changes:
                 write(change)

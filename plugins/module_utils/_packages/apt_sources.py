@@ -20,7 +20,10 @@ from .switched_off import Marks, changes
 
 # Of other names in sources.list.d apt reads none.
 _READ = re.compile(r"[A-Za-z0-9_.-]+\.(list|sources)")
-_ONE_LINE = re.compile(r"\s*(?P<type>deb|deb-src)\s+(?:\[[^\]]*\]\s*)?(?P<uri>[^\s#]+)\s+(?P<suite>[^\s#]+)(?P<rest>[^#]*)")
+_ONE_LINE = re.compile(
+    r"\s*(?P<type>deb|deb-src)\s+"
+    r"(?:\[[^\]]*\]\s*)?(?P<uri>[^\s#]+)\s+(?P<suite>[^\s#]+)(?P<rest>[^#]*)"
+)
 _FIELD = re.compile(r"(?P<name>[A-Za-z0-9-]+):(?P<value>.*)")
 # What apt takes for no.
 _NO = ("no", "false", "without", "off", "disable", "0")
@@ -69,11 +72,17 @@ def switched_off(wanted: Wanted) -> list[FileChange]:
     return changes(others, lambda path, text: edited(path, wanted.marks.given_back(text), wanted))
 
 
-def given_back(sources_path: str) -> list[FileChange]:
-    """Undo :func:`switched_off`, for a repository of ours that goes."""
-    own = Path(sources_path)
-    others = [path for path in source_files(own.parent.parent) if path != own]
-    return changes(others, lambda _path, text: Marks(own.stem).given_back(text))
+def given_back(*sources_paths: str) -> list[FileChange]:
+    """Undo :func:`switched_off`, for repositories of ours that go. All at once: a file may have entries of several."""
+    own = [Path(path) for path in sources_paths]
+    others = [path for path in source_files(own[0].parent.parent) if path not in own]
+
+    def without_us(_path: Path, text: str) -> str:
+        for one in own:
+            text = Marks(one.stem).given_back(text)
+        return text
+
+    return changes(others, without_us)
 
 
 def edited(path: Path, text: str, wanted: Wanted) -> str:

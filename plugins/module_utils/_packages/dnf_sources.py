@@ -42,11 +42,12 @@ class Wanted:
     def is_meant(self, url: str) -> bool:
         """Whether the URL, with variables or without, is that of the repository."""
         names = [name for name in dict.fromkeys(_VARIABLE.findall(url)) if name in self.variables]
-        for values in product(*(self.variables[name] for name in names)):
-            known = dict(zip(names, values))
-            if plain_uri(_VARIABLE.sub(lambda found: known.get(found[1], found[0]), url)) == plain_uri(self.uri):
-                return True
-        return False
+        texts = (_filled(url, dict(zip(names, values))) for values in product(*map(self.variables.__getitem__, names)))
+        return any(plain_uri(text) == plain_uri(self.uri) for text in texts)
+
+
+def _filled(url: str, variables: Mapping[str, str]) -> str:
+    return _VARIABLE.sub(lambda found: variables.get(found[1], found[0]), url)
 
 
 def variables_of(etc: Path) -> dict[str, list[str]]:

@@ -38,29 +38,41 @@ ENTRIES = {
     "source.list": (f"deb-src {URI} jammy main\n", f"{OFF}deb-src {URI} jammy main\n"),
     "by-fingerprint.sources": (
         f"# theirs\nTypes: deb\nURIs: {URI}/\nSuites: jammy\nComponents: main\nSigned-By: {'A' * 40}\n",
-        f"# theirs\n{PUT}Enabled: no\nTypes: deb\nURIs: {URI}/\nSuites: jammy\nComponents: main\n"
-        f"Signed-By: {'A' * 40}\n",
+        (
+            f"# theirs\n{PUT}Enabled: no\nTypes: deb\nURIs: {URI}/\nSuites: jammy\nComponents: main\n"
+            f"Signed-By: {'A' * 40}\n"
+        ),
     ),
     "inline.sources": (
         f"Enabled: yes\nTypes: deb\nURIs: {URI}\nSuites: jammy\nComponents: main\nSigned-By:\n{KEY}",
-        f"{PUT}Enabled: no\n{OFF}Enabled: yes\nTypes: deb\nURIs: {URI}\nSuites: jammy\nComponents: main\n"
-        f"Signed-By:\n{KEY}",
+        (
+            f"{PUT}Enabled: no\n{OFF}Enabled: yes\nTypes: deb\nURIs: {URI}\nSuites: jammy\nComponents: main\n"
+            f"Signed-By:\n{KEY}"
+        ),
     ),
     "suites.sources": (
         f"Types: deb\nURIs: {URI}\nSuites: jammy\n noble\nComponents: main\nTrusted: yes\n\n# the end\n",
-        f"Types: deb\nURIs: {URI}\n{PUT}Suites: noble\n{OFF}Suites: jammy\n{OFF} noble\nComponents: main\n"
-        "Trusted: yes\n\n# the end\n",
+        (
+            f"Types: deb\nURIs: {URI}\n{PUT}Suites: noble\n{OFF}Suites: jammy\n{OFF} noble\nComponents: main\n"
+            "Trusted: yes\n\n# the end\n"
+        ),
     ),
     "uris.sources": (
         f"Types: deb\nURIs: https://mirror.example.com/x {URI}/ \nSuites: jammy\nComponents: main\n",
-        f"Types: deb\n{PUT}URIs: https://mirror.example.com/x\n{OFF}URIs: https://mirror.example.com/x {URI}/ \n"
-        "Suites: jammy\nComponents: main\n",
+        (
+            f"Types: deb\n{PUT}URIs: https://mirror.example.com/x\n{OFF}URIs: https://mirror.example.com/x {URI}/ \n"
+            "Suites: jammy\nComponents: main\n"
+        ),
     ),
     "two.sources": (
-        f"Types: deb\nURIs: https://x.example.com/y\nSuites: s\nComponents: c\n\nTypes: deb\nURIs: {URI}\n"
-        "Suites: jammy\nComponents: main\nTrusted: yes\n",
-        f"Types: deb\nURIs: https://x.example.com/y\nSuites: s\nComponents: c\n\n{PUT}Enabled: no\nTypes: deb\n"
-        f"URIs: {URI}\nSuites: jammy\nComponents: main\nTrusted: yes\n",
+        (
+            f"Types: deb\nURIs: https://x.example.com/y\nSuites: s\nComponents: c\n\nTypes: deb\nURIs: {URI}\n"
+            "Suites: jammy\nComponents: main\nTrusted: yes\n"
+        ),
+        (
+            f"Types: deb\nURIs: https://x.example.com/y\nSuites: s\nComponents: c\n\n{PUT}Enabled: no\nTypes: deb\n"
+            f"URIs: {URI}\nSuites: jammy\nComponents: main\nTrusted: yes\n"
+        ),
     ),
 }
 LEFT_ALONE = {
@@ -199,13 +211,17 @@ REPOSITORIES = {
     ),
     "variables.repo": (
         "[a]\nbaseurl = https://vault.habana.ai/artifactory/rhel/$releasever_major/9.${releasever_minor}/\ngpgcheck=1\n",
-        f"[a]\n{PUT}enabled=0\nbaseurl = https://vault.habana.ai/artifactory/rhel/$releasever_major/"
-        "9.${releasever_minor}/\ngpgcheck=1\n",
+        (
+            f"[a]\n{PUT}enabled=0\nbaseurl = https://vault.habana.ai/artifactory/rhel/$releasever_major/"
+            "9.${releasever_minor}/\ngpgcheck=1\n"
+        ),
     ),
     "several.repo": (
-        f"# site\n[x]\nbaseurl=https://x\n[v]\nbaseurl=https://y,\n  {RHEL}/\nenabled = True\n\n[z]\nbaseurl={RHEL}-x\n",
-        f"# site\n[x]\nbaseurl=https://x\n[v]\n{PUT}enabled=0\nbaseurl=https://y,\n  {RHEL}/\n{OFF}enabled = True\n\n"
-        f"[z]\nbaseurl={RHEL}-x\n",
+        f"[x]\nbaseurl=https://x\n[v]\nbaseurl=https://y,\n  {RHEL}/\nenabled = True\n\n[z]\nbaseurl={RHEL}-x\n",
+        (
+            f"[x]\nbaseurl=https://x\n[v]\n{PUT}enabled=0\nbaseurl=https://y,\n  {RHEL}/\n{OFF}enabled = True\n\n"
+            f"[z]\nbaseurl={RHEL}-x\n"
+        ),
     ),
 }
 

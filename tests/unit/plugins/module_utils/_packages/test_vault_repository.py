@@ -415,7 +415,7 @@ def test_a_fault_leaves_the_entry_of_others_in_force(vault: Vault) -> None:
     script.parent.mkdir(exist_ok=True)
     entry = f"deb [trusted=yes] {vault.url}/debian jammy main\n"
     script.write_text(entry)
-    with pytest.raises(GaudiError, match="does not offer habanalabs-dkms 1.22.0-740"):
+    with pytest.raises(GaudiError, match=r"does not offer habanalabs-dkms 1\.22\.0-740"):
         vault.converge(release="1.22.0")
     assert script.read_text() == entry
     assert vault.files == {}
@@ -430,12 +430,14 @@ def test_a_fault_leaves_the_entry_of_others_in_force(vault: Vault) -> None:
                 "a.list": "deb [signed-by=/x.gpg] https://x.example.com/docker jammy main\n",
                 "b.list": "deb [signed-by=/y.gpg] https://x.example.com/docker jammy main\n",
             },
-            r"cannot be used: apt reads no source of this node while two entries of https://x\.example\.com/docker jammy "
-            r"differ in Signed-By; leave one of them.* Entries of it are in \S+/a\.list and \S+/b\.list\.$",
+            (
+                r"cannot be used: apt reads no source of this node while two entries of https://x\.example\.com/docker "
+                r"jammy differ in Signed-By; leave one of them.* Entries of it are in \S+/a\.list and \S+/b\.list\.$"
+            ),
         ),
         (
             {"a.list": "deb [broken https://x.example.com/docker jammy main\n"},
-            r"apt reads no source of this node, since one of its files is wrong \(Malformed.*\); correct \S+/a\.list\.$",
+            r"apt reads no source of this node, since one .* is wrong \(Malformed.*\); correct \S+/a\.list\.$",
         ),
         (
             {"a.sources": "Types: rpm\nURIs: https://x\nSuites: s\nComponents: c\n"},
