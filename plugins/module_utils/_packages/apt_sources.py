@@ -100,6 +100,29 @@ def files_of(apt: Path, uri: str, suite: str) -> list[str]:
     return [name for name, (path, text) in texts.items() if _has(path, text, looked_for)]
 
 
+def components(apt: Path, suite: str) -> set[str]:
+    """The components that the node reads of a distribution's suite and of those beside it (``jammy-updates``)."""
+    found: set[str] = set()
+    for path in source_files(apt):
+        lines = (read_text(str(path)) or "").split("\n")
+        for suites, names in _read_stanzas(lines) if path.suffix == ".sources" else _read_lines(lines):
+            if any(name == suite or name.startswith(f"{suite}-") for name in suites):
+                found.update(names)
+    return found
+
+
+def _read_lines(lines: Sequence[str]) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
+    for entry in filter(None, map(_ONE_LINE.match, lines)):
+        yield [entry["suite"]], entry["rest"].split()
+
+
+def _read_stanzas(lines: Sequence[str]) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
+    for fields in map(_fields, _stanzas(lines)):
+        suites, names, enabled = (fields.get(key, _NOTHING).words for key in ("suites", "components", "enabled"))
+        if not enabled or enabled[0].lower() not in _NO:
+            yield suites, names
+
+
 def _has(path: Path, text: str, wanted: Wanted) -> bool:
     try:
         return edited(path, text, wanted) != text
@@ -134,6 +157,9 @@ class _Field:
     lines: Sequence[int]
 
 
+_NOTHING = _Field((), ())
+
+
 def _fields(stanza: Sequence[str]) -> dict[str, _Field]:
     fields: dict[str, _Field] = {}
     name = ""
@@ -149,12 +175,12 @@ def _fields(stanza: Sequence[str]) -> dict[str, _Field]:
 
 def _edited_stanza(path: Path, stanza: Sequence[str], wanted: Wanted) -> list[str]:
     fields = _fields(stanza)
-    uris, suites = (fields.get(name, _Field((), ())) for name in ("uris", "suites"))
+    uris, suites = (fields.get(name, _NOTHING) for name in ("uris", "suites"))
     meant = [(uri, suite) for uri in uris.words for suite in suites.words if wanted.is_meant(uri, suite)]
-    enabled = fields.get("enabled", _Field((), ()))
+    enabled = fields.get("enabled", _NOTHING)
     if not meant or (enabled.words and enabled.words[0].lower() in _NO):
         return list(stanza)
-    _require_components(path, fields.get("components", _Field((), ())).words, wanted)
+    _require_components(path, fields.get("components", _NOTHING).words, wanted)
     other_uris = [uri for uri in uris.words if not any(uri == one for one, _suite in meant)]
     other_suites = [suite for suite in suites.words if not any(suite == one for _uri, one in meant)]
     if other_uris and other_suites:

@@ -12,6 +12,7 @@ from typing import Callable, Mapping, Sequence
 
 from .._errors import GaudiError
 from .._node.commands import CommandResult, Run
+from .apt_causes import explain_unmet
 from .package_system import Package, keep_file
 
 _FIELDS = "${Package}\\t${Version}\\t${db:Status-Want}\\t${db:Status-Status}\\n"
@@ -115,9 +116,15 @@ class Apt:
         command = ["apt-get", *options, *waiting, *_KEEP_CHANGED_FILES, "install", *requests, *last]
         done = self._run(command, env=_QUIET)
         if done.rc != 0:
-            raise GaudiError(
-                f"The packages cannot be installed: {_reason(done)}", output=done.stdout.splitlines()[-20:]
-            )
+            # What apt says goes first to one stream, then to the other.
+            lacking = explain_unmet(f"{done.stdout}\n{done.stderr}", self._alone, self._root)
+            reason = lacking or _reason(done)
+            raise GaudiError(f"The packages cannot be installed: {reason}", output=done.stdout.splitlines()[-20:])
+
+    def _alone(self, request: str) -> str:
+        """What apt says of one package alone."""
+        done = self._run(["apt-get", "-q", "--simulate", "--no-install-recommends", "--no-remove", "install", request])
+        return f"{done.stdout}\n{done.stderr}"
 
     def hold(self, names: Sequence[str]) -> None:
         """See :class:`PackageSystem`."""

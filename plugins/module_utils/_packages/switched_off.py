@@ -3,7 +3,8 @@
 # Private to gaudi3.scale: it may change in any release.
 """Lines of another owner's file switched off in their place, so that the file itself says how they were.
 
-A switched-off line stays as a comment that names who did it, and a line in its place follows a comment of its own. So nothing has to be kept beside the file, and what its owner changes meanwhile is not lost when the lines come back.
+A switched-off line stays as a comment that names who did it, and a line in its place follows a comment of its own. So
+nothing has to be kept beside the file, and what its owner changes meanwhile is not lost when the lines come back.
 """
 
 from __future__ import annotations
