@@ -17,6 +17,7 @@ from .._node.digests import file_digest
 from .._node.rendered_files import FileChange, read_text
 from . import apt_sources
 from .debian_packages import query_packages
+from .lock_holder import APT_LISTS, require_free
 from .repository_keys import RepositoryKey
 
 _LOCKED = re.compile(r"Could not get lock|Unable to lock")
@@ -74,6 +75,7 @@ class AptRepository:
 
     def refresh(self, run: Run, lock_timeout_s: float) -> None:
         """See :func:`refresh`. All sources are read first: what makes apt read none of them shows at once."""
+        require_free(APT_LISTS, lock_timeout_s, str(Path(self.sources_path).parents[3]))
         require_readable(self, run)
         refresh(self, run, lock_timeout_s)
         require_index(self, run)

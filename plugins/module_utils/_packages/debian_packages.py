@@ -154,8 +154,17 @@ def _file(directory: str, name: str, version: str) -> str | None:
     return str(found[0]) if found else None
 
 
+_HELD = re.compile(
+    r"(?:Could not get lock \S+ It is held by process|lock was locked by another process with pid) (?P<pid>\d+)"
+    r"(?: \((?P<program>\S+)\))?"
+)
+
+
 def _reason(done: CommandResult) -> str:
     """apt's first error; dpkg's summary ("returned an error code") says less than the line before it."""
+    held = _HELD.search(f"{done.stderr}\n{done.stdout}")
+    if held:
+        return f"{held[0]}; wait for its end, or raise lock_timeout."
     lines = [line.strip() for line in (done.stderr + "\n" + done.stdout).splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith(("E: ", "dpkg: error", "Error:"))]
     telling = [line for line in errors if "returned an error code" not in line]

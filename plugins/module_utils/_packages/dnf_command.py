@@ -15,6 +15,7 @@ from .dnf_causes import explain_lacking
 # dnf ends with 200 when another process holds the metadata or the database (dnf(8)).
 LOCKED_RC = 200
 _LOCK_POLL_S = 2.0
+_HELD = re.compile(r"already locked by (\d+)")
 _NO_COMMAND = re.compile(r"No such command: ")
 # Progress and tables stand between the lines that tell what is wrong.
 _TELLING = re.compile(r"^(Error|error| Problem|warning|Errors during|No match|No package|Public key|GPG|The GPG|\s+- )")
@@ -51,7 +52,9 @@ def _telling(done: CommandResult) -> list[str]:
 def explain(done: CommandResult) -> str:
     """Why a transaction failed, as one sentence; dnf's own words where nothing better is known."""
     if done.rc == LOCKED_RC:
-        return "another package manager holds dnf's lock; wait for it, or raise lock_timeout."
+        held = _HELD.search(done.stdout + done.stderr)
+        who = f" It is process {held[1]}." if held else ""
+        return f"another package manager holds dnf's lock; wait for it, or raise lock_timeout.{who}"
     # Of a transaction with many packages the end of a chain may be far below.
     text = "\n".join(_telling(done))
     lacking = explain_lacking(text) if _ENDS.search(text) or not _BOTH.search(text) else ""

@@ -43,9 +43,9 @@ def nothing(_request: str) -> str:
                 f"to be installed\n{END}"
             ),
             (
-                "satisfy:command-line needs libdbus-1-dev (= 1.14.10-4ubuntu4), and libdbus-1-dev 1.14.10-4ubuntu4.1 is "
-                "what this node has or would get: its repositories are not of one state; enable the same suites (-updates, "
-                "-security) for both, or have the mirror synchronised."
+                "satisfy:command-line needs libdbus-1-dev (= 1.14.10-4ubuntu4), and libdbus-1-dev 1.14.10-4ubuntu4.1 "
+                "is what this node has or would get: its repositories are not of one state; enable the same suites "
+                "(-updates, -security) for both, or have the mirror synchronised."
             ),
         ),
         # owasp-modsecurity/ModSecurity#3102.

@@ -62,8 +62,8 @@ ANYWHERE = (
             KERNEL,
             (
                 "no repository of this node has kernel-core-uname-r = 5.14.0-70.30.1.el9_0.aarch64 and "
-                "kernel-modules-uname-r = 5.14.0-70.30.1.el9_0.aarch64; enable the repositories of this minor release (of "
-                "RHEL those with EUS), or update the kernel first. Needed by kernel."
+                "kernel-modules-uname-r = 5.14.0-70.30.1.el9_0.aarch64; enable the repositories of this minor release "
+                "(of RHEL those with EUS), or update the kernel first. Needed by kernel."
             ),
         ),
         (
@@ -71,8 +71,8 @@ ANYWHERE = (
             (
                 "no repository of this node has kernel(module_layout) = 0x5d330546, kernel(symbol0) = 0x5d330546, "
                 "kernel(symbol1) = 0x5d330546, kernel(symbol2) = 0x5d330546, kernel(symbol3) = 0x5d330546, "
-                "kernel(symbol4) = 0x5d330546 and 24 more; enable the repositories of this minor release (of RHEL those "
-                "with EUS), or update the kernel first. Needed by kmod-mvsas."
+                "kernel(symbol4) = 0x5d330546 and 24 more; enable the repositories of this minor release (of RHEL "
+                "those with EUS), or update the kernel first. Needed by kmod-mvsas."
             ),
         ),
         (
@@ -85,9 +85,9 @@ ANYWHERE = (
         (
             MIXED,
             (
-                "no repository of this node has dkms >= 2.8; on RHEL 9 dkms is in EPEL, which wants CRB: enable both or "
-                "their mirrors. Needed by habanalabs. No repository of this node has habanalabs-rdma-core = 1.24.1; that "
-                "is the vault's: have the mirror synchronised, or correct release. Needed by habanalabs-thunk."
+                "no repository of this node has dkms >= 2.8; on RHEL 9 dkms is in EPEL, which wants CRB: enable both "
+                "or their mirrors. Needed by habanalabs. No repository of this node has habanalabs-rdma-core = 1.24.1; "
+                "that is the vault's: have the mirror synchronised, or correct release. Needed by habanalabs-thunk."
             ),
         ),
         (BOTH, f"no repository of this node has libnl3-devel; {BUILT_WITH}. Needed by a."),

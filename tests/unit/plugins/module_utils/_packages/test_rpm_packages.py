@@ -345,4 +345,6 @@ def test_another_package_manager_is_waited_for_and_then_named() -> None:
     assert run_dnf(lambda _argv, **_more: answers.pop(0), ["makecache"], 60, slept.append).rc == 0
     assert len(slept) == 2
     assert run_dnf(lambda _argv, **_more: locked, ["makecache"], 0, slept.append) == locked
-    assert explain(locked) == "another package manager holds dnf's lock; wait for it, or raise lock_timeout."
+    assert explain(locked) == (
+        "another package manager holds dnf's lock; wait for it, or raise lock_timeout. It is process 2729."
+    )
