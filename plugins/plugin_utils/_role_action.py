@@ -48,8 +48,12 @@ class RoleStep(PlainArguments, Normal):
 
     def run(self, tmp: Any = None, task_vars: Any = None) -> dict[str, Any]:
         """The module's result."""
-        limit = seconds(self._task.args.get("lock_timeout"))
-        return when_free(task_vars["inventory_hostname"], limit, lambda: super(RoleStep, self).run(tmp, task_vars))
+
+        def execute() -> dict[str, Any]:
+            done: dict[str, Any] = super(RoleStep, self).run(tmp, task_vars)  # type: ignore[no-untyped-call]
+            return done
+
+        return when_free(task_vars["inventory_hostname"], seconds(self._task.args.get("lock_timeout")), execute)
 
 
 class RoleEntry(RoleStep):
