@@ -79,6 +79,9 @@ def ends(text: str, ask: Callable[[str], str]) -> list[Unmet]:
 
 def explain_unmet(text: str, ask: Callable[[str], str], root: str = "/") -> str:
     """Sentences for what apt lacks; empty where it says of nothing that it is lacking."""
+    conflict = apt_sources.CONFLICT.search(text)
+    if conflict:
+        return _conflict(conflict, root)
     chains = ends(text, ask)
     unknown = [one or other for one, other in _UNKNOWN.findall(text)]
     nowhere = [one for one in chains if one.why == _NOWHERE]
@@ -88,6 +91,15 @@ def explain_unmet(text: str, ask: Callable[[str], str], root: str = "/") -> str:
         names = listed([*unknown, *(one.wanted for one in nowhere)])
         return f"no repository of this node has {names}{_not_read(root)}.{by}"
     return " ".join(dict.fromkeys(map(_sentence, chains[:3])))
+
+
+def _conflict(found: re.Match[str], root: str) -> str:
+    files = listed(apt_sources.files_of(Path(root, "etc/apt"), found["uri"], found["suite"]))
+    where = f" (in {files})" if files else ""
+    return (
+        f"apt reads no source of this node while two entries of {found['uri']} {found['suite']}{where} differ in "
+        f"{found['option']}; leave one of them."
+    )
 
 
 def _sentence(one: Unmet) -> str:

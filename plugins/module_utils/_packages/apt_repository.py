@@ -147,7 +147,7 @@ def require_readable(repository: AptRepository, run: Run) -> None:
     complaints = _complaints(done)
     if done.rc == 0 or not complaints:
         return
-    found = _CONFLICT.search("\n".join(complaints))
+    found = apt_sources.CONFLICT.search("\n".join(complaints))
     etc = Path(repository.sources_path).parent.parent
     files = apt_sources.files_of(etc, found["uri"], found["suite"]) if found else []
     named = f" Entries of it are in {' and '.join(files)}." if files else ""
@@ -236,14 +236,10 @@ def _remedy(repository: AptRepository, text: str) -> str:
     return text
 
 
-# apt's words where two entries of one URI and suite differ; it reads no source at all then.
-_CONFLICT = re.compile(
-    r"Conflicting values set for option (?P<option>\S+) regarding source (?P<uri>\S+?)/? (?P<suite>[^\s:]+)"
-)
 # In the order of trust: a repository that cannot be reached or is not there has no signature to judge.
 _CAUSES = (
     (
-        _CONFLICT.pattern,
+        apt_sources.CONFLICT.pattern,
         "cannot be used: apt reads no source of this node while two entries of {uri} {suite} differ in {option}",
         "leave one of them, in {sources_path} or in another file of /etc/apt/sources.list.d or /etc/apt/sources.list",
     ),

@@ -25,6 +25,10 @@ _ONE_LINE = re.compile(
     r"(?:\[[^\]]*\]\s*)?(?P<uri>[^\s#]+)\s+(?P<suite>[^\s#]+)(?P<rest>[^#]*)"
 )
 _FIELD = re.compile(r"(?P<name>[A-Za-z0-9-]+):(?P<value>.*)")
+# apt's words where two entries of one URI and suite differ; it reads no source at all then.
+CONFLICT = re.compile(
+    r"Conflicting values set for option (?P<option>\S+) regarding source (?P<uri>\S+?)/? (?P<suite>[^\s:]+)"
+)
 # What apt takes for no.
 _NO = ("no", "false", "without", "off", "disable", "0")
 

@@ -144,6 +144,19 @@ def test_a_real_apt_is_followed_to_the_end_of_the_chain(
 
 
 @needs_apt
+def test_two_entries_that_differ_are_told_with_their_files(tmp_path: Path) -> None:
+    node = Node(tmp_path, {"lsof": ""}, "ID=other\n", "main")
+    for name in ("a", "b"):
+        (tmp_path / f"etc/apt/sources.list.d/{name}.list").write_text(
+            f"deb [signed-by=/{name}.gpg] https://x/y jammy main\n"
+        )
+    assert node.reason("lsof") == (
+        f"apt reads no source of this node while two entries of https://x/y jammy (in {tmp_path}/etc/apt/"
+        f"sources.list.d/a.list and {tmp_path}/etc/apt/sources.list.d/b.list) differ in Signed-By; leave one of them."
+    )
+
+
+@needs_apt
 def test_all_names_of_a_list_that_a_real_apt_does_not_know_are_told(tmp_path: Path) -> None:
     node = Node(tmp_path, {"lsof": ""}, "ID=other\n", "main")
     assert node.reason("moreutils", "lsof", "unzip") == "no repository of this node has moreutils and unzip."
