@@ -45,7 +45,7 @@ class Holder:
 
 def locks_of(manager: str) -> tuple[str, ...]:
     """The locks of a transaction with apt or dnf."""
-    return (*DPKG_LOCKS, *APT_LISTS) if manager == APT else DNF_LOCKS
+    return DPKG_LOCKS if manager == APT else DNF_LOCKS
 
 
 def holder(locks: Iterable[str], root: str = "/") -> Holder | None:
