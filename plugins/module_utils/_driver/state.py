@@ -30,6 +30,7 @@ from .._node.os_release import APT
 from .._node.rendered_files import read_text
 from .._node.steps import Step, take
 from .._packages import node_packages
+from .._packages.lock_holder import locks_of, require_free
 from .._packages.package_system import Package, PackageSystem
 from .._releases.lookup import RELEASES, Release, find_release
 from . import dkms
@@ -132,6 +133,8 @@ def _converge(options: DriverOptions, release: Release, run: Run, check_mode: bo
     steps = plan(options, release, node)
     if check_mode or not steps:
         return _result(options, release, before, foresee(release, node, steps), steps, [])
+    # Before the first step: what is half done waits for the lock itself.
+    require_free(locks_of(system.name), options.lock_timeout, root)
     context = StepContext(options, release, system, run, root, packages_before(options, release, node))
     preparing = [step for step in steps if step.action in PREPARING]
     if preparing:
