@@ -17,9 +17,9 @@ from typing import Callable, Sequence
 from ..._errors import GaudiError
 from ..._job.user import as_user
 from ..._node.commands import CommandResult, Run, last_line
+from ..._slurm.commands import DENIED, call_slurm
 from .slurm import described_in, sbatch_argv
 from .slurm_batch_shell import STOP
-from .slurm_commands import DENIED, call_slurm
 from .slurm_job import SlurmJob, parse_kept, parse_shown
 
 _NUMBER = re.compile(r"(\d+)(;[\w.-]+)?")
@@ -122,7 +122,7 @@ def _left(numbers: Sequence[str], run: Run, *, steps: bool = False) -> list[Slur
 def check_slurm_there(host: str, partition: str, run: Run) -> None:
     """Refuse a host without Slurm's commands, a controller that does not answer, and a partition it does not have."""
     for program in ("sbatch", "srun", "scancel", "scontrol", "squeue"):
-        if run([program, "--version"]).rc == 127:
+        if call_slurm([program, "--version"], run, time_format="%s").rc == 127:
             raise GaudiError(
                 f"engine slurm: {program} is not installed on {host}; install Slurm's commands there, or choose engine "
                 "torchrun."
