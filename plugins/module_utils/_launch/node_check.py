@@ -13,6 +13,8 @@ from pathlib import Path
 from .._cards.device_access import check_device_access
 from .._cards.health import unfit_reason
 from .._errors import GaudiError
+from .._job.binding.modules import VARIABLE, Share, check_share
+from .._job.binding.topology import HPU
 from .._job.description import MPIRUN, SLURM
 from .._job.network import address_towards, port_is_free
 from .._job.paths import JobPaths
@@ -121,6 +123,10 @@ def _check_cards(job: Job, run: Run, kernel_root: str) -> None:
     if unfit:
         raise GaudiError(f"{job.host} cannot take part: {unfit}")
     check_device_access(job.user, job.device, kernel_root)
+    # Slurm gives whole nodes, or says on each which cards it allots.
+    if job.device == HPU and job.engine != SLURM:
+        visible = job.environment.get(VARIABLE, setting_of_files(job, VARIABLE)) or ""
+        check_share(Share(job.processes_per_node, job.host, visible), kernel_root)
     ranks_bound_now(job, functools.partial(setting_of_files, job), kernel_root)
 
 
