@@ -95,7 +95,7 @@ def check_node(
     address_towards(job.rendezvous_address, job.rendezvous_port)
     _check_ports(job, running)
     if not job.is_witness:
-        _check_cards(job, run, kernel_root)
+        check_cards(job, run, kernel_root)
     if job.engine == SLURM and job.host in job.starting_hosts:
         check_slurm_there(job.host, job.slurm.partition, run)
     if job.engine == MPIRUN:
@@ -118,7 +118,8 @@ def _check_what_ranks_start_with(job: Job) -> None:
             raise GaudiError(f"environment_files: there is no {path} on this node; create it, or put a - before it.")
 
 
-def _check_cards(job: Job, run: Run, kernel_root: str) -> None:
+def check_cards(job: Job, run: Run, kernel_root: str) -> None:
+    """Raises GaudiError where this node's cards are not all well, not the account's to open, or perhaps another's."""
     unfit = unfit_reason(job.device, job.processes_per_node, run, kernel_root)
     if unfit:
         raise GaudiError(f"{job.host} cannot take part: {unfit}")

@@ -32,9 +32,9 @@ for range in $(echo "$devices" | tr , ' '); do
     modules=$modules${modules:+,}$module taken=$((taken + 1))
   done
 done"""
-_REFUSED = r"""  echo "$SLURMD_NODENAME: this job has $ranks of $cards cards and may share the node, and Slurm does not" \
-    "say which: 'scontrol --details show job $SLURM_JOB_ID' has no IDX of $gres; ask for whole nodes (cpus_per_rank: 0)," \
-    "give gres.conf the files of the cards, or name the modules in environment" >&2
+_REFUSED = r"""  echo "$SLURMD_NODENAME: this job has $ranks of $cards cards and may share the node, and Slurm does" \
+    "not say which: 'scontrol --details show job $SLURM_JOB_ID' has no IDX of $gres; ask for whole nodes" \
+    "(cpus_per_rank: 0), give gres.conf the files of the cards, or name the modules in environment" >&2
   exit 1"""
 
 
