@@ -136,8 +136,8 @@ flags:
     known:
       description:
         - Who is known to read this name, V(gaudi), V(another program) or V(nobody).
-        - Of a name of another program (V(VLLM_...) that is not in the catalogue, V(RAY_...), V(OMP_...), V(GLOO_...)) nothing
-          else is judged.
+        - Of a name of another program (V(VLLM_...) that is not in the catalogue, V(RAY_...), V(OMP_...), V(GLOO_...))
+          nothing else is judged.
       type: str
       sample: gaudi
     effective:
