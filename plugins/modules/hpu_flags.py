@@ -214,6 +214,9 @@ flags:
     real:
       description: Whether anything reads this name. V(null) for what is not judged, as what is in O(environment).
       type: bool
+    known:
+      description: Who is known to read it, V(gaudi), V(another program) or V(nobody). Empty where that is not known.
+      type: str
     effective:
       description: V(yes), V(no) or V(unknown), in this mode and release.
       type: str
@@ -232,6 +235,7 @@ flags:
       source: docs.habana.ai PyTorch/Runtime_Flags
       origin: profile training_compile
       real: true
+      known: gaudi
       effective: "yes"
       why: ""
       judged_by: installed bridge 1.24.1.482

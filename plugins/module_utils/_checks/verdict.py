@@ -16,10 +16,11 @@ from .._cards.hardware import generation_named
 from .._cards.health import HEALTHY_STATUS
 from .._cards.hpu_facts import Card, HpuFacts, Links
 from .._releases.lookup import Release
+from .._slurm.memory import left_for_jobs
 from .check import Check, failed, refusal
 from .clock import Clock, clock_checks
 from .pcie import PcieLink, access_control_check, link_check
-from .slurm_memory import SlurmMemory, left_for_jobs, slurm_check
+from .slurm_memory import SlurmMemory, slurm_check
 from .verbs_devices import verbs_checks
 
 

@@ -23,12 +23,13 @@ from . import directories as flag_directories
 from . import reach as flag_reach
 from . import vendor as vendor_layer
 from .bridge import InstalledBridge, read_bridge
+from .catalogue.catalogue import other_program
 from .catalogue.values import WrongValueError
 from .catalogue.values import recipe_cache as read_recipe_cache
 from .checks import Finding, check, check_name, check_unchecked
 from .directories import WantedDirectory
 from .harms import Target
-from .judgement import judge_flags
+from .judgement import OTHER, judge_flags
 from .profiles import (
     FROM_ENVIRONMENT,
     FROM_OVERRIDES,
@@ -279,6 +280,7 @@ def _described(settings: Sequence[Setting], target: Target) -> list[dict[str, ob
                 **setting._asdict(),
                 "effect": verdict.effect if verdict else "",
                 "real": verdict.real if verdict else None,
+                "known": verdict.known if verdict else OTHER if other_program(setting.name) else "",
                 "effective": verdict.effective if verdict else "unknown",
                 "why": verdict.why if verdict else "a plain variable, not checked",
                 "judged_by": verdict.judged_by if verdict else "nobody",

@@ -36,6 +36,7 @@ from .binding import binding_of
 from .control_slurm import find_worker_group, remember_found, start_slurm
 from .directories import check_places, let_read, make_control, make_directories, put_away_logs, recipe_directory
 from .engines.mpirun import version_of_release
+from .engines.slurm_jobs import slurm_gres
 from .environment_files import copies_of, setting_of_files
 from .library import Library, library_of
 from .node_check import check_node, open_mpi_version
@@ -229,7 +230,8 @@ def _site(job: Job, paths: JobPaths, run: Run, kernel_root: str, library: Librar
     recipes = setting_of_files(job, RECIPE_CACHE)
     binding = binding_of(job, paths, functools.partial(setting_of_files, job), kernel_root)
     if job.engine == SLURM:
-        return Site(recipes=recipes, binding=binding)
+        named = slurm_gres(job, run)
+        return Site(recipes=recipes, kernel_root=kernel_root, binding=binding, slurm_gres=named)
     copies = copies_of(job, paths)
     if job.engine != MPIRUN:
         return Site(_interface(job, run), recipes, "", library, kernel_root, binding, copies)

@@ -13,6 +13,8 @@ from pathlib import Path
 from .._cards.device_access import check_device_access
 from .._cards.health import unfit_reason
 from .._errors import GaudiError
+from .._job.binding.modules import VARIABLE, Share, check_share
+from .._job.binding.topology import HPU
 from .._job.description import MPIRUN, SLURM
 from .._job.network import address_towards, port_is_free
 from .._job.paths import JobPaths
@@ -93,7 +95,7 @@ def check_node(
     address_towards(job.rendezvous_address, job.rendezvous_port)
     _check_ports(job, running)
     if not job.is_witness:
-        _check_cards(job, run, kernel_root)
+        check_cards(job, run, kernel_root)
     if job.engine == SLURM and job.host in job.starting_hosts:
         check_slurm_there(job.host, job.slurm.partition, run)
     if job.engine == MPIRUN:
@@ -116,11 +118,16 @@ def _check_what_ranks_start_with(job: Job) -> None:
             raise GaudiError(f"environment_files: there is no {path} on this node; create it, or put a - before it.")
 
 
-def _check_cards(job: Job, run: Run, kernel_root: str) -> None:
+def check_cards(job: Job, run: Run, kernel_root: str) -> None:
+    """Raises GaudiError where this node's cards are not all well, not the account's to open, or perhaps another's."""
     unfit = unfit_reason(job.device, job.processes_per_node, run, kernel_root)
     if unfit:
         raise GaudiError(f"{job.host} cannot take part: {unfit}")
     check_device_access(job.user, job.device, kernel_root)
+    # Slurm gives whole nodes, or says on each which cards it allots.
+    if job.device == HPU and job.engine != SLURM:
+        visible = job.environment.get(VARIABLE, setting_of_files(job, VARIABLE)) or ""
+        check_share(Share(job.processes_per_node, job.host, visible), kernel_root)
     ranks_bound_now(job, functools.partial(setting_of_files, job), kernel_root)
 
 

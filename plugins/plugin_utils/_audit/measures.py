@@ -10,8 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._flags.catalogue.catalogue import find_flag
-from ansible_collections.gaudi3.scale.plugins.module_utils._flags.catalogue.rejected import find_rejected
+from ansible_collections.gaudi3.scale.plugins.module_utils._flags.catalogue.catalogue import find_flag, other_program
 from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.results import HEALTHY
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.verdicts import Measured
 
@@ -101,7 +100,7 @@ def real_flags(facts: Facts) -> Measured | None:
     flags = facts.of_job("start").get("flags")
     if not isinstance(flags, Mapping):
         return None
-    wrong = sorted(name for name in map(str, flags) if find_rejected(name) or not find_flag(name))
+    wrong = sorted(name for name in map(str, flags) if not (find_flag(name) or other_program(name)))
     return Measured(
         not wrong, f"not real: {', '.join(wrong)}" if wrong else f"{len(flags)} flags, all in the catalogue"
     )
