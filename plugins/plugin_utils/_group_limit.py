@@ -22,7 +22,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import s
 QUICK = 0.25
 NOT_STARTED, UNTOLD = "not started", "not known"
 _WORDS = {
-    MEASURING: "measuring",
+    MEASURING: "were measuring",
     MET: "had met",
     STARTED: "had started, and not met",
     NOT_STARTED: "had not started",

@@ -145,6 +145,10 @@ def measure_ring(
             late = {node: _of_doubted(one, result.seconds) for node, one in doubted.items()}
             return RingFound(tuple(left), rate, {**outcomes, **late, **passed})
         why, again = result.why, AGAIN if result.late else ""
+        if silent := [node for node in left if result.late and node in result.late.silent]:
+            outcomes |= {node: Outcome(UNKNOWN, (why,), action=AGAIN) for node in silent}
+            left = [node for node in left if node not in silent]
+            continue
         stopper = _stopper(left, over)
         if not stopper:
             break

@@ -10,6 +10,7 @@ from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_collectives import Collectives
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_jobs import JOB, LOOK, Ranks
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_limit import Limits
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.funnel import Wishes
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.network import Over
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.self_test import LOOK as LOOK_ALONE
@@ -29,9 +30,10 @@ def reached(stage: str, ranks: int) -> dict[str, Any]:
 class Fleet:
     """``rates``: GB/s of a node, 10 where it is not named; a group is as fast as its slowest. ``cut``: pairs between
     which nothing passes. ``alone``: node -> what its self test says. ``wrong``: node -> rank whose card is wrong.
-    ``slow_cards``: (node, rank) -> TFLOPS. ``hung``: nodes whose ranks never end with others. ``deaf``: nodes that do not
-    answer. ``took``: seconds that good ranks need. ``late``: (job, node) -> how far its ranks are when their time is over.
-    ``gone``: (job, node) that begin and answer no more. ``impatient``: (job, node) whose ranks gave up on the others.
+    ``slow_cards``: (node, rank) -> TFLOPS. ``hung``: nodes whose ranks never end with others. ``deaf``: nodes that do
+    not answer. ``took``: seconds that good ranks need. ``late``: (job, node) -> how far its ranks are when their time
+    is over. ``gone``: (job, node) that begin and answer no more. ``impatient``: (job, node) whose ranks gave up on the
+    others.
     """
 
     def __init__(self, *names: str, **faults: Any) -> None:
@@ -43,7 +45,8 @@ class Fleet:
         self._jobs: dict[tuple[str, str], Mapping[str, Any]] = {}
 
     def over(self) -> Over:
-        ranks = Ranks("hpu", 2, 29540, 60, {"user": "gaudi"})
+        limits = Limits(300, "gaudi_qualification_group_timeout", "gaudi_qualification_start_timeout")
+        ranks = Ranks("hpu", 2, 29540, 60, {"user": "gaudi"}, limits)
         return Over(Collectives([1024, 4096], ranks), {name: name for name in self.names}, self.ask, self.shown.append)
 
     def wishes(self, **changes: Any) -> Wishes:
