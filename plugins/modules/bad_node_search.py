@@ -45,7 +45,8 @@ options:
     description:
       - Seconds that the ranks of a group have once all of them run. Ranks that hang are ended then, and the others go
         on.
-      - That they are over is no fault by itself. A node is bad by it only where others needed a quarter of them at most.
+      - That they are over is no fault by itself. A node is bad by it only where others needed a quarter of them at
+        most.
     type: int
     default: 120
   start_timeout:

@@ -102,9 +102,23 @@ def test_a_hanging_test_is_killed_with_its_children_and_the_others_go_on(tmp_pat
     found = node.qualify()
     assert "had not ended after 1 s, and was killed" in found["serdes-errors"][1]
     assert found["functional"][0] == "passed"
+    # Its time is over, and nothing else speaks against the node: it is neither qualified nor condemned.
+    assert (found["serdes-errors"][0], node.state) == ("unknown", "could_not_tell")
+    limits = {result["test"]: result["limit"] for result in node.files.read_results()}
+    assert {test for test, limit in limits.items() if limit} == {"serdes-errors"} and limits["serdes-errors"] == 1
     # Dead, whether or not its new parent has noticed.
     status = Path(f"/proc/{int(mark.read_text())}/status")
     assert not status.exists() or "State:\tZ" in status.read_text()
+
+
+def test_a_hanging_test_during_which_the_kernel_logs_an_error_has_failed(tmp_path: Path) -> None:
+    node = Node(tmp_path, script='case "$*" in *-ser*) sleep 600;; *) echo PASSED;; esac')
+    node.plan["tests"] = [{**test, "seconds": 1} for test in node.plan["tests"]]
+    node.files.write(node.files.plan, node.plan)
+    node.logged = "habanalabs hl0: error interrupt"
+    found = node.qualify()
+    assert (found["serdes-errors"][0], node.state) == ("failed", "unhealthy")
+    assert "the kernel said meanwhile" in found["serdes-errors"][1]
 
 
 def test_without_hl_qual_nobody_can_tell(tmp_path: Path) -> None:
