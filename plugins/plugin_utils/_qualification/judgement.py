@@ -84,12 +84,12 @@ def _compared(own: Own, every: Mapping[str, Sequence[Mapping[str, Any]]]) -> Own
 
 
 def _beside(test: Mapping[str, Any], same: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-    """A test's limit is the time that it takes, and what is spare: whoever needed little of that has shown that it is
-    enough."""
+    """The limit of a test of hl_qual is the time that it takes, and what is spare: whoever needed little of that has
+    shown that it is enough. Of others all is spare."""
     limit = float(test.get("limit") or 0)
     if test["state"] != UNKNOWN or not limit:
         return test
-    enough = limit - (1 - QUICK) * SPARE_SECONDS
+    enough = limit - (1 - QUICK) * min(limit, SPARE_SECONDS)
     quick = [one["seconds"] for one in same if one["state"] == PASSED and one["seconds"] <= enough]
     if 2 * len(quick) <= len(same):
         return test

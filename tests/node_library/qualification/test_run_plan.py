@@ -121,6 +121,16 @@ def test_a_hanging_test_during_which_the_kernel_logs_an_error_has_failed(tmp_pat
     assert "the kernel said meanwhile" in found["serdes-errors"][1]
 
 
+def test_an_hl_smi_that_does_not_answer_in_time_condemns_nobody(tmp_path: Path) -> None:
+    """It answers nothing from the first look on, so that no test of hl_qual is to blame either."""
+    node = Node(tmp_path)
+    node.smi = lambda argv, **more: CommandResult(124, "", f"{argv[0]}: no end after {more.get('timeout')} s")
+    found = node.qualify()
+    assert (found["host"][0], node.state) == ("unknown", "could_not_tell")
+    assert "hl-smi: it had not ended after 90 s" in found["host"][1]
+    assert {state for test, (state, _reasons) in found.items() if test != "host"} == {"passed"}
+
+
 def test_without_hl_qual_nobody_can_tell(tmp_path: Path) -> None:
     node = Node(tmp_path)
     (tmp_path / "qual" / "gaudi3" / "bin" / "hl_qual").unlink()
