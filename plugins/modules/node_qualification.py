@@ -153,8 +153,9 @@ RETURN = r"""
 data:
   description:
     - All that was measured. C(nodes) has each node's C(state) (V(healthy), V(unhealthy) or V(could_not_tell)),
-      C(action), C(reasons), C(remarks), C(stages) and C(cards); C(pairs) each pair with C(busbw_gb_per_s), C(why) and
-      C(round); C(ring) its C(hosts) and C(busbw_gb_per_s); C(seconds) how long each stage took.
+      C(action), C(reasons), C(remarks), C(stages) and C(cards); C(pairs) each pair with C(busbw_gb_per_s), C(why),
+      C(round), and C(late) where its time was over; C(ring) its C(hosts) and C(busbw_gb_per_s); C(seconds) how long
+      each stage took.
     - C(hosts), C(spares) and C(left_out), node to reason, are for the next job.
   type: dict
   returned: success

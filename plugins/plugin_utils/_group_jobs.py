@@ -14,7 +14,7 @@ from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import FAILED, SUCCEEDED
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_limit import Late, Limits, late_of, spoke_of_itself
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import said
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import MOST, said
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_questions import Ask
 
 JOB, LOOK = "gaudi3.scale.training_job", "gaudi3.scale.training_job_info"
@@ -135,13 +135,21 @@ def _ended(
 
 def _seconds(ended: Sequence[Mapping[str, Any]]) -> float | None:
     """From when its ranks ran, the longest of the nodes, each by its own clock; None where one does not tell."""
-    spans = [((one.get("reached") or {}).get("since") or one.get("started"), one.get("ended")) for one in ended]
-    known = [float(end) - float(start) for start, end in spans if _is_time(start) and _is_time(end)]
+    spans = [_span(one) for one in ended]
+    known = [span for span in spans if span is not None]
     return max(known) if known and len(known) == len(spans) else None
 
 
-def _is_time(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+def _span(ended: Mapping[str, Any]) -> float | None:
+    reached = ended.get("reached")
+    since = _time(reached.get("since")) if isinstance(reached, Mapping) else None
+    start, end = _time(ended.get("started")) if since is None else since, _time(ended.get("ended"))
+    return end - start if start is not None and end is not None and end >= start else None
+
+
+def _time(value: object) -> float | None:
+    is_one = isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= MOST
+    return float(value) if is_one and isinstance(value, (int, float)) else None
 
 
 def _why_absent(begun: Mapping[str, Any]) -> str:

@@ -50,8 +50,8 @@ def read_reached(ranks_directory: str, processes: object) -> Reached:
     told = [dict(_told(Path(attempt, str(local), NAME))) for local in range(processes)]
     runs = [min((one[stage] for stage in _RUNS if stage in one), default=None) for one in told]
     known = [time for time in runs if time is not None]
-    counts = [sum(stage in one for one in told) for stage in STAGES]
-    return Reached(*counts, since=max(known) if len(known) == processes else None)
+    started, met, measuring = (sum(stage in one for one in told) for stage in STAGES)
+    return Reached(started, met, measuring, max(known) if len(known) == processes else None)
 
 
 def _told(path: Path) -> Iterator[tuple[str, float]]:

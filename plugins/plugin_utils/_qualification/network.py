@@ -132,6 +132,12 @@ def told(groups: Sequence[tuple[str, ...]], rates: Sequence[float | None]) -> st
 def as_json(pairs: Sequence[Pair]) -> list[dict[str, Any]]:
     """The pairs as the report keeps them."""
     return [
-        {"nodes": list(pair.nodes), "busbw_gb_per_s": pair.busbw, "why": pair.why, "round": pair.round}
+        {
+            "nodes": list(pair.nodes),
+            "busbw_gb_per_s": pair.busbw,
+            "why": pair.why,
+            "round": pair.round,
+            "late": pair.late is not None,
+        }
         for pair in pairs
     ]

@@ -248,3 +248,27 @@ def test_a_test_of_the_node_s_own_that_had_not_ended_is_held_against_the_other_n
     assert states(found).get("a", HEALTHY) == HEALTHY
     assert found["nodes"]["c"]["action"] == ("isolate" if state == UNHEALTHY else "again")
     assert "functional: hl_qual had not ended after" in found["left_out"]["c"]
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        {"reached": "quick"},
+        {"reached": {"since": "now"}},
+        {"started": 1004.0, "ended": 1000.0},
+        {"started": 10**400},
+        {"ended": float("nan")},
+        {"started": True, "ended": []},
+    ],
+)
+def test_what_a_node_claims_of_its_own_time_shows_no_limit_to_be_long_enough(claims: dict[str, Any]) -> None:
+    """All but the one that hangs claim it, so that nothing is known by comparison."""
+
+    class Liars(Fleet):
+        def _ended(self, name: str, node: str, job: Any) -> dict[str, Any]:
+            answer = super()._ended(name, node, job)
+            return answer if node == "c" else {**answer, **claims}
+
+    reached_only = "reached" in claims
+    found = data(Liars(*NAMES, late={(NODE, "c"): "measuring"}, took=4.0), stages=("collectives",))
+    assert states(found) == others(UNHEALTHY if reached_only else COULD_NOT_TELL, "c")
