@@ -28,8 +28,13 @@ _WORDS = {
     NOT_STARTED: "had not started",
     UNTOLD: "did not tell how far they were",
 }
-# How torch and the kernel call an end of patience with somebody else. It is a limit, too, and no word of a fault.
-_PATIENCE = re.compile(r"time[ds]?[ -]?out", re.IGNORECASE)
+# How torch and gloo call the end of their patience with other ranks: it is a limit, too, and no word of a fault. That of
+# a driver with its device is one (CPU-CP timeout).
+_OVER = re.compile(r"time[ds]?[ -]?out", re.IGNORECASE)
+_OF_OTHERS = re.compile(
+    r"client|worker|socket|store|barrier|rendezvous|connect|peer|collective|(?:send|recv) operation|\bwait timeout",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -88,7 +93,7 @@ def spoke_of_itself(failure: object) -> bool:
     """Whether a rank failed by itself: neither by the loss of another one, nor since its patience was over."""
     if not isinstance(failure, Mapping):
         return True
-    return not failure.get("echo") and not _PATIENCE.search(_words(failure))
+    return not failure.get("echo") and not _is_patience(_words(failure))
 
 
 def late_of(
@@ -101,7 +106,7 @@ def late_of(
         return None
     silent = {node: _said(ended[node].get("msg")) for node in left if "state" not in ended[node]}
     words = [_words(failure) for failure in failures if isinstance(failure, Mapping)]
-    patience = [one for one in words if _PATIENCE.search(one)]
+    patience = [one for one in words if _is_patience(one)]
     # Ranks that lost each other have said so, and nobody's time was over.
     if words and not patience and not silent:
         return None
@@ -146,6 +151,10 @@ def _stage(answer: Mapping[str, Any]) -> str:
         return UNTOLD
     ranks = description.get("processes_per_node")
     return next((stage for stage in (MEASURING, MET, STARTED) if reached.get(stage) == ranks), NOT_STARTED)
+
+
+def _is_patience(words: str) -> bool:
+    return bool(_OVER.search(words) and _OF_OTHERS.search(words))
 
 
 def _words(failure: Mapping[str, Any]) -> str:
