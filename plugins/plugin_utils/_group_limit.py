@@ -28,8 +28,8 @@ _WORDS = {
     NOT_STARTED: "had not started",
     UNTOLD: "did not tell how far they were",
 }
-# How torch and gloo call the end of their patience with other ranks: it is a limit, too, and no word of a fault. That of
-# a driver with its device is one (CPU-CP timeout).
+# How torch and gloo call the end of their patience with other ranks: it is a limit, and no word of a fault. That of a
+# driver with its device is one (CPU-CP timeout).
 _OVER = re.compile(r"time[ds]?[ -]?out", re.IGNORECASE)
 _OF_OTHERS = re.compile(
     r"client|worker|socket|store|barrier|rendezvous|connect|peer|collective|(?:send|recv) operation|\bwait timeout",
