@@ -142,6 +142,9 @@ checks:
     message:
       description: The sentence to tell where the other parts do not make one.
       type: str
+    unknown:
+      description: Whether nobody could tell, as where a program had not ended in its time. It is not V(ok) then.
+      type: bool
 summary:
   description: One flat row about this node, for a table. What is not known is V(null).
   returned: always
@@ -289,7 +292,9 @@ def main() -> None:
         problems = failed(checks)
         if problems and options["fail"] and not module.check_mode:
             # Without the facts: what an operator has to read would be lost among them on the screen.
-            message = refusal("This node is not fit for training", problems)
+            is_known = any(not check.unknown for check in problems)
+            subject = "This node is not fit for training" if is_known else "Nobody can tell whether this node is fit"
+            message = refusal(subject, problems)
             module.fail_json(msg=message, checks=as_results(problems), summary=row)
         if problems and module.check_mode:
             module.warn(f"{platform.node()}: {outlook(measured.facts, problems)}")
