@@ -5,8 +5,10 @@
 
 Sources: PCI ids and memory from the vendor's driver (habanalabs_drv.c) and hl-smi listings; ports from the HCL sources
 (connectivity_autogen_HLS3.cpp, connectivity_autogen_HLS3PCIE.cpp) and the vendor's page on network configuration; PCIe
-from the vendor's documentation of HL-225H, HL-288E, HL-325L and HL-338; power limits from the vendor's manual of hl-smi
-(System_Management_Interface_Tool, -p/--power-max), which has those of Gaudi 3 alone.
+from the vendor's documentation of HL-225H, HL-288E, HL-325L and HL-338; groups of
+cards from HCL (connectivity_autogen_HLS3PCIE.cpp) and the manual of HL-288E (HabanaAI/vllm-fork, pull request 2222);
+power limits from the vendor's manual of hl-smi (System_Management_Interface_Tool, -p/--power-max), which has those of
+Gaudi 3 alone.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ class Board:
 
     ``external_ports`` maps a module id to that card's scale-out ports; the key -1 stands for every module id.
     ``unconnected_ports`` are counted in ``ports`` but lead nowhere. Empty tuples mean: none, or not published.
+    ``group`` is how many cards a top board joins, by module id: 0 to 3, 4 to 7; None: all of a node.
     """
 
     pci_id: str
@@ -32,6 +35,7 @@ class Board:
     ports: int
     external_ports: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     unconnected_ports: tuple[int, ...] = ()
+    group: int | None = None
 
 
 @dataclass(frozen=True)
@@ -92,7 +96,7 @@ GENERATIONS: tuple[Generation, ...] = (
         boards=(
             Board("0x1020", "HL-225", 24, _GAUDI2_EXTERNAL),
             # Ports 0-5 and 10-21 bridge to other cards; which of the other six exist is not published.
-            Board("0x1021", "HL-288E", 24, unconnected_ports=(6, 7, 8, 9, 22, 23)),
+            Board("0x1021", "HL-288E", 24, unconnected_ports=(6, 7, 8, 9, 22, 23), group=4),
         ),
         hbm_mib=98304,
         port_gbits=100,
@@ -108,7 +112,7 @@ GENERATIONS: tuple[Generation, ...] = (
             Board("0x1060", "HL-325L", 24, _GAUDI3_EXTERNAL),
             Board("0x1061", "HL-325L (die 1)", 24, _GAUDI3_EXTERNAL),
             Board("0x1062", "HL-325L (single die)", 24, _GAUDI3_EXTERNAL),
-            Board("0x1063", "HL-338", 24, {_EVERY_MODULE: (8, 9, 10, 11)}, unconnected_ports=(0, 1)),
+            Board("0x1063", "HL-338", 24, {_EVERY_MODULE: (8, 9, 10, 11)}, unconnected_ports=(0, 1), group=4),
         ),
         hbm_mib=131072,
         port_gbits=200,

@@ -9,11 +9,11 @@ Everything is keyed by PCI address, so that a card which one source does not see
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
 from .._node.commands import Run
 from .._releases.lookup import release_part
-from .accel_sysfs import AccelDevice, PciCard, accel_devices, loaded_modules, pci_cards
+from .accel_sysfs import AccelDevice, PciCard, accel_devices, loaded_modules, pci_cards, timeout_locked
 from .hardware import board_of, external_ports, generation_of, internal_ports
 from .hl_smi import QUERY_FIELDS, Listing, firmware_version, number, parse_links, parse_listing, parse_query
 from .node_system import Kernel, System, read_kernel, read_system
@@ -70,13 +70,17 @@ class Card:
 
 @dataclass(frozen=True)
 class Driver:
-    """``version`` as the machine reports it (``1.24.1-b336d5e``), ``release`` its part before the dash."""
+    """``version`` as the machine reports it (``1.24.1-b336d5e``), ``release`` its part before the dash.
+
+    ``timeout_locked``: seconds that it gives a job, 0 for no limit.
+    """
 
     version: str | None
     release: str | None
     nic_version: str | None
     hl_smi_version: str | None
     modules: tuple[str, ...]
+    timeout_locked: int | None = None
 
 
 @dataclass(frozen=True)
@@ -131,7 +135,8 @@ def gather(run: Run, kernel_root: str = "/", hl_smi: bool = True) -> HpuFacts:
     cards = pci_cards(kernel_root)
     devices = accel_devices(kernel_root)
     smi = ask_hl_smi(run, cards) if hl_smi and devices else SmiOutput()
-    return combine(cards, devices, smi, loaded_modules(kernel_root), read_kernel(kernel_root), read_system())
+    facts = combine(cards, devices, smi, loaded_modules(kernel_root), read_kernel(kernel_root), read_system())
+    return replace(facts, driver=replace(facts.driver, timeout_locked=timeout_locked(kernel_root)))
 
 
 def ask_hl_smi(run: Run, cards: Iterable[PciCard]) -> SmiOutput:
