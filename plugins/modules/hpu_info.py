@@ -178,10 +178,10 @@ hpu:
           description: Loaded kernel modules of the vendor.
           type: list
           elements: str
-        timeout_locked:
-          description: Seconds that the loaded driver gives a job, 0 for no limit.
-          type: int
-          sample: 30
+    timeout_locked:
+      description: Seconds that the loaded driver gives a job, 0 for no limit. V(null) where none tells.
+      type: int
+      sample: 30
     firmware:
       description: SPI firmware over all cards.
       type: dict

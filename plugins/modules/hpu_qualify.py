@@ -102,8 +102,8 @@ EXAMPLES = r"""
 RETURN = r"""
 plan:
   description:
-    - What is run. C(tests) with C(test), C(words) of C(hl_qual), C(seconds), C(driver) (how the test wants it loaded) and
-      C(environment) (variables that it needs), and C(left_out), test to reason.
+    - What is run. C(tests) with C(test), C(words) of C(hl_qual), C(seconds), C(driver) (how the test wants it loaded)
+      and C(environment) (variables that it needs), and C(left_out), test to reason.
   type: dict
   returned: when it is started
 """

@@ -513,6 +513,11 @@ log_directory:
   returned: success
   type: str
   sample: /var/log/gaudi3_scale/jobs/llama
+remarks:
+  description: What is worth knowing of this node's part before it is measured, one sentence each.
+  returned: when it is prepared or started
+  type: list
+  elements: str
 differences:
   description: In what a running job differs from what was asked for.
   returned: when a start is refused for it
@@ -528,6 +533,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._job.clocks import cl
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.description import SLURM, engine_argument_spec
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JOB_ARGUMENTS, paths_from
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.plan import check, job_from
+from ansible_collections.gaudi3.scale.plugins.module_utils._launch.card_groups import group_remarks
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.control import StartOptions, prepare, start
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.stop import remove, stop
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
@@ -583,7 +589,8 @@ def converge(options: dict[str, Any], check_mode: bool) -> dict[str, Any]:
         job = check(job_from(options), len(pci_cards(kernel_tree())) if are_counted else options["cards"])
         begin = prepare if options["state"] == "prepared" else start
         wishes = StartOptions(options["restart"], options["replace"], check_mode, kernel_tree())
-        return begin(job, paths, run_process, wishes)
+        remarks = group_remarks(job, kernel_tree())
+        return {"remarks": remarks, **begin(job, paths, run_process, wishes)}
     change = stop if options["state"] == "stopped" else remove
     user = options["user"] if options["engine"] == SLURM else ""
     return change(paths, run_process, check_mode=check_mode, slurm_user=user)

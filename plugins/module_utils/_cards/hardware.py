@@ -27,7 +27,7 @@ class Board:
 
     ``external_ports`` maps a module id to that card's scale-out ports; the key -1 stands for every module id.
     ``unconnected_ports`` are counted in ``ports`` but lead nowhere. Empty tuples mean: none, or not published.
-    ``group`` is how many cards a top board joins, by module id: 0 to 3, 4 to 7; None: all of a node.
+    ``peers`` are the cards that the internal ports lead to, in equal shares.
     """
 
     pci_id: str
@@ -35,7 +35,12 @@ class Board:
     ports: int
     external_ports: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     unconnected_ports: tuple[int, ...] = ()
-    group: int | None = None
+    peers: int = 7
+
+    @property
+    def group(self) -> int:
+        """How many cards are joined, by module id: where a top board joins four, 0 to 3 and 4 to 7."""
+        return self.peers + 1
 
 
 @dataclass(frozen=True)
@@ -96,7 +101,7 @@ GENERATIONS: tuple[Generation, ...] = (
         boards=(
             Board("0x1020", "HL-225", 24, _GAUDI2_EXTERNAL),
             # Ports 0-5 and 10-21 bridge to other cards; which of the other six exist is not published.
-            Board("0x1021", "HL-288E", 24, unconnected_ports=(6, 7, 8, 9, 22, 23), group=4),
+            Board("0x1021", "HL-288E", 24, unconnected_ports=(6, 7, 8, 9, 22, 23), peers=3),
         ),
         hbm_mib=98304,
         port_gbits=100,
@@ -112,7 +117,7 @@ GENERATIONS: tuple[Generation, ...] = (
             Board("0x1060", "HL-325L", 24, _GAUDI3_EXTERNAL),
             Board("0x1061", "HL-325L (die 1)", 24, _GAUDI3_EXTERNAL),
             Board("0x1062", "HL-325L (single die)", 24, _GAUDI3_EXTERNAL),
-            Board("0x1063", "HL-338", 24, {_EVERY_MODULE: (8, 9, 10, 11)}, unconnected_ports=(0, 1), group=4),
+            Board("0x1063", "HL-338", 24, {_EVERY_MODULE: (8, 9, 10, 11)}, unconnected_ports=(0, 1), peers=3),
         ),
         hbm_mib=131072,
         port_gbits=200,

@@ -70,17 +70,13 @@ class Card:
 
 @dataclass(frozen=True)
 class Driver:
-    """``version`` as the machine reports it (``1.24.1-b336d5e``), ``release`` its part before the dash.
-
-    ``timeout_locked``: seconds that it gives a job, 0 for no limit.
-    """
+    """``version`` as the machine reports it (``1.24.1-b336d5e``), ``release`` its part before the dash."""
 
     version: str | None
     release: str | None
     nic_version: str | None
     hl_smi_version: str | None
     modules: tuple[str, ...]
-    timeout_locked: int | None = None
 
 
 @dataclass(frozen=True)
@@ -104,6 +100,7 @@ class HpuFacts:
     """A node with its cards in the order of module id, then PCI address.
 
     ``generation`` is None without cards and where generations are mixed; ``generations`` lists what is there.
+    ``timeout_locked``: seconds that the loaded driver gives a job, 0 for no limit.
     """
 
     generation: str | None
@@ -115,6 +112,7 @@ class HpuFacts:
     links: AllLinks
     kernel: Kernel
     system: System
+    timeout_locked: int | None = None
 
     def as_dict(self) -> dict[str, object]:
         """The same as plain dictionaries, for a module's result."""
@@ -136,7 +134,7 @@ def gather(run: Run, kernel_root: str = "/", hl_smi: bool = True) -> HpuFacts:
     devices = accel_devices(kernel_root)
     smi = ask_hl_smi(run, cards) if hl_smi and devices else SmiOutput()
     facts = combine(cards, devices, smi, loaded_modules(kernel_root), read_kernel(kernel_root), read_system())
-    return replace(facts, driver=replace(facts.driver, timeout_locked=timeout_locked(kernel_root)))
+    return replace(facts, timeout_locked=timeout_locked(kernel_root))
 
 
 def ask_hl_smi(run: Run, cards: Iterable[PciCard]) -> SmiOutput:

@@ -23,6 +23,8 @@ HOST = "host"
 SPARE_SECONDS = 180
 # The order of runs in one unit; a plan of another version of this collection is made anew.
 FORMAT = 2
+# Of the boards on which all cards of a node are joined.
+_WHOLE_NODE = 8
 # How a test wants the driver, in a plan: with timeout_locked=0, or rather so.
 UNLOCKED, RATHER_UNLOCKED = "unlocked", "rather_unlocked"
 
@@ -84,16 +86,16 @@ def _node_of(facts: HpuFacts) -> Node:
         facts.generation or "",
         tuple(sorted({card.board for card in facts.cards if card.board})),
         _groups(facts),
-        facts.driver.timeout_locked,
+        facts.timeout_locked,
     )
 
 
 def _groups(facts: HpuFacts) -> tuple[str, ...] | None:
     """``quad_0`` and so on, of the groups that are whole: the cards 0 to 3, 4 to 7 by module id."""
-    sizes = {board.group for card in facts.cards if (board := board_of(card.pci_id)) and board.group}
-    if not sizes:
+    sizes = {board.group for card in facts.cards if (board := board_of(card.pci_id))}
+    size = min(sizes, default=_WHOLE_NODE)
+    if size >= _WHOLE_NODE:
         return None
-    size = max(sizes)
     # Where no driver tells the module ids, the number of cards does.
     modules = [number if card.module_id is None else card.module_id for number, card in enumerate(facts.cards)]
     whole = {module // size for module in modules}
