@@ -29,7 +29,7 @@ def card_checks(facts: HpuFacts, cards: int) -> list[Check]:
     cold = [card.pci_address for card in facts.cards if card.temperature_c in (None, 0)]
     return [
         Check("cards", facts.count >= cards, str(cards), f"{facts.count} ({addresses})", "see `lspci -d 1da3:`"),
-        Check("status", not ill, HEALTHY_STATUS, ", ".join(ill) or "none", "see `dmesg | grep habana`"),
+        Check("status", not ill, HEALTHY_STATUS, ", ".join(ill) or "none", "see `dmesg | grep -E 'habanalabs|accel'`"),
         Check(
             "temperature", not cold, "above 0 C", f"none at {', '.join(cold)}", "the card did not initialise: reboot"
         ),

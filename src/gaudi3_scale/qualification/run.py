@@ -106,7 +106,7 @@ def _prepare(
 
 
 def _worse(begun: float, before: HpuFacts, run: Run, kernel_root: str) -> list[str]:
-    logged = [f"the kernel said meanwhile: {line}." for line in errors_since(begun, run)]
+    logged = [f"the kernel said meanwhile: {line}." for line in errors_since(begun, run, kernel_root)]
     return [*logged, *grown(before, gather(run, kernel_root))]
 
 
