@@ -142,6 +142,9 @@ checks:
     message:
       description: The sentence to tell where the other parts do not make one.
       type: str
+    unknown:
+      description: Whether nobody could tell, as where a program had not ended in its time. It is not V(ok) then.
+      type: bool
 summary:
   description: One flat row about this node, for a table. What is not known is V(null).
   returned: always

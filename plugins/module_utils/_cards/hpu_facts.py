@@ -15,8 +15,9 @@ from .._node.commands import Run
 from .._releases.lookup import release_part
 from .accel_sysfs import AccelDevice, PciCard, accel_devices, loaded_modules, pci_cards, timeout_locked
 from .hardware import board_of, external_ports, generation_of, internal_ports
-from .hl_smi import QUERY_FIELDS, Listing, firmware_version, number, parse_links, parse_listing, parse_query
+from .hl_smi import QUERY_FIELDS, Listing, firmware_version, parse_links, parse_listing, parse_query
 from .node_system import Kernel, System, read_kernel, read_system
+from .readings import absurd, whole
 
 # A card in reset can hold hl-smi for as long as the driver's own time-out of 30 s, twice for a listing of several.
 _HL_SMI_TIMEOUT_S = 90
@@ -42,7 +43,10 @@ class CardFirmware:
 
 @dataclass(frozen=True)
 class Card:
-    """One card. Memory in MiB, power in W, temperature in degrees Celsius; None is unknown, never zero."""
+    """One card. Memory in MiB, power in W, temperature in degrees Celsius; None is unknown, never zero.
+
+    ``absurd`` is what hl-smi said of it that no card can have, by its name in the query.
+    """
 
     pci_address: str
     pci_id: str
@@ -66,6 +70,7 @@ class Card:
     firmware: CardFirmware = field(default_factory=CardFirmware)
     internal_links: Links = field(default_factory=Links)
     external_links: Links = field(default_factory=Links)
+    absurd: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -202,7 +207,7 @@ def _card(pci: PciCard, device: AccelDevice | None, smi: SmiOutput) -> Card:
     board = board_of(pci.pci_id)
     module_id = device.module_id if device else None
     if module_id is None:
-        module_id = number(row.get("module_id") or listed.get("Module ID"))
+        module_id = whole("module_id", row.get("module_id") or listed.get("Module ID"))
     pending = listed.get("Replaced Rows/Pending")
     return Card(
         pci_address=pci.pci_address,
@@ -216,13 +221,17 @@ def _card(pci: PciCard, device: AccelDevice | None, smi: SmiOutput) -> Card:
         name=row.get("name") or listed.get("Product Name"),
         serial=row.get("serial") or listed.get("Serial Number"),
         uuid=row.get("uuid") or listed.get("AIP UUID"),
-        temperature_c=number(row.get("temperature.aip")),
-        memory_total_mib=number(row.get("memory.total")),
-        memory_used_mib=number(row.get("memory.used")),
-        utilization_percent=number(row.get("utilization.aip")),
-        power_w=number(row.get("power.draw")),
-        ecc_uncorrected=number(row.get("ecc.errors.uncorrected.volatile.total")),
-        ecc_uncorrected_lifetime=number(row.get("ecc.errors.uncorrected.aggregate.total")),
+        temperature_c=whole("temperature.aip", row.get("temperature.aip")),
+        memory_total_mib=whole("memory.total", row.get("memory.total")),
+        memory_used_mib=whole("memory.used", row.get("memory.used")),
+        utilization_percent=whole("utilization.aip", row.get("utilization.aip")),
+        power_w=whole("power.draw", row.get("power.draw")),
+        ecc_uncorrected=whole(
+            "ecc.errors.uncorrected.volatile.total", row.get("ecc.errors.uncorrected.volatile.total")
+        ),
+        ecc_uncorrected_lifetime=whole(
+            "ecc.errors.uncorrected.aggregate.total", row.get("ecc.errors.uncorrected.aggregate.total")
+        ),
         row_replacement_pending=None if pending is None else pending.lower() != "no",
         firmware=CardFirmware(
             spi=firmware_version(listed.get("Firmware [SPI] Version") or (device.preboot_version if device else None)),
@@ -231,6 +240,7 @@ def _card(pci: PciCard, device: AccelDevice | None, smi: SmiOutput) -> Card:
         ),
         internal_links=_links(pci, module_id, smi, internal=True),
         external_links=_links(pci, module_id, smi, internal=False),
+        absurd=absurd(row),
     )
 
 

@@ -73,12 +73,10 @@ def run_test(
         return Result(name, STAGE, UNKNOWN, (why,))
     took = time.monotonic() - begun
     if code is None:
-        logs = given.get(LOGS, "/var/log/habana_logs").rstrip("/")
-        why = (
-            f"hl_qual had not ended after {seconds:.0f} s, and was killed; see its report in {logs}/qual, and look for "
-            "a process that keeps the node busy."
-        )
-        return Result(name, STAGE, UNKNOWN, (why,), (), took)
+        report = f"{given.get(LOGS, '/var/log/habana_logs').rstrip('/')}/qual"
+        why = f"hl_qual had not ended after {seconds:.0f} s, and was killed; run it again, and see its report in "
+        why += f"{report}."
+        return Result(name, STAGE, UNKNOWN, (why,), (), took, action)
     state, reasons = judge(said, code)
     return Result(name, STAGE, state, reasons, (), took, action if state == FAILED else "")
 

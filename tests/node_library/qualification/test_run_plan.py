@@ -125,6 +125,25 @@ def test_a_hanging_test_is_killed_with_its_children_and_the_others_go_on(tmp_pat
     assert not status.exists() or "State:\tZ" in status.read_text()
 
 
+@pytest.mark.parametrize("said", ["N/A", "505712272 C"])
+def test_a_reading_that_is_no_value_condemns_nobody(said: str, tmp_path: Path) -> None:
+    node = Node(tmp_path)
+    node.smi = HlSmi(cells={"0000:19:00.0": {"temperature.aip": said}})
+    node.files.write(node.files.plan, {**node.plan, "tests": node.plan["tests"][:1]})
+    state, reason = node.qualify()["host"]
+    assert (state, node.state) == ("unknown", "could_not_tell")
+    assert "ask hl-smi as root and see its error" in reason
+    assert node.files.read_results()[0]["action"] == ""
+
+
+def test_errors_that_were_not_known_before_have_not_grown(tmp_path: Path) -> None:
+    node = Node(tmp_path, script=f"touch {tmp_path}/known; echo PASSED")
+    name = "ecc.errors.uncorrected.volatile.total"
+    unknown, known = (HlSmi(cells={"0000:19:00.0": {name: said}}) for said in ("505712272", "3"))
+    node.smi = lambda argv, **more: (known if (tmp_path / "known").exists() else unknown)(argv, **more)
+    assert node.qualify()["pcie"] == ("passed", "")
+
+
 def test_without_hl_qual_nobody_can_tell(tmp_path: Path) -> None:
     node = Node(tmp_path)
     (tmp_path / "qual" / "gaudi3" / "bin" / "hl_qual").unlink()
