@@ -71,6 +71,14 @@ def test_each_number_of_a_query_has_a_range_and_no_limit_of_a_card_is_outside() 
         assert max(generation.power_limits_w or (0,)) < RANGES["power.draw"].most
 
 
+def test_the_rules_for_the_vendor_s_exporter_have_the_same_ranges() -> None:
+    rules = (Path(__file__).parents[5] / "roles/gaudi_monitoring/files/rules/gaudi_vendor.yml").read_text(
+        encoding="utf-8"
+    )
+    assert f"(habanalabs_temperature_onchip > 0 <= {RANGES['temperature.aip'].most})" in rules
+    assert f"(habanalabs_power_mW / 1000 > 0 <= {RANGES['power.draw'].most})" in rules
+
+
 def test_thousands_in_a_line_without_quotes_are_one_cell() -> None:
     head = "bus_id, temperature.aip [C], memory.used [MiB], power.draw [W]"
     text = f"{head}\n{FIRST}, 505,712,272 C, 672 MiB, 1,024 W\n{ADDRESSES[1]}, 36 C, 672 MiB, 226 W\nx, y\n"
