@@ -515,7 +515,7 @@ log_directory:
   sample: /var/log/gaudi3_scale/jobs/llama
 remarks:
   description: What is worth knowing of this node's part before it is measured, one sentence each.
-  returned: when it is prepared or started
+  returned: when it is prepared
   type: list
   elements: str
 differences:
@@ -533,7 +533,6 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._job.clocks import cl
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.description import SLURM, engine_argument_spec
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JOB_ARGUMENTS, paths_from
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.plan import check, job_from
-from ansible_collections.gaudi3.scale.plugins.module_utils._launch.card_groups import group_remarks
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.control import StartOptions, prepare, start
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.stop import remove, stop
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
@@ -589,8 +588,7 @@ def converge(options: dict[str, Any], check_mode: bool) -> dict[str, Any]:
         job = check(job_from(options), len(pci_cards(kernel_tree())) if are_counted else options["cards"])
         begin = prepare if options["state"] == "prepared" else start
         wishes = StartOptions(options["restart"], options["replace"], check_mode, kernel_tree())
-        remarks = group_remarks(job, kernel_tree())
-        return {"remarks": remarks, **begin(job, paths, run_process, wishes)}
+        return begin(job, paths, run_process, wishes)
     change = stop if options["state"] == "stopped" else remove
     user = options["user"] if options["engine"] == SLURM else ""
     return change(paths, run_process, check_mode=check_mode, slurm_user=user)
