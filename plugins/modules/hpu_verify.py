@@ -292,7 +292,9 @@ def main() -> None:
         problems = failed(checks)
         if problems and options["fail"] and not module.check_mode:
             # Without the facts: what an operator has to read would be lost among them on the screen.
-            message = refusal("This node is not fit for training", problems)
+            told = any(not check.unknown for check in problems)
+            subject = "This node is not fit for training" if told else "Nobody can tell whether this node is fit"
+            message = refusal(subject, problems)
             module.fail_json(msg=message, checks=as_results(problems), summary=row)
         if problems and module.check_mode:
             module.warn(f"{platform.node()}: {outlook(measured.facts, problems)}")

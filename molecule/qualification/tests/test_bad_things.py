@@ -24,7 +24,7 @@ SLOW, WRONG, CUT, LOSSY = "node2", "node3", ("node4", "node5"), "node4"
 SCHEDULED, VERDICT = "gaudi3-scale-qualification-scheduled", "/var/lib/gaudi3_scale/qualification/verdict.json"
 QUICK = {"gaudi_qualification_training_steps": 5}
 # Ranks that hang have so long, and good ones of five nodes share two cores with whatever runs beside them.
-HANGING = {**QUICK, "gaudi_qualification_group_timeout": 120}
+HANGING = {**QUICK, "gaudi_qualification_group_timeout": 120, "gaudi_qualification_start_timeout": 150}
 # Where none hangs, a limit only ends a test that has gone wrong.
 PATIENT = {**QUICK, "gaudi_qualification_group_timeout": 600}
 

@@ -18,6 +18,7 @@ from .._cards.hpu_facts import Card, HpuFacts, Links
 from .._releases.lookup import Release
 from .check import Check, failed, refusal
 from .clock import Clock, clock_checks
+from .patience import without_the_late
 from .pcie import PcieLink, access_control_check, link_check
 from .slurm_memory import SlurmMemory, left_for_jobs, slurm_check
 
@@ -35,7 +36,8 @@ class TorchReport:
 class Measurement:
     """A node as measured. ``hugepages_configured`` is what the host layer asked the kernel for; None: nothing.
 
-    ``bridges`` are those above the cards with their bits of ACS; ``clock`` and ``slurm`` None: not asked.
+    ``bridges`` are those above the cards with their bits of ACS; ``clock`` and ``slurm`` None: not asked. ``late``:
+    programs that had not ended after so many seconds.
     """
 
     facts: HpuFacts
@@ -45,6 +47,7 @@ class Measurement:
     bridges: Mapping[str, int | None] = field(default_factory=dict)
     clock: Clock | None = None
     slurm: SlurmMemory | None = None
+    late: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def left_mib(self) -> int | None:
@@ -119,7 +122,9 @@ def verdict(measured: Measurement, release: Release, limits: Limits) -> list[Che
         checks += clock_checks(measured.clock, limits.clock_offset_ms)
     if measured.slurm is not None and measured.left_mib is not None:
         checks.append(slurm_check(measured.slurm, measured.left_mib))
-    return [*checks, _iommu(facts)]
+    # The kernel knows a card's status, too.
+    ill = any(card.status not in (None, HEALTHY_STATUS) for card in facts.cards)
+    return [*without_the_late(checks, measured.late, {"card status"} if ill else ()), _iommu(facts)]
 
 
 def _card_checks(facts: HpuFacts, limits: Limits) -> Iterable[Check]:

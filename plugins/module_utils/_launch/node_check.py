@@ -184,6 +184,11 @@ def check_imports(job: Job, run: Run) -> None:
     argv = as_user(job.user, [python, "-c", WITH_VARIABLES, python, "-c", IMPORTS, target, second])
     done = run(argv, timeout=IMPORT_SECONDS, env={VARIABLES: json.dumps(variables)})
     what = second if first == "-m" else target
+    if done.rc == 124:
+        raise GaudiError(
+            f"command: nobody can tell whether {what} can be imported on {job.host}: {python} had not ended after "
+            f"{IMPORT_SECONDS:g} s; try again, and see how fast its storage is read."
+        )
     try:
         # A package may say something of its own when it is found.
         answer = json.loads(last_line(done.stdout))

@@ -8,10 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import RUNNING
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric_measurement.verdict import NOT_OK, SLOWER
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.measured_fabric_kind import MEASURED
 
 FACTS = "ansible_facts"
+# Of a node that nothing speaks against, and that was not measured to its end.
+COULD_NOT_TELL = "could not tell"
 # In the order of site.yml.
 LAYERS = (
     "preflight",
@@ -61,7 +64,8 @@ def _verdict(
 ) -> tuple[str, str | None]:
     for layer, result in results.items():
         if result.get("failed"):
-            return f"FAILED in {layer}", str(result.get("msg", "see the task that failed above"))
+            verdict = COULD_NOT_TELL if _is_unknown(result) else f"FAILED in {layer}"
+            return verdict, str(result.get("msg", "see the task that failed above"))
         if result.get("unreachable"):
             return f"FAILED in {layer}", f"unreachable: {result.get('msg', '')}"
     if measured.get("state") == NOT_OK:
@@ -72,10 +76,26 @@ def _verdict(
     if not summary.get("ok"):
         return f"not ok: {summary.get('problems')} checks", None
     state = results.get("verify_all_reduce", {}).get("state", "succeeded")
+    if late := _late(state, measured):
+        return COULD_NOT_TELL, late
     if state != "succeeded":
         return "FAILED in all-reduce", f"its ranks are {state}; see the task that failed above."
     # The choice of a network is the operator's: that another one is faster is told, and is no fault of the node.
     return "ok", str(measured["reason"]) if measured.get("state") == SLOWER else None
+
+
+def _late(state: str, measured: Mapping[str, Any]) -> str:
+    """What of a node's measurements with others had not ended in its time; empty where nothing is left."""
+    if state == RUNNING:
+        return "its ranks had not ended when the time of the all-reduce was over; see above."
+    own = [row for row in measured.get("rows") or () if row["provider"] == measured.get("chosen")]
+    return str(measured["reason"]) if any(row.get("late") for row in own) else ""
+
+
+def _is_unknown(result: Mapping[str, Any]) -> bool:
+    """Whether all that speaks against the node is what nobody could tell."""
+    checks = result.get("checks") or ()
+    return bool(checks) and all(check.get("unknown") for check in checks)
 
 
 def _of(summary: Mapping[str, Any], some: str, all_of_them: str) -> str | None:

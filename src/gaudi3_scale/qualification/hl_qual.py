@@ -73,10 +73,11 @@ def run_test(
         return Result(name, STAGE, UNKNOWN, (why,))
     took = time.monotonic() - begun
     if code is None:
+        # A limit says nothing by itself: what the kernel logged, the cards' counters and other nodes do.
         report = f"{given.get(LOGS, '/var/log/habana_logs').rstrip('/')}/qual"
         why = f"hl_qual had not ended after {seconds:.0f} s, and was killed; run it again, and see its report in "
         why += f"{report}."
-        return Result(name, STAGE, UNKNOWN, (why,), (), took, action)
+        return Result(name, STAGE, UNKNOWN, (why,), (), took, action, seconds)
     state, reasons = judge(said, code)
     return Result(name, STAGE, state, reasons, (), took, action if state == FAILED else "")
 

@@ -20,14 +20,16 @@ _IDLE_MEMORY_MIB = 1024
 def check_host(release: str, cards: int, run: Run, kernel_root: str) -> Result:
     """All that is wrong with cards, driver, firmware, temperatures, links and PCIe, each in one sentence.
 
-    What nobody could tell says nothing against the node by itself.
+    What nobody could tell, as where a program had not ended, says nothing against the node by itself.
     """
     begun = time.monotonic()
     limits = Limits(cards, "hpu", None, _IDLE_MEMORY_MIB, None, external_links=False)
-    checks = verdict(measure(run, kernel_root, None), find_release(release), limits)
+    measured = measure(run, kernel_root, None)
+    checks = verdict(measured, find_release(release), limits)
     problems = failed(checks)
     reasons = tuple(check.sentence for check in problems)
     told = any(not check.unknown for check in problems)
     state = (FAILED if told else UNKNOWN) if problems else PASSED
-    took = time.monotonic() - begun
-    return Result(HOST, "host", state, reasons, tuple(advice(checks)), took, REBOOT if told else "")
+    limit = max(measured.late.values(), default=0.0) if state == UNKNOWN else 0.0
+    action, took = REBOOT if told or limit else "", time.monotonic() - begun
+    return Result(HOST, "host", state, reasons, tuple(advice(checks)), took, action, limit)

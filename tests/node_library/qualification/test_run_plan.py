@@ -120,6 +120,10 @@ def test_a_hanging_test_is_killed_with_its_children_and_the_others_go_on(tmp_pat
     assert found["serdes-errors"][0] == "unknown"
     assert "had not ended after 1 s, and was killed" in found["serdes-errors"][1]
     assert found["functional"][0] == "passed"
+    # Its time is over, and nothing else speaks against the node: it is neither qualified nor condemned.
+    assert (found["serdes-errors"][0], node.state) == ("unknown", "could_not_tell")
+    limits = {result["test"]: result["limit"] for result in node.files.read_results()}
+    assert {test for test, limit in limits.items() if limit} == {"serdes-errors"} and limits["serdes-errors"] == 1
     # Dead, whether or not its new parent has noticed.
     status = Path(f"/proc/{int(mark.read_text())}/status")
     assert not status.exists() or "State:\tZ" in status.read_text()
@@ -142,6 +146,26 @@ def test_errors_that_were_not_known_before_have_not_grown(tmp_path: Path) -> Non
     unknown, known = (HlSmi(cells={"0000:19:00.0": {name: said}}) for said in ("505712272", "3"))
     node.smi = lambda argv, **more: (known if (tmp_path / "known").exists() else unknown)(argv, **more)
     assert node.qualify()["pcie"] == ("passed", "")
+
+
+def test_a_hanging_test_during_which_the_kernel_logs_an_error_has_failed(tmp_path: Path) -> None:
+    node = Node(tmp_path, script='case "$*" in *-ser*) sleep 600;; *) echo PASSED;; esac')
+    node.plan["tests"] = [{**test, "seconds": 1} for test in node.plan["tests"]]
+    node.files.write(node.files.plan, node.plan)
+    node.logged = "habanalabs hl0: error interrupt"
+    found = node.qualify()
+    assert (found["serdes-errors"][0], node.state) == ("failed", "unhealthy")
+    assert "the kernel said meanwhile" in found["serdes-errors"][1]
+
+
+def test_an_hl_smi_that_does_not_answer_in_time_condemns_nobody(tmp_path: Path) -> None:
+    """It answers nothing from the first look on, so that no test of hl_qual is to blame either."""
+    node = Node(tmp_path)
+    node.smi = lambda argv, **more: CommandResult(124, "", f"{argv[0]}: no end after {more.get('timeout')} s")
+    found = node.qualify()
+    assert (found["host"][0], node.state) == ("unknown", "could_not_tell")
+    assert "hl-smi: it had not ended after 90 s" in found["host"][1]
+    assert {state for test, (state, _reasons) in found.items() if test != "host"} == {"passed"}
 
 
 def test_without_hl_qual_nobody_can_tell(tmp_path: Path) -> None:

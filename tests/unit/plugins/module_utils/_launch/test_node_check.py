@@ -243,3 +243,10 @@ def test_clocks_that_are_apart(offsets, said):
     assert said in found
     assert bool(found) == bool(said)
     assert found == "" or found.endswith(".")
+
+
+def test_a_python_that_had_not_ended_in_its_time_is_not_to_be_repaired(job, work):
+    (work / "train.py").write_text("import os\n")
+    said = refusal(check_imports, job, lambda argv, **_more: CommandResult(124, "", f"{argv[0]}: no end after 60 s"))
+    assert f"nobody can tell whether {work}/train.py can be imported on n1: " in said
+    assert "had not ended after 60 s; try again, and see how fast its storage is read." in said

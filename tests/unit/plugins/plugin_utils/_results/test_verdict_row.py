@@ -101,3 +101,26 @@ def test_check_mode_tells_what_is_missing_without_calling_it_a_failure():
 def test_an_all_reduce_that_did_not_succeed_is_a_failure():
     row = verdict_row(node(verify={"summary": SUMMARY}, verify_all_reduce={"state": "failed"}))
     assert (row["verdict"], row["all-reduce"]) == ("FAILED in all-reduce", "failed")
+
+
+def test_an_all_reduce_whose_time_was_over_speaks_against_nobody_and_is_no_ok():
+    row = verdict_row(node(verify={"summary": SUMMARY}, verify_all_reduce={"state": "running"}))
+    assert (row["verdict"], row["all-reduce"]) == ("could not tell", "running")
+    assert "had not ended when the time of the all-reduce was over" in row["reason"]
+
+
+def test_a_network_whose_measurement_was_over_its_time_is_no_ok_either():
+    late = {"provider": "ethernet", "sizes": [], "why": "its ranks had not ended", "late": True}
+    of_it = {"state": "not measured", "chosen": "ethernet", "reason": "the all-reduce over ethernet: …", "rows": [late]}
+    host = node(verify={"summary": SUMMARY}) | {"gaudi_fabric_measured_result": {"nodes": {"n1": of_it}}}
+    assert verdict_row(host)["verdict"] == "could not tell"
+    of_it["chosen"] = "roce"
+    assert verdict_row(host)["verdict"] == "ok"
+
+
+def test_a_node_of_which_programs_had_not_ended_is_no_failure():
+    late = {"name": "hl-smi", "ok": False, "unknown": True}
+    found = {"failed": True, "msg": "Nobody can tell whether this node is fit: hl-smi: …", "checks": [late]}
+    assert verdict_row(node(verify=found))["verdict"] == "could not tell"
+    found["checks"].append({"name": "cards", "ok": False, "unknown": False})
+    assert verdict_row(node(verify=found))["verdict"] == "FAILED in verify"
