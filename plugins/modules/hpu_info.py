@@ -160,6 +160,14 @@ hpu:
         external_links:
           description: Links out of the node. The keys are those of RV(hpu.links.internal).
           type: dict
+        verbs_device:
+          description: Its device of the class C(infiniband); null if it has none, or if nothing tells whose it is.
+          type: str
+          sample: hbl_0
+    verbs_devices:
+      description: All verbs devices of the cards.
+      type: list
+      elements: str
     driver:
       description: The loaded driver.
       type: dict
@@ -235,6 +243,9 @@ hpu:
           type: str
         iommu_passthrough:
           description: Whether C(iommu=pt) is on the command line.
+          type: bool
+        iommu_translates:
+          description: Whether the IOMMU translates the cards' memory accesses; null if the kernel does not show it.
           type: bool
         hugepages:
           description: Number of huge pages that are reserved.

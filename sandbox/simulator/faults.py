@@ -42,6 +42,8 @@ FAULTS = {
     "port_down": (PORT, "the link of one port is down"),
     "another_cpu": (NODE, "the CPUs are Intel's of an earlier generation"),
     "power_limit_ignored": (CARD, "the card keeps its power limit, whatever hl-smi -p says"),
+    "iommu_translates": (NODE, "the IOMMU translates for the cards, unless the kernel was started with iommu=pt"),
+    "no_verbs": (CARD, "habanalabs_ib made no verbs device of the card"),
     "degraded_pcie": (CARD, "the card's PCIe link has half its lanes, at the speed of the generation before"),
     host_nics.FAULT: (NIC, "the host has a network card for scale-out, in sysfs alone"),
     wrong_products.FAULT: (CARD, "a rank on the card gets wrong products, and hl_qual's functional test fails"),

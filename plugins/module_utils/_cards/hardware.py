@@ -27,7 +27,8 @@ class Board:
 
     ``external_ports`` maps a module id to that card's scale-out ports; the key -1 stands for every module id.
     ``unconnected_ports`` are counted in ``ports`` but lead nowhere. Empty tuples mean: none, or not published.
-    ``peers`` are the cards that the internal ports lead to, in equal shares.
+    ``peers`` are the cards that the internal ports lead to, in equal shares. ``optional_ports``: servers are built with
+    such cards of which a loaded driver shows no external port (HabanaAI/hccl_demo#47).
     """
 
     pci_id: str
@@ -36,6 +37,7 @@ class Board:
     external_ports: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     unconnected_ports: tuple[int, ...] = ()
     peers: int = 7
+    optional_ports: bool = False
 
     @property
     def group(self) -> int:
@@ -117,7 +119,7 @@ GENERATIONS: tuple[Generation, ...] = (
             Board("0x1060", "HL-325L", 24, _GAUDI3_EXTERNAL),
             Board("0x1061", "HL-325L (die 1)", 24, _GAUDI3_EXTERNAL),
             Board("0x1062", "HL-325L (single die)", 24, _GAUDI3_EXTERNAL),
-            Board("0x1063", "HL-338", 24, {_EVERY_MODULE: (8, 9, 10, 11)}, unconnected_ports=(0, 1), peers=3),
+            Board("0x1063", "HL-338", 24, {_EVERY_MODULE: (8, 9, 10, 11)}, (0, 1), peers=3, optional_ports=True),
         ),
         hbm_mib=131072,
         port_gbits=200,
@@ -165,6 +167,14 @@ def internal_ports(pci_id: str, module_id: int) -> tuple[int, ...]:
         return ()
     elsewhere = {*external_ports(pci_id, module_id), *board.unconnected_ports}
     return tuple(port for port in range(board.ports) if port not in elsewhere)
+
+
+def links_between(pci_id: str, cards: int) -> int:
+    """Internal links of a card on a node that has ``cards`` of its kind: a virtual machine may have one or two."""
+    board = board_of(pci_id)
+    if board is None:
+        return 0
+    return len(internal_ports(pci_id, 0)) * min(cards - 1, board.peers) // board.peers
 
 
 def _plain(pci_id: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from .._checks.check import Check, failed, refusal
+from .._checks.verbs_devices import verbs_checks
 from .._node.commands import Run
 from .hpu_facts import Card, HpuFacts, gather
 
@@ -25,7 +26,10 @@ def unfit_reason(device: str, cards: int, run: Run, kernel_root: str) -> str:
     """
     if device != "hpu":
         return ""
-    problems = [check for check in failed(card_checks(gather(run, kernel_root), cards)) if not check.unknown]
+    facts = gather(run, kernel_root)
+    # Ranks on several cards talk through their verbs devices; one card alone needs none.
+    bad = failed([*card_checks(facts, cards), *(verbs_checks(facts) if cards > 1 else [])])
+    problems = [check for check in bad if not check.unknown]
     return refusal("its cards are not all healthy", problems) if problems else ""
 
 

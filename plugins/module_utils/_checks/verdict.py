@@ -21,6 +21,7 @@ from .clock import Clock, clock_checks
 from .patience import without_the_late
 from .pcie import PcieLink, access_control_check, link_check
 from .slurm_memory import SlurmMemory, left_for_jobs, slurm_check
+from .verbs_devices import verbs_checks
 
 
 @dataclass(frozen=True)
@@ -140,6 +141,7 @@ def _card_checks(facts: HpuFacts, limits: Limits) -> Iterable[Check]:
     if limits.external_links:
         remedy = "look at the cable and the switch port, then bring the port up with manage_network_ifs.sh --up"
         yield _links("external links", facts.links.external, facts, remedy)
+    yield from verbs_checks(facts)
 
 
 def summary(measured: Measurement, checks: Sequence[Check], release: Release, limits: Limits) -> dict[str, object]:
@@ -190,8 +192,17 @@ def _modules(facts: HpuFacts, release: Release) -> Check:
         not missing,
         f"{', '.join(release.modules)} loaded",
         _not_loaded(missing, release),
-        "run the driver layer (playbook driver.yml) and see `dkms status` and `dmesg`",
+        _WAITS
+        if is_virgin(facts) and facts.kernel.iommu_in_the_way
+        else "run the driver layer (playbook driver.yml) and see `dkms status` and `dmesg`",
     )
+
+
+# Where the driver layer has built it: it leaves the first load to that boot.
+_WAITS = (
+    "restart needed: the kernel was started without iommu=pt, and the driver waits for a boot with it (playbook "
+    "host.yml puts it on the command line); then run the driver layer (playbook driver.yml) where none is installed"
+)
 
 
 def _not_loaded(missing: Sequence[str], release: Release) -> str:
@@ -327,10 +338,10 @@ def _torch(torch: TorchReport, limits: Limits) -> Check:
 def _iommu(facts: HpuFacts) -> Check:
     return Check(
         "iommu=pt",
-        facts.kernel.iommu_passthrough,
+        facts.kernel.iommu_passthrough or not facts.kernel.iommu_in_the_way,
         "iommu=pt on the running kernel's command line",
         "none",
-        "reboot the node after the host layer has set it: without it results can be silently wrong",
+        "restart needed: reboot the node after the host layer has set it: without it results can be silently wrong",
         advice=True,
     )
 

@@ -16,7 +16,7 @@ from .._job.recipe_cache import RECIPE_CACHE
 from .._node.environment_file import Setting, render
 from .._node.hand_edits import HandEdit, find_edit, record_of
 from .._node.lock import alone
-from .._node.rendered_files import FileChange, WantedFile, differences, pending, read_text, write
+from .._node.rendered_files import FileChange, WantedFile, differences, pending, read_text, replaced, write
 from .._node.secret_texts import masked_texts
 from .._releases.lookup import find_release, version_key
 from . import directories as flag_directories
@@ -69,7 +69,10 @@ class _Plan:
         """Do it; returns the place of the copy of an edited file, empty where none was needed."""
         for directory in self.missing:
             flag_directories.make(directory)
-        backups = [write(change) for change in self.files]
+        backup = ""
+        for change in self.files:
+            kept = write(change)
+            backup = kept if kept and change.wanted.backup else backup
         # The record is no state that anyone wants: it is neither shown nor counted as a change.
         for change in pending([self.record]):
             write(change)
@@ -77,7 +80,7 @@ class _Plan:
             recipe_cache.remove(path)
         for path, _why in self.full:
             recipe_cache.empty(self.recipes, path)
-        return next((backup for backup in backups if backup), "")
+        return backup
 
 
 def converge(options: EnvironmentOptions, check_mode: bool, mounts: str = "/proc/self/mounts") -> dict[str, Any]:
@@ -120,6 +123,7 @@ def converge(options: EnvironmentOptions, check_mode: bool, mounts: str = "/proc
         "warnings": [
             *(finding.sentence() for finding in findings),
             *([_edit_sentence(plan.edit, backup)] if plan.edit else []),
+            *replaced(change for change in plan.files if change.wanted.path != options.path),
         ],
     }
 

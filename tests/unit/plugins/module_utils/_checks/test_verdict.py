@@ -61,6 +61,7 @@ def test_a_healthy_node_passes_every_check(measured):
         "row replacement",
         "internal links",
         "external links",
+        "verbs devices",
         "PCIe link",
         "huge pages",
         "torch",
@@ -371,3 +372,18 @@ def test_what_is_only_told(measured, host, words):
 @pytest.mark.parametrize("slurm", [SlurmMemory("node1", 996496, 0), SlurmMemory("node1", 1031698, 35202)])
 def test_a_slurm_that_leaves_the_huge_pages_alone_is_told_nothing(measured, slurm):
     assert advice(verdict(measured(host={"slurm": slurm}), RELEASE, LIMITS)) == []
+
+
+def test_a_node_that_waits_for_pass_through_is_told_to_restart(measured):
+    bad = problems(measured(driver=False, command_line="BOOT_IMAGE=/vmlinuz-6.8.0-110-generic root=/dev/sda2 ro quiet"))
+    assert bad["kernel modules"].found == "none loaded"
+    assert bad["kernel modules"].remedy.startswith("restart needed: the kernel was started without iommu=pt")
+    assert "restart" not in problems(measured(driver=False))["kernel modules"].remedy
+
+
+def test_pass_through_is_no_advice_where_nothing_is_translated(measured, tmp_path):
+    quiet = measured(command_line="quiet")
+    assert any(sentence.startswith("iommu=pt") for sentence in advice(verdict(quiet, RELEASE, LIMITS)))
+    (tmp_path / "sys/kernel/iommu_groups").mkdir(parents=True)
+    off = Measurement(gather(HlSmi(), str(tmp_path)), TORCH)
+    assert not any(sentence.startswith("iommu=pt") for sentence in advice(verdict(off, RELEASE, LIMITS)))
