@@ -292,8 +292,8 @@ def main() -> None:
         problems = failed(checks)
         if problems and options["fail"] and not module.check_mode:
             # Without the facts: what an operator has to read would be lost among them on the screen.
-            told = any(not check.unknown for check in problems)
-            subject = "This node is not fit for training" if told else "Nobody can tell whether this node is fit"
+            is_known = any(not check.unknown for check in problems)
+            subject = "This node is not fit for training" if is_known else "Nobody can tell whether this node is fit"
             message = refusal(subject, problems)
             module.fail_json(msg=message, checks=as_results(problems), summary=row)
         if problems and module.check_mode:

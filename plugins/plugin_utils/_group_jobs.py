@@ -144,7 +144,11 @@ def _span(ended: Mapping[str, Any]) -> float | None:
     reached = ended.get("reached")
     since = _time(reached.get("since")) if isinstance(reached, Mapping) else None
     start, end = _time(ended.get("started")) if since is None else since, _time(ended.get("ended"))
-    return end - start if start is not None and end is not None and end >= start else None
+    if start is None or end is None:
+        return None
+    # A unit records its end in whole seconds (unit.RECORD_END), so that it ended within the next one.
+    seconds = end + 1 - start
+    return seconds if seconds >= 0 else None
 
 
 def _time(value: object) -> float | None:

@@ -395,8 +395,8 @@ GATES = (
     ),
     on_own_nodes(
         "qualification",
-        "five nodes, a bad thing each: what is bad is found and named, and nothing else",
-        2400,
+        "five nodes, a bad thing each: what is bad is found and named, and nothing else; no limit of time is a fault",
+        3600,
         subjects("qualification"),
     ),
     on_own_nodes(

@@ -87,6 +87,7 @@ def busy(nodes: dict[str, Host]) -> Iterator[None]:
 def test_five_healthy_nodes_that_share_their_cores_are_not_condemned_by_a_limit_that_is_too_short(
     nodes: dict[str, Host], tmp_path: Path
 ) -> None:
+    # In two seconds no rank ends, or one does by chance; a quarter of them is less than any needs.
     given = {**ALONE, OPTION: 2, START_OPTION: 300}
     report = qualified(tmp_path, **given)
     assert "unhealthy" not in states(report).values(), report["notes"]

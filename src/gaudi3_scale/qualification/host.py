@@ -20,7 +20,7 @@ _IDLE_MEMORY_MIB = 1024
 def check_host(release: str, cards: int, run: Run, kernel_root: str) -> Result:
     """All that is wrong with cards, driver, firmware, temperatures, links and PCIe, each in one sentence.
 
-    What nobody could tell, as where a program had not ended, says nothing against the node by itself.
+    A program that had not ended says nothing against the node by itself.
     """
     begun = time.monotonic()
     limits = Limits(cards, "hpu", None, _IDLE_MEMORY_MIB, None, external_links=False)
@@ -30,6 +30,7 @@ def check_host(release: str, cards: int, run: Run, kernel_root: str) -> Result:
     reasons = tuple(check.sentence for check in problems)
     told = any(not check.unknown for check in problems)
     state = (FAILED if told else UNKNOWN) if problems else PASSED
-    limit = max(measured.late.values(), default=0.0) if state == UNKNOWN else 0.0
+    limit = 0.0 if told or not problems else max(measured.late.values(), default=0.0)
+    # What other nodes show can still make a fault of a time that was over.
     action, took = REBOOT if told or limit else "", time.monotonic() - begun
     return Result(HOST, "host", state, reasons, tuple(advice(checks)), took, action, limit)

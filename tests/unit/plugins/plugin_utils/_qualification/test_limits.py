@@ -60,7 +60,7 @@ def test_a_card_that_hangs_is_named_where_the_others_needed_a_small_part_of_its_
     found = data(Fleet(*NAMES, late={(job, "c"): "measuring"}, took=took))
     assert states(found) == others(state, "c")
     assert found["nodes"]["c"]["action"] == action
-    assert ("4 of 5 nodes ended the same in at most 4 s." in found["left_out"]["c"]) is (state == UNHEALTHY)
+    assert ("4 of 5 nodes ended the same in at most 5 s." in found["left_out"]["c"]) is (state == UNHEALTHY)
 
 
 @pytest.mark.parametrize("names", [("a",), ("a", "c")])
@@ -165,7 +165,7 @@ class Rings(Fleet):
 def test_a_node_with_which_the_ring_hangs_is_named_where_the_ring_without_it_is_quick() -> None:
     found = data(Rings("d"))
     assert states(found) == others(UNHEALTHY, "d")
-    assert "the all-reduce over the ring ended in 4 s without it, and with it not" in found["left_out"]["d"]
+    assert "the all-reduce over the ring ended in 5 s without it, and with it not" in found["left_out"]["d"]
     slow = data(Rings("d", took=30.0))
     assert states(slow) == others(COULD_NOT_TELL, "d")
     assert slow["nodes"]["d"]["action"] == "again"
