@@ -9,20 +9,19 @@ off; the kernel tells both by the groups of the cards (its ABI document sysfs-ke
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from .accel_sysfs import attribute, pci_cards
 
 PASSTHROUGH = "iommu=pt"
-# The kernel's document of its parameters has these for the same, and for no IOMMU at all.
-_SAME = frozenset({PASSTHROUGH, "iommu.passthrough=1", "iommu.passthrough=on", "iommu.passthrough=y"})
-_OFF = frozenset({"iommu=off", "intel_iommu=off", "amd_iommu=off"})
+_ON, _OFF = ("1", "on", "y", "yes"), "off"
 # What a group's type is where devices reach memory untranslated.
 _IDENTITY = "identity"
 
 
 def translates(kernel_root: str = "/") -> bool | None:
-    """Whether the kernel shows that it does; None where it shows nothing (before 5.11, or no card is there)."""
+    """Whether the kernel shows that it does; None where it shows nothing (an old kernel, or no card)."""
     devices = Path(kernel_root, "sys/bus/pci/devices")
     types = [attribute(devices / card.pci_address / "iommu_group", "type") for card in pci_cards(kernel_root)]
     known = [one for one in types if one is not None]
@@ -43,5 +42,29 @@ def is_in_the_way(command_line: str | None, shown: bool | None) -> bool:
     """
     if command_line is None:
         return bool(shown)
-    words = set(command_line.split())
-    return not words & (_SAME | _OFF) if shown is None else shown and not words & _SAME
+    if shown is False or _passes_through(command_line):
+        return False
+    return shown is True or not _is_off(command_line)
+
+
+def _passes_through(command_line: str) -> bool:
+    """As the kernel's document of its parameters has them; the last word counts."""
+    found = False
+    for name, value in _words(command_line):
+        if name == "iommu.passthrough":
+            found = value in _ON
+        elif name == "iommu":
+            found = {"pt": True, "nopt": False}.get(value, found)
+    return found
+
+
+def _is_off(command_line: str) -> bool:
+    return any(name in ("iommu", "intel_iommu", "amd_iommu") and value == _OFF for name, value in _words(command_line))
+
+
+def _words(command_line: str) -> Iterator[tuple[str, str]]:
+    """``iommu=soft,pt`` is two."""
+    for word in command_line.split():
+        name, _equals, values = word.partition("=")
+        for value in values.split(","):
+            yield name, value

@@ -9,7 +9,8 @@ import re
 from typing import NamedTuple
 
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
-_SIZE = re.compile(r"([0-9]{1,12})([kmg]?)", re.IGNORECASE)
+# What follows the unit is not read: 1GB is 1G.
+_SIZE = re.compile(r"([0-9]{1,12})([kmg]?)", re.IGNORECASE | re.ASCII)
 _COUNT = re.compile(r"[0-9]{1,12}")
 _COUNTS_OF_NODES = re.compile(r"[0-9]{1,4}:[0-9]{1,12}(?:,[0-9]{1,4}:[0-9]{1,12})*")
 
@@ -41,7 +42,7 @@ def parse_command_line(text: str, page_kib: int) -> BootPages:
 
 
 def _size_kib(text: str) -> int | None:
-    found = _SIZE.fullmatch(text)
+    found = _SIZE.match(text)
     return int(found[1]) * _UNITS[found[2].lower()] // 1024 or None if found else None
 
 

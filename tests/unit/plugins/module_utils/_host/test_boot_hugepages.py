@@ -21,6 +21,8 @@ GIB = 1024 * 1024
         ("hugepages=30000 hugepagesz=1G hugepages=4", 30000, 2048),
         ("hugepagesz=2048K hugepages=9 hugepages=7", 9, 2048),
         ("hugepages=0:10000,1:8000", 18000, 2048),
+        # xmrig/xmrig#1411
+        ("hugepagesz=1GB default_hugepagesz=1GB hugepages=6", 6, GIB),
         ("hugepages=64 default_hugepagesz=1g", 64, GIB),
         # What the kernel would not read either.
         ("hugepages=many hugepagesz=", 0, 2048),
