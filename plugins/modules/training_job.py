@@ -518,6 +518,11 @@ log_directory:
   returned: success
   type: str
   sample: /var/log/gaudi3_scale/jobs/llama
+remarks:
+  description: What is worth knowing of this node's part before it is measured, one sentence each.
+  returned: when it is prepared
+  type: list
+  elements: str
 differences:
   description: In what a running job differs from what was asked for.
   returned: when a start is refused for it

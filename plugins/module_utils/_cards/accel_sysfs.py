@@ -89,6 +89,11 @@ def loaded_modules(kernel_root: str = "/") -> tuple[str, ...]:
     return tuple(sorted(line.split()[0] for line in lines if line.startswith("habanalabs")))
 
 
+def timeout_locked(kernel_root: str = "/") -> int | None:
+    """Seconds that the loaded driver gives a job, 0 for no limit; None where no driver tells (habanalabs_drv.c)."""
+    return _integer(attribute(Path(kernel_root, "sys/module/habanalabs/parameters"), "timeout_locked"))
+
+
 def attribute(directory: Path, name: str) -> str | None:
     """One sysfs or procfs value without its line end; None where it is missing, empty or refuses to be read."""
     try:

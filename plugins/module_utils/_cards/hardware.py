@@ -5,8 +5,10 @@
 
 Sources: PCI ids and memory from the vendor's driver (habanalabs_drv.c) and hl-smi listings; ports from the HCL sources
 (connectivity_autogen_HLS3.cpp, connectivity_autogen_HLS3PCIE.cpp) and the vendor's page on network configuration; PCIe
-from the vendor's documentation of HL-225H, HL-288E, HL-325L and HL-338; power limits from the vendor's manual of hl-smi
-(System_Management_Interface_Tool, -p/--power-max), which has those of Gaudi 3 alone.
+from the vendor's documentation of HL-225H, HL-288E, HL-325L and HL-338; groups of
+cards from HCL (connectivity_autogen_HLS3PCIE.cpp) and the manual of HL-288E (HabanaAI/vllm-fork, pull request 2222);
+power limits from the vendor's manual of hl-smi (System_Management_Interface_Tool, -p/--power-max), which has those of
+Gaudi 3 alone.
 """
 
 from __future__ import annotations
@@ -36,6 +38,11 @@ class Board:
     unconnected_ports: tuple[int, ...] = ()
     peers: int = 7
     optional_ports: bool = False
+
+    @property
+    def group(self) -> int:
+        """How many cards are joined, by module id: where a top board joins four, 0 to 3 and 4 to 7."""
+        return self.peers + 1
 
 
 @dataclass(frozen=True)

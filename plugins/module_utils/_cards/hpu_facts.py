@@ -10,14 +10,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
 from .._node.commands import Run
 from .._releases.lookup import release_part
-from .accel_sysfs import AccelDevice, PciCard, accel_devices, cards_with_ports, loaded_modules, pci_cards
+from .accel_sysfs import (
+    AccelDevice,
+    PciCard,
+    accel_devices,
+    cards_with_ports,
+    loaded_modules,
+    pci_cards,
+    timeout_locked,
+)
 from .hardware import board_of, external_ports, generation_of, internal_ports, links_between
-from .hl_smi import QUERY_FIELDS, Listing, firmware_version, number, parse_links, parse_listing, parse_query
+from .hl_smi import QUERY_FIELDS, Listing, firmware_version, parse_links, parse_listing, parse_query
 from .node_system import Kernel, System, read_kernel, read_system
+from .readings import absurd, whole
 from .verbs_devices import verbs_devices
 
 # A card in reset can hold hl-smi for as long as the driver's own time-out of 30 s, twice for a listing of several.
@@ -44,7 +53,10 @@ class CardFirmware:
 
 @dataclass(frozen=True)
 class Card:
-    """One card. Memory in MiB, power in W, temperature in degrees Celsius; None is unknown, never zero."""
+    """One card. Memory in MiB, power in W, temperature in degrees Celsius; None is unknown, never zero.
+
+    ``absurd`` is what hl-smi said of it that no card can have, by its name in the query.
+    """
 
     pci_address: str
     pci_id: str
@@ -69,6 +81,7 @@ class Card:
     internal_links: Links = field(default_factory=Links)
     external_links: Links = field(default_factory=Links)
     verbs_device: str | None = None
+    absurd: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -104,6 +117,7 @@ class HpuFacts:
 
     ``generation`` is None without cards and where generations are mixed; ``generations`` lists what is there.
     ``verbs_devices`` are those of the cards, also one of which the kernel does not tell the card.
+    ``timeout_locked``: seconds that the loaded driver gives a job, 0 for no limit.
     """
 
     generation: str | None
@@ -116,6 +130,7 @@ class HpuFacts:
     kernel: Kernel
     system: System
     verbs_devices: tuple[str, ...] = ()
+    timeout_locked: int | None = None
 
     def as_dict(self) -> dict[str, object]:
         """The same as plain dictionaries, for a module's result."""
@@ -145,7 +160,8 @@ def gather(run: Run, kernel_root: str = "/", hl_smi: bool = True) -> HpuFacts:
     devices = accel_devices(kernel_root)
     smi = ask_hl_smi(run, cards) if hl_smi and devices else SmiOutput()
     shown = Shown(cards_with_ports(kernel_root), verbs_devices(kernel_root))
-    return combine(cards, devices, smi, loaded_modules(kernel_root), read_kernel(kernel_root), read_system(), shown)
+    facts = combine(cards, devices, smi, loaded_modules(kernel_root), read_kernel(kernel_root), read_system(), shown)
+    return replace(facts, timeout_locked=timeout_locked(kernel_root))
 
 
 def ask_hl_smi(run: Run, cards: Iterable[PciCard]) -> SmiOutput:
@@ -221,7 +237,7 @@ def _card(pci: PciCard, device: AccelDevice | None, smi: SmiOutput, shown: Shown
     board = board_of(pci.pci_id)
     module_id = device.module_id if device else None
     if module_id is None:
-        module_id = number(row.get("module_id") or listed.get("Module ID"))
+        module_id = whole("module_id", row.get("module_id") or listed.get("Module ID"))
     pending = listed.get("Replaced Rows/Pending")
     return Card(
         pci_address=pci.pci_address,
@@ -235,13 +251,17 @@ def _card(pci: PciCard, device: AccelDevice | None, smi: SmiOutput, shown: Shown
         name=row.get("name") or listed.get("Product Name"),
         serial=row.get("serial") or listed.get("Serial Number"),
         uuid=row.get("uuid") or listed.get("AIP UUID"),
-        temperature_c=number(row.get("temperature.aip")),
-        memory_total_mib=number(row.get("memory.total")),
-        memory_used_mib=number(row.get("memory.used")),
-        utilization_percent=number(row.get("utilization.aip")),
-        power_w=number(row.get("power.draw")),
-        ecc_uncorrected=number(row.get("ecc.errors.uncorrected.volatile.total")),
-        ecc_uncorrected_lifetime=number(row.get("ecc.errors.uncorrected.aggregate.total")),
+        temperature_c=whole("temperature.aip", row.get("temperature.aip")),
+        memory_total_mib=whole("memory.total", row.get("memory.total")),
+        memory_used_mib=whole("memory.used", row.get("memory.used")),
+        utilization_percent=whole("utilization.aip", row.get("utilization.aip")),
+        power_w=whole("power.draw", row.get("power.draw")),
+        ecc_uncorrected=whole(
+            "ecc.errors.uncorrected.volatile.total", row.get("ecc.errors.uncorrected.volatile.total")
+        ),
+        ecc_uncorrected_lifetime=whole(
+            "ecc.errors.uncorrected.aggregate.total", row.get("ecc.errors.uncorrected.aggregate.total")
+        ),
         row_replacement_pending=None if pending is None else pending.lower() != "no",
         firmware=CardFirmware(
             spi=firmware_version(listed.get("Firmware [SPI] Version") or (device.preboot_version if device else None)),
@@ -251,6 +271,7 @@ def _card(pci: PciCard, device: AccelDevice | None, smi: SmiOutput, shown: Shown
         internal_links=_internal_links(pci, module_id, smi, alike),
         external_links=_external_links(pci, device, module_id, smi, shown),
         verbs_device=next((name for name, address in shown.verbs.items() if address == pci.pci_address), None),
+        absurd=absurd(row),
     )
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .._cards.hardware import generation_named
-from .._cards.health import HEALTHY_STATUS
+from .._cards.health import ASK_AS_ROOT, HEALTHY_STATUS, not_told
 from .._cards.hpu_facts import Card, HpuFacts, Links
 from .._releases.lookup import Release
 from .._slurm.memory import left_for_jobs
@@ -232,12 +232,18 @@ def _status(facts: HpuFacts) -> Check:
 def _firmware(facts: HpuFacts, limits: Limits) -> Check:
     versions = facts.firmware.spi
     wanted = (limits.firmware or "").strip()
+    # Where those that are known are as wanted, the others may be, too.
+    fits = len(versions) <= 1 and (not wanted or not versions or versions == (wanted,))
+    unknown = fits and facts.firmware.equal is None and bool(facts.cards)
     return Check(
         "SPI firmware",
         facts.firmware.equal is True and (not wanted or versions == (wanted,)),
         wanted or "the same version on all cards",
         _spi(facts),
-        "flash the cards that differ with hl-fw-loader while the driver is unloaded",
+        f"hl-smi -L does not tell it: {ASK_AS_ROOT}"
+        if unknown
+        else "flash the cards that differ with hl-fw-loader while the driver is unloaded",
+        unknown=unknown,
     )
 
 
@@ -259,6 +265,7 @@ def _temperature(facts: HpuFacts, limits: Limits) -> Check:
         lambda card: card.temperature_c,
         lambda celsius: 0 < celsius < limit,
         "0 C means that the card did not initialise: reboot; a hot card needs its air flow checked",
+        "temperature.aip",
         unit=" C",
     )
 
@@ -271,6 +278,7 @@ def _idle_memory(facts: HpuFacts, limits: Limits) -> Check:
         lambda card: card.memory_used_mib,
         lambda used: used <= limits.idle_memory_mib,
         "end the process that holds the card (`hl-smi` lists it), or verify after the job",
+        "memory.used",
         unit=" MiB",
     )
 
@@ -284,6 +292,7 @@ def _ecc(facts: HpuFacts) -> Check:
         lambda card: card.ecc_uncorrected,
         lambda errors: errors == 0,
         remedy,
+        "ecc.errors.uncorrected.volatile.total",
     )
 
 
@@ -299,7 +308,10 @@ def _links(name: str, links: Links, facts: HpuFacts, remedy: str) -> Check:
     up = "unknown" if links.up is None else str(links.up)
     found = f"{up} of {links.total}" + (f" ({', '.join(links.down)} down)" if links.down else "")
     ok = links.up == links.total and not unknown and bool(facts.cards)
-    return Check(name, ok, f"all {links.total} up", found, remedy)
+    not_known = unknown and not links.down
+    return Check(
+        name, ok, f"all {links.total} up", found, not_told(()) if not_known else remedy, unknown=not_known and not ok
+    )
 
 
 def _hugepages(facts: HpuFacts, configured: int) -> Check:
@@ -342,19 +354,33 @@ def _every_card(
     value: Callable[[Card], int | str | None],
     good: Callable[..., bool],
     remedy: str,
+    told_as: str = "",
     unit: str = "",
 ) -> Check:
-    """A check that every card has to pass; a card whose value is unknown fails it."""
+    """A check that every card has to pass; a card whose value is unknown does not. ``told_as`` is hl-smi's name of it.
+
+    Where no card has a bad value and one has none, nobody could tell.
+    """
     read = {card.pci_address: value(card) for card in facts.cards}
     bad = {address: found for address, found in read.items() if found is None or not good(found)}
+    without = [card for card in facts.cards if read[card.pci_address] is None]
     if not read:
         found = "no cards"
     elif bad:
-        words = {address: "unknown" if one is None else f"{one}{unit}" for address, one in bad.items()}
+        said = {card.pci_address: card.absurd[told_as] for card in without if told_as in card.absurd}
+        words = {address: _word(one, unit, said.get(address)) for address, one in bad.items()}
         found = _by_value(words, len(read))
     else:
         found = _span(list(read.values()), unit)
-    return Check(name, bool(read) and not bad, expected, found, remedy)
+    unknown = bool(told_as) and bool(bad) and len(bad) == len(without)
+    do = not_told(without, told_as) if unknown else remedy
+    return Check(name, bool(read) and not bad, expected, found, do, unknown=unknown)
+
+
+def _word(value: int | str | None, unit: str, said: str | None) -> str:
+    if value is not None:
+        return f"{value}{unit}"
+    return "unknown" if said is None else f"unknown (hl-smi says {said})"
 
 
 def _by_value(words: Mapping[str, str], cards: int) -> str:

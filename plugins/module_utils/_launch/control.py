@@ -33,6 +33,7 @@ from .._node.systemd_units import enable, reload_units
 from .._quarantine.mark import refuse_quarantined
 from .._releases.table import NEWEST
 from .binding import binding_of
+from .card_groups import group_remarks
 from .control_slurm import find_worker_group, remember_found, start_slurm
 from .directories import check_places, let_read, make_control, make_directories, put_away_logs, recipe_directory
 from .engines.mpirun import version_of_release
@@ -178,6 +179,11 @@ def prepare(job: Job, paths: JobPaths, run: Run, options: StartOptions = AS_DESC
 
     What refuses a start refuses this, so that a job begins on no node before it can on all.
     """
+    remarks = group_remarks(job, options.kernel_root)
+    return {**_prepared(job, paths, run, options), "remarks": remarks}
+
+
+def _prepared(job: Job, paths: JobPaths, run: Run, options: StartOptions) -> dict[str, object]:
     worker_group = _found(job, paths, run, options.check_mode)
     library = library_of(job, run) if job.supervision else None
     reported = shown(job, paths, _site(job, paths, run, options.kernel_root, library))

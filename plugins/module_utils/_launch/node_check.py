@@ -23,6 +23,7 @@ from .._job.supervision import control_port_of
 from .._job.user import account, as_user, check_left_to
 from .._node.commands import Run, last_line
 from .binding import ranks_bound_now
+from .card_groups import group_remarks
 from .engines.mpirun import version_of
 from .engines.mpirun_reach import check_reach
 from .engines.slurm_jobs import check_slurm_there
@@ -123,6 +124,7 @@ def check_cards(job: Job, run: Run, kernel_root: str) -> None:
     unfit = unfit_reason(job.device, job.processes_per_node, run, kernel_root)
     if unfit:
         raise GaudiError(f"{job.host} cannot take part: {unfit}")
+    group_remarks(job, kernel_root)
     check_device_access(job.user, job.device, kernel_root)
     # Slurm gives whole nodes, or says on each which cards it allots.
     if job.device == HPU and job.engine != SLURM:

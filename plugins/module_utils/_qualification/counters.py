@@ -16,7 +16,9 @@ def grown(before: HpuFacts, after: HpuFacts) -> list[str]:
         now = cards.get(card.pci_address)
         if now is None:
             continue
-        errors = (now.ecc_uncorrected or 0) - (card.ecc_uncorrected or 0)
+        # What was not known before, or is not now, has not grown.
+        counted = None not in (card.ecc_uncorrected, now.ecc_uncorrected)
+        errors = (now.ecc_uncorrected or 0) - (card.ecc_uncorrected or 0) if counted else 0
         if errors > 0:
             found.append(f"card {card.pci_address} has counted {errors} uncorrected memory errors.")
         if now.row_replacement_pending and not card.row_replacement_pending:

@@ -42,6 +42,12 @@ class Result:
         """The same with more that speaks against the node, which then fails."""
         return replace(self, state=FAILED, reasons=(*self.reasons, *reasons)) if reasons else self
 
+    def unless_met(self, unmet: Sequence[str]) -> Result:
+        """The same where all was there that the test needs, or where it passed; else its failure says nothing."""
+        if not unmet or self.state != FAILED:
+            return self
+        return replace(self, state=UNKNOWN, reasons=(*self.reasons, *unmet), action="")
+
 
 def node_state(results: Sequence[Mapping[str, Any]], planned: Iterable[str]) -> str:
     """Healthy only where each planned test was measured and passed."""

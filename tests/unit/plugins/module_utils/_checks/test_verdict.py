@@ -19,11 +19,13 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._checks.verdict impor
     summary,
     verdict,
 )
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
 from ansible_collections.gaudi3.scale.plugins.module_utils._releases.lookup import find_release
 from ansible_collections.gaudi3.scale.tests.unit.healthy_node import ADDRESSES, SPI, HlSmi, write_kernel
 
 RELEASE = find_release("1.24.1")
 LIMITS = Limits(cards=8, device="hpu", temperature_c=None, idle_memory_mib=1024, firmware=None, external_links=True)
+ABSURD = "no card can have what hl-smi says, so its firmware tells nothing"
 TORCH = TorchReport("2.11.0a0+git1", 8)
 
 
@@ -81,6 +83,37 @@ def test_one_bad_card_fails_its_check_alone_and_is_named(measured, cells, name, 
     bad = problems(measured(HlSmi(cells={"0000:4c:00.0": cells})))
     assert list(bad) == [name]
     assert bad[name].found == found
+
+
+@pytest.mark.parametrize(
+    ("said", "found", "remedy"),
+    [
+        ("N/A", "unknown at 0000:4c:00.0", "hl-smi tells no value: ask hl-smi as root and see its error"),
+        (
+            "505712272 C",
+            "unknown (hl-smi says 505712272 C) at 0000:4c:00.0",
+            f"{ABSURD}: ask hl-smi as root and see its error, then update it",
+        ),
+    ],
+)
+def test_what_nobody_could_tell_is_neither_cold_nor_hot(measured, said, found, remedy):
+    bad = problems(measured(HlSmi(cells={"0000:4c:00.0": {"temperature.aip": said}})))
+    assert list(bad) == ["temperature"]
+    assert (bad["temperature"].found, bad["temperature"].remedy, bad["temperature"].unknown) == (found, remedy, True)
+
+
+def test_a_bad_value_beside_one_that_is_not_known_is_a_fault(measured):
+    cells = {ADDRESSES[0]: {"temperature.aip": "N/A"}, ADDRESSES[1]: {"temperature.aip": "90 C"}}
+    bad = problems(measured(HlSmi(cells=cells)))["temperature"]
+    assert not bad.unknown
+    assert bad.found == "unknown at 0000:19:00.0; 90 C at 0000:3b:00.0"
+
+
+def test_of_an_hl_smi_that_says_nothing_all_is_unknown(measured):
+    bad = problems(measured(lambda argv, **_more: CommandResult(0, "", "")))
+    assert set(bad) >= {"temperature", "idle memory", "uncorrected ECC errors", "internal links"}
+    assert all(check.unknown for check in bad.values())
+    assert all("as root" in check.remedy for check in bad.values())
 
 
 def test_a_fault_of_all_cards_is_told_once(measured):
