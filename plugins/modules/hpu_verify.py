@@ -40,9 +40,10 @@ options:
       - Without it all cards only have to have the same one.
     type: str
   external_links:
-    description: Whether the links out of the node have to be up as well.
+    description:
+      - Whether the links out of the node have to be up as well. Without it they have to where the nodes talk over them,
+        as M(gaudi3.scale.hpu_fabric) has chosen.
     type: bool
-    default: false
   pcie_generation:
     description: Least generation of every card's PCIe link. V(0) stands for 4 on Gaudi 2 and 5 on Gaudi 3.
     type: int
@@ -55,8 +56,8 @@ options:
     description:
       - Whether cards and network cards talk to each other, as Gaudi Direct has them. Access control (ACS) then has to
         be off on every bridge above the cards. Where its registers cannot be read, that is unknown and no failure.
+      - Without it they do where the nodes talk over network cards, as M(gaudi3.scale.hpu_fabric) has chosen.
     type: bool
-    default: false
   clock_offset_ms:
     description:
       - Most milliseconds that the clock may be off, as the time service that runs says. V(0) leaves the clock out.
@@ -224,6 +225,10 @@ summary:
     iommu_passthrough:
       description: Whether C(iommu=pt) is in force.
       type: bool
+    network:
+      description: The network between the nodes.
+      type: str
+      sample: gaudi_ethernet
     torch:
       description: Version of torch in the training venv.
       type: str
@@ -263,10 +268,10 @@ def main() -> None:
             "temperature_limit_c": {"type": "int"},
             "idle_memory_mib": {"type": "int", "default": 1024},
             "firmware": {"type": "str"},
-            "external_links": {"type": "bool", "default": False},
+            "external_links": {"type": "bool"},
             "pcie_generation": {"type": "int", "default": 0},
             "pcie_lanes": {"type": "int", "default": 0},
-            "gaudi_direct": {"type": "bool", "default": False},
+            "gaudi_direct": {"type": "bool"},
             "clock_offset_ms": {"type": "int", "default": 1000},
             "venv": {"type": "path", "default": "/opt/gaudi3_scale/venv"},
             "flags": {"type": "path", "default": "/etc/gaudi3_scale/environment"},
@@ -281,7 +286,7 @@ def main() -> None:
         venv, device, flags = (options[name] for name in ("venv", "device", "flags"))
         training = TrainingEnvironment(venv, device, flags) if venv else None
         measured = measure(run_process, kernel_tree(), training, clock=options["clock_offset_ms"] > 0)
-        limits = limits_of(options)
+        limits = limits_of(options, measured.network)
         checks = verdict(measured, release, limits)
         row = summary(measured, checks, release, limits)
         for sentence in advice(checks):

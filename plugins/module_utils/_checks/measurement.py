@@ -12,6 +12,7 @@ from pathlib import Path
 from .._cards import hpu_facts
 from .._cards.accel_sysfs import attribute
 from .._errors import GaudiError
+from .._fabric.chosen import chosen_network
 from .._host.hugepages import DROP_IN, SETTING
 from .._node import environment_file
 from .._node.commands import Run
@@ -56,6 +57,7 @@ def measure(
         bridges=read_access_control(kernel_root, cards),
         clock=read_clock(run) if clock else None,
         slurm=read_slurm_memory(run),
+        network=chosen_network(run, kernel_root, root=str(Path(etc).parent)).provider,
     )
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from .._cards.hardware import generation_named
 from .._cards.health import HEALTHY_STATUS
 from .._cards.hpu_facts import Card, HpuFacts, Links
+from .._fabric.provider import EFA, GAUDI_ETHERNET, VERBS
 from .._releases.lookup import Release
 from .check import Check, failed, refusal
 from .clock import Clock, clock_checks
@@ -35,7 +36,8 @@ class TorchReport:
 class Measurement:
     """A node as measured. ``hugepages_configured`` is what the host layer asked the kernel for; None: nothing.
 
-    ``bridges`` are those above the cards with their bits of ACS; ``clock`` and ``slurm`` None: not asked.
+    ``bridges`` are those above the cards with their bits of ACS; ``clock`` and ``slurm`` None: not asked. ``network`` is
+    that between the nodes.
     """
 
     facts: HpuFacts
@@ -45,6 +47,7 @@ class Measurement:
     bridges: Mapping[str, int | None] = field(default_factory=dict)
     clock: Clock | None = None
     slurm: SlurmMemory | None = None
+    network: str = ""
 
     @property
     def left_mib(self) -> int | None:
@@ -73,18 +76,19 @@ class Limits:
     clock_offset_ms: int = 0
 
 
-def limits_of(options: Mapping[str, Any]) -> Limits:
-    """The limits that the options of the module ``hpu_verify`` mean."""
+def limits_of(options: Mapping[str, Any], network: str) -> Limits:
+    """The limits that the options of the module ``hpu_verify`` mean; what they leave open ``network`` decides."""
+    links, direct = options["external_links"], options["gaudi_direct"]
     return Limits(
         cards=options["cards"],
         device=options["device"],
         temperature_c=options["temperature_limit_c"],
         idle_memory_mib=options["idle_memory_mib"],
         firmware=options["firmware"],
-        external_links=options["external_links"],
+        external_links=network == GAUDI_ETHERNET if links is None else links,
         pcie_generation=options["pcie_generation"] or None,
         pcie_lanes=options["pcie_lanes"] or None,
-        gaudi_direct=options["gaudi_direct"],
+        gaudi_direct=network in (*VERBS, EFA) if direct is None else direct,
         clock_offset_ms=options["clock_offset_ms"],
     )
 
@@ -167,6 +171,7 @@ def summary(measured: Measurement, checks: Sequence[Check], release: Release, li
         "clock_synchronised": clock.synchronised,
         "clock_offset_ms": clock.offset_ms,
         "iommu_passthrough": facts.kernel.iommu_passthrough,
+        "network": measured.network or None,
         "torch": torch.version,
         "torch_devices": torch.devices,
     }

@@ -51,7 +51,7 @@ def verdict_row(host: Mapping[str, Any]) -> dict[str, object]:
         "°C": summary.get("temperature_max_c"),
         "links": _links(summary),
         "pytorch": summary.get("torch"),
-        "fabric": _fabric(fabric.get("provider"), measured),
+        "fabric": _fabric(fabric.get("provider") or summary.get("network"), measured),
         "all-reduce": _all_reduce(results.get("verify_all_reduce", {})),
     }
 

@@ -15,6 +15,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._checks.verdict impor
     Measurement,
     TorchReport,
     is_virgin,
+    limits_of,
     outlook,
     summary,
     verdict,
@@ -258,6 +259,7 @@ def test_the_summary_is_one_flat_row(measured):
         "clock_synchronised": None,
         "clock_offset_ms": None,
         "iommu_passthrough": True,
+        "network": None,
         "torch": "2.11.0a0+git1",
         "torch_devices": 8,
     }
@@ -338,3 +340,27 @@ def test_what_is_only_told(measured, host, words):
 @pytest.mark.parametrize("slurm", [SlurmMemory("node1", 996496, 0), SlurmMemory("node1", 1031698, 35202)])
 def test_a_slurm_that_leaves_the_huge_pages_alone_is_told_nothing(measured, slurm):
     assert advice(verdict(measured(host={"slurm": slurm}), RELEASE, LIMITS)) == []
+
+
+@pytest.mark.parametrize(
+    ("network", "given", "judged"),
+    [
+        ("gaudi_ethernet", (None, None), (True, False)),
+        ("infiniband", (None, None), (False, True)),
+        ("roce", (None, None), (False, True)),
+        ("efa", (None, None), (False, True)),
+        ("ethernet", (None, None), (False, False)),
+        ("gaudi_ethernet", (False, True), (False, True)),
+        ("infiniband", (True, False), (True, False)),
+    ],
+)
+def test_what_the_network_needs_is_judged_unless_told_otherwise(
+    network: str, given: tuple[bool | None, bool | None], judged: tuple[bool, bool]
+) -> None:
+    options = {
+        **dict.fromkeys(("temperature_limit_c", "firmware", "pcie_generation", "pcie_lanes")),
+        **{"cards": 8, "device": "hpu", "idle_memory_mib": 1024, "clock_offset_ms": 1000},
+        **dict(zip(("external_links", "gaudi_direct"), given)),
+    }
+    limits = limits_of(options, network)
+    assert (limits.external_links, limits.gaudi_direct) == judged
