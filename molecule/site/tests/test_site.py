@@ -18,6 +18,7 @@ import yaml
 
 from benchmarks.playbook_events import PlayCount, count_plays
 from sandbox.vault.wheels import INDEX
+from tests.long_rows import named_rows
 from tests.touched import TOUCHED
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -58,11 +59,11 @@ def an_operator_was_there_before() -> None:
 
 @pytest.fixture(scope="module")
 def run_site(collections: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., SiteRun]:
-    def run(arguments: str | None = None) -> SiteRun:
+    def run(arguments: str | None = None, playbook: str = "site") -> SiteRun:
         # The project is an empty directory: all that runs comes from the installed collection.
         result = ansible_runner.run(
             private_data_dir=str(tmp_path_factory.mktemp("runner")),
-            playbook="gaudi3.scale.site",
+            playbook=f"gaudi3.scale.{playbook}",
             cmdline=arguments,
             inventory=str(ROOT / "inventories" / "sandbox"),
             # A site's inventory names none, and Ansible finds it.
@@ -189,3 +190,55 @@ def test_the_collection_brought_its_node_library(second: SiteRun) -> None:
 def test_no_index_was_asked_for_its_name(asked_of_the_vault: str) -> None:
     assert "/simple/lightning/" in asked_of_the_vault
     assert [line for line in asked_of_the_vault.splitlines() if "/simple/gaudi" in line.lower()] == []
+
+
+def flags_of(node: str) -> str:
+    command = ["podman", "exec", f"{SANDBOX}-{node}", "cat", "/etc/gaudi3_scale/environment"]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+# What a run without the layers before it knows of them, it has from the node. Each layer alone, by its tag, and from a
+# task of it on; the last also plays all that comes after.
+PARTS = {
+    **{
+        f"{layer} alone": (layer, None)
+        for layer in ("preflight", "host", "driver", "container_runtime", "fabric", "storage", "training_stack")
+    },
+    "tuning alone": ("tuning", None),
+    "verify alone": ("verify", None),
+    **{
+        f"tag {layer}": ("site", f"--tags {layer}")
+        for layer in ("host", "driver", "container_runtime", "fabric", "storage", "training_stack", "tuning", "verify")
+    },
+    **{
+        f"from {task}": ("site", f"--start-at-task '*{task}'")
+        for task in (
+            "Settings of the operating system",
+            "Driver of the release",
+            "Packages of the container runtime",
+            "Register the runtime",
+            "Bring the ports up and say which network it is",
+            "Packages of the operating system",
+            "Training environment",
+            "Set the environment flags of the Gaudi software",
+            "Measure the node",
+        )
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("playbook", "arguments"),
+    named_rows(PARTS, ["tuning alone", "tag tuning", "from Training environment"]),
+)
+def test_a_part_of_the_whole_alone_changes_nothing_after_it(
+    second: SiteRun, run_site: Callable[..., SiteRun], playbook: str, arguments: str | None
+) -> None:
+    assert second.status == "successful", second.output
+    before = {node: flags_of(node) for node in ("node1", "node2")}
+    assert "HCCL_SOCKET_IFNAME=" in before["node1"]
+    part = run_site(arguments, playbook)
+    assert part.status == "successful", part.output
+    assert {host: numbers["changed"] for host, numbers in part.stats.items() if numbers["changed"]} == {}, part.output
+    assert {"node1", "node2"} <= set(part.stats)
+    assert {node: flags_of(node) for node in before} == before
