@@ -229,6 +229,10 @@ summary:
       description: The network between the nodes.
       type: str
       sample: gaudi_ethernet
+    restart_reasons:
+      description: Why the node has to be restarted before all settings of the layers are in force. Empty where it has not.
+      type: list
+      elements: str
     torch:
       description: Version of torch in the training venv.
       type: str

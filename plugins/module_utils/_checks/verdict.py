@@ -37,7 +37,7 @@ class Measurement:
     """A node as measured. ``hugepages_configured`` is what the host layer asked the kernel for; None: nothing.
 
     ``bridges`` are those above the cards with their bits of ACS; ``clock`` and ``slurm`` None: not asked. ``network`` is
-    that between the nodes.
+    that between the nodes. ``restart`` are reasons why the node has to be started again.
     """
 
     facts: HpuFacts
@@ -48,6 +48,7 @@ class Measurement:
     clock: Clock | None = None
     slurm: SlurmMemory | None = None
     network: str = ""
+    restart: tuple[str, ...] = ()
 
     @property
     def left_mib(self) -> int | None:
@@ -123,7 +124,7 @@ def verdict(measured: Measurement, release: Release, limits: Limits) -> list[Che
         checks += clock_checks(measured.clock, limits.clock_offset_ms)
     if measured.slurm is not None and measured.left_mib is not None:
         checks.append(slurm_check(measured.slurm, measured.left_mib))
-    return [*checks, _iommu(facts)]
+    return [*checks, _iommu(facts), _restart(measured.restart)]
 
 
 def _card_checks(facts: HpuFacts, limits: Limits) -> Iterable[Check]:
@@ -172,6 +173,7 @@ def summary(measured: Measurement, checks: Sequence[Check], release: Release, li
         "clock_offset_ms": clock.offset_ms,
         "iommu_passthrough": facts.kernel.iommu_passthrough,
         "network": measured.network or None,
+        "restart_reasons": list(measured.restart),
         "torch": torch.version,
         "torch_devices": torch.devices,
     }
@@ -319,6 +321,17 @@ def _iommu(facts: HpuFacts) -> Check:
         "iommu=pt on the running kernel's command line",
         "none",
         "reboot the node after the host layer has set it: without it results can be silently wrong",
+        advice=True,
+    )
+
+
+def _restart(reasons: Sequence[str]) -> Check:
+    return Check(
+        "restart",
+        not reasons,
+        "no restart due",
+        "; ".join(reasons) or "none due",
+        "restart the node before jobs run on it",
         advice=True,
     )
 

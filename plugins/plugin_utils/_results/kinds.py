@@ -67,6 +67,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.upgrade_row 
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.verdict_row import (
     FACTS,
     LAYERS,
+    RESTART,
     result_of,
     verdict_row,
 )
@@ -102,7 +103,11 @@ def _verdict(asked: Asked) -> Made:
             "rows": [{**row, **asked.given} for row in rows],
             "notes": [*_reasons(rows), *VERDICT_LEGEND],
         },
-        {"nodes": {row["node"]: row["verdict"] for row in rows}},
+        {
+            "nodes": {row["node"]: row["verdict"] for row in rows},
+            "good": ["ok", RESTART],
+            "words": {"restart_nodes": [row["node"] for row in rows if row["verdict"] == RESTART]},
+        },
     )
 
 

@@ -12,6 +12,8 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric_measurement.v
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.measured_fabric_kind import MEASURED
 
 FACTS = "ansible_facts"
+# Nothing is wrong with the node, and what its layers have set is not all in force.
+RESTART = "ok, restart needed"
 # In the order of site.yml.
 LAYERS = (
     "preflight",
@@ -39,11 +41,12 @@ def verdict_row(host: Mapping[str, Any]) -> dict[str, object]:
     fabric = (host.get(FACTS) or {}).get("gaudi_fabric") or {}
     node = host["inventory_hostname"]
     measured: Mapping[str, Any] = (host.get(MEASURED) or {}).get("nodes", {}).get(node) or {}
-    verdict, reason = _verdict(results, summary, measured)
+    verdict, reason = _verdict(node, results, summary, measured)
     return {
         "node": node,
         "verdict": verdict,
         "reason": reason and f"{node}: {reason}",
+        "restart": [str(one) for one in summary.get("restart_reasons") or ()],
         "release": summary.get("release"),
         "driver": summary.get("driver"),
         "cards": _of(summary, "cards_operational", "cards_wanted"),
@@ -57,7 +60,7 @@ def verdict_row(host: Mapping[str, Any]) -> dict[str, object]:
 
 
 def _verdict(
-    results: Mapping[str, Mapping[str, Any]], summary: Mapping[str, Any], measured: Mapping[str, Any]
+    node: str, results: Mapping[str, Mapping[str, Any]], summary: Mapping[str, Any], measured: Mapping[str, Any]
 ) -> tuple[str, str | None]:
     for layer, result in results.items():
         if result.get("failed"):
@@ -75,7 +78,18 @@ def _verdict(
     if state != "succeeded":
         return "FAILED in all-reduce", f"its ranks are {state}; see the task that failed above."
     # The choice of a network is the operator's: that another one is faster is told, and is no fault of the node.
-    return "ok", str(measured["reason"]) if measured.get("state") == SLOWER else None
+    slower = [str(measured["reason"])] if measured.get("state") == SLOWER else []
+    restart = _restart(node, summary)
+    return RESTART if restart else "ok", " ".join([*restart, *slower]) or None
+
+
+def _restart(node: str, summary: Mapping[str, Any]) -> list[str]:
+    """A sentence with the command, where what the layers have set is not in force before the next start."""
+    reasons = "; ".join(str(reason) for reason in summary.get("restart_reasons") or ())
+    if not reasons:
+        return []
+    command = f"ansible {node} -i INVENTORY --become -m ansible.builtin.reboot"
+    return [f"it has to be restarted before jobs run on it: {reasons}; restart it (`{command}`), then run verify.yml."]
 
 
 def _of(summary: Mapping[str, Any], some: str, all_of_them: str) -> str | None:

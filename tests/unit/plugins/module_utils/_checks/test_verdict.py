@@ -64,6 +64,7 @@ def test_a_healthy_node_passes_every_check(measured):
         "huge pages",
         "torch",
         "iommu=pt",
+        "restart",
     ]
 
 
@@ -260,6 +261,7 @@ def test_the_summary_is_one_flat_row(measured):
         "clock_offset_ms": None,
         "iommu_passthrough": True,
         "network": None,
+        "restart_reasons": [],
         "torch": "2.11.0a0+git1",
         "torch_devices": 8,
     }
@@ -364,3 +366,12 @@ def test_what_the_network_needs_is_judged_unless_told_otherwise(
     }
     limits = limits_of(options, network)
     assert (limits.external_links, limits.gaudi_direct) == judged
+
+
+def test_a_restart_that_is_due_is_advice_with_its_reason(measured):
+    reason = "the running kernel was started without cstates, which GRUB passes from the next start on"
+    told = replace(measured(), restart=(reason,))
+    checks = verdict(told, RELEASE, LIMITS)
+    assert failed(checks) == []
+    assert [one for one in advice(checks) if reason in one]
+    assert summary(told, checks, RELEASE, LIMITS)["restart_reasons"] == [reason]
