@@ -61,7 +61,8 @@ options:
   clock_offset_ms:
     description:
       - Most milliseconds that the clock may be off, as the time service that runs says. V(0) leaves the clock out.
-      - That a clock is not synchronised at all is a warning.
+      - That a clock is not synchronised at all is a warning, and so is that it differs from the controller's. The
+        verdict of C(site.yml) tells by the other nodes which of them is wrong.
     type: int
     default: 1000
   venv:
@@ -230,7 +231,7 @@ summary:
       type: str
       sample: gaudi_ethernet
     restart_reasons:
-      description: Why the node has to be restarted before all settings of the layers are in force. Empty where it has not.
+      description: Why the node has to be restarted before all settings of the layers are in force.
       type: list
       elements: str
     torch:
@@ -239,6 +240,23 @@ summary:
     torch_devices:
       description: Devices that torch sees. V(null) on a CPU.
       type: int
+times:
+  description: What the node's clock showed, in Unix seconds.
+  returned: always
+  type: dict
+  contains:
+    began:
+      description: When the measurement began.
+      type: float
+    ended:
+      description: When it had ended.
+      type: float
+controller_clock:
+  description:
+    - How far the node's clock is ahead of the controller's, between C(low) and C(high) seconds, and the C(limit).
+    - The module itself does not know it; the action on the controller adds it.
+  returned: unless O(clock_offset_ms) is V(0)
+  type: dict
 hpu:
   description: The facts, as M(gaudi3.scale.hpu_info) returns them.
   returned: success
@@ -246,6 +264,7 @@ hpu:
 """
 
 import platform
+import time
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._checks.check import advice, as_results, failed, refusal
@@ -284,6 +303,7 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
+    began = time.time()
     try:
         options = checked(module.params, module.argument_spec, empty=("venv",))
         release = find_release(options["release"], options["release_overrides"])
@@ -299,10 +319,14 @@ def main() -> None:
         if problems and options["fail"] and not module.check_mode:
             # Without the facts: what an operator has to read would be lost among them on the screen.
             message = refusal("This node is not fit for training", problems)
-            module.fail_json(msg=message, checks=as_results(problems), summary=row)
+            times = {"began": began, "ended": time.time()}
+            module.fail_json(msg=message, checks=as_results(problems), summary=row, times=times)
         if problems and module.check_mode:
             module.warn(f"{platform.node()}: {outlook(measured.facts, problems)}")
-        module.exit_json(changed=False, checks=as_results(checks), summary=row, hpu=measured.facts.as_dict())
+        times = {"began": began, "ended": time.time()}
+        module.exit_json(
+            changed=False, checks=as_results(checks), summary=row, hpu=measured.facts.as_dict(), times=times
+        )
     except Exception as error:
         module.fail_json(**module_failure(error))
 

@@ -16,7 +16,8 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._node.screen_text imp
 
 # sudo(8) says it in the node's language; its own name is in front of most lines, and Ansible's words are English.
 _ACCOUNT = re.compile(
-    r"sudoers|may not run sudo|is not allowed to (?:run|execute)|^sudo: (?!unable to resolve host)|\bsudo: (?:not found|command not found)"
+    r"sudoers|may not run sudo|is not allowed to (?:run|execute)"
+    r"|^sudo: (?!unable to resolve host)|\bsudo: (?:not found|command not found)"
     r"|(?:Missing|Incorrect|Duplicate) \S+ password|become password|waiting for become success",
     re.MULTILINE | re.IGNORECASE,
 )
@@ -48,8 +49,8 @@ def no_answer(done: Mapping[str, Any], host: str) -> str:
     said = "\n".join(str(done.get(stream) or "") for stream in ("module_stderr", "module_stdout"))
     if _PYTHON.search(said):
         return (
-            f"{host}: its Python is too old to run a module; install Python {OLDEST_PYTHON} or newer there, and name it "
-            "in ansible_python_interpreter. Nothing was changed."
+            f"{host}: its Python is too old to run a module; install Python {OLDEST_PYTHON} or newer there, and name "
+            "it in ansible_python_interpreter. Nothing was changed."
         )
     return _of_account(said, host)
 
@@ -61,7 +62,7 @@ def _of_account(said: str, host: str) -> str:
     # Ansible's own line says that it waited, sudo's why.
     line = one_line(found[-1], _LONGEST).rstrip(".")
     return (
-        f"{host}: the account of ansible_user may not become root there ({line}); allow it all commands by sudo (visudo "
-        "-f /etc/sudoers.d/ansible), or give its password as ansible_become_password or with --ask-become-pass. "
-        "Nothing was changed."
+        f"{host}: the account of ansible_user may not become root there ({line}); allow it all commands by sudo "
+        "(visudo -f /etc/sudoers.d/ansible), or give its password as ansible_become_password or with "
+        "--ask-become-pass. Nothing was changed."
     )

@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""``--limit`` leaves the controller out: what a playbook shows at its end is of the nodes that are left, and is shown."""
+"""``--limit`` leaves the controller out: what a playbook shows at its end is of the nodes that are left."""
 
 from __future__ import annotations
 

@@ -251,7 +251,7 @@ def test_what_fetches_does_so_by_the_site_s_proxy_and_nothing_else_has_it(path: 
 
 
 def test_the_account_of_each_example_is_that_of_all_its_machines() -> None:
-    """A machine that watches the nodes is in no group of theirs; root's rights are for nodes, and not the controller's."""
+    """A machine that watches the nodes is in no group of theirs; root's rights are for nodes, not the controller."""
     for values in (ROOT / "inventories").glob("*/group_vars"):
         if values.parent.name != "sandbox":  # A program that tells each node's own.
             both = read_yaml(values / "all.yml"), read_yaml(values / "gaudi.yml")

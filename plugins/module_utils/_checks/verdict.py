@@ -36,8 +36,8 @@ class TorchReport:
 class Measurement:
     """A node as measured. ``hugepages_configured`` is what the host layer asked the kernel for; None: nothing.
 
-    ``bridges`` are those above the cards with their bits of ACS; ``clock`` and ``slurm`` None: not asked. ``network`` is
-    that between the nodes. ``restart`` are reasons why the node has to be started again.
+    ``bridges`` are those above the cards with their bits of ACS; ``clock`` and ``slurm`` None: not asked. ``network``
+    is that between the nodes. ``restart`` are reasons why the node has to be started again.
     """
 
     facts: HpuFacts

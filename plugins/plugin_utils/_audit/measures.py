@@ -83,7 +83,7 @@ def of_checkpoint(name: str) -> Measure:
     return _number(lambda facts: facts.of_job("checkpoint").get(name), f"{name} of the job's last checkpoint")
 
 
-def validation_loss(facts: Facts) -> Measured | None:
+def validation_loss(facts: Facts) -> Measured | Unknown | None:
     return _number(lambda one: one.of_job("end").get("validation_loss"), "validation_loss at the end")(facts)
 
 

@@ -15,6 +15,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.audit_cluste
     audit_cluster_kind,
 )
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.cap_power_kind import CAPPED, cap_power_kind
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.clock_rows import clocks_of, judge_clocks
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.compare_settings_kind import (
     COMPARED,
     OWN,
@@ -95,13 +96,14 @@ UNTOUCHED = " (check mode: nothing was changed)"
 
 
 def _verdict(asked: Asked) -> Made:
-    rows = [verdict_row(host) for host in asked.hosts.values()]
+    clocks = judge_clocks(clocks_of(asked.results(result_of("verify"))))
+    rows = [verdict_row(host, clocks.off.get(node, "")) for node, host in asked.hosts.items()]
     return Made(
         {
             "title": f"What was found{UNTOUCHED}" if asked.check_mode else "Verdict",
             "columns": VERDICT_COLUMNS,
             "rows": [{**row, **asked.given} for row in rows],
-            "notes": [*_reasons(rows), *VERDICT_LEGEND],
+            "notes": [*_reasons(rows), *clocks.notes, *VERDICT_LEGEND],
         },
         {
             "nodes": {row["node"]: row["verdict"] for row in rows},

@@ -34,14 +34,19 @@ def result_of(layer: str) -> str:
     return f"gaudi_{layer}_result"
 
 
-def verdict_row(host: Mapping[str, Any]) -> dict[str, object]:
-    """The row of a node with the variables ``host``; ``reason`` is None, or a sentence about what went wrong."""
+def verdict_row(host: Mapping[str, Any], clock: str = "") -> dict[str, object]:
+    """The row of a node with the variables ``host``; ``reason`` is None, or a sentence about what went wrong.
+
+    ``clock`` is a sentence where its clock is off from those of the others.
+    """
     results = {layer: host[key] for layer in LAYERS if isinstance(host.get(key := result_of(layer)), Mapping)}
     summary: Mapping[str, Any] = results.get("verify", {}).get("summary") or {}
     fabric = (host.get(FACTS) or {}).get("gaudi_fabric") or {}
     node = host["inventory_hostname"]
     measured: Mapping[str, Any] = (host.get(MEASURED) or {}).get("nodes", {}).get(node) or {}
     verdict, reason = _verdict(node, results, summary, measured)
+    if clock and verdict in ("ok", RESTART):
+        verdict, reason = "not ok: clock", " ".join(filter(None, [clock, reason]))
     return {
         "node": node,
         "verdict": verdict,

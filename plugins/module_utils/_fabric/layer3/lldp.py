@@ -54,7 +54,8 @@ def read_neighbours(run: Run) -> tuple[Neighbour, ...]:
     if done.rc == 127:
         raise GaudiError(
             "the package lldpd, which hears the switches, is not installed on this node; install it "
-            "(`apt-get install lldpd`; on RHEL `dnf install lldpd`, of EPEL), or run fabric.yml with gaudi_fabric_layer: 3."
+            "(`apt-get install lldpd`; on RHEL `dnf install lldpd`, of EPEL), or run fabric.yml with "
+            "gaudi_fabric_layer: 3."
         )
     if done.rc != 0:
         why = last_line(done.stderr or done.stdout)

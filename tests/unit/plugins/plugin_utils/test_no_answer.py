@@ -46,8 +46,7 @@ def test_an_account_that_may_not_become_root_is_told_with_sudo_s_own_words(stder
 @pytest.mark.parametrize(
     "text",
     [
-        '  File "AnsiballZ_setup.py", line 3\n    from __future__ import annotations\n    ^\n'
-        "SyntaxError: future feature annotations is not defined\n",
+        "    from __future__ import annotations\n    ^\nSyntaxError: future feature annotations is not defined\n",
         "    def import_controller_module(_module_name: str, /) -> t.Any:\nSyntaxError: invalid syntax\n",
         "    zip_data: str,\n            ^\nSyntaxError: invalid syntax\nShared connection to n1 closed.\r\n",
         '{"msg": "ansible-core requires a minimum of Python version 3.8. Current version: 3.7.5", "failed": true',

@@ -361,7 +361,10 @@ def test_what_the_network_needs_is_judged_unless_told_otherwise(
 ) -> None:
     options = {
         **dict.fromkeys(("temperature_limit_c", "firmware", "pcie_generation", "pcie_lanes")),
-        **{"cards": 8, "device": "hpu", "idle_memory_mib": 1024, "clock_offset_ms": 1000},
+        "cards": 8,
+        "device": "hpu",
+        "idle_memory_mib": 1024,
+        "clock_offset_ms": 1000,
         **dict(zip(("external_links", "gaudi_direct"), given)),
     }
     limits = limits_of(options, network)

@@ -55,7 +55,7 @@ def test_ports_with_their_addresses_and_neighbours(kernel: Path) -> None:
 def test_a_node_without_lldpd_says_so_and_tells_its_ports(kernel: Path, addresses: str) -> None:
     found = fabric_info(answers(CommandResult(127, "", "lldpctl: not installed"), addresses), str(kernel))
     assert found["lldp_error"].startswith(
-        "the package lldpd, which hears the switches, is not installed on this node; install it (`apt-get install lldpd`;"
+        "the package lldpd, which hears the switches, is not installed on this node; install it (`apt-get install "
     )
     assert found["neighbours"] == []
     assert found["ports"][0]["addresses"] == []
