@@ -41,9 +41,13 @@ options:
     type: str
   external_links:
     description:
-      - Whether the links out of the node have to be up as well. Without it they have to where the nodes talk over them,
+      - Whether the links out of the node have to be up as well. Without it they have to where O(nodes) talk over them,
         as M(gaudi3.scale.hpu_fabric) has chosen.
     type: bool
+  nodes:
+    description: How many nodes talk to each other. One alone does not over the links out of it.
+    type: int
+    default: 2
   pcie_generation:
     description: Least generation of every card's PCIe link. V(0) stands for 4 on Gaudi 2 and 5 on Gaudi 3.
     type: int
@@ -292,6 +296,7 @@ def main() -> None:
             "idle_memory_mib": {"type": "int", "default": 1024},
             "firmware": {"type": "str"},
             "external_links": {"type": "bool"},
+            "nodes": {"type": "int", "default": 2},
             "pcie_generation": {"type": "int", "default": 0},
             "pcie_lanes": {"type": "int", "default": 0},
             "gaudi_direct": {"type": "bool"},
@@ -307,26 +312,22 @@ def main() -> None:
     try:
         options = checked(module.params, module.argument_spec, empty=("venv",))
         release = find_release(options["release"], options["release_overrides"])
-        venv, device, flags = (options[name] for name in ("venv", "device", "flags"))
-        training = TrainingEnvironment(venv, device, flags) if venv else None
-        measured = measure(run_process, kernel_tree(), training, clock=options["clock_offset_ms"] > 0)
-        limits = limits_of(options, measured.network)
-        checks = verdict(measured, release, limits)
-        row = summary(measured, checks, release, limits)
+        training = TrainingEnvironment(*(options[name] for name in ("venv", "device", "flags")))
+        measured = measure(
+            run_process, kernel_tree(), training if options["venv"] else None, clock=options["clock_offset_ms"] > 0
+        )
+        checks = verdict(measured, release, limits := limits_of(options, measured.network))
+        told = {"summary": summary(measured, checks, release, limits), "times": {"began": began, "ended": time.time()}}
         for sentence in advice(checks):
             module.warn(f"{platform.node()}: {sentence}")
         problems = failed(checks)
         if problems and options["fail"] and not module.check_mode:
             # Without the facts: what an operator has to read would be lost among them on the screen.
             message = refusal("This node is not fit for training", problems)
-            times = {"began": began, "ended": time.time()}
-            module.fail_json(msg=message, checks=as_results(problems), summary=row, times=times)
+            module.fail_json(msg=message, checks=as_results(problems), **told)
         if problems and module.check_mode:
             module.warn(f"{platform.node()}: {outlook(measured.facts, problems)}")
-        times = {"began": began, "ended": time.time()}
-        module.exit_json(
-            changed=False, checks=as_results(checks), summary=row, hpu=measured.facts.as_dict(), times=times
-        )
+        module.exit_json(changed=False, checks=as_results(checks), hpu=measured.facts.as_dict(), **told)
     except Exception as error:
         module.fail_json(**module_failure(error))
 

@@ -18,7 +18,6 @@ import yaml
 
 from benchmarks.playbook_events import PlayCount, count_plays
 from sandbox.vault.wheels import INDEX
-from tests.long_rows import named_rows
 from tests.touched import TOUCHED
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -197,39 +196,11 @@ def flags_of(node: str) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-# What a run without the layers before it knows of them, it has from the node. Each layer alone, by its tag, and from a
-# task of it on; the last also plays all that comes after.
-PARTS = {
-    **{
-        f"{layer} alone": (layer, None)
-        for layer in ("preflight", "host", "driver", "container_runtime", "fabric", "storage", "training_stack")
-    },
-    "tuning alone": ("tuning", None),
-    "verify alone": ("verify", None),
-    **{
-        f"tag {layer}": ("site", f"--tags {layer}")
-        for layer in ("host", "driver", "container_runtime", "fabric", "storage", "training_stack", "tuning", "verify")
-    },
-    **{
-        f"from {task}": ("site", f"--start-at-task '*{task}'")
-        for task in (
-            "Settings of the operating system",
-            "Driver of the release",
-            "Packages of the container runtime",
-            "Register the runtime",
-            "Bring the ports up and say which network it is",
-            "Packages of the operating system",
-            "Training environment",
-            "Set the environment flags of the Gaudi software",
-            "Measure the node",
-        )
-    },
-}
-
-
+# What a run without the layers before it knows of them, it has from the node. All layers: molecule/gaudi_verify.
 @pytest.mark.parametrize(
     ("playbook", "arguments"),
-    named_rows(PARTS, ["tuning alone", "tag tuning", "from Training environment"]),
+    [("tuning", None), ("site", "--start-at-task '*Training environment'")],
+    ids=["tuning alone", "from a task on"],
 )
 def test_a_part_of_the_whole_alone_changes_nothing_after_it(
     second: SiteRun, run_site: Callable[..., SiteRun], playbook: str, arguments: str | None
@@ -242,3 +213,10 @@ def test_a_part_of_the_whole_alone_changes_nothing_after_it(
     assert {host: numbers["changed"] for host, numbers in part.stats.items() if numbers["changed"]} == {}, part.output
     assert {"node1", "node2"} <= set(part.stats)
     assert {node: flags_of(node) for node in before} == before
+
+
+def test_a_run_over_one_node_ends_in_its_verdict(second: SiteRun, run_site: Callable[..., SiteRun]) -> None:
+    assert second.status == "successful", second.output
+    whole = run_site("--limit node2 --tags verify")
+    assert whole.status == "successful", whole.output
+    assert (whole.outcome["verdict"], whole.outcome["nodes"]) == ("ok", {"node2": "ok"})
