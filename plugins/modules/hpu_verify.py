@@ -41,10 +41,10 @@ options:
     type: str
   external_links:
     description:
-      - Whether the links out of the node have to be up as well. Without it they have to where O(nodes) talk over them,
-        as M(gaudi3.scale.hpu_fabric) has chosen.
+      - Whether the links out of the node have to be up as well. Without it they have to where several nodes
+        (O(node_count)) talk over them, as M(gaudi3.scale.hpu_fabric) has chosen.
     type: bool
-  nodes:
+  node_count:
     description: How many nodes talk to each other. One alone does not over the links out of it.
     type: int
     default: 2
@@ -296,7 +296,7 @@ def main() -> None:
             "idle_memory_mib": {"type": "int", "default": 1024},
             "firmware": {"type": "str"},
             "external_links": {"type": "bool"},
-            "nodes": {"type": "int", "default": 2},
+            "node_count": {"type": "int", "default": 2},
             "pcie_generation": {"type": "int", "default": 0},
             "pcie_lanes": {"type": "int", "default": 0},
             "gaudi_direct": {"type": "bool"},

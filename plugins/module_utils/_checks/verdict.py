@@ -86,7 +86,7 @@ def limits_of(options: Mapping[str, Any], network: str) -> Limits:
         temperature_c=options["temperature_limit_c"],
         idle_memory_mib=options["idle_memory_mib"],
         firmware=options["firmware"],
-        external_links=network == GAUDI_ETHERNET and options["nodes"] > 1 if links is None else links,
+        external_links=network == GAUDI_ETHERNET and options["node_count"] > 1 if links is None else links,
         pcie_generation=options["pcie_generation"] or None,
         pcie_lanes=options["pcie_lanes"] or None,
         gaudi_direct=network in (*VERBS, EFA) if direct is None else direct,

@@ -367,9 +367,9 @@ def test_what_the_network_needs_is_judged_unless_told_otherwise(
         "clock_offset_ms": 1000,
         **dict(zip(("external_links", "gaudi_direct"), given)),
     }
-    limits = limits_of({**options, "nodes": 2}, network)
+    limits = limits_of({**options, "node_count": 2}, network)
     assert (limits.external_links, limits.gaudi_direct) == judged
-    assert limits_of({**options, "nodes": 1}, network).external_links is bool(given[0])
+    assert limits_of({**options, "node_count": 1}, network).external_links is bool(given[0])
 
 
 def test_a_restart_that_is_due_is_advice_with_its_reason(measured):
