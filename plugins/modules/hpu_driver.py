@@ -44,6 +44,23 @@ options:
     type: list
     elements: str
     default: []
+  system_packages:
+    description: Packages beside O(os_packages), by the system that the node turns out to have.
+    type: dict
+    default: {}
+    suboptions:
+      ubuntu:
+        description: On Ubuntu, where it has others than Debian.
+        type: list
+        elements: str
+      apt:
+        description: On Debian and Ubuntu.
+        type: list
+        elements: str
+      dnf:
+        description: On RHEL and its relatives.
+        type: list
+        elements: str
   kernels:
     description:
       - Kernel releases to build for, for example V(6.8.0-45-generic). When empty, the running one and the one that
@@ -257,6 +274,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.os_release import SYSTEMS, of_system
 
 SIGNING = ("signing_key", "signing_certificate", "enrolment_hash_file")
 
@@ -273,6 +291,11 @@ def main() -> None:
             "release_overrides": {"type": "dict", "default": {}},
             "packages": strings,
             "os_packages": strings,
+            "system_packages": {
+                "type": "dict",
+                "default": {},
+                "options": {system: {"type": "list", "elements": "str"} for system in SYSTEMS},
+            },
             "kernels": strings,
             "hold": {"type": "bool", "default": True},
             "hold_kernel": {"type": "bool", "default": False},
@@ -292,7 +315,9 @@ def main() -> None:
     # A connection that is cut must not leave the node between two releases.
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        options = DriverOptions(**checked(module.params, module.argument_spec))
+        given = checked(module.params, module.argument_spec)
+        given["os_packages"] = [*(of_system(given.pop("system_packages")) or []), *given["os_packages"]]
+        options = DriverOptions(**given)
         result = driver_state.converge(options, run_process, module.check_mode)
         for warning in result.pop("warnings"):
             module.warn(warning)

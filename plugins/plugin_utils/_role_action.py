@@ -11,6 +11,7 @@ from typing import Any
 
 from ansible.plugins.action import ActionBase
 from ansible.plugins.action.normal import ActionModule as Normal
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._no_answer import answered
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._package_lock import seconds, when_free
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._plain_arguments import NOT_PLAIN, OMITTED, plain_argument
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_check import (
@@ -77,10 +78,11 @@ class RoleEntry(RoleStep):
         nothing = self.nothing_to_do()
         if nothing:
             return {"changed": False, "skipped": True, "skip_reason": nothing}
+        host = str((task_vars or {}).get("inventory_hostname"))
         facts = system_facts(self, task_vars) if self.NEEDS_SYSTEM and self._task._role else {}
         if facts.get("failed") or facts.get("unreachable"):
             return facts
-        done = super().run(tmp, task_vars)
+        done = answered(lambda: super(RoleEntry, self).run(tmp, task_vars), host)
         return joined(facts, done)
 
 

@@ -12,10 +12,12 @@ from pathlib import Path
 from .._cards import hpu_facts
 from .._cards.accel_sysfs import attribute
 from .._errors import GaudiError
+from .._fabric.chosen import chosen_network
 from .._host.hugepages import DROP_IN, SETTING
-from .._node import environment_file
+from .._node import environment_file, restart_due
 from .._node.commands import Run
 from .._node.json_file import parse_json
+from .._node.lock import state_beside
 from .._node.rendered_files import read_text
 from .clock import read_clock
 from .patience import Patience
@@ -59,6 +61,8 @@ def measure(
         clock=read_clock(run) if clock else None,
         slurm=read_slurm_memory(run),
         late=patient.late,
+        restart=tuple(restart_due.due(state_beside(etc), kernel_root)),
+        network=chosen_network(run, kernel_root, root=str(Path(etc).parent)).provider,
     )
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from .._cards.hardware import generation_named
 from .._cards.health import ASK_AS_ROOT, HEALTHY_STATUS, not_told
 from .._cards.hpu_facts import Card, HpuFacts, Links
+from .._fabric.provider import EFA, GAUDI_ETHERNET, VERBS
 from .._releases.lookup import Release
 from .._slurm.memory import left_for_jobs
 from .check import Check, failed, refusal
@@ -39,7 +40,8 @@ class Measurement:
     """A node as measured. ``hugepages_configured`` is what the host layer asked the kernel for; None: nothing.
 
     ``bridges`` are those above the cards with their bits of ACS; ``clock`` and ``slurm`` None: not asked. ``late``:
-    programs that had not ended after so many seconds.
+    programs that had not ended after so many seconds. ``network`` is that between the nodes. ``restart`` are reasons
+    why the node has to be started again.
     """
 
     facts: HpuFacts
@@ -50,6 +52,8 @@ class Measurement:
     clock: Clock | None = None
     slurm: SlurmMemory | None = None
     late: Mapping[str, float] = field(default_factory=dict)
+    network: str = ""
+    restart: tuple[str, ...] = ()
 
     @property
     def left_mib(self) -> int | None:
@@ -78,18 +82,19 @@ class Limits:
     clock_offset_ms: int = 0
 
 
-def limits_of(options: Mapping[str, Any]) -> Limits:
-    """The limits that the options of the module ``hpu_verify`` mean."""
+def limits_of(options: Mapping[str, Any], network: str) -> Limits:
+    """The limits that the options of the module ``hpu_verify`` mean; what they leave open ``network`` decides."""
+    links, direct = options["external_links"], options["gaudi_direct"]
     return Limits(
         cards=options["cards"],
         device=options["device"],
         temperature_c=options["temperature_limit_c"],
         idle_memory_mib=options["idle_memory_mib"],
         firmware=options["firmware"],
-        external_links=options["external_links"],
+        external_links=network == GAUDI_ETHERNET and options["node_count"] > 1 if links is None else links,
         pcie_generation=options["pcie_generation"] or None,
         pcie_lanes=options["pcie_lanes"] or None,
-        gaudi_direct=options["gaudi_direct"],
+        gaudi_direct=network in (*VERBS, EFA) if direct is None else direct,
         clock_offset_ms=options["clock_offset_ms"],
     )
 
@@ -126,7 +131,8 @@ def verdict(measured: Measurement, release: Release, limits: Limits) -> list[Che
         checks.append(slurm_check(measured.slurm, measured.left_mib))
     # The kernel knows a card's status, too.
     ill = any(card.status not in (None, HEALTHY_STATUS) for card in facts.cards)
-    return [*without_the_late(checks, measured.late, {"card status"} if ill else ()), _iommu(facts)]
+    known = without_the_late(checks, measured.late, {"card status"} if ill else ())
+    return [*known, _iommu(facts), _restart(measured.restart)]
 
 
 def _card_checks(facts: HpuFacts, limits: Limits) -> Iterable[Check]:
@@ -175,6 +181,8 @@ def summary(measured: Measurement, checks: Sequence[Check], release: Release, li
         "clock_synchronised": clock.synchronised,
         "clock_offset_ms": clock.offset_ms,
         "iommu_passthrough": facts.kernel.iommu_passthrough,
+        "network": measured.network or None,
+        "restart_reasons": list(measured.restart),
         "torch": torch.version,
         "torch_devices": torch.devices,
     }
@@ -343,6 +351,17 @@ def _iommu(facts: HpuFacts) -> Check:
         "iommu=pt on the running kernel's command line",
         "none",
         "restart needed: reboot the node after the host layer has set it: without it results can be silently wrong",
+        advice=True,
+    )
+
+
+def _restart(reasons: Sequence[str]) -> Check:
+    return Check(
+        "restart",
+        not reasons,
+        "no restart due",
+        "; ".join(reasons) or "none due",
+        "restart the node before jobs run on it",
         advice=True,
     )
 

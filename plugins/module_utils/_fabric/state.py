@@ -21,6 +21,7 @@ from .._node.lock import alone, state_beside
 from .._node.programs import Installed, is_installed
 from .._node.rendered_files import FileChange, differences, pending, replaced, write
 from . import ports as fabric_ports
+from .chosen import ChosenNetwork, record
 from .interface_names import check_interfaces
 from .ip_addresses import management_interface
 from .layer3 import state as layer3
@@ -99,6 +100,9 @@ def _converge(options: FabricOptions, place: Place, run: Run, check_mode: bool) 
         "layer": options.routed.layer if program else None,
     }
     values += routed.diff
+    if not check_mode:
+        for change in pending([record(place.root, ChosenNetwork(choice.provider, interface or ""))]):
+            write(change)
     return {
         "changed": bool(changes or values),
         "diff": [*differences(changes), *values],

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from .._errors import GaudiError
-from .._node import systemd_units
+from .._node import restart_due, systemd_units
 from .._node.commands import Run
 from .._node.lock import alone, state_beside
 from .._node.rendered_files import FileChange, WantedFile, differences, pending, read_text, replaced, write
@@ -135,6 +135,8 @@ def _converge(options: HostOptions, node: Node, run: Run, check_mode: bool) -> d
     ]
     values = [step for step in steps if step]
     reasons, hindrances = reboot_reasons(options.boot_arguments, node, changes, check_mode)
+    if not check_mode:
+        restart_due.keep("host", reasons, state_beside(node.etc), node.kernel_root)
     planned = [warning for setting in plan.values() for warning in setting.warnings]
     warnings = [
         *planned,

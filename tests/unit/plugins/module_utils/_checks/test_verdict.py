@@ -15,6 +15,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._checks.verdict impor
     Measurement,
     TorchReport,
     is_virgin,
+    limits_of,
     outlook,
     summary,
     verdict,
@@ -66,6 +67,7 @@ def test_a_healthy_node_passes_every_check(measured):
         "huge pages",
         "torch",
         "iommu=pt",
+        "restart",
     ]
 
 
@@ -292,6 +294,8 @@ def test_the_summary_is_one_flat_row(measured):
         "clock_synchronised": None,
         "clock_offset_ms": None,
         "iommu_passthrough": True,
+        "network": None,
+        "restart_reasons": [],
         "torch": "2.11.0a0+git1",
         "torch_devices": 8,
     }
@@ -387,3 +391,40 @@ def test_pass_through_is_no_advice_where_nothing_is_translated(measured, tmp_pat
     (tmp_path / "sys/kernel/iommu_groups").mkdir(parents=True)
     off = Measurement(gather(HlSmi(), str(tmp_path)), TORCH)
     assert not any(sentence.startswith("iommu=pt") for sentence in advice(verdict(off, RELEASE, LIMITS)))
+
+
+@pytest.mark.parametrize(
+    ("network", "given", "judged"),
+    [
+        ("gaudi_ethernet", (None, None), (True, False)),
+        ("infiniband", (None, None), (False, True)),
+        ("roce", (None, None), (False, True)),
+        ("efa", (None, None), (False, True)),
+        ("ethernet", (None, None), (False, False)),
+        ("gaudi_ethernet", (False, True), (False, True)),
+        ("infiniband", (True, False), (True, False)),
+    ],
+)
+def test_what_the_network_needs_is_judged_unless_told_otherwise(
+    network: str, given: tuple[bool | None, bool | None], judged: tuple[bool, bool]
+) -> None:
+    options = {
+        **dict.fromkeys(("temperature_limit_c", "firmware", "pcie_generation", "pcie_lanes")),
+        "cards": 8,
+        "device": "hpu",
+        "idle_memory_mib": 1024,
+        "clock_offset_ms": 1000,
+        **dict(zip(("external_links", "gaudi_direct"), given)),
+    }
+    limits = limits_of({**options, "node_count": 2}, network)
+    assert (limits.external_links, limits.gaudi_direct) == judged
+    assert limits_of({**options, "node_count": 1}, network).external_links is bool(given[0])
+
+
+def test_a_restart_that_is_due_is_advice_with_its_reason(measured):
+    reason = "the running kernel was started without cstates, which GRUB passes from the next start on"
+    told = replace(measured(), restart=(reason,))
+    checks = verdict(told, RELEASE, LIMITS)
+    assert failed(checks) == []
+    assert [one for one in advice(checks) if reason in one]
+    assert summary(told, checks, RELEASE, LIMITS)["restart_reasons"] == [reason]

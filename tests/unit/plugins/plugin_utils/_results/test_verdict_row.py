@@ -35,6 +35,7 @@ def test_a_sound_node():
         "node": "n1",
         "verdict": "ok",
         "reason": None,
+        "restart": [],
         "release": "1.24.1",
         "driver": "1.24.1-b336d5e",
         "cards": "8/8",
@@ -124,3 +125,23 @@ def test_a_node_of_which_programs_had_not_ended_is_no_failure():
     assert verdict_row(node(verify=found))["verdict"] == "could not tell"
     found["checks"].append({"name": "cards", "ok": False, "unknown": False})
     assert verdict_row(node(verify=found))["verdict"] == "FAILED in verify"
+
+
+REASON = "the running kernel was started without iommu=pt, which GRUB passes from the next start on"
+
+
+def test_a_restart_that_is_due_is_in_the_verdict_with_the_command():
+    due = SUMMARY | {"restart_reasons": [REASON]}
+    row = verdict_row(node(verify={"summary": due}))
+    assert (row["verdict"], row["restart"]) == ("ok, restart needed", [REASON])
+    assert row["reason"] == (
+        f"n1: it has to be restarted before jobs run on it: {REASON}; restart it "
+        "(`ansible n1 -i INVENTORY --become -m ansible.builtin.reboot`), then run verify.yml."
+    )
+    both = verdict_row(node(verify={"summary": due}) | measured("slower", "ethernet is faster.", roce=9.5))
+    assert both["reason"] == f"{row['reason']} ethernet is faster."
+
+
+def test_what_failed_comes_before_a_restart():
+    due = SUMMARY | {"restart_reasons": [REASON], "ok": False, "problems": 2}
+    assert verdict_row(node(verify={"summary": due}))["verdict"] == "not ok: 2 checks"
