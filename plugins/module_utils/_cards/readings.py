@@ -57,7 +57,7 @@ def whole(name: str, text: str | None) -> int | None:
     return None if value is None else round(value)
 
 
-def absurd(row: Mapping[str, str | None], names: Iterable[str] = RANGES) -> dict[str, str]:
-    """What was said that is no value, by name; where nothing was said, there is none."""
-    said = ((name, row.get(name)) for name in names)
+def absurd(row: Mapping[str, str | None], names: Iterable[str] = ()) -> dict[str, str]:
+    """What was said that is no value, of ``names`` or of all, by name; where nothing was said, there is none."""
+    said = ((name, row.get(name)) for name in names or RANGES)
     return {name: text for name, text in said if text is not None and reading(name, text) is None}
