@@ -10,7 +10,7 @@ something from those that do not. A temperature of 0 is a value: that of a card 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from .hl_smi import decimal
@@ -57,7 +57,7 @@ def whole(name: str, text: str | None) -> int | None:
     return None if value is None else round(value)
 
 
-def absurd(row: Mapping[str, str | None], names: Iterable[str] = ()) -> dict[str, str]:
-    """What was said that is no value, of ``names`` or of all, by name; where nothing was said, there is none."""
-    said = ((name, row.get(name)) for name in names or RANGES)
+def absurd(row: Mapping[str, str | None]) -> dict[str, str]:
+    """What was said that is no value, by name; where nothing was said, there is none."""
+    said = ((name, row.get(name)) for name in RANGES)
     return {name: text for name, text in said if text is not None and reading(name, text) is None}
