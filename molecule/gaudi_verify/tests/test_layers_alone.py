@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.long_rows import named_rows
 from tests.sandbox_nodes import hosts, run
-
-pytestmark = pytest.mark.long
 
 FLAGS = "/etc/gaudi3_scale/environment"
 LAYERS = ("host", "driver", "container_runtime", "fabric", "storage", "training_stack", "tuning", "verify")
@@ -40,14 +39,16 @@ def flags() -> dict[str, str]:
     return {name: host.check_output(f"cat {FLAGS}") for name, host in hosts().items()}
 
 
-@pytest.mark.parametrize(
-    ("playbook", "arguments"),
-    [
-        *(pytest.param(layer, "", id=f"{layer} alone") for layer in LAYERS),
-        *(pytest.param("site", f"--tags {layer}", id=f"tag {layer}") for layer in LAYERS),
-        *(pytest.param("site", f"--start-at-task '*{task}'", id=f"from {task}") for task in TASKS),
-    ],
-)
+PARTS = {
+    **{f"{layer} alone": (layer, "") for layer in LAYERS},
+    **{f"tag {layer}": ("site", f"--tags {layer}") for layer in LAYERS},
+    **{f"from {task}": ("site", f"--start-at-task '*{task}'") for task in TASKS},
+}
+# Whose options come from another layer, and what begins in the middle of it all.
+SHORT = ("tuning alone", "from Training environment")
+
+
+@pytest.mark.parametrize(("playbook", "arguments"), named_rows(PARTS, SHORT))
 def test_a_part_alone_changes_nothing(whole: dict[str, str], tmp_path: Path, playbook: str, arguments: str) -> None:
     played = run(tmp_path, playbook, arguments=arguments)
     assert played.status == "successful", played.stdout.read()[-4000:]

@@ -58,11 +58,11 @@ def an_operator_was_there_before() -> None:
 
 @pytest.fixture(scope="module")
 def run_site(collections: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., SiteRun]:
-    def run(arguments: str | None = None, playbook: str = "site") -> SiteRun:
+    def run(arguments: str | None = None) -> SiteRun:
         # The project is an empty directory: all that runs comes from the installed collection.
         result = ansible_runner.run(
             private_data_dir=str(tmp_path_factory.mktemp("runner")),
-            playbook=f"gaudi3.scale.{playbook}",
+            playbook="gaudi3.scale.site",
             cmdline=arguments,
             inventory=str(ROOT / "inventories" / "sandbox"),
             # A site's inventory names none, and Ansible finds it.
@@ -189,30 +189,6 @@ def test_the_collection_brought_its_node_library(second: SiteRun) -> None:
 def test_no_index_was_asked_for_its_name(asked_of_the_vault: str) -> None:
     assert "/simple/lightning/" in asked_of_the_vault
     assert [line for line in asked_of_the_vault.splitlines() if "/simple/gaudi" in line.lower()] == []
-
-
-def flags_of(node: str) -> str:
-    command = ["podman", "exec", f"{SANDBOX}-{node}", "cat", "/etc/gaudi3_scale/environment"]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
-
-# What a run without the layers before it knows of them, it has from the node. All layers: molecule/gaudi_verify.
-@pytest.mark.parametrize(
-    ("playbook", "arguments"),
-    [("tuning", None), ("site", "--start-at-task '*Training environment'")],
-    ids=["tuning alone", "from a task on"],
-)
-def test_a_part_of_the_whole_alone_changes_nothing_after_it(
-    second: SiteRun, run_site: Callable[..., SiteRun], playbook: str, arguments: str | None
-) -> None:
-    assert second.status == "successful", second.output
-    before = {node: flags_of(node) for node in ("node1", "node2")}
-    assert "HCCL_SOCKET_IFNAME=" in before["node1"]
-    part = run_site(arguments, playbook)
-    assert part.status == "successful", part.output
-    assert {host: numbers["changed"] for host, numbers in part.stats.items() if numbers["changed"]} == {}, part.output
-    assert {"node1", "node2"} <= set(part.stats)
-    assert {node: flags_of(node) for node in before} == before
 
 
 def test_a_run_over_one_node_ends_in_its_verdict(second: SiteRun, run_site: Callable[..., SiteRun]) -> None:
