@@ -75,6 +75,7 @@ def test_the_host_layers_boot_loads_it(node: Host, kernel: str, tmp_path: Path) 
     assert (after["changed"], after["restart_required"]) == (False, False)
 
 
+@pytest.mark.long
 def test_a_driver_that_is_loaded_stays_loaded_and_another_can_be_asked_for(
     node: Host, kernel: str, tmp_path: Path
 ) -> None:

@@ -67,6 +67,7 @@ def test_more_huge_pages_of_sysctl_are_left_also_after_a_boot(node: Host, kernel
     assert pages(node, kernel) == MORE
 
 
+@pytest.mark.long
 def test_more_huge_pages_of_the_command_line_are_left_also_after_a_boot(
     node: Host, kernel: str, tmp_path: Path
 ) -> None:

@@ -83,6 +83,7 @@ def busy(nodes: dict[str, Host]) -> Iterator[None]:
         node.check_output("systemctl stop busy")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("busy")
 def test_five_healthy_nodes_that_share_their_cores_are_not_condemned_by_a_limit_that_is_too_short(
     nodes: dict[str, Host], tmp_path: Path
@@ -96,6 +97,7 @@ def test_five_healthy_nodes_that_share_their_cores_are_not_condemned_by_a_limit_
     assert {*states(report)} == {*nodes}
 
 
+@pytest.mark.long
 def test_a_controller_that_asks_one_node_at_a_time_finds_them_as_they_are(tmp_path: Path) -> None:
     """The last is asked when its ranks have waited for the first, or have ended."""
     chosen = ["node1", "node4", "node5"]
