@@ -274,9 +274,9 @@ import platform
 import time
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.gaudi3.scale.plugins.module_utils._checks.check import advice, as_results, failed, refusal
+from ansible_collections.gaudi3.scale.plugins.module_utils._checks.check import advice, as_results, failed
 from ansible_collections.gaudi3.scale.plugins.module_utils._checks.measurement import TrainingEnvironment, measure
-from ansible_collections.gaudi3.scale.plugins.module_utils._checks.verdict import limits_of, outlook, summary, verdict
+from ansible_collections.gaudi3.scale.plugins.module_utils._checks.verdict import limits_of, outlook, summary, unfit, verdict
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_tree import kernel_tree
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
@@ -326,10 +326,7 @@ def main() -> None:
         problems = failed(checks)
         if problems and options["fail"] and not module.check_mode:
             # Without the facts: what an operator has to read would be lost among them on the screen.
-            is_known = any(not check.unknown for check in problems)
-            subject = "This node is not fit for training" if is_known else "Nobody can tell whether this node is fit"
-            message = refusal(subject, problems)
-            module.fail_json(msg=message, checks=as_results(problems), **told)
+            module.fail_json(msg=unfit(problems), checks=as_results(problems), **told)
         if problems and module.check_mode:
             module.warn(f"{platform.node()}: {outlook(measured.facts, problems)}")
         module.exit_json(changed=False, checks=as_results(checks), hpu=measured.facts.as_dict(), **told)

@@ -111,6 +111,13 @@ def outlook(facts: HpuFacts, problems: Sequence[Check]) -> str:
     return refusal("as it is now, this node is not fit for training", problems)
 
 
+def unfit(problems: Sequence[Check]) -> str:
+    """What the node fails with; what nobody could tell is no fault of it, and no word that it is fit."""
+    is_known = any(not check.unknown for check in problems)
+    subject = "This node is not fit for training" if is_known else "Nobody can tell whether this node is fit"
+    return refusal(subject, problems)
+
+
 def verdict(measured: Measurement, release: Release, limits: Limits) -> list[Check]:
     """Every check of the node, in the order in which a person would look."""
     facts = measured.facts
