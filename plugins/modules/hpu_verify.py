@@ -274,9 +274,9 @@ import platform
 import time
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.gaudi3.scale.plugins.module_utils._checks import verdict as of_node
 from ansible_collections.gaudi3.scale.plugins.module_utils._checks.check import advice, as_results, failed
 from ansible_collections.gaudi3.scale.plugins.module_utils._checks.measurement import TrainingEnvironment, measure
-from ansible_collections.gaudi3.scale.plugins.module_utils._checks.verdict import limits_of, outlook, summary, unfit, verdict
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_tree import kernel_tree
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
@@ -319,17 +319,17 @@ def main() -> None:
         measured = measure(
             run_process, kernel_tree(), training if options["venv"] else None, clock=options["clock_offset_ms"] > 0
         )
-        checks = verdict(measured, release, limits := limits_of(options, measured.network))
-        told = {"summary": summary(measured, checks, release, limits), "times": {"began": began, "ended": time.time()}}
+        checks = of_node.verdict(measured, release, limits := of_node.limits_of(options, measured.network))
+        row, times = of_node.summary(measured, checks, release, limits), {"began": began, "ended": time.time()}
         for sentence in advice(checks):
             module.warn(f"{platform.node()}: {sentence}")
         problems = failed(checks)
         if problems and options["fail"] and not module.check_mode:
             # Without the facts: what an operator has to read would be lost among them on the screen.
-            module.fail_json(msg=unfit(problems), checks=as_results(problems), **told)
+            module.fail_json(msg=of_node.unfit(problems), checks=as_results(problems), summary=row, times=times)
         if problems and module.check_mode:
-            module.warn(f"{platform.node()}: {outlook(measured.facts, problems)}")
-        module.exit_json(changed=False, checks=as_results(checks), hpu=measured.facts.as_dict(), **told)
+            module.warn(f"{platform.node()}: {of_node.outlook(measured.facts, problems)}")
+        module.exit_json(changed=False, checks=as_results(checks), summary=row, times=times, hpu=measured.facts.as_dict())
     except Exception as error:
         module.fail_json(**module_failure(error))
 
