@@ -320,16 +320,16 @@ def main() -> None:
             run_process, kernel_tree(), training if options["venv"] else None, clock=options["clock_offset_ms"] > 0
         )
         checks = of_node.verdict(measured, release, limits := of_node.limits_of(options, measured.network))
-        row, times = of_node.summary(measured, checks, release, limits), {"began": began, "ended": time.time()}
+        row, at = of_node.summary(measured, checks, release, limits), {"began": began, "ended": time.time()}
         for sentence in advice(checks):
             module.warn(f"{platform.node()}: {sentence}")
         problems = failed(checks)
         if problems and options["fail"] and not module.check_mode:
             # Without the facts: what an operator has to read would be lost among them on the screen.
-            module.fail_json(msg=of_node.unfit(problems), checks=as_results(problems), summary=row, times=times)
+            module.fail_json(msg=of_node.unfit(problems), checks=as_results(problems), summary=row, times=at)
         if problems and module.check_mode:
             module.warn(f"{platform.node()}: {of_node.outlook(measured.facts, problems)}")
-        module.exit_json(changed=False, checks=as_results(checks), summary=row, times=times, hpu=measured.facts.as_dict())
+        module.exit_json(changed=False, checks=as_results(checks), summary=row, times=at, hpu=measured.facts.as_dict())
     except Exception as error:
         module.fail_json(**module_failure(error))
 
