@@ -25,7 +25,7 @@ setup-run setup-test: setup-%:
 test: setup-test ## What a change breaks first, in a quarter of an hour: linters, units, site.yml and a job on two nodes
 	@$(GATES) --run first $(GATE_OPTIONS)
 
-test-nodes: setup-test ## Every gate, those on nodes in their short form: 50 minutes
+test-nodes: setup-test ## Every gate, those on nodes in their short form: an hour
 	@$(GATES) --run nodes $(GATE_OPTIONS)
 
 test-long: setup-test ## Every gate with every row of its matrices, and 50,000 schedules of faults: hours

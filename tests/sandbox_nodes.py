@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -104,3 +105,19 @@ def run(
         },
         quiet=True,
     )
+
+
+@dataclass(frozen=True)
+class Played:
+    """One run of a playbook: its status, how many results changed something, what was on the screen, and failures."""
+
+    status: str
+    changed: int
+    screen: str
+    messages: tuple[str, ...]
+
+
+def played(done: ansible_runner.Runner) -> Played:
+    failed = [event["event_data"]["res"] for event in done.events if event["event"] == "runner_on_failed"]
+    changed = sum(done.stats["changed"].values())
+    return Played(done.status, changed, done.stdout.read(), tuple(str(res.get("msg", "")) for res in failed))

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 import pytest
 from testinfra.host import Host
 
-from tests.sandbox_nodes import hosts, run
+from tests.sandbox_nodes import Played, hosts, played, run
 
 SMALL = {
     "gaudi_training_model": {"layers": 2, "width": 64, "heads": 2, "sequence_length": 64},
@@ -25,21 +24,8 @@ SMALL = {
 }
 
 
-@dataclass(frozen=True)
-class Played:
-    """One run of a playbook: its status, how many results changed something, what was on the screen, and failures."""
-
-    status: str
-    changed: int
-    screen: str
-    messages: tuple[str, ...]
-
-
 def play_in(directory: Path, playbook: str, **variables: Any) -> Played:
-    result = run(directory, playbook, **{**SMALL, "gaudi_report_target": str(directory), **variables})
-    failed = [event["event_data"]["res"] for event in result.events if event["event"] == "runner_on_failed"]
-    changed = sum(result.stats["changed"].values())
-    return Played(result.status, changed, result.stdout.read(), tuple(str(res.get("msg", "")) for res in failed))
+    return played(run(directory, playbook, **{**SMALL, "gaudi_report_target": str(directory), **variables}))
 
 
 @pytest.fixture(scope="module")

@@ -18,6 +18,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric_measurement.r
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric_measurement.verdict import NOT_OK
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_collectives import Collectives, sizes_refusal
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_jobs import Ranks
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_limit import Limits
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import literals, taken
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_questions import ANSWER_SECONDS, addresses, questions
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._on_nodes import given
@@ -35,6 +36,8 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "again": {"type": "bool", "default": False},
     "job": {"type": "dict", "default": {}},
 }
+# What an operator raises: so long may ranks take to start, and then to measure.
+OPTION = "gaudi_fabric_measure_timeout"
 # What the role's main part registers.
 SET_UP = "gaudi_fabric_result"
 
@@ -62,9 +65,10 @@ class ActionModule(ActionBase):
         hosts, hostvars = options["hosts"], task_vars["hostvars"]
         looks, silent = _looks(options["looked"], {host: hostvars[host] for host in hosts})
         names = ("device", "processes_per_node", "rendezvous_port", "timeout")
-        ranks = Ranks(**{name: options[name] for name in names}, job=given(options["job"]))
+        limits = Limits(options["timeout"], OPTION, OPTION)
+        ranks = Ranks(**{name: options[name] for name in names}, job=given(options["job"]), limits=limits)
         settings = Settings(Collectives(options["sizes"], ranks), options["again"])
-        ask = questions(self, list(looks), task_vars, options["timeout"] + ANSWER_SECONDS)
+        ask = questions(self, list(looks), task_vars, ranks.longest + ANSWER_SECONDS)
         measure = None if self._task.check_mode else ask
         nodes = measured_nodes(looks, silent, addresses(hosts, task_vars), settings, options["margin"], measure, show)
         refusals = {host: found.reason for host, found in nodes.items() if found.state == NOT_OK}

@@ -10,5 +10,3 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_action import R
 
 class ActionModule(RoleEntry):
     """See the documentation of the module ``gaudi3.scale.vault_repository``."""
-
-    NEEDS_SYSTEM = True

@@ -42,9 +42,19 @@ options:
     type: float
     default: 1.0
   group_timeout:
-    description: Seconds that the ranks of a group have. Ranks that hang are ended then, and the others go on.
+    description:
+      - Seconds that the ranks of a group have once all of them run. Ranks that hang are ended then, and the others go
+        on.
+      - That they are over is no fault by itself. A node is bad by it only where others needed a quarter of them at
+        most.
     type: int
     default: 120
+  start_timeout:
+    description:
+      - Seconds that the ranks of a group may take to start and to find each other. Where their libraries lie on slow
+        storage, or the controller asks few nodes at a time, that takes minutes.
+    type: int
+    default: 300
   device:
     description: What the ranks compute on.
     type: str

@@ -17,7 +17,24 @@ options:
     description: The packages, by the names of this node's system.
     type: list
     elements: str
-    required: true
+    default: []
+  system_packages:
+    description: Packages beside O(names), by the system that the node turns out to have.
+    type: dict
+    default: {}
+    suboptions:
+      ubuntu:
+        description: On Ubuntu, where it has others than Debian.
+        type: list
+        elements: str
+      apt:
+        description: On Debian and Ubuntu.
+        type: list
+        elements: str
+      dnf:
+        description: On RHEL and its relatives.
+        type: list
+        elements: str
   refresh:
     description: Whether to read the package lists first.
     type: bool
@@ -63,6 +80,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.os_release import SYSTEMS, of_system
 from ansible_collections.gaudi3.scale.plugins.module_utils._packages.distribution import converge
 from ansible_collections.gaudi3.scale.plugins.module_utils._packages.node_packages import of_node
 
@@ -75,7 +93,12 @@ def main() -> None:
     """Install what is missing, and report."""
     module = Module(
         argument_spec={
-            "names": {"type": "list", "elements": "str", "required": True},
+            "names": {"type": "list", "elements": "str", "default": []},
+            "system_packages": {
+                "type": "dict",
+                "default": {},
+                "options": {system: {"type": "list", "elements": "str"} for system in SYSTEMS},
+            },
             "refresh": {"type": "bool", "default": False},
             "starts": {"type": "bool", "default": True},
             "lock_timeout": {"type": "int", "default": 300},
@@ -84,6 +107,7 @@ def main() -> None:
     )
     try:
         options = checked(module.params, module.argument_spec)
+        options["names"] += of_system(options.pop("system_packages")) or []
         module.exit_json(**converge(system=of_node(run_process), check_mode=module.check_mode, **options))
     except Exception as error:
         module.fail_json(**module_failure(error))

@@ -53,7 +53,7 @@ options:
     type: int
     default: 29520
   timeout:
-    description: Seconds that the ranks of one all-reduce have.
+    description: Seconds that the ranks of one all-reduce may take to start, and as many that they have once all run.
     type: int
     default: 600
   again:

@@ -13,7 +13,7 @@ description:
     other key, the order and the comments stay; a copy of the file is kept beside it. A file that cannot be understood
     is refused and not touched.
   - "Docker: C(/etc/docker/daemon.json). podman: a drop-in in C(/etc/containers/containers.conf.d). containerd:
-    C(/etc/containerd/config.toml) of version 2 or 3."
+    C(/etc/containerd/config.toml) of version 1, 2 or 3."
   - With O(cdi), a specification of the cards for the Container Device Interface is made from sysfs, as
     C(/etc/cdi/gaudi3-scale.json), and the engines are made to read it. It lists the cards that the driver has now.
   - No service is restarted; RV(services) says which ones have to read their file again.

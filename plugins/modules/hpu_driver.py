@@ -16,7 +16,7 @@ description:
     back; stop what holds the cards; unload the modules in the order of the loaded release; install; build; load; bring
     the external ports up; verify that all cards came up; start what was stopped.
   - What a killed build left in DKMS's tree is mended first; what belongs to no package is told and left alone. Where
-    Secure Boot would reject the modules, they are built and not loaded.
+    Secure Boot would reject the modules, or the kernel was started without C(iommu=pt), they are built and not loaded.
   - When one of these steps fails after the first one that a job would notice, the node goes back to the release it had,
     is verified, and the module fails with RV(state=rolled_back). When that fails too, it is RV(state=failed).
   - C(/var/lib/gaudi3_scale/driver.json) tells how far a change came. A run after a power cut goes on from there. The
@@ -44,6 +44,23 @@ options:
     type: list
     elements: str
     default: []
+  system_packages:
+    description: Packages beside O(os_packages), by the system that the node turns out to have.
+    type: dict
+    default: {}
+    suboptions:
+      ubuntu:
+        description: On Ubuntu, where it has others than Debian.
+        type: list
+        elements: str
+      apt:
+        description: On Debian and Ubuntu.
+        type: list
+        elements: str
+      dnf:
+        description: On RHEL and its relatives.
+        type: list
+        elements: str
   kernels:
     description:
       - Kernel releases to build for, for example V(6.8.0-45-generic). When empty, the running one and the one that
@@ -82,6 +99,15 @@ options:
     description: Whether the modules have to be loaded now. They are loaded at the next boot in any case.
     type: bool
     default: true
+  load_without_passthrough:
+    description:
+      - Whether a first load may happen although the IOMMU translates what the cards read and write, because the running
+        kernel was started without C(iommu=pt). Panics and silently wrong results have been seen then.
+      - V(false) builds the driver and leaves the first load to the next boot. A driver that is loaded stays loaded.
+      - It matters where the kernel shows that it translates for the cards (C(iommu_group/type)), or shows nothing; an
+        IOMMU that is off, as in most virtual machines, is not in the way.
+    type: bool
+    default: false
   reload:
     description:
       - Whether a loaded driver of another release may be replaced, which takes the cards from whatever runs.
@@ -219,6 +245,10 @@ holders:
       description: Names below C(/dev/accel).
       type: list
       elements: str
+restart_required:
+  description: Whether the driver is built and waits for a boot with C(iommu=pt), see O(load_without_passthrough).
+  type: bool
+  returned: success
 not_started:
   description: A sentence for each service or container that was stopped and did not start again.
   type: list
@@ -244,6 +274,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.os_release import SYSTEMS, of_system
 
 SIGNING = ("signing_key", "signing_certificate", "enrolment_hash_file")
 
@@ -260,11 +291,17 @@ def main() -> None:
             "release_overrides": {"type": "dict", "default": {}},
             "packages": strings,
             "os_packages": strings,
+            "system_packages": {
+                "type": "dict",
+                "default": {},
+                "options": {system: {"type": "list", "elements": "str"} for system in SYSTEMS},
+            },
             "kernels": strings,
             "hold": {"type": "bool", "default": True},
             "hold_kernel": {"type": "bool", "default": False},
             **{name: {"type": "str", "default": "", "no_log": False} for name in SIGNING},
             "load_modules": {"type": "bool", "default": True},
+            "load_without_passthrough": {"type": "bool", "default": False},
             "reload": {"type": "bool", "default": False},
             "stop_device_users": {"type": "bool", "default": False},
             "rollback": {"type": "bool", "default": True},
@@ -278,7 +315,9 @@ def main() -> None:
     # A connection that is cut must not leave the node between two releases.
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        options = DriverOptions(**checked(module.params, module.argument_spec))
+        given = checked(module.params, module.argument_spec)
+        given["os_packages"] = [*(of_system(given.pop("system_packages")) or []), *given["os_packages"]]
+        options = DriverOptions(**given)
         result = driver_state.converge(options, run_process, module.check_mode)
         for warning in result.pop("warnings"):
             module.warn(warning)

@@ -43,16 +43,18 @@ options:
     default: training_compile
   network:
     description:
-      - The network between the nodes, as M(gaudi3.scale.hpu_fabric) finds it.
+      - The network between the nodes. V(auto) is the one that M(gaudi3.scale.hpu_fabric) chose last on this node, and
+        where it never ran the one that it would choose.
       - The cards' own ports (V(gaudi_ethernet)), a host NIC with RDMA (V(infiniband), V(roce)), AWS EFA (V(efa)), or
         plain V(ethernet).
     type: str
-    choices: [gaudi_ethernet, infiniband, roce, efa, ethernet]
+    choices: [auto, gaudi_ethernet, infiniband, roce, efa, ethernet]
     default: gaudi_ethernet
   interface:
     description:
       - Name or prefix of the host interfaces for coordination between the nodes, for C(HCCL_SOCKET_IFNAME).
-      - Empty leaves the choice to HCCL.
+      - Empty leaves the choice to HCCL. V(auto) is the one that M(gaudi3.scale.hpu_fabric) found last on this node, and
+        where it never ran that of the default route.
     type: str
     default: ""
   overrides:
@@ -214,6 +216,9 @@ flags:
     real:
       description: Whether anything reads this name. V(null) for what is not judged, as what is in O(environment).
       type: bool
+    known:
+      description: Who is known to read it, V(gaudi), V(another program) or V(nobody). Empty where that is not known.
+      type: str
     effective:
       description: V(yes), V(no) or V(unknown), in this mode and release.
       type: str
@@ -232,6 +237,7 @@ flags:
       source: docs.habana.ai PyTorch/Runtime_Flags
       origin: profile training_compile
       real: true
+      known: gaudi
       effective: "yes"
       why: ""
       judged_by: installed bridge 1.24.1.482
@@ -325,9 +331,13 @@ systemd_changed:
 """
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.chosen import chosen_network
+from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.provider import AUTO
 from ansible_collections.gaudi3.scale.plugins.module_utils._flags import state as flag_state
 from ansible_collections.gaudi3.scale.plugins.module_utils._flags.profiles import NETWORKS, PROFILES, EnvironmentOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._flags.vendor import VENDOR_PROFILES
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_tree import kernel_tree
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
@@ -343,7 +353,7 @@ def main() -> None:
             "release": {"type": "str", "required": True},
             "release_overrides": {"type": "dict", "default": {}},
             "profile": {"type": "str", "choices": list(PROFILES), "default": "training_compile"},
-            "network": {"type": "str", "choices": list(NETWORKS), "default": "gaudi_ethernet"},
+            "network": {"type": "str", "choices": [AUTO, *NETWORKS], "default": "gaudi_ethernet"},
             "interface": {"type": "str", "default": ""},
             "overrides": {"type": "dict", "default": {}},
             "environment": {"type": "dict", "default": {}},
@@ -366,7 +376,9 @@ def main() -> None:
         supports_check_mode=True,
     )
     try:
-        options = EnvironmentOptions(**checked(module.params, module.argument_spec, empty=("venv",)))
+        given = checked(module.params, module.argument_spec, empty=("venv",))
+        network = chosen_network(run_process, kernel_tree(), given["network"], given["interface"])
+        options = EnvironmentOptions(**{**given, "network": network.provider, "interface": network.interface})
         result = flag_state.converge(options, module.check_mode)
         for warning in result.pop("warnings"):
             module.warn(warning)

@@ -133,6 +133,13 @@ flags:
     real:
       description: Whether anything reads this name.
       type: bool
+    known:
+      description:
+        - Who is known to read this name, V(gaudi), V(another program) or V(nobody).
+        - Of a name of another program (V(VLLM_...) that is not in the catalogue, V(RAY_...), V(OMP_...), V(GLOO_...))
+          nothing else is judged.
+      type: str
+      sample: gaudi
     effective:
       description: V(yes), V(no) or V(unknown), in this mode and release.
       type: str

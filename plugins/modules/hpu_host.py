@@ -16,13 +16,14 @@ description:
   - Where C(tuned) runs, governor, idle states and NUMA balancing are a profile C(gaudi3-scale) that includes the active
     one, and no unit or drop-in of ours sets them beside it.
   - A key of C(sysctl) has one owner. Where another file of C(sysctl.d) or a profile of C(tuned) sets it to another
-    value, the task fails and names both files.
+    value, the task fails and names both files. Only more huge pages than V(auto) asks for are left to who gives them.
 options:
   hugepages:
     description:
       - How many huge pages the node reserves.
       - V(auto) is the formula of the vendor's installer, 110 MiB twice for every logical CPU and one page more. It is a
-        least number, so that a larger reservation of a running node stays.
+        least number, so that a larger reservation of a running node stays. Where another file of C(sysctl.d), a profile
+        of C(tuned) or the kernel's command line gives more, that is said, and no file of ours is written beside it.
       - A number is reserved exactly. V(unmanaged) leaves the reservation alone.
     type: str
     default: auto
@@ -174,8 +175,9 @@ settings:
   contains:
     hugepages:
       description:
-        - C(pages) wanted (null if unmanaged or left out), C(at_least), C(memory_mib) they take, C(reserved), and
-          C(left_mib), the memory beside them, which is what Slurm's C(RealMemory) less C(MemSpecLimit) may be.
+        - C(pages) wanted (null if unmanaged or left out), C(at_least), C(memory_mib) that they or a larger reservation
+          take, C(reserved), C(given_by) (who gives more, or null), and C(left_mib), the memory beside them, which is
+          what Slurm's C(RealMemory) less C(MemSpecLimit) may be.
       type: dict
     kernel_arguments:
       description: C(wanted) arguments, and those C(missing) from the running kernel.

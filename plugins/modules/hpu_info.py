@@ -111,7 +111,9 @@ hpu:
           description: UUID of the card.
           type: str
         temperature_c:
-          description: Temperature in degrees Celsius. A card that did not initialise shows 0.
+          description:
+            - Temperature in degrees Celsius. A card that did not initialise shows 0. V(null), as of each reading, where
+              hl-smi says nothing, or what no card can have.
           type: int
         memory_total_mib:
           description: Size of the card's memory in MiB.
@@ -132,6 +134,9 @@ hpu:
         ecc_uncorrected_lifetime:
           description: Uncorrected ECC errors in the card's life.
           type: int
+        absurd:
+          description: What hl-smi said of the card that no card can have, by its name in the query.
+          type: dict
         row_replacement_pending:
           description: Whether a memory row waits for a reset to be replaced.
           type: bool
@@ -155,6 +160,14 @@ hpu:
         external_links:
           description: Links out of the node. The keys are those of RV(hpu.links.internal).
           type: dict
+        verbs_device:
+          description: Its device of the class C(infiniband); null if it has none, or if nothing tells whose it is.
+          type: str
+          sample: hbl_0
+    verbs_devices:
+      description: All verbs devices of the cards.
+      type: list
+      elements: str
     driver:
       description: The loaded driver.
       type: dict
@@ -178,6 +191,10 @@ hpu:
           description: Loaded kernel modules of the vendor.
           type: list
           elements: str
+    timeout_locked:
+      description: Seconds that the loaded driver gives a job, 0 for no limit. V(null) where none tells.
+      type: int
+      sample: 30
     firmware:
       description: SPI firmware over all cards.
       type: dict
@@ -226,6 +243,9 @@ hpu:
           type: str
         iommu_passthrough:
           description: Whether C(iommu=pt) is on the command line.
+          type: bool
+        iommu_translates:
+          description: Whether the IOMMU translates the cards' memory accesses; null if the kernel does not show it.
           type: bool
         hugepages:
           description: Number of huge pages that are reserved.

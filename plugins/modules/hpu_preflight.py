@@ -141,6 +141,9 @@ checks:
     message:
       description: The sentence to tell where the other parts do not make one.
       type: str
+    unknown:
+      description: Whether nobody could tell, as where a program had not ended in its time. It is not V(ok) then.
+      type: bool
 hpu:
   description: The facts, as M(gaudi3.scale.hpu_info) returns them with O(gaudi3.scale.hpu_info#module:hl_smi=false).
   returned: success

@@ -56,8 +56,9 @@ options:
     default: {}
   reload_driver:
     description:
-      - Whether the driver may be loaded anew with C(timeout_locked=0), which the HBM tests want on Gaudi 2, and as it
-        was at their end. Without it they are left out there.
+      - Whether the driver may be loaded anew with C(timeout_locked=0), which the tests of SerDes errors, power, EDP and
+        HBM want on Gaudi 2, and as it was at their end. Without it they are left out there, unless the driver is loaded
+        so.
     type: bool
     default: false
   restart:
@@ -101,7 +102,8 @@ EXAMPLES = r"""
 RETURN = r"""
 plan:
   description:
-    - What is run. C(tests) with C(test), C(words) of C(hl_qual) and C(seconds), and C(left_out), test to reason.
+    - What is run. C(tests) with C(test), C(words) of C(hl_qual), C(seconds), C(driver) (how the test wants it loaded)
+      and C(environment) (variables that it needs), and C(left_out), test to reason.
   type: dict
   returned: when it is started
 """

@@ -73,6 +73,7 @@ tests:
   description:
     - Each test that has ended, with C(test), C(stage), C(state) (V(passed), V(failed) or V(unknown)), C(reasons),
       C(remarks), C(seconds), and C(action) for one that failed (V(isolate), V(reboot), V(reset) or V(watch)).
+    - C(limit) of one that had not ended after so many seconds and was ended, which is V(unknown); else V(0).
   returned: always
   type: list
   elements: dict

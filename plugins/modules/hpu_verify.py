@@ -40,9 +40,14 @@ options:
       - Without it all cards only have to have the same one.
     type: str
   external_links:
-    description: Whether the links out of the node have to be up as well.
+    description:
+      - Whether the links out of the node have to be up as well. Without it they have to where several nodes
+        (O(node_count)) talk over them, as M(gaudi3.scale.hpu_fabric) has chosen.
     type: bool
-    default: false
+  node_count:
+    description: How many nodes talk to each other. One alone does not over the links out of it.
+    type: int
+    default: 2
   pcie_generation:
     description: Least generation of every card's PCIe link. V(0) stands for 4 on Gaudi 2 and 5 on Gaudi 3.
     type: int
@@ -55,12 +60,13 @@ options:
     description:
       - Whether cards and network cards talk to each other, as Gaudi Direct has them. Access control (ACS) then has to
         be off on every bridge above the cards. Where its registers cannot be read, that is unknown and no failure.
+      - Without it they do where the nodes talk over network cards, as M(gaudi3.scale.hpu_fabric) has chosen.
     type: bool
-    default: false
   clock_offset_ms:
     description:
       - Most milliseconds that the clock may be off, as the time service that runs says. V(0) leaves the clock out.
-      - That a clock is not synchronised at all is a warning.
+      - That a clock is not synchronised at all is a warning, and so is that it differs from the controller's. The
+        verdict of C(site.yml) tells by the other nodes which of them is wrong.
     type: int
     default: 1000
   venv:
@@ -142,6 +148,9 @@ checks:
     message:
       description: The sentence to tell where the other parts do not make one.
       type: str
+    unknown:
+      description: Whether nobody could tell, as where a program had not ended in its time. It is not V(ok) then.
+      type: bool
 summary:
   description: One flat row about this node, for a table. What is not known is V(null).
   returned: always
@@ -224,12 +233,37 @@ summary:
     iommu_passthrough:
       description: Whether C(iommu=pt) is in force.
       type: bool
+    network:
+      description: The network between the nodes.
+      type: str
+      sample: gaudi_ethernet
+    restart_reasons:
+      description: Why the node has to be restarted before all settings of the layers are in force.
+      type: list
+      elements: str
     torch:
       description: Version of torch in the training venv.
       type: str
     torch_devices:
       description: Devices that torch sees. V(null) on a CPU.
       type: int
+times:
+  description: What the node's clock showed, in Unix seconds.
+  returned: always
+  type: dict
+  contains:
+    began:
+      description: When the measurement began.
+      type: float
+    ended:
+      description: When it had ended.
+      type: float
+controller_clock:
+  description:
+    - How far the node's clock is ahead of the controller's, between C(low) and C(high) seconds, and the C(limit).
+    - The module itself does not know it; the action on the controller adds it.
+  returned: unless O(clock_offset_ms) is V(0)
+  type: dict
 hpu:
   description: The facts, as M(gaudi3.scale.hpu_info) returns them.
   returned: success
@@ -237,11 +271,12 @@ hpu:
 """
 
 import platform
+import time
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.gaudi3.scale.plugins.module_utils._checks.check import advice, as_results, failed, refusal
+from ansible_collections.gaudi3.scale.plugins.module_utils._checks import verdict as of_node
+from ansible_collections.gaudi3.scale.plugins.module_utils._checks.check import advice, as_results, failed
 from ansible_collections.gaudi3.scale.plugins.module_utils._checks.measurement import TrainingEnvironment, measure
-from ansible_collections.gaudi3.scale.plugins.module_utils._checks.verdict import limits_of, outlook, summary, verdict
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_tree import kernel_tree
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
@@ -263,10 +298,11 @@ def main() -> None:
             "temperature_limit_c": {"type": "int"},
             "idle_memory_mib": {"type": "int", "default": 1024},
             "firmware": {"type": "str"},
-            "external_links": {"type": "bool", "default": False},
+            "external_links": {"type": "bool"},
+            "node_count": {"type": "int", "default": 2},
             "pcie_generation": {"type": "int", "default": 0},
             "pcie_lanes": {"type": "int", "default": 0},
-            "gaudi_direct": {"type": "bool", "default": False},
+            "gaudi_direct": {"type": "bool"},
             "clock_offset_ms": {"type": "int", "default": 1000},
             "venv": {"type": "path", "default": "/opt/gaudi3_scale/venv"},
             "flags": {"type": "path", "default": "/etc/gaudi3_scale/environment"},
@@ -275,25 +311,25 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
+    began = time.time()
     try:
         options = checked(module.params, module.argument_spec, empty=("venv",))
         release = find_release(options["release"], options["release_overrides"])
-        venv, device, flags = (options[name] for name in ("venv", "device", "flags"))
-        training = TrainingEnvironment(venv, device, flags) if venv else None
-        measured = measure(run_process, kernel_tree(), training, clock=options["clock_offset_ms"] > 0)
-        limits = limits_of(options)
-        checks = verdict(measured, release, limits)
-        row = summary(measured, checks, release, limits)
+        training = TrainingEnvironment(*(options[name] for name in ("venv", "device", "flags")))
+        measured = measure(
+            run_process, kernel_tree(), training if options["venv"] else None, clock=options["clock_offset_ms"] > 0
+        )
+        checks = of_node.verdict(measured, release, limits := of_node.limits_of(options, measured.network))
+        row, at = of_node.summary(measured, checks, release, limits), {"began": began, "ended": time.time()}
         for sentence in advice(checks):
             module.warn(f"{platform.node()}: {sentence}")
         problems = failed(checks)
         if problems and options["fail"] and not module.check_mode:
             # Without the facts: what an operator has to read would be lost among them on the screen.
-            message = refusal("This node is not fit for training", problems)
-            module.fail_json(msg=message, checks=as_results(problems), summary=row)
+            module.fail_json(msg=of_node.unfit(problems), checks=as_results(problems), summary=row, times=at)
         if problems and module.check_mode:
-            module.warn(f"{platform.node()}: {outlook(measured.facts, problems)}")
-        module.exit_json(changed=False, checks=as_results(checks), summary=row, hpu=measured.facts.as_dict())
+            module.warn(f"{platform.node()}: {of_node.outlook(measured.facts, problems)}")
+        module.exit_json(changed=False, checks=as_results(checks), summary=row, times=at, hpu=measured.facts.as_dict())
     except Exception as error:
         module.fail_json(**module_failure(error))
 

@@ -77,9 +77,19 @@ options:
     type: int
     default: 0
   group_timeout:
-    description: Seconds that the ranks of one group have. Ranks that hang are ended then, and the others go on.
+    description:
+      - Seconds that the ranks of a group have once all of them run. Ranks that hang are ended then, and the others go
+        on.
+      - That they are over is no fault by itself. A node is bad by it only where others needed a quarter of them at
+        most.
     type: int
     default: 120
+  start_timeout:
+    description:
+      - Seconds that the ranks of a group may take to start and to find each other. Where their libraries lie on slow
+        storage, or the controller asks few nodes at a time, that takes minutes.
+    type: int
+    default: 300
   baseline:
     description: File of the controller that M(gaudi3.scale.qualification_baseline) has written. It need not exist.
     type: str
@@ -143,8 +153,9 @@ RETURN = r"""
 data:
   description:
     - All that was measured. C(nodes) has each node's C(state) (V(healthy), V(unhealthy) or V(could_not_tell)),
-      C(action), C(reasons), C(remarks), C(stages) and C(cards); C(pairs) each pair with C(busbw_gb_per_s), C(why) and
-      C(round); C(ring) its C(hosts) and C(busbw_gb_per_s); C(seconds) how long each stage took.
+      C(action), C(reasons), C(remarks), C(stages) and C(cards); C(pairs) each pair with C(busbw_gb_per_s), C(why),
+      C(round), and C(late) where its time was over; C(ring) its C(hosts) and C(busbw_gb_per_s); C(seconds) how long
+      each stage took.
     - C(hosts), C(spares) and C(left_out), node to reason, are for the next job.
   type: dict
   returned: success

@@ -9,8 +9,9 @@ module: node_quarantine
 short_description: Mark a node that is to get no new training, or take the mark away
 version_added: "1.0.0"
 description:
-  - A launch of C(launch_training.yml) leaves out a node that has the mark, or is refused, and tells the reason; so
-    does C(measure_collectives.yml). Jobs that run go on, and the node can be qualified and repaired as any other.
+  - A launch of C(launch_training.yml) that names a node with the mark is refused with the reason. Where the job has a
+    spare or C(gaudi_training_min_nodes), it goes on without the node and says why. So it is
+    with C(measure_collectives.yml). Jobs that run go on, and the node can be qualified and repaired as any other.
   - The mark is C(/etc/gaudi3_scale/quarantine.json). A node that has one keeps its first reason, time and owner.
 options:
   state:

@@ -14,7 +14,10 @@ description:
   - Writes the program for C(HealthCheckProgram) and a file of checks for NHC below C(/etc/gaudi3_scale) where the host
     is one of O(nodes).
   - Refuses what the site's own files say otherwise, with file and line.
-  - A host without C(slurm.conf) has the configuration of the controller (configless), and gets the program alone.
+  - A host without C(slurm.conf), or whose slurmd has only a copy of the controller's (configless), gets the program
+    alone.
+  - C(slurm.conf) is the one that the units of slurmctld and slurmd name, by C(-f) or E(SLURM_CONF), else the one below
+    the prefix of their programs or in C(/etc/slurm).
 options:
   nodes:
     description: What M(gaudi3.scale.slurm_node_info) has told of each node.
@@ -57,6 +60,21 @@ options:
     description: The script of O(gaudi3.scale.hpu_flags#module:slurm_task_prolog). Empty sets no C(TaskProlog).
     type: str
     default: ""
+  gres:
+    description:
+      - What Slurm calls the cards, as V(hpu) or V(gpu:hl225).
+      - Empty takes the name that the site's C(gres.conf), its nodes or its C(GresTypes) have for Gaudi cards, else
+        V(hpu).
+    type: str
+    default: ""
+  configuration:
+    description: The C(slurm.conf) of this host, where it is not found.
+    type: str
+    default: ""
+  programs:
+    description: The directory of Slurm's programs on this host, where they are not found.
+    type: str
+    default: ""
   venv:
     description: Where the node library is.
     type: path
@@ -89,17 +107,24 @@ reconfigure:
   type: bool
   returned: success
 configless:
-  description: Whether this host has no C(slurm.conf).
+  description: Whether this host has no C(slurm.conf) of its own.
   type: bool
+  returned: success
+environment:
+  description: What Slurm's programs need in their environment on this host. Empty for a distribution's Slurm.
+  type: dict
   returned: success
 """
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
 from ansible_collections.gaudi3.scale.plugins.module_utils._slurm.node import node_from
 from ansible_collections.gaudi3.scale.plugins.module_utils._slurm.state import Options, apply
+
+EMPTY = ("node", "task_prolog", "gres", "configuration", "programs")
 
 
 class Module(MaskedOptions, AnsibleModule):
@@ -120,14 +145,17 @@ def main() -> None:
             "resume": {"type": "bool", "default": False},
             "drain_share": {"type": "float", "default": 0.1},
             "task_prolog": {"type": "str", "default": ""},
+            "gres": {"type": "str", "default": ""},
+            "configuration": {"type": "str", "default": ""},
+            "programs": {"type": "str", "default": ""},
             "venv": {"type": "path", "default": "/opt/gaudi3_scale/venv"},
         },
         supports_check_mode=True,
     )
     try:
-        given = checked(module.params, module.argument_spec, empty=("node", "task_prolog"))
+        given = checked(module.params, module.argument_spec, empty=EMPTY)
         options = Options(**{**given, "nodes": [node_from(node) for node in given["nodes"]]})
-        module.exit_json(**apply(options, module.check_mode))
+        module.exit_json(**apply(options, run_process, module.check_mode))
     except Exception as error:
         module.fail_json(**module_failure(error))
 

@@ -10,8 +10,16 @@ short_description: Tell what slurm.conf has to say of a node
 version_added: "1.0.0"
 description:
   - Reads the node's name in Slurm and its processors as C(slurmd -C) has them, its cards, and the memory that jobs may
-    have beside the huge pages. Changes nothing.
-options: {}
+    have beside the huge pages. A name that slurmd's unit gives by C(-N) comes first. Changes nothing.
+options:
+  configuration:
+    description: As O(gaudi3.scale.slurm_fragments#module:configuration).
+    type: str
+    default: ""
+  programs:
+    description: As O(gaudi3.scale.slurm_fragments#module:programs).
+    type: str
+    default: ""
 attributes:
   check_mode:
     support: full
@@ -48,6 +56,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options 
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
 from ansible_collections.gaudi3.scale.plugins.module_utils._slurm.node import read_node
+from ansible_collections.gaudi3.scale.plugins.module_utils._slurm.site import find_site
 
 
 class Module(MaskedOptions, AnsibleModule):
@@ -56,10 +65,17 @@ class Module(MaskedOptions, AnsibleModule):
 
 def main() -> None:
     """Read, and report."""
-    module = Module(argument_spec={}, supports_check_mode=True)
+    module = Module(
+        argument_spec={
+            "configuration": {"type": "str", "default": ""},
+            "programs": {"type": "str", "default": ""},
+        },
+        supports_check_mode=True,
+    )
     try:
-        checked(module.params, module.argument_spec)
-        found = read_node(hpu_facts.gather(run_process, kernel_tree(), hl_smi=False), run_process)
+        given = checked(module.params, module.argument_spec, empty=("configuration", "programs"))
+        site = find_site(run_process, **given)
+        found = read_node(hpu_facts.gather(run_process, kernel_tree(), hl_smi=False), run_process, site=site)
         module.exit_json(changed=False, node=found.as_result() if found else None)
     except Exception as error:
         module.fail_json(**module_failure(error))

@@ -102,7 +102,9 @@ options:
         type: str
         default: hosts
       gres:
-        description: Name of the cards in C(gres.conf); C(hpu), or C(gpu) with O(device=cuda), without it.
+        description:
+          - Name of the cards in C(gres.conf), with a type as in C(gpu:hl225).
+          - Without it that by which Slurm's nodes have Gaudi cards, else C(hpu), or C(gpu) with O(device=cuda).
         type: str
         default: ""
       cpus_per_rank:
@@ -303,7 +305,10 @@ options:
       - Required when O(state=started) or O(state=prepared).
     type: str
   processes_per_node:
-    description: Ranks on each node. Required when O(state=started) or O(state=prepared).
+    description:
+      - Ranks on each node. Required when O(state=started) or O(state=prepared).
+      - With O(device=hpu) fewer than the node has cards are refused unless C(HABANA_VISIBLE_MODULES) in O(environment)
+        names the cards, or Slurm allots them (O(engine=slurm)).
     type: int
   cards:
     description:
@@ -513,6 +518,11 @@ log_directory:
   returned: success
   type: str
   sample: /var/log/gaudi3_scale/jobs/llama
+remarks:
+  description: What is worth knowing of this node's part before it is measured, one sentence each.
+  returned: when it is prepared
+  type: list
+  elements: str
 differences:
   description: In what a running job differs from what was asked for.
   returned: when a start is refused for it

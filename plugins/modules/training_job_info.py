@@ -37,6 +37,11 @@ options:
     description: Seconds to wait at most. Past them RV(state) is V(running).
     type: int
     default: 600
+  start_timeout:
+    description:
+      - Seconds that the ranks of this node may take to start. O(timeout) begins once all of them run.
+      - For programs of this collection, whose ranks tell how far they are. Without it O(timeout) begins at once.
+    type: int
   failure_in_logs:
     description:
       - Tell a failure that the logs show also where no worker group is known, as on the other nodes of a job of
@@ -307,6 +312,25 @@ rank_log:
       description: The last lines, 10 at most, without control characters.
       type: list
       elements: str
+reached:
+  description:
+    - How far this node's ranks have come. All are 0 where they tell nothing, as those that still load their libraries,
+      and those of a program that is not of this collection.
+  returned: always
+  type: dict
+  contains:
+    started:
+      description: How many ranks have loaded their libraries.
+      type: int
+    met:
+      description: How many have found the ranks of all nodes.
+      type: int
+    measuring:
+      description: How many work on what is measured.
+      type: int
+    since:
+      description: Since when all of them run, in seconds since 1970. V(null) while one does not.
+      type: float
 log:
   description: Last lines of the agent's log.
   returned: always
@@ -344,6 +368,7 @@ def main() -> None:
             "log_lines": {"type": "int", "default": 20},
             "wait": {"type": "bool", "default": False},
             "timeout": {"type": "int", "default": 600},
+            "start_timeout": {"type": "int"},
             "failure_in_logs": {"type": "bool", "default": False},
         },
         supports_check_mode=True,
@@ -352,7 +377,7 @@ def main() -> None:
         options = checked(module.params, module.argument_spec, signed=("metrics_after", "events_after"))
         paths = paths_from(options)
         if options["wait"] and not module.check_mode:
-            wait_until_ended(paths, run_process, options["timeout"])
+            wait_until_ended(paths, run_process, options["timeout"], start_timeout=options["start_timeout"])
         wishes = {name: options[name] for name in ("metrics_after", "events_after", "log_lines", "failure_in_logs")}
         result = report(paths, run_process, **wishes)
         module.exit_json(changed=False, **result)

@@ -27,9 +27,24 @@ options:
     type: path
     default: /opt/gaudi3_scale/venv
   python:
-    description: The Python to make it with. The bundle has to have wheels for its version.
+    description:
+      - The Python to make it with. The bundle has to have wheels for its version.
+      - Where it is not given, that of O(system_pythons), and without one V(/usr/bin/python3).
     type: path
-    default: /usr/bin/python3
+  system_pythons:
+    description: O(python) by the system that the node turns out to have.
+    type: dict
+    default: {}
+    suboptions:
+      ubuntu:
+        description: On Ubuntu, where it is another one than Debian's.
+        type: path
+      apt:
+        description: On Debian and Ubuntu.
+        type: path
+      dnf:
+        description: On RHEL and its relatives.
+        type: path
   release:
     description: Release of the Gaudi software, with or without its build, for example V(1.24.1) or V(1.24.1-482).
     type: str
@@ -216,6 +231,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.os_release import SYSTEMS, of_system
 from ansible_collections.gaudi3.scale.plugins.module_utils._training_venv import state as training_venv
 from ansible_collections.gaudi3.scale.plugins.module_utils._training_venv.plan import VenvOptions
 
@@ -229,7 +245,12 @@ def main() -> None:
     module = Module(
         argument_spec={
             "path": {"type": "path", "default": "/opt/gaudi3_scale/venv"},
-            "python": {"type": "path", "default": "/usr/bin/python3"},
+            "python": {"type": "path"},
+            "system_pythons": {
+                "type": "dict",
+                "default": {},
+                "options": {system: {"type": "path"} for system in SYSTEMS},
+            },
             "release": {"type": "str", "required": True},
             "release_overrides": {"type": "dict", "default": {}},
             "pytorch": {"type": "str", "default": ""},
@@ -253,7 +274,9 @@ def main() -> None:
         supports_check_mode=True,
     )
     try:
-        options = VenvOptions(**checked(module.params, module.argument_spec))
+        given = checked(module.params, module.argument_spec)
+        python = of_system(given.pop("system_pythons"))
+        options = VenvOptions(**{**given, "python": given["python"] or python or "/usr/bin/python3"})
         result = training_venv.converge(options, run_process, module.check_mode)
         module.exit_json(**result)
     except Exception as error:

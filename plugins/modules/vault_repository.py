@@ -11,7 +11,11 @@ version_added: "1.0.0"
 description:
   - Makes the vendor's package vault, or a site's mirror of it, a package repository of the node, with its signing keys.
   - Works with apt, and with dnf on RHEL 9. There the metadata and the packages are signed by different keys.
-  - Reads the package lists of this repository only; other repositories of the node are neither read nor changed.
+  - Reads the package lists of this repository only.
+  - Where other files of the node have an entry of the same repository (one URI and suite for apt, a base URL for dnf),
+    that entry is switched off in its file and nothing else there is touched. apt reads no source at all while two such
+    entries differ, and dnf would take packages by either of them. The file keeps the lines as they were, as comments
+    that name this repository. An entry that this one does not stand for is refused, with the file's name.
   - Uses no network when the files are as wanted and the lists on the node already offer the release.
   - When the vault cannot be used (unreachable, not found, wrong signature, release not there) the files are put back as
     they were and the error says what to correct.
@@ -22,14 +26,23 @@ description:
     node keeps it. Where the vault is a bundle no more, what is left is removed.
   - Proxies are taken from the environment of the task (C(http_proxy), C(https_proxy), C(no_proxy)).
 options:
+  state:
+    description:
+      - V(present) registers the repository.
+      - V(absent) removes its files, and those of a bundle's packages, and gives back what was switched off in the files
+        of others. Packages stay, and so do keys that rpm knows.
+    type: str
+    choices: [present, absent]
+    default: present
   vault_url:
     description: Common prefix of the vault's URLs. C(https), C(http) or C(file).
     type: str
     default: https://vault.habana.ai/artifactory
   release:
-    description: Release of the Gaudi software, with or without its build, for example V(1.24.1) or V(1.24.1-482).
+    description:
+      - Release of the Gaudi software, with or without its build, for example V(1.24.1) or V(1.24.1-482).
+      - Required with O(state=present).
     type: str
-    required: true
   release_overrides:
     description: Rows that replace or add releases, from a version to the fields of a release such as C(build).
     type: dict
@@ -167,68 +180,80 @@ EXAMPLES = r"""
   gaudi3.scale.vault_repository:
     release: 1.24.1
     suite: rhel/9/9.6
+
+- name: The node without the repository, and what others wrote of it as it was
+  gaudi3.scale.vault_repository:
+    state: absent
 """
 
 RETURN = r"""
 release:
   description: The release without its build.
   type: str
-  returned: success
+  returned: with O(state=present)
   sample: 1.24.1
 package_version:
   description: The version of every package of the release.
   type: str
-  returned: success
+  returned: with O(state=present)
   sample: 1.24.1-482
 repository:
   description: URL of the repository; for apt with suite and components.
   type: str
-  returned: success
+  returned: with O(state=present)
   sample: https://vault.habana.ai/artifactory/debian jammy main
 key_url:
   description: Where the key is from that signs the package lists.
   type: str
-  returned: success
+  returned: with O(state=present)
   sample: https://vault.habana.ai/artifactory/api/gpg/key/public
 files:
   description: The files that this module keeps on the node.
   type: list
   elements: str
   returned: success
+taken_over:
+  description: Files of others in which an entry of the same repository was switched off now.
+  type: list
+  elements: str
+  returned: success
+  sample: [/etc/apt/sources.list.d/habanalabs.list]
 kernels:
   description: The kernels that O(os_packages) were named for.
   type: list
   elements: str
-  returned: success
+  returned: with O(state=present)
 packages:
   description:
     - What the package manager has to install in one transaction, the vendor's packages pinned in its own words.
     - For dnf such as C(habanalabs-1.24.1-482.*).
   type: list
   elements: str
-  returned: success
+  returned: with O(state=present)
   sample: [dkms, linux-headers-6.8.0-45-generic, habanalabs-dkms=1.24.1-482]
 installed:
   description: Whether all of RV(packages) are installed and configured already.
   type: bool
-  returned: success
+  returned: with O(state=present)
 available:
   description: Whether the package lists on the node offer all of O(packages). False in check mode before the first run.
   type: bool
-  returned: success
+  returned: with O(state=present)
 refreshed:
   description: Whether the repository's lists were read from the network.
   type: bool
-  returned: success
+  returned: with O(state=present)
 bundle:
   description: Whether the vault is a bundle. False in check mode before the first run.
   type: bool
-  returned: success
+  returned: with O(state=present)
 index_url:
   description: The bundle's pip index. Empty where there is none.
   type: str
-  returned: success
+  returned: with O(state=present)
 """
+
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._bundle import vault as bundle_vault
@@ -249,7 +274,8 @@ def main() -> None:
     module = Module(
         argument_spec={
             "vault_url": {"type": "str", "default": "https://vault.habana.ai/artifactory"},
-            "release": {"type": "str", "required": True},
+            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+            "release": {"type": "str"},
             "release_overrides": {"type": "dict", "default": {}},
             "package_manager": {"type": "str", "choices": [*vault_repository.PACKAGE_MANAGERS], "default": "auto"},
             "key_url": {"type": "str", "default": "", "no_log": False},
@@ -269,14 +295,23 @@ def main() -> None:
             "bundle_allow_expired": {"type": "bool", "default": False},
             "lock_timeout": {"type": "int", "default": 300},
         },
+        required_if=[("state", "present", ("release",))],
         supports_check_mode=True,
     )
     try:
         wishes = checked(module.params, module.argument_spec)
+        if wishes.pop("state") == "absent":
+            module.exit_json(**bundle_vault.remove(module.check_mode))
         of_bundle = ("fingerprint", "allow_older", "allow_expired")
         trust = Trust(**{name: wishes.pop(f"bundle_{name}") for name in of_bundle})
         options = vault_repository.VaultOptions(**wishes)
-        module.exit_json(**bundle_vault.converge(options, trust, run_process, module.check_mode))
+        result: dict[str, Any] = bundle_vault.converge(options, trust, run_process, module.check_mode)
+        for path in result["taken_over"]:
+            module.warn(
+                f"{path}: its entry of {result['repository']} is switched off, of which there can be one alone; the "
+                "lines are comments there, and come back with state: absent."
+            )
+        module.exit_json(**result)
     except Exception as error:
         module.fail_json(**module_failure(error))
 

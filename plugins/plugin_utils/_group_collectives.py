@@ -11,6 +11,7 @@ from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_jobs import Ended, Group, Ranks, run_jobs
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_limit import Late, Measured
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import number, record, several, taken, whole
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_questions import Ask
 
@@ -33,20 +34,28 @@ class Collectives:
     def command(self) -> list[str]:
         what = ["--collectives", self.collective, "--bytes", *map(str, self.sizes)]
         seconds = ["--seconds", str(self.seconds)] if self.seconds else []
-        return ["-m", "gaudi3_scale.collectives", "--device", self.ranks.device, *what, *seconds]
+        # A rank's own patience with the others is not to be over before theirs is who wait for all.
+        patience = ["--timeout", str(self.ranks.longest)]
+        return ["-m", "gaudi3_scale.collectives", "--device", self.ranks.device, *patience, *what, *seconds]
 
 
 @dataclass(frozen=True)
 class GroupResult:
     """``lines``: for each size ``bytes``, ``seconds``, ``busbw_gb_per_s``, ascending; else ``why`` there are none.
 
-    ``absent``: the nodes whose ranks did not start; ``failed``: those whose ranks ended with an error of their own.
+    ``absent``: the nodes whose ranks did not start; ``late``: its time was over, as :class:`_group_jobs.Ended` has it;
+    ``seconds`` that it took.
     """
 
     lines: Sequence[Mapping[str, Any]] = ()
     why: str = ""
     absent: tuple[str, ...] = ()
-    failed: tuple[str, ...] = ()
+    late: Late | None = None
+    seconds: float | None = None
+
+    def measured(self, nodes: tuple[str, ...]) -> Measured:
+        """As it is held against others."""
+        return Measured(nodes, self.seconds, self.late)
 
 
 def sizes_refusal(sizes: Sequence[int]) -> str:
@@ -66,7 +75,7 @@ def run_groups(
 
 def _result(group: Group, ended: Ended, sizes: int) -> GroupResult:
     if ended.why:
-        return GroupResult((), ended.why, ended.absent, ended.failed)
+        return GroupResult((), ended.why, ended.absent, ended.late)
     first = group.nodes[0]
     try:
         lines = taken(first, "training_job_info", _LINES, ended.first["metrics"])
@@ -74,4 +83,4 @@ def _result(group: Group, ended: Ended, sizes: int) -> GroupResult:
         return GroupResult(why=str(error))
     if len(lines) < sizes:
         return GroupResult(why=f"rank 0 on {first} told {len(lines)} of {sizes} sizes; see its log.")
-    return GroupResult(sorted(lines, key=lambda line: int(line["bytes"])))
+    return GroupResult(sorted(lines, key=lambda line: int(line["bytes"])), seconds=ended.seconds)

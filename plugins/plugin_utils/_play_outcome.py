@@ -16,7 +16,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 OK, FAILED, UNCLEAR = "ok", "failed", "unclear"
-_STATE = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _.:-]{0,63}")
+_STATE = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _.,:-]{0,63}")
 _NUMBER = re.compile(r"[+-]?[0-9]{1,30}(\.[0-9]{0,30})?([eE][+-]?[0-9]{1,3})?")
 # Without a brace there is no template.
 _WORD = re.compile(r"[^{}\x00-\x1f\x7f]{0,1000}")

@@ -11,6 +11,8 @@ from typing import Any
 
 from ansible.plugins.action import ActionBase
 from ansible.plugins.action.normal import ActionModule as Normal
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._no_answer import answered
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._package_lock import seconds, when_free
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._plain_arguments import NOT_PLAIN, OMITTED, plain_argument
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_check import (
     role_of,
@@ -40,7 +42,19 @@ class PlainArguments(ActionBase):
 
 
 class RoleStep(PlainArguments, Normal):
-    """The action of a module that roles call, which runs the module and nothing else."""
+    """The action of a module that roles call, which runs the module and nothing else.
+
+    While another package manager is at work it says who that is, and runs the module again.
+    """
+
+    def run(self, tmp: Any = None, task_vars: Any = None) -> dict[str, Any]:
+        """The module's result."""
+
+        def execute() -> dict[str, Any]:
+            done: dict[str, Any] = super(RoleStep, self).run(tmp, task_vars)  # type: ignore[no-untyped-call]
+            return done
+
+        return when_free(task_vars["inventory_hostname"], seconds(self._task.args.get("lock_timeout")), execute)
 
 
 class RoleEntry(RoleStep):
@@ -64,10 +78,11 @@ class RoleEntry(RoleStep):
         nothing = self.nothing_to_do()
         if nothing:
             return {"changed": False, "skipped": True, "skip_reason": nothing}
+        host = str((task_vars or {}).get("inventory_hostname"))
         facts = system_facts(self, task_vars) if self.NEEDS_SYSTEM and self._task._role else {}
         if facts.get("failed") or facts.get("unreachable"):
             return facts
-        done: dict[str, Any] = super().run(tmp, task_vars)  # type: ignore[no-untyped-call]
+        done = answered(lambda: super(RoleEntry, self).run(tmp, task_vars), host)
         return joined(facts, done)
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from ansible import constants
 from ansible.plugins.action import ActionBase
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._no_answer import answered
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._once_a_run import once_a_run
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._other_action import other_action
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._plain_arguments import (
@@ -132,7 +133,8 @@ def system_facts(action: ActionBase, variables: dict[str, Any]) -> dict[str, Any
     """What the node's operating system is, asked of it where that is not known yet; as a result to be added to."""
     if "distribution" in variables.get("ansible_facts", {}):
         return {}
-    said: dict[str, Any] = action._execute_module(
-        "ansible.legacy.setup", {"gather_subset": ["min"]}, task_vars=variables
+    said = answered(
+        lambda: action._execute_module("ansible.legacy.setup", {"gather_subset": ["min"]}, task_vars=variables),
+        str(variables["inventory_hostname"]),
     )
     return said if said.get("failed") or said.get("unreachable") else {"ansible_facts": said["ansible_facts"]}

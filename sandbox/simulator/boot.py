@@ -3,7 +3,7 @@
 """The boot of a simulated node, run by gaudi-simulated-kernel.service.
 
 As at a real boot: the command line is the one the boot loader was given, no module is loaded, no external port is up,
-huge pages are what sysctl.d says; then the modules of /etc/modules-load.d are loaded.
+huge pages are what the command line and then sysctl.d say; then the modules of /etc/modules-load.d are loaded.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def main(arguments: list[str]) -> int:
     del arguments
     with locked():
         node = _after_power_on()
-        hugepages = wanted_hugepages(_lines(*SYSCTL_LISTS))
         release, command_line = next_boot(node.kernel_release)
+        hugepages = wanted_hugepages(_lines(*SYSCTL_LISTS), command_line)
         node = replace(node, kernel_release=release)
         _put(ROOT / COMMAND_LINE, command_line)
         _put(ROOT / BOOT_ID, str(uuid.uuid4()))
@@ -88,7 +88,8 @@ def wanted_modules(lines: Iterable[str]) -> list[str]:
     return [line.strip() for line in lines if line.strip() and line.strip()[0] not in "#;"]
 
 
-def wanted_hugepages(lines: Iterable[str]) -> int:
-    """The last value of vm.nr_hugepages in sysctl.d files; 0 without one."""
+def wanted_hugepages(lines: Iterable[str], command_line: str = "") -> int:
+    """The last value of vm.nr_hugepages in sysctl.d files; without one what the command line reserves, or 0."""
     found = [re.match(r"\s*-?vm[./]nr_hugepages\s*=\s*(\d+)\s*$", line) for line in lines]
-    return int(next((match[1] for match in reversed(found) if match), "0"))
+    reserved = re.findall(r"(?:^|\s)hugepages=(\d+)(?!\S)", command_line)
+    return int(next((match[1] for match in reversed(found) if match), reserved[0] if reserved else "0"))

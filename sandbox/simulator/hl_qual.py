@@ -14,7 +14,7 @@ from pathlib import Path
 from . import wrong_products
 from .faults import hits
 from .node_state import hostname, read
-from .readings import HOT_CELSIUS, CardReading, readings
+from .readings import ABSURD_CELSIUS, HOT_CELSIUS, CardReading, readings
 
 TESTS = {
     "-f2": "functional",
@@ -44,7 +44,7 @@ def main(arguments: list[str]) -> int:
         print(f"hl_qual: no {generation} device found; is the driver loaded?", file=sys.stderr)
         return 1
     target = arguments[arguments.index("-c") + 1] if "-c" in arguments[:-1] else "all"
-    chosen = [reading for reading in readings(node) if target in ("all", "quad_0", reading.card.pci_address)]
+    chosen = [reading for reading in readings(node) if target in names(reading)]
     if "hl_qual_hangs" in node.faults:
         signal.pause()
     text, passed = report(chosen, tests, node.faults)
@@ -54,6 +54,11 @@ def main(arguments: list[str]) -> int:
     (path / f"{hostname()}_hl_qual_report_{now:%Y-%m-%d_%H-%M-%S}.log").write_text(text + "\n", encoding="utf-8")
     print(text)
     return 0 if passed else 1
+
+
+def names(reading: CardReading) -> tuple[str, ...]:
+    """What ``-c`` may call the card by: four cards that a top board joins are a group."""
+    return "all", f"quad_{reading.card.module_id // 4}", reading.card.pci_address
 
 
 def report(chosen: Sequence[CardReading], tests: Sequence[str], faults: Mapping[str, object]) -> tuple[str, bool]:
@@ -80,7 +85,8 @@ def complaints(reading: CardReading) -> list[str]:
     found = {
         f"status {reading.status}": reading.status != "Operational",
         "device acquire failed": reading.busy,
-        f"temperature {reading.temperature} C": not 0 < reading.temperature < HOT_CELSIUS,
+        f"temperature {reading.temperature} C": reading.temperature == 0
+        or HOT_CELSIUS <= reading.temperature < ABSURD_CELSIUS,
         f"{reading.uncorrectable_ecc} uncorrectable ECC errors": reading.uncorrectable_ecc > 0,
         f"internal ports down: {down}": bool(down),
     }

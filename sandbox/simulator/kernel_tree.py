@@ -60,7 +60,7 @@ def render(node: Node, machine: Machine) -> dict[str, str]:
     """Path below the kernel root -> content, for everything that this node's kernel shows."""
     return {
         **_machine_files(node, machine),
-        **_pci_files(node),
+        **_pci_files(node, machine),
         **_module_files(node, machine),
         **_card_files(node),
         **_network_files(node, machine),
@@ -111,7 +111,8 @@ def _meminfo(machine: Machine) -> str:
     return "\n".join([*kept, *(f"{name:<16}{value:>11}" for name, value in huge)]) + "\n"
 
 
-def _pci_files(node: Node) -> dict[str, str]:
+def _pci_files(node: Node, machine: Machine) -> dict[str, str]:
+    translated = "iommu_translates" in node.faults and "iommu=pt" not in machine.command_line.split()
     files = {}
     for card in cards_on_bus(node):
         for name, value in {
@@ -126,6 +127,8 @@ def _pci_files(node: Node) -> dict[str, str]:
             "max_link_width": "16",
             "current_link_speed": _link_speed(node, hits(node.faults, "degraded_pcie", card.module_id)),
             "max_link_speed": _link_speed(node),
+            # Of a group of its own; without the fault the kernel's own default is not to translate.
+            "iommu_group/type": "DMA" if translated else "identity",
         }.items():
             files[f"sys/bus/pci/devices/{card.pci_address}/{name}"] = value + "\n"
     return files
@@ -186,7 +189,7 @@ def _card_files(node: Node) -> dict[str, str]:
             files[f"{device}/{name}"] = value + "\n"
         files[f"dev/accel/accel{reading.index}"] = ""
         files[f"dev/accel/accel_controlD{reading.index}"] = ""
-        if "habanalabs_ib" in node.modules:
+        if "habanalabs_ib" in node.modules and not hits(node.faults, "no_verbs", reading.card.module_id):
             files[f"sys/class/infiniband/hbl_{reading.index}/device/vendor"] = VENDOR + "\n"
             verbs = f"sys/bus/pci/devices/{reading.card.pci_address}/infiniband_verbs/uverbs{reading.index}"
             files[f"{verbs}/ibdev"] = f"hbl_{reading.index}\n"

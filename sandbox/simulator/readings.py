@@ -12,6 +12,8 @@ from .faults import hits, is_lost, port_is_down
 from .node_state import Card, Node
 
 HOT_CELSIUS = 98
+# As an operator's firmware had it.
+ABSURD_CELSIUS = 505_712_272
 ECC_ERRORS = 3
 BUSY_MIB = 91136
 OLD_FIRMWARE = "1.20.0-fw-58.0.0-sec-2"
@@ -119,6 +121,8 @@ def started(node: Node, *, power_cycled: bool = False) -> Node:
 def _temperature(node: Node, card: Card, idle: int) -> int:
     if hits(node.faults, "zero_temperature", card.module_id):
         return 0
+    if hits(node.faults, "absurd_temperature", card.module_id):
+        return ABSURD_CELSIUS
     return HOT_CELSIUS if hits(node.faults, "hot_card", card.module_id) else idle
 
 

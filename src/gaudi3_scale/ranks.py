@@ -20,6 +20,7 @@ from torch.distributed.elastic.multiprocessing.errors import record
 
 from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.devices import load_collectives
+from gaudi3_scale.reached import MET, STARTED, tell
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,7 @@ def join(ranks: Ranks, device: torch.device, timeout: datetime.timedelta | None 
     else:
         store = torch.distributed.HashStore()
         torch.distributed.init_process_group(backend, store=store, rank=0, world_size=1, device_id=bound)
+    tell(MET)
 
 
 def gather_numbers(numbers: Sequence[int], most: int, device: torch.device) -> list[list[int]]:
@@ -103,6 +105,7 @@ def run_rank(name: str, body: Callable[[Sequence[str]], None], arguments: Sequen
     a rank that hangs is asked for.
     """
     faulthandler.register(signal.SIGUSR1, all_threads=True)
+    tell(STARTED)
     try:
         record(body)(arguments)
     except Exception as error:

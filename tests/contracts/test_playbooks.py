@@ -216,3 +216,43 @@ def described_jobs(content: Any) -> Iterable[dict[str, Any]]:
 def test_whoever_describes_a_job_decides_on_its_binding(path: Path) -> None:
     """A process that starts others, or ranks that only add up, would be confined or refused by the default."""
     assert [job["command"] for job in described_jobs(read_yaml(path)) if "bind" not in job] == []
+
+
+# With the files of tasks by which they do; what only looks, and what starts jobs, is given no proxy.
+FETCHING = {
+    "gaudi_host": {"main"},
+    "gaudi_driver": {"main"},
+    "gaudi_container_runtime": {"main"},
+    "gaudi_fabric": {"main"},
+    "gaudi_storage": {"main", "measure"},
+    "gaudi_training_stack": {"main"},
+    "gaudi_exporter": {"main"},
+    "gaudi_monitoring": {"main", "identity"},
+    "gaudi_bundle": {"main"},
+    "gaudi_driver_upgrade": {"main"},
+}
+
+
+def roles_of(play: dict[str, Any]) -> Iterable[tuple[str, str]]:
+    """Role and file of tasks."""
+    for role in play.get("roles", []):
+        yield role["role"].rpartition(".")[2], "main"
+    for task in play.get("tasks", []):
+        told = task.get("ansible.builtin.import_role")
+        if told:
+            yield told["name"].rpartition(".")[2], told.get("tasks_from", "main")
+
+
+@each_playbook
+def test_what_fetches_does_so_by_the_site_s_proxy_and_nothing_else_has_it(path: Path) -> None:
+    for play in read_yaml(path):
+        fetches = any(entry in FETCHING.get(role, ()) for role, entry in roles_of(play))
+        assert play.get("environment") == ("{{ gaudi_proxy | default({}) }}" if fetches else None), play["name"]
+
+
+def test_the_account_of_each_example_is_that_of_all_its_machines() -> None:
+    """A machine that watches the nodes is in no group of theirs; root's rights are for nodes, not the controller."""
+    for values in (ROOT / "inventories").glob("*/group_vars"):
+        if values.parent.name != "sandbox":  # A program that tells each node's own.
+            both = read_yaml(values / "all.yml"), read_yaml(values / "gaudi.yml")
+            assert [("ansible_user" in one, "ansible_become" in one) for one in both] == [(True, False), (False, True)]

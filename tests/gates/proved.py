@@ -20,7 +20,7 @@ from .gate import Gate
 
 RECORD = Path(__file__).with_name("proved.json")
 PATH = "tests/gates/proved.json"
-# So many commits of the branch a gate may be behind what it covers.
+# So many commits of the branch a gate may be behind what it covers; a merge is one, whatever it brings.
 MOST_COMMITS = 10
 DIGEST_LENGTH = 16
 
@@ -63,7 +63,7 @@ def of_files(checkout: Path, covers: Sequence[str]) -> str:
 
 def of_commits(checkout: Path, covers: Sequence[str], number: int = MOST_COMMITS) -> list[str]:
     """The digests of the last ``number`` commits, newest first; fewer where the history is shorter."""
-    commits = _git(checkout, "rev-list", f"--max-count={number}", "HEAD").split()
+    commits = _git(checkout, "rev-list", "--first-parent", f"--max-count={number}", "HEAD").split()
     return [_of_commit(checkout, commit, covers) for commit in commits]
 
 

@@ -18,13 +18,16 @@ MOST_DRAWN_S = 900.0
 
 
 def ordered(standings: Sequence[Standing], seed: int) -> list[Standing]:
-    """One whose record says that it holds comes first, drawn by ``seed``: a record that nobody looks at proves nothing.
+    """Those that fail the run unless it plays them come first.
 
-    Then those that were changed under, the ones without a record before them, then those that waited longest.
+    Next is one whose record says that it holds, drawn by ``seed``: a record that nobody looks at proves nothing. Then
+    those that were changed under, the ones without a record before them, then those that waited longest.
     """
+    overdue = [one for one in standings if one.is_overdue]
     recorded = [one for one in standings if not one.is_changed and expected_seconds(one) <= MOST_DRAWN_S]
     drawn = random.Random(seed).sample(recorded, min(1, len(recorded)))
-    return [*drawn, *sorted((one for one in standings if one not in drawn), key=_urgency)]
+    first = [*sorted(overdue, key=_urgency), *drawn]
+    return [*first, *sorted((one for one in standings if one not in first), key=_urgency)]
 
 
 def _urgency(one: Standing) -> tuple[bool, str]:

@@ -9,8 +9,9 @@ import pytest
 
 from forked_ranks import ends_of, said_in, start_ranks
 from gaudi3_scale.core._errors import GaudiError
+from gaudi3_scale.core._job.reached import Reached, read_reached
 from gaudi3_scale.ranks import Ranks, ranks_from
-from job_runs import end_of, torchrun
+from job_runs import end_of, torchrun, wait_until
 
 
 def errors(directory: Path) -> list[str]:
@@ -54,3 +55,33 @@ def test_a_wrong_option_is_in_the_error_file_too(tmp_path):
     sentence = "--text /nothing: there is no such file or directory on this node."
     assert errors(tmp_path) == [f"GaudiError: {sentence}"]
     assert said_in(tmp_path) == f"gaudi3_scale.train: {sentence}\n"
+
+
+def test_ranks_tell_how_far_they_are_and_one_whose_libraries_load_slowly_holds_the_others(tmp_path):
+    """Rank 1's storage is slow, until the test lets it go on."""
+    script, gate, end = tmp_path / "job.py", tmp_path / "gate", tmp_path / "end"
+    script.write_text(
+        "import os, pathlib, sys, time\n"
+        f"while os.environ['LOCAL_RANK'] == '1' and not pathlib.Path({str(gate)!r}).exists():\n"
+        "    time.sleep(0.01)\n"
+        "import torch\n"
+        "from gaudi3_scale.ranks import join, ranks_from, run_rank\n"
+        "from gaudi3_scale.reached import MEASURING, tell\n"
+        "def body(arguments):\n"
+        "    join(ranks_from(os.environ), torch.device('cpu'))\n"
+        "    tell(MEASURING)\n"
+        f"    while not pathlib.Path({str(end)!r}).exists():\n"
+        "        time.sleep(0.01)\n"
+        "run_rank('job', body, sys.argv[1:])\n"
+    )
+    agent = torchrun(tmp_path, script)
+    ranks = str(tmp_path / "ranks")
+    wait_until(lambda: read_reached(ranks, 2).started, agent)
+    # It waits for the other one, so that nobody's time to measure has begun.
+    assert read_reached(ranks, 2) == Reached(started=1)
+    gate.touch()
+    wait_until(lambda: read_reached(ranks, 2).measuring == 2, agent)
+    found = read_reached(ranks, 2)
+    assert (found.started, found.met) == (2, 2) and found.since is not None
+    end.touch()
+    assert end_of(agent)[0] == 0

@@ -85,6 +85,25 @@ def test_the_repository_checks_both_signatures_and_a_second_run_changes_nothing(
     assert not again["refreshed"]
 
 
+def test_another_repository_of_the_same_url_is_disabled_in_its_file(node: StandIn) -> None:
+    theirs = "/etc/yum.repos.d/Habana-Vault.repo"
+    url = f"{VAULT}/artifactory/rhel/9/9.6/"
+    before = f"[vault]\nname=Habana Vault\nbaseurl={url}\nenabled=1\ngpgcheck=0\n"
+    node.sh(f"printf '%s' '{before}' > {theirs}")
+    try:
+        assert "\nvault " in node.sh("dnf -q repolist --enabled")
+        assert node.vault(check_mode=True, packages=NAMES)["changed"]
+        assert node.sh(f"cat {theirs}") == before
+        assert node.vault(packages=NAMES)["taken_over"] == [theirs]
+        assert node.sh(f"cat {theirs}").splitlines()[:3] == ["[vault]", "# gaudi3_scale-vault put here:", "enabled=0"]
+        enabled = node.sh("dnf -q repolist --enabled")
+        assert "\nvault " not in enabled
+        assert "gaudi3_scale-vault" in enabled
+        assert not node.vault(packages=NAMES)["changed"]
+    finally:
+        node.sh(f"rm {theirs}")
+
+
 def test_a_key_that_rpm_lost_is_noticed(node: StandIn) -> None:
     node.sh("rpm -e $(rpm -qa gpg-pubkey)")
     assert node.vault(check_mode=True, packages=NAMES)["changed"]

@@ -35,6 +35,10 @@ def write_kernel(
             _values(pci, driver_ver="1.24.1-b336d5e", preboot_btl_ver=SPI)
             accel.mkdir(parents=True)
             (accel / "device").symlink_to(pci)
+            # Its number is that of no other name of the card.
+            verbs = root / f"sys/class/infiniband/hbl_{position}"
+            verbs.mkdir(parents=True)
+            (verbs / "device").symlink_to(pci)
     # A bridge and a network card, so that other devices are there to be left out.
     _values(root / "sys/bus/pci/devices/0000:00:1f.0", vendor="0x8086", device="0xa305", **{"class": "0x060100"})
     _values(root / "sys/bus/pci/devices/0000:22:00.0", vendor="0x15b3", device="0x1021", **{"class": "0x020000"})

@@ -67,6 +67,7 @@ class PlayedNode:
         self.efi: dict[str, bytes] = {}
         self.owners: dict[str, str] = {}
         self.in_tree = False
+        self.command_line = "root=/dev/sda1 iommu=pt intel_iommu=on"
         self.signed: set[tuple[str, str]] = set()
         (root / "mok").mkdir(parents=True)
         for name, content in (("m.key", b"key"), ("m.der", CERTIFICATE), ("hash", b"$6$x")):
@@ -86,6 +87,7 @@ class PlayedNode:
         """The /proc and /sys of the node as it is now."""
         loaded = "habanalabs" in self.loaded
         looks = (loaded, self.pci_id, self.driver if loaded else "", self.lost_with, tuple(sorted(self.efi.items())))
+        looks = (*looks, self.command_line)
         if looks != self.shown:
             self.shown = looks
             self.show_cards(loaded)
@@ -96,7 +98,9 @@ class PlayedNode:
         """The cards, with the driver's files where it is loaded, and the firmware's variables."""
         shutil.rmtree(self.kernel_root, ignore_errors=True)
         addresses = ADDRESSES[:-1] if loaded and self.lost_with == self.driver else ADDRESSES
-        write_kernel(self.kernel_root, addresses, self.pci_id, driver=loaded, kernel=KERNEL)
+        write_kernel(
+            self.kernel_root, addresses, self.pci_id, driver=loaded, kernel=KERNEL, command_line=self.command_line
+        )
         for name, content in self.efi.items():
             variable = self.kernel_root / "sys/firmware/efi/efivars" / name
             variable.parent.mkdir(parents=True, exist_ok=True)

@@ -129,6 +129,10 @@ class SmallNode:
         node = bundle_vault.Node(str(self.etc), self.record, self.seen)
         return bundle_vault.converge(options, Trust(fingerprint, **of_trust), self.run, check_mode, node)
 
+    def remove(self, check_mode: bool = False) -> dict[str, Any]:
+        """The node without the vault."""
+        return bundle_vault.remove(check_mode, bundle_vault.Node(str(self.etc), self.record, self.seen))
+
     def take(self, package: str) -> CommandResult:
         """Have apt fetch a package, as it does before it installs it."""
         command = ["apt-get", "-q", "-o", f"Dir::Cache={self.base}/var/cache/apt", "download", package]

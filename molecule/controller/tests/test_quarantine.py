@@ -29,7 +29,7 @@ def released(nodes: dict[str, Host]) -> Iterator[None]:
         host.check_output(f"rm -f {MARK}")
 
 
-def test_a_node_is_left_out_of_a_launch_until_it_is_released(
+def test_a_launch_on_a_node_in_quarantine_is_refused_until_it_is_released(
     tmp_path: Path, nodes: dict[str, Host], job: dict[str, Any]
 ) -> None:
     reason = {"gaudi_quarantine_reason": "card 3 is to be replaced"}

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from testinfra.host import Host
 
-from tests.sandbox_nodes import ready_for_jobs
+from tests.sandbox_nodes import Played, ready_for_jobs
 
-from .jobs import CLUSTER, PROGRAM, SEEN_ON_NODE, Cluster, Played, play, until
+from .jobs import CLUSTER, PROGRAM, SEEN_ON_NODE, Cluster, play, until
 from .trainings import STEPS, TRAINING, never_interrupted
 
 

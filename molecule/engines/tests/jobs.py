@@ -6,12 +6,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from testinfra.host import Host
 
-from tests.sandbox_nodes import run
+from tests.sandbox_nodes import Played, played, run
 
 # In the order of the ranks, which is not Slurm's.
 CLUSTER = ("node3", "node1", "node2")
@@ -53,16 +52,6 @@ tail -n 15 /var/log/slurm/slurmd.log /var/log/gaudi3_scale/jobs/*/logs/agent.log
 NEAR = "/var/lib/gaudi_simulator/kernel/sys/devices/system/node/node0/cpulist"
 
 
-@dataclass(frozen=True)
-class Played:
-    """One run of a playbook."""
-
-    status: str
-    changed: int
-    screen: str
-    messages: tuple[str, ...]
-
-
 def play(directory: Path, playbook: str, **variables: object) -> Played:
     job = {
         "gaudi_training_hosts": list(CLUSTER),
@@ -73,10 +62,7 @@ def play(directory: Path, playbook: str, **variables: object) -> Played:
         "gaudi_training_timeout": 300,
         "gaudi_report_target": str(directory),
     }
-    result = run(directory, playbook, **{**job, **variables})
-    failed = [event["event_data"]["res"] for event in result.events if event["event"] == "runner_on_failed"]
-    changed = sum(result.stats["changed"].values())
-    return Played(result.status, changed, result.stdout.read(), tuple(str(res.get("msg", "")) for res in failed))
+    return played(run(directory, playbook, **{**job, **variables}))
 
 
 class Cluster:

@@ -12,9 +12,9 @@ from testinfra.host import Host
 
 from sandbox import cluster as sandboxes
 from sandbox.nodes import in_node
-from tests.sandbox_nodes import SANDBOX
+from tests.sandbox_nodes import SANDBOX, Played
 
-from .jobs import IN_ORDER, KILL, Played, assert_bound, reported, wait_for_ranks
+from .jobs import IN_ORDER, KILL, assert_bound, reported, wait_for_ranks
 
 Launch = Callable[..., Played]
 

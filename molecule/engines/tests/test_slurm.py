@@ -12,9 +12,9 @@ import pytest
 from testinfra.host import Host
 
 from sandbox.podman import podman
-from tests.sandbox_nodes import SANDBOX, run
+from tests.sandbox_nodes import SANDBOX, Played, run
 
-from .jobs import IN_ORDER, KILL, Played, assert_bound, reported, until, wait_for_ranks
+from .jobs import IN_ORDER, KILL, assert_bound, reported, until, wait_for_ranks
 
 Launch = Callable[..., Played]
 

@@ -11,9 +11,9 @@ import pytest
 from testinfra.host import Host
 
 from sandbox.podman import podman
-from tests.sandbox_nodes import SANDBOX
+from tests.sandbox_nodes import SANDBOX, Played
 
-from .jobs import Played, until
+from .jobs import until
 from .trainings import CHECKPOINT_EVERY, STEPS, checkpoints, lines, losses, of_kind, wait_for_step
 
 Train = Callable[..., Played]

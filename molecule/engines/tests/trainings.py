@@ -11,7 +11,9 @@ from typing import Any
 
 from testinfra.host import Host
 
-from .jobs import Played, until
+from tests.sandbox_nodes import Played
+
+from .jobs import until
 
 STEPS, CHECKPOINT_EVERY = 400, 20
 TEXT = "/usr/share/common-licenses"

@@ -491,9 +491,11 @@ VENDOR = 'instance="gaudi-01", job="gaudi_vendor"'
 OF_THE_VENDOR = (
     ("temperature_onchip", 61, "gaudi_card_temperature_celsius", 61),
     ("temperature_onchip", 0, "gaudi_card_temperature_celsius", None),
+    ("temperature_onchip", 505712272, "gaudi_card_temperature_celsius", None),
     ("temperature_threshold_slowdown", 100, "gaudi_card_temperature_limit_celsius", 100),
     ("power_mW", 412000, "gaudi_card_power_watts", 412),
     ("power_mW", 0, "gaudi_card_power_watts", None),
+    ("power_mW", 4294967295, "gaudi_card_power_watts", None),
     ("power_default_limit_mW", 850000, "gaudi_card_power_limit_watts", 850),
     ("energy", 5000000, "gaudi_card_energy_joules_total", 5000),
     ("clock_soc_mhz", 1650, "gaudi_card_clock_hertz", 1.65e9),

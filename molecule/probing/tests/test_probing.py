@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from testinfra.host import Host
 
-from tests.small_trainings import Played
+from tests.sandbox_nodes import Played
 
 KERNEL = "/var/lib/gaudi_simulator/kernel"
 # A card that takes its process with it, on one node.

@@ -24,7 +24,7 @@ SLOW, WRONG, CUT, LOSSY = "node2", "node3", ("node4", "node5"), "node4"
 SCHEDULED, VERDICT = "gaudi3-scale-qualification-scheduled", "/var/lib/gaudi3_scale/qualification/verdict.json"
 QUICK = {"gaudi_qualification_training_steps": 5}
 # Ranks that hang have so long, and good ones of five nodes share two cores with whatever runs beside them.
-HANGING = {**QUICK, "gaudi_qualification_group_timeout": 120}
+HANGING = {**QUICK, "gaudi_qualification_group_timeout": 120, "gaudi_qualification_start_timeout": 150}
 # Where none hangs, a limit only ends a test that has gone wrong.
 PATIENT = {**QUICK, "gaudi_qualification_group_timeout": 600}
 
@@ -162,6 +162,42 @@ def test_a_hot_card_a_port_that_is_down_and_half_a_link_take_out_their_nodes_alo
     assert {name for name, state in states.items() if state == "healthy"} == {*states} - {*faulty_cards}
     for node, word in faulty_cards.items():
         assert word.lower() in report["data"]["left_out"][node].lower(), report["data"]["left_out"][node]
+
+
+@pytest.fixture
+def untold_readings(nodes: dict[str, Host]) -> Iterator[dict[str, str]]:
+    """Node -> what its verdict says of the readings that it does not have."""
+    faults = {"node1": "absurd_temperature=2", "node2": "hl_smi_tells_nothing"}
+    assert faults.keys() < nodes.keys()
+    for node, fault in faults.items():
+        sandbox("fault", node, fault)
+    yield {"node1": "hl-smi says 505712272 C", "node2": "hl-smi tells no value: ask hl-smi as root and see its error"}
+    for node in faults:
+        sandbox("fault", node, "clear")
+
+
+def test_readings_that_are_no_values_condemn_no_node(untold_readings: dict[str, str], tmp_path: Path) -> None:
+    given = {**PATIENT, "gaudi_qualification_stages": ["self_test"], "gaudi_report_target": str(tmp_path)}
+    run(tmp_path, "qualify_nodes", **given)
+    report = kept(tmp_path, "qualify_nodes")
+    states = {name: node["state"] for name, node in report["data"]["nodes"].items()}
+    expected = {name: "could_not_tell" if name in untold_readings else "healthy" for name in states}
+    assert states == expected, report["notes"]
+    for node, said in untold_readings.items():
+        told = json.dumps(report["data"]["nodes"][node])
+        assert said in told and "did not initialise" not in told
+
+
+def test_the_driver_s_lines_are_found_in_a_real_journal_by_how_they_begin(nodes: dict[str, Host]) -> None:
+    """A container's kernel log is the machine's: what journald is asked and what it answers is real, the lines may be
+    none."""
+    question = (
+        "from gaudi3_scale.core._node.commands import run_process\n"
+        "from gaudi3_scale.core._qualification.kernel_log import errors_since\n"
+        "print(errors_since(1.0, run_process))"
+    )
+    done = nodes["node1"].run(f"/opt/gaudi3_scale/venv/bin/python -c '{question}'")
+    assert done.rc == 0 and done.stdout.startswith("["), done.stderr
 
 
 @pytest.mark.usefixtures("slow_node")

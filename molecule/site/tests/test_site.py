@@ -189,3 +189,10 @@ def test_the_collection_brought_its_node_library(second: SiteRun) -> None:
 def test_no_index_was_asked_for_its_name(asked_of_the_vault: str) -> None:
     assert "/simple/lightning/" in asked_of_the_vault
     assert [line for line in asked_of_the_vault.splitlines() if "/simple/gaudi" in line.lower()] == []
+
+
+def test_a_run_over_one_node_ends_in_its_verdict(second: SiteRun, run_site: Callable[..., SiteRun]) -> None:
+    assert second.status == "successful", second.output
+    whole = run_site("--limit node2 --tags verify")
+    assert whole.status == "successful", whole.output
+    assert (whole.outcome["verdict"], whole.outcome["nodes"]) == ("ok", {"node2": "ok"})

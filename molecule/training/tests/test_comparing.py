@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from testinfra.host import Host
 
-from tests.small_trainings import Played
+from tests.sandbox_nodes import Played
 from tests.variables_of import variables_of
 
 DIRECTORY = "/var/tmp/compared"

@@ -13,7 +13,7 @@ import pytest
 from testinfra.host import Host
 
 from tests.sandbox_jobs import wait_for
-from tests.small_trainings import Played
+from tests.sandbox_nodes import Played
 
 # Minutes, since a node keeps its energy once a minute.
 pytestmark = pytest.mark.long

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from testinfra.host import Host
 
-from tests.small_trainings import Played
+from tests.sandbox_nodes import Played
 
 ARGUMENTS = ["--learning-rate", "3e-3", "--warmup-steps", "5", "--metrics-every", "10", "--checkpoint-every", "20"]
 CHECKPOINT = "/var/lib/gaudi3_scale/jobs/test/checkpoints/step-00000040"

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from .._errors import GaudiError
 from .._node.commands import Run
 from .._node.rendered_files import FileChange, WantedFile, differences, pending, read_text, write
+from .._packages import apt_sources
 from .._packages.apt_repository import AptRepository
 from .bundle_site import Site
 from .layout import DISTRIBUTION, KEY
@@ -59,7 +60,8 @@ def converge(place: Place, site: Site, asked: bool, run: Run, check_mode: bool) 
     """
     wanted = repository(place, site)
     files = _wanted_files(wanted, place, check_mode)
-    changes = pending(files)
+    others = wanted.others() if wanted else apt_sources.given_back(files[1].path)
+    changes = [*pending(files), *others]
     if not check_mode:
         _apply(changes, wanted if changes or asked else None, place, run)
     return {
@@ -70,6 +72,11 @@ def converge(place: Place, site: Site, asked: bool, run: Run, check_mode: bool) 
         "repository": str(wanted) if wanted else "",
         "files": [file.path for file in files if file.content is not None],
     }
+
+
+def places(etc: str) -> list[str]:
+    """The files of it: key, sources and preferences."""
+    return [file.path for file in _wanted_files(None, Place("", etc=etc), check_mode=True)]
 
 
 def _wanted_files(wanted: AptRepository | None, place: Place, check_mode: bool) -> list[WantedFile]:

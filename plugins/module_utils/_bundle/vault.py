@@ -13,9 +13,10 @@ from .._errors import GaudiError
 from .._node.commands import Run
 from .._node.lock import alone
 from .._node.os_release import DNF, os_release
-from .._packages import vault_repository
+from .._node.rendered_files import WantedFile, differences, pending, write
+from .._packages import apt_sources, dnf_sources, vault_repository
 from .._packages.fingerprints import checked_fingerprint
-from .._packages.vault_plan import APT_KEY, METADATA_KEY, RPM_KEY, VaultOptions, directory, kind
+from .._packages.vault_plan import APT_KEY, METADATA_KEY, RPM_KEY, VaultOptions, directory, key_places, kind, places
 from . import repository as bundle_repository
 from .bundle_site import RECORD, SEEN, Site, Trust, recorded
 from .layout import DISTRIBUTION, KEY
@@ -81,6 +82,23 @@ def _converge(options: VaultOptions, trust: Trust, run: Run, check_mode: bool, n
 
         keep(site, node.record, node.seen)
     return _merged(registered, result, site)
+
+
+def remove(check_mode: bool, node: Node = NODE) -> dict[str, object]:
+    """Take the repository from the node again, and give back what of others' files is switched off for it.
+
+    What is installed stays, and so does a key that rpm knows: others may rely on it.
+    """
+    with alone("vault repository", str(Path(node.record).parent), check_mode=check_mode):
+        apt, dnf = places(node.etc)
+        of_bundle = bundle_repository.places(node.etc)
+        paths = (apt, dnf, *key_places(node.etc), *of_bundle, node.record)
+        changes = pending([WantedFile(path, None) for path in paths])
+        changes += [*apt_sources.given_back(apt, of_bundle[1]), *dnf_sources.given_back(dnf)]
+        if not check_mode:
+            for change in changes:
+                write(change)
+    return {"changed": bool(changes), "diff": differences(changes), "files": [], "taken_over": []}
 
 
 def _known(options: VaultOptions, trust: Trust, node: Node) -> Site | None:

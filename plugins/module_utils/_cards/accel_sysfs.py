@@ -75,10 +75,23 @@ def _accel_device(path: Path) -> AccelDevice:
     )
 
 
+def cards_with_ports(kernel_root: str = "/") -> frozenset[str]:
+    """The PCI addresses of the cards of which the driver shows an external port, as a network interface."""
+    devices = (path / "device" for path in Path(kernel_root, "sys/class/net").glob("*"))
+    return frozenset(
+        device.resolve().name.lower() for device in devices if attribute(device, "vendor") == HABANA_VENDOR
+    )
+
+
 def loaded_modules(kernel_root: str = "/") -> tuple[str, ...]:
     """Names of the loaded kernel modules of the vendor, sorted."""
     lines = (attribute(Path(kernel_root, "proc"), "modules") or "").splitlines()
     return tuple(sorted(line.split()[0] for line in lines if line.startswith("habanalabs")))
+
+
+def timeout_locked(kernel_root: str = "/") -> int | None:
+    """Seconds that the loaded driver gives a job, 0 for no limit; None where no driver tells (habanalabs_drv.c)."""
+    return _integer(attribute(Path(kernel_root, "sys/module/habanalabs/parameters"), "timeout_locked"))
 
 
 def attribute(directory: Path, name: str) -> str | None:

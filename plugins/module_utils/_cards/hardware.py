@@ -5,8 +5,10 @@
 
 Sources: PCI ids and memory from the vendor's driver (habanalabs_drv.c) and hl-smi listings; ports from the HCL sources
 (connectivity_autogen_HLS3.cpp, connectivity_autogen_HLS3PCIE.cpp) and the vendor's page on network configuration; PCIe
-from the vendor's documentation of HL-225H, HL-288E, HL-325L and HL-338; power limits from the vendor's manual of hl-smi
-(System_Management_Interface_Tool, -p/--power-max), which has those of Gaudi 3 alone.
+from the vendor's documentation of HL-225H, HL-288E, HL-325L and HL-338; groups of
+cards from HCL (connectivity_autogen_HLS3PCIE.cpp) and the manual of HL-288E (HabanaAI/vllm-fork, pull request 2222);
+power limits from the vendor's manual of hl-smi (System_Management_Interface_Tool, -p/--power-max), which has those of
+Gaudi 3 alone.
 """
 
 from __future__ import annotations
@@ -25,6 +27,8 @@ class Board:
 
     ``external_ports`` maps a module id to that card's scale-out ports; the key -1 stands for every module id.
     ``unconnected_ports`` are counted in ``ports`` but lead nowhere. Empty tuples mean: none, or not published.
+    ``peers`` are the cards that the internal ports lead to, in equal shares. ``optional_ports``: servers are built with
+    such cards of which a loaded driver shows no external port (HabanaAI/hccl_demo#47).
     """
 
     pci_id: str
@@ -32,6 +36,13 @@ class Board:
     ports: int
     external_ports: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     unconnected_ports: tuple[int, ...] = ()
+    peers: int = 7
+    optional_ports: bool = False
+
+    @property
+    def group(self) -> int:
+        """How many cards are joined, by module id: where a top board joins four, 0 to 3 and 4 to 7."""
+        return self.peers + 1
 
 
 @dataclass(frozen=True)
@@ -92,7 +103,7 @@ GENERATIONS: tuple[Generation, ...] = (
         boards=(
             Board("0x1020", "HL-225", 24, _GAUDI2_EXTERNAL),
             # Ports 0-5 and 10-21 bridge to other cards; which of the other six exist is not published.
-            Board("0x1021", "HL-288E", 24, unconnected_ports=(6, 7, 8, 9, 22, 23)),
+            Board("0x1021", "HL-288E", 24, unconnected_ports=(6, 7, 8, 9, 22, 23), peers=3),
         ),
         hbm_mib=98304,
         port_gbits=100,
@@ -108,7 +119,7 @@ GENERATIONS: tuple[Generation, ...] = (
             Board("0x1060", "HL-325L", 24, _GAUDI3_EXTERNAL),
             Board("0x1061", "HL-325L (die 1)", 24, _GAUDI3_EXTERNAL),
             Board("0x1062", "HL-325L (single die)", 24, _GAUDI3_EXTERNAL),
-            Board("0x1063", "HL-338", 24, {_EVERY_MODULE: (8, 9, 10, 11)}, unconnected_ports=(0, 1)),
+            Board("0x1063", "HL-338", 24, {_EVERY_MODULE: (8, 9, 10, 11)}, (0, 1), peers=3, optional_ports=True),
         ),
         hbm_mib=131072,
         port_gbits=200,
@@ -156,6 +167,14 @@ def internal_ports(pci_id: str, module_id: int) -> tuple[int, ...]:
         return ()
     elsewhere = {*external_ports(pci_id, module_id), *board.unconnected_ports}
     return tuple(port for port in range(board.ports) if port not in elsewhere)
+
+
+def links_between(pci_id: str, cards: int) -> int:
+    """Internal links of a card on a node that has ``cards`` of its kind: a virtual machine may have one or two."""
+    board = board_of(pci_id)
+    if board is None:
+        return 0
+    return len(internal_ports(pci_id, 0)) * min(cards - 1, board.peers) // board.peers
 
 
 def _plain(pci_id: str) -> str:

@@ -5,18 +5,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from .._checks.check import Check, failed, refusal
+from .._checks.verbs_devices import verbs_checks
 from .._node.commands import Run
-from .hpu_facts import HpuFacts, gather
+from .hpu_facts import Card, HpuFacts, gather
 
 HEALTHY_STATUS = "Operational"
 
 
+# For whoever reads that a value is not known.
+ASK_AS_ROOT = "ask hl-smi as root and see its error"
+
+
 def unfit_reason(device: str, cards: int, run: Run, kernel_root: str) -> str:
-    """Why this node cannot take part; empty where it can. ``cards``: how many the job needs of it."""
+    """Why this node cannot take part; empty where it can. ``cards``: how many the job needs of it.
+
+    A value that hl-smi does not tell is no reason: the driver says by itself whether a card works.
+    """
     if device != "hpu":
         return ""
-    problems = failed(card_checks(gather(run, kernel_root), cards))
+    facts = gather(run, kernel_root)
+    # Ranks on several cards talk through their verbs devices; one card alone needs none.
+    bad = failed([*card_checks(facts, cards), *(verbs_checks(facts) if cards > 1 else [])])
+    problems = [check for check in bad if not check.unknown]
     return refusal("its cards are not all healthy", problems) if problems else ""
 
 
@@ -26,11 +39,41 @@ def card_checks(facts: HpuFacts, cards: int) -> list[Check]:
     ill = [
         f"{card.pci_address} {card.status or 'without driver'}" for card in facts.cards if card.status != HEALTHY_STATUS
     ]
-    cold = [card.pci_address for card in facts.cards if card.temperature_c in (None, 0)]
     return [
         Check("cards", facts.count >= cards, str(cards), f"{facts.count} ({addresses})", "see `lspci -d 1da3:`"),
-        Check("status", not ill, HEALTHY_STATUS, ", ".join(ill) or "none", "see `dmesg | grep habana`"),
-        Check(
-            "temperature", not cold, "above 0 C", f"none at {', '.join(cold)}", "the card did not initialise: reboot"
-        ),
+        Check("status", not ill, HEALTHY_STATUS, ", ".join(ill) or "none", "see `dmesg | grep -E 'habanalabs|accel'`"),
+        _temperature(facts),
     ]
+
+
+def _temperature(facts: HpuFacts) -> Check:
+    """Unknown is not cold: of a card that did not initialise hl-smi shows 0."""
+    expected = "above 0 C"
+    cold = [card.pci_address for card in facts.cards if card.temperature_c == 0]
+    if cold:
+        return Check(
+            "temperature", False, expected, f"none at {', '.join(cold)}", "the card did not initialise: reboot"
+        )
+    unknown = [card for card in facts.cards if card.temperature_c is None]
+    found, remedy = ", ".join(map(_with_what_was_said, unknown)), not_told(unknown, "temperature.aip")
+    return Check(
+        "temperature",
+        not unknown,
+        expected,
+        f"not known at {found}",
+        remedy,
+        message=f"temperature: it is not known at {found}; {remedy}." if unknown else "",
+        unknown=bool(unknown),
+    )
+
+
+def _with_what_was_said(card: Card) -> str:
+    said = card.absurd.get("temperature.aip")
+    return card.pci_address if said is None else f"{card.pci_address} (hl-smi says {said})"
+
+
+def not_told(cards: Iterable[Card], *names: str) -> str:
+    """What to do where cards do not tell a value that hl-smi calls so, or tell one that no card can have."""
+    if any(name in card.absurd for card in cards for name in names):
+        return f"no card can have what hl-smi says, so its firmware tells nothing: {ASK_AS_ROOT}, then update it"
+    return f"hl-smi tells no value: {ASK_AS_ROOT}"

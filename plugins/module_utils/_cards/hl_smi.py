@@ -37,6 +37,10 @@ _ENTRY = re.compile(r"^(?P<indent>\s*)(?P<key>.*?)\s*:(?:\s+(?P<value>.*))?$")
 _PORT_LINE = re.compile(r"^\s*port\s+(\d+)\s*:\s*(\w+)\s*$", re.MULTILINE | re.IGNORECASE)
 _UNIT_OF_HEADING = re.compile(r"\s*\[[^\]]*\]\s*$")
 _FIRMWARE = re.compile(r"\d+\.\d+\.\d+-fw-?\d+(?:\.\d+)+(?:-sec-\d+)?")
+# Nothing of 0x1f, 1.2.3 or 1e400 is a decimal number.
+_NUMBER = re.compile(r"\s*(-?(?:\d{1,3}(?:,\d{3})+|\d{1,18})(?:\.\d{1,18})?)(?![\d.,]|[xe][\da-f+-])", re.IGNORECASE)
+# Thousands: a comma between digits, which no blank follows as it does between cells.
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _NOT_A_VALUE = frozenset({"", "n/a", "[n/a]", "not supported", "[not supported]", "unknown"})
 
 
@@ -105,14 +109,21 @@ def parse_query(text: str) -> list[dict[str, str | None]]:
 
     The heading is the line that has ``bus_id``, which has to be among the fields; what stands before it is passed over.
     """
-    rows = [[cell.strip() for cell in row] for row in csv.reader(text.splitlines(), skipinitialspace=True)]
+    lines = text.splitlines()
+    rows = [_cells(line) for line in lines]
     headings = [[_UNIT_OF_HEADING.sub("", cell) for cell in row] for row in rows]
     start = next((position for position, keys in enumerate(headings) if "bus_id" in keys), len(rows))
-    return [
-        {key: _value(cell) for key, cell in zip(headings[start], row)}
-        for row in rows[start + 1 :]
-        if len(row) == len(headings[start])
-    ]
+    wanted = len(headings[start]) if start < len(rows) else 0
+    found = []
+    for line, row in zip(lines[start + 1 :], rows[start + 1 :]):
+        cells = row if len(row) <= wanted else _cells(_THOUSANDS.sub("", line))
+        if len(cells) == wanted:
+            found.append({key: _value(cell) for key, cell in zip(headings[start], cells)})
+    return found
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in next(csv.reader([line], skipinitialspace=True), [])]
 
 
 def parse_links(text: str) -> dict[int, bool]:
@@ -120,10 +131,16 @@ def parse_links(text: str) -> dict[int, bool]:
     return {int(port): state.upper() == "UP" for port, state in _PORT_LINE.findall(text)}
 
 
+def decimal(value: str | None) -> float | None:
+    """The number of a value with a unit (``672 MiB``, ``36C``, ``85.5 W``, ``505,712,272 C``); None where none is."""
+    match = _NUMBER.match(value or "")
+    return float(match.group(1).replace(",", "")) if match else None
+
+
 def number(value: str | None) -> int | None:
-    """The number of a value with a unit (``672 MiB``, ``36 C``, ``85.5 W``), rounded; None where there is none."""
-    match = re.match(r"\s*(-?\d+(?:\.\d+)?)", value or "")
-    return round(float(match.group(1))) if match else None
+    """The same, rounded."""
+    found = decimal(value)
+    return None if found is None else round(found)
 
 
 def firmware_version(text: str | None) -> str | None:

@@ -8,15 +8,26 @@ Everything is keyed by PCI address, so that a card which one source does not see
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 
 from .._node.commands import Run
 from .._releases.lookup import release_part
-from .accel_sysfs import AccelDevice, PciCard, accel_devices, loaded_modules, pci_cards
-from .hardware import board_of, external_ports, generation_of, internal_ports
-from .hl_smi import QUERY_FIELDS, Listing, firmware_version, number, parse_links, parse_listing, parse_query
+from .accel_sysfs import (
+    AccelDevice,
+    PciCard,
+    accel_devices,
+    cards_with_ports,
+    loaded_modules,
+    pci_cards,
+    timeout_locked,
+)
+from .hardware import board_of, external_ports, generation_of, internal_ports, links_between
+from .hl_smi import QUERY_FIELDS, Listing, firmware_version, parse_links, parse_listing, parse_query
 from .node_system import Kernel, System, read_kernel, read_system
+from .readings import absurd, whole
+from .verbs_devices import verbs_devices
 
 # A card in reset can hold hl-smi for as long as the driver's own time-out of 30 s, twice for a listing of several.
 _HL_SMI_TIMEOUT_S = 90
@@ -42,7 +53,10 @@ class CardFirmware:
 
 @dataclass(frozen=True)
 class Card:
-    """One card. Memory in MiB, power in W, temperature in degrees Celsius; None is unknown, never zero."""
+    """One card. Memory in MiB, power in W, temperature in degrees Celsius; None is unknown, never zero.
+
+    ``absurd`` is what hl-smi said of it that no card can have, by its name in the query.
+    """
 
     pci_address: str
     pci_id: str
@@ -66,6 +80,8 @@ class Card:
     firmware: CardFirmware = field(default_factory=CardFirmware)
     internal_links: Links = field(default_factory=Links)
     external_links: Links = field(default_factory=Links)
+    verbs_device: str | None = None
+    absurd: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -100,6 +116,8 @@ class HpuFacts:
     """A node with its cards in the order of module id, then PCI address.
 
     ``generation`` is None without cards and where generations are mixed; ``generations`` lists what is there.
+    ``verbs_devices`` are those of the cards, also one of which the kernel does not tell the card.
+    ``timeout_locked``: seconds that the loaded driver gives a job, 0 for no limit.
     """
 
     generation: str | None
@@ -111,6 +129,8 @@ class HpuFacts:
     links: AllLinks
     kernel: Kernel
     system: System
+    verbs_devices: tuple[str, ...] = ()
+    timeout_locked: int | None = None
 
     def as_dict(self) -> dict[str, object]:
         """The same as plain dictionaries, for a module's result."""
@@ -126,12 +146,22 @@ class SmiOutput:
     ports: Mapping[str, Mapping[int, bool]] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Shown:
+    """What the kernel shows beside the cards: the cards that have external ports, and their verbs devices."""
+
+    ports: frozenset[str] = frozenset()
+    verbs: Mapping[str, str | None] = field(default_factory=dict)
+
+
 def gather(run: Run, kernel_root: str = "/", hl_smi: bool = True) -> HpuFacts:
     """Read this node. ``hl_smi`` False leaves the tool alone; it is also left alone where no driver holds a card."""
     cards = pci_cards(kernel_root)
     devices = accel_devices(kernel_root)
     smi = ask_hl_smi(run, cards) if hl_smi and devices else SmiOutput()
-    return combine(cards, devices, smi, loaded_modules(kernel_root), read_kernel(kernel_root), read_system())
+    shown = Shown(cards_with_ports(kernel_root), verbs_devices(kernel_root))
+    facts = combine(cards, devices, smi, loaded_modules(kernel_root), read_kernel(kernel_root), read_system(), shown)
+    return replace(facts, timeout_locked=timeout_locked(kernel_root))
 
 
 def ask_hl_smi(run: Run, cards: Iterable[PciCard]) -> SmiOutput:
@@ -166,10 +196,17 @@ def combine(
     modules: tuple[str, ...],
     kernel: Kernel,
     system: System,
+    shown: Shown | None = None,
 ) -> HpuFacts:
     """The facts out of what each source said (pure)."""
+    shown = shown or Shown()
     by_address = {device.pci_address: device for device in devices}
-    cards = sorted((_card(card, by_address.get(card.pci_address), smi) for card in pci), key=_by_module)
+    on_bus = list(pci)
+    alike = Counter(card.pci_id for card in on_bus)
+    cards = sorted(
+        (_card(card, by_address.get(card.pci_address), smi, shown, alike[card.pci_id]) for card in on_bus),
+        key=_by_module,
+    )
     generations = tuple(dict.fromkeys(card.generation for card in cards if card.generation is not None))
     spi = [card.firmware.spi for card in cards]
     return HpuFacts(
@@ -185,6 +222,7 @@ def combine(
         links=AllLinks(_sum(card.internal_links for card in cards), _sum(card.external_links for card in cards)),
         kernel=kernel,
         system=system,
+        verbs_devices=tuple(sorted(shown.verbs)),
     )
 
 
@@ -192,14 +230,14 @@ def _by_module(card: Card) -> tuple[bool, int, str]:
     return card.module_id is None, card.module_id or 0, card.pci_address
 
 
-def _card(pci: PciCard, device: AccelDevice | None, smi: SmiOutput) -> Card:
+def _card(pci: PciCard, device: AccelDevice | None, smi: SmiOutput, shown: Shown, alike: int) -> Card:
     listed = smi.listing.cards.get(pci.pci_address, {})
     row = smi.rows.get(pci.pci_address, {})
     generation = generation_of(pci.pci_id)
     board = board_of(pci.pci_id)
     module_id = device.module_id if device else None
     if module_id is None:
-        module_id = number(row.get("module_id") or listed.get("Module ID"))
+        module_id = whole("module_id", row.get("module_id") or listed.get("Module ID"))
     pending = listed.get("Replaced Rows/Pending")
     return Card(
         pci_address=pci.pci_address,
@@ -213,28 +251,56 @@ def _card(pci: PciCard, device: AccelDevice | None, smi: SmiOutput) -> Card:
         name=row.get("name") or listed.get("Product Name"),
         serial=row.get("serial") or listed.get("Serial Number"),
         uuid=row.get("uuid") or listed.get("AIP UUID"),
-        temperature_c=number(row.get("temperature.aip")),
-        memory_total_mib=number(row.get("memory.total")),
-        memory_used_mib=number(row.get("memory.used")),
-        utilization_percent=number(row.get("utilization.aip")),
-        power_w=number(row.get("power.draw")),
-        ecc_uncorrected=number(row.get("ecc.errors.uncorrected.volatile.total")),
-        ecc_uncorrected_lifetime=number(row.get("ecc.errors.uncorrected.aggregate.total")),
+        temperature_c=whole("temperature.aip", row.get("temperature.aip")),
+        memory_total_mib=whole("memory.total", row.get("memory.total")),
+        memory_used_mib=whole("memory.used", row.get("memory.used")),
+        utilization_percent=whole("utilization.aip", row.get("utilization.aip")),
+        power_w=whole("power.draw", row.get("power.draw")),
+        ecc_uncorrected=whole(
+            "ecc.errors.uncorrected.volatile.total", row.get("ecc.errors.uncorrected.volatile.total")
+        ),
+        ecc_uncorrected_lifetime=whole(
+            "ecc.errors.uncorrected.aggregate.total", row.get("ecc.errors.uncorrected.aggregate.total")
+        ),
         row_replacement_pending=None if pending is None else pending.lower() != "no",
         firmware=CardFirmware(
             spi=firmware_version(listed.get("Firmware [SPI] Version") or (device.preboot_version if device else None)),
             fit=firmware_version(listed.get("Firmware [FIT] Version")),
             cpld=listed.get("CPLD Version"),
         ),
-        internal_links=_links(pci, module_id, smi, internal=True),
-        external_links=_links(pci, module_id, smi, internal=False),
+        internal_links=_internal_links(pci, module_id, smi, alike),
+        external_links=_external_links(pci, device, module_id, smi, shown),
+        verbs_device=next((name for name, address in shown.verbs.items() if address == pci.pci_address), None),
+        absurd=absurd(row),
     )
 
 
-def _links(pci: PciCard, module_id: int | None, smi: SmiOutput, *, internal: bool) -> Links:
+def _internal_links(pci: PciCard, module_id: int | None, smi: SmiOutput, alike: int) -> Links:
+    """The links to the ``alike`` cards that this node has. Which ports lead to cards elsewhere nobody tells, so that
+    what is up counts, and what is down is named where it is too many."""
     if module_id is None:
         return Links()
-    ports = internal_ports(pci.pci_id, module_id) if internal else external_ports(pci.pci_id, module_id)
+    every = _links(pci, internal_ports(pci.pci_id, module_id), smi)
+    wanted = links_between(pci.pci_id, alike)
+    if wanted == every.total:
+        return every
+    if every.up is None:
+        return Links(None if wanted else 0, wanted)
+    return Links(every.up, max(wanted, every.up), every.down if every.up < wanted else ())
+
+
+def _external_links(
+    pci: PciCard, device: AccelDevice | None, module_id: int | None, smi: SmiOutput, shown: Shown
+) -> Links:
+    if module_id is None:
+        return Links()
+    board = board_of(pci.pci_id)
+    if board is not None and board.optional_ports and device is not None and pci.pci_address not in shown.ports:
+        return Links(0, 0)
+    return _links(pci, external_ports(pci.pci_id, module_id), smi)
+
+
+def _links(pci: PciCard, ports: Sequence[int], smi: SmiOutput) -> Links:
     states = smi.ports.get(pci.pci_address)
     if not states:
         return Links(None, len(ports))

@@ -12,11 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .accel_sysfs import attribute
+from .iommu import PASSTHROUGH, is_in_the_way, translates
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """The running kernel. ``hugepages`` counts pages of ``hugepage_kib`` out of ``memory_mib``; None is not told."""
+    """The running kernel. ``hugepages`` counts pages of ``hugepage_kib`` out of ``memory_mib``; None is not told.
+
+    ``iommu_passthrough`` is what the command line has, ``iommu_translates`` what the kernel shows of the cards.
+    """
 
     release: str | None
     command_line: str | None
@@ -24,6 +28,12 @@ class Kernel:
     hugepages: int | None
     hugepage_kib: int | None
     memory_mib: int | None = None
+    iommu_translates: bool | None = None
+
+    @property
+    def iommu_in_the_way(self) -> bool:
+        """Whether the cards should wait for a boot with ``iommu=pt``."""
+        return is_in_the_way(self.command_line, self.iommu_translates)
 
 
 @dataclass(frozen=True)
@@ -56,10 +66,11 @@ def read_kernel(kernel_root: str = "/") -> Kernel:
     return Kernel(
         release=attribute(proc, "sys/kernel/osrelease"),
         command_line=command_line,
-        iommu_passthrough="iommu=pt" in (command_line or "").split(),
+        iommu_passthrough=PASSTHROUGH in (command_line or "").split(),
         hugepages=_integer(attribute(proc, "sys/vm/nr_hugepages") or meminfo.get("HugePages_Total")),
         hugepage_kib=_integer(meminfo.get("Hugepagesize")),
         memory_mib=None if total is None else total // 1024,
+        iommu_translates=translates(kernel_root),
     )
 
 

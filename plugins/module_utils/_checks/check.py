@@ -14,7 +14,7 @@ class Check:
     """One judged property of a node.
 
     ``advice`` is a check whose failure is told and never stops anything. ``message`` is the failure's whole sentence
-    where the parts do not make a good one.
+    where the parts do not make a good one. ``unknown``: nobody could tell, so that it is not ok, and no fault.
     """
 
     name: str
@@ -24,6 +24,7 @@ class Check:
     remedy: str
     advice: bool = False
     message: str = ""
+    unknown: bool = False
 
     @property
     def sentence(self) -> str:

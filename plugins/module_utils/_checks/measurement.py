@@ -12,12 +12,15 @@ from pathlib import Path
 from .._cards import hpu_facts
 from .._cards.accel_sysfs import attribute
 from .._errors import GaudiError
+from .._fabric.chosen import chosen_network
 from .._host.hugepages import DROP_IN, SETTING
-from .._node import environment_file
+from .._node import environment_file, restart_due
 from .._node.commands import Run
 from .._node.json_file import parse_json
+from .._node.lock import state_beside
 from .._node.rendered_files import read_text
 from .clock import read_clock
+from .patience import Patience
 from .pcie import read_access_control, read_links
 from .slurm_memory import read_slurm_memory
 from .verdict import Measurement, TorchReport
@@ -46,16 +49,20 @@ def measure(
     run: Run, kernel_root: str, training: TrainingEnvironment | None, etc: str = "/etc", *, clock: bool = False
 ) -> Measurement:
     """Read the node; without ``training`` torch is left out, and the clock without ``clock``."""
-    facts = hpu_facts.gather(run, kernel_root)
+    patient = Patience(run)
+    facts = hpu_facts.gather(patient, kernel_root)
     cards = [card.pci_address for card in facts.cards]
     return Measurement(
         facts,
-        ask_torch(run, training) if training else None,
+        ask_torch(patient, training) if training else None,
         configured_hugepages(etc),
         links=read_links(kernel_root, cards),
         bridges=read_access_control(kernel_root, cards),
         clock=read_clock(run) if clock else None,
         slurm=read_slurm_memory(run),
+        late=patient.late,
+        restart=tuple(restart_due.due(state_beside(etc), kernel_root)),
+        network=chosen_network(run, kernel_root, root=str(Path(etc).parent)).provider,
     )
 
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from .._cards.hardware import generation_named
 from .._cards.hpu_facts import Card, HpuFacts
@@ -16,6 +16,7 @@ from .._host.kernel.secure_boot import SecureBoot
 from .._host.kernel.secure_boot import advice as secure_boot_advice
 from .._releases.lookup import RELEASES, Release, find_release, kernel_fits, release_part, version_key
 from .check import Check
+from .verbs_devices import verbs_checks
 
 # The vendor's binary packages exist for this architecture only.
 ARCHITECTURE = "x86_64"
@@ -46,6 +47,8 @@ def preflight_checks(
     if known is not None:
         checks += [_generation(facts, known), *_operating_system(facts, known, wanted)]
     checks += [_architecture(facts), _systemd(facts), _python(facts), *_space(disks), _iommu(facts)]
+    # What the driver layer mends is no reason to keep a node from it.
+    checks += [replace(check, advice=True) for check in verbs_checks(facts)]
     return [*checks, *([_secure_boot(secure_boot, wanted)] if secure_boot else [])]
 
 
@@ -171,12 +174,15 @@ def _space(disks: Sequence[Disk]) -> Iterable[Check]:
 
 
 def _iommu(facts: HpuFacts) -> Check:
+    remedy = "the host layer sets it (role gaudi_host) and the next reboot brings it into force"
+    if not facts.driver.modules:
+        remedy += "; until then the driver layer builds the driver and does not load it"
     return Check(
         "iommu=pt",
-        facts.kernel.iommu_passthrough,
+        facts.kernel.iommu_passthrough or not facts.kernel.iommu_in_the_way,
         "iommu=pt on the kernel's command line",
         "none",
-        "the host layer sets it (role gaudi_host) and the next reboot brings it into force",
+        remedy,
         advice=True,
     )
 

@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 
 from .._node.commands import Run
+from .._slurm.commands import call_slurm
 from .check import Check
 
 _TIMEOUT_S = 20
@@ -28,21 +29,15 @@ def read_slurm_memory(run: Run) -> SlurmMemory | None:
 
     The controller is asked: a node may have no slurm.conf of its own (configless), or one that is not read yet.
     """
-    described = run(["slurmd", "-C"], timeout=_TIMEOUT_S)
+    described = call_slurm(["slurmd", "-C"], run, time_format="standard", timeout=_TIMEOUT_S)
     name = re.search(r"\bNodeName=(\S+)", described.stdout)
     if described.rc != 0 or name is None:
         return None
-    shown = run(["scontrol", "--oneliner", "show", "node", name[1]], timeout=_TIMEOUT_S).stdout
+    argv = ["scontrol", "--oneliner", "show", "node", name[1]]
+    shown = call_slurm(argv, run, time_format="standard", timeout=_TIMEOUT_S).stdout
     real = re.search(r"\bRealMemory=([0-9]{1,12})\b", shown)
     spec = re.search(r"\bMemSpecLimit=([0-9]{1,12})\b", shown)
     return SlurmMemory(name[1], int(real[1]), int(spec[1]) if spec else 0) if real else None
-
-
-def left_for_jobs(total_mib: int | None, hugepages: int | None, page_kib: int | None) -> int | None:
-    """MiB of memory beside the huge pages: what RealMemory less MemSpecLimit may be."""
-    if total_mib is None or hugepages is None or page_kib is None:
-        return None
-    return total_mib - hugepages * page_kib // 1024
 
 
 def slurm_check(slurm: SlurmMemory, left_mib: int) -> Check:

@@ -13,13 +13,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .._cards.hardware import generation_named
-from .._cards.health import HEALTHY_STATUS
+from .._cards.health import ASK_AS_ROOT, HEALTHY_STATUS, not_told
 from .._cards.hpu_facts import Card, HpuFacts, Links
+from .._fabric.provider import EFA, GAUDI_ETHERNET, VERBS
 from .._releases.lookup import Release
+from .._slurm.memory import left_for_jobs
 from .check import Check, failed, refusal
 from .clock import Clock, clock_checks
+from .patience import without_the_late
 from .pcie import PcieLink, access_control_check, link_check
-from .slurm_memory import SlurmMemory, left_for_jobs, slurm_check
+from .slurm_memory import SlurmMemory, slurm_check
+from .verbs_devices import verbs_checks
 
 
 @dataclass(frozen=True)
@@ -35,7 +39,9 @@ class TorchReport:
 class Measurement:
     """A node as measured. ``hugepages_configured`` is what the host layer asked the kernel for; None: nothing.
 
-    ``bridges`` are those above the cards with their bits of ACS; ``clock`` and ``slurm`` None: not asked.
+    ``bridges`` are those above the cards with their bits of ACS; ``clock`` and ``slurm`` None: not asked. ``late``:
+    programs that had not ended after so many seconds. ``network`` is that between the nodes. ``restart`` are reasons
+    why the node has to be started again.
     """
 
     facts: HpuFacts
@@ -45,6 +51,9 @@ class Measurement:
     bridges: Mapping[str, int | None] = field(default_factory=dict)
     clock: Clock | None = None
     slurm: SlurmMemory | None = None
+    late: Mapping[str, float] = field(default_factory=dict)
+    network: str = ""
+    restart: tuple[str, ...] = ()
 
     @property
     def left_mib(self) -> int | None:
@@ -73,18 +82,19 @@ class Limits:
     clock_offset_ms: int = 0
 
 
-def limits_of(options: Mapping[str, Any]) -> Limits:
-    """The limits that the options of the module ``hpu_verify`` mean."""
+def limits_of(options: Mapping[str, Any], network: str) -> Limits:
+    """The limits that the options of the module ``hpu_verify`` mean; what they leave open ``network`` decides."""
+    links, direct = options["external_links"], options["gaudi_direct"]
     return Limits(
         cards=options["cards"],
         device=options["device"],
         temperature_c=options["temperature_limit_c"],
         idle_memory_mib=options["idle_memory_mib"],
         firmware=options["firmware"],
-        external_links=options["external_links"],
+        external_links=network == GAUDI_ETHERNET and options["node_count"] > 1 if links is None else links,
         pcie_generation=options["pcie_generation"] or None,
         pcie_lanes=options["pcie_lanes"] or None,
-        gaudi_direct=options["gaudi_direct"],
+        gaudi_direct=network in (*VERBS, EFA) if direct is None else direct,
         clock_offset_ms=options["clock_offset_ms"],
     )
 
@@ -99,6 +109,13 @@ def outlook(facts: HpuFacts, problems: Sequence[Check]) -> str:
     if is_virgin(facts):
         return "nothing is installed here yet, so there is nothing to measure before a real run of the earlier layers."
     return refusal("as it is now, this node is not fit for training", problems)
+
+
+def unfit(problems: Sequence[Check]) -> str:
+    """What the node fails with; what nobody could tell is no fault of it, and no word that it is fit."""
+    is_known = any(not check.unknown for check in problems)
+    subject = "This node is not fit for training" if is_known else "Nobody can tell whether this node is fit"
+    return refusal(subject, problems)
 
 
 def verdict(measured: Measurement, release: Release, limits: Limits) -> list[Check]:
@@ -119,7 +136,10 @@ def verdict(measured: Measurement, release: Release, limits: Limits) -> list[Che
         checks += clock_checks(measured.clock, limits.clock_offset_ms)
     if measured.slurm is not None and measured.left_mib is not None:
         checks.append(slurm_check(measured.slurm, measured.left_mib))
-    return [*checks, _iommu(facts)]
+    # The kernel knows a card's status, too.
+    ill = any(card.status not in (None, HEALTHY_STATUS) for card in facts.cards)
+    known = without_the_late(checks, measured.late, {"card status"} if ill else ())
+    return [*known, _iommu(facts), _restart(measured.restart)]
 
 
 def _card_checks(facts: HpuFacts, limits: Limits) -> Iterable[Check]:
@@ -135,6 +155,7 @@ def _card_checks(facts: HpuFacts, limits: Limits) -> Iterable[Check]:
     if limits.external_links:
         remedy = "look at the cable and the switch port, then bring the port up with manage_network_ifs.sh --up"
         yield _links("external links", facts.links.external, facts, remedy)
+    yield from verbs_checks(facts)
 
 
 def summary(measured: Measurement, checks: Sequence[Check], release: Release, limits: Limits) -> dict[str, object]:
@@ -167,6 +188,8 @@ def summary(measured: Measurement, checks: Sequence[Check], release: Release, li
         "clock_synchronised": clock.synchronised,
         "clock_offset_ms": clock.offset_ms,
         "iommu_passthrough": facts.kernel.iommu_passthrough,
+        "network": measured.network or None,
+        "restart_reasons": list(measured.restart),
         "torch": torch.version,
         "torch_devices": torch.devices,
     }
@@ -185,8 +208,17 @@ def _modules(facts: HpuFacts, release: Release) -> Check:
         not missing,
         f"{', '.join(release.modules)} loaded",
         _not_loaded(missing, release),
-        "run the driver layer (playbook driver.yml) and see `dkms status` and `dmesg`",
+        _WAITS
+        if is_virgin(facts) and facts.kernel.iommu_in_the_way
+        else "run the driver layer (playbook driver.yml) and see `dkms status` and `dmesg`",
     )
+
+
+# Where the driver layer has built it: it leaves the first load to that boot.
+_WAITS = (
+    "restart needed: the kernel was started without iommu=pt, and the driver waits for a boot with it (playbook "
+    "host.yml puts it on the command line); then run the driver layer (playbook driver.yml) where none is installed"
+)
 
 
 def _not_loaded(missing: Sequence[str], release: Release) -> str:
@@ -215,12 +247,18 @@ def _status(facts: HpuFacts) -> Check:
 def _firmware(facts: HpuFacts, limits: Limits) -> Check:
     versions = facts.firmware.spi
     wanted = (limits.firmware or "").strip()
+    # Where those that are known are as wanted, the others may be, too.
+    fits = len(versions) <= 1 and (not wanted or not versions or versions == (wanted,))
+    unknown = fits and facts.firmware.equal is None and bool(facts.cards)
     return Check(
         "SPI firmware",
         facts.firmware.equal is True and (not wanted or versions == (wanted,)),
         wanted or "the same version on all cards",
         _spi(facts),
-        "flash the cards that differ with hl-fw-loader while the driver is unloaded",
+        f"hl-smi -L does not tell it: {ASK_AS_ROOT}"
+        if unknown
+        else "flash the cards that differ with hl-fw-loader while the driver is unloaded",
+        unknown=unknown,
     )
 
 
@@ -242,6 +280,7 @@ def _temperature(facts: HpuFacts, limits: Limits) -> Check:
         lambda card: card.temperature_c,
         lambda celsius: 0 < celsius < limit,
         "0 C means that the card did not initialise: reboot; a hot card needs its air flow checked",
+        "temperature.aip",
         unit=" C",
     )
 
@@ -254,6 +293,7 @@ def _idle_memory(facts: HpuFacts, limits: Limits) -> Check:
         lambda card: card.memory_used_mib,
         lambda used: used <= limits.idle_memory_mib,
         "end the process that holds the card (`hl-smi` lists it), or verify after the job",
+        "memory.used",
         unit=" MiB",
     )
 
@@ -267,6 +307,7 @@ def _ecc(facts: HpuFacts) -> Check:
         lambda card: card.ecc_uncorrected,
         lambda errors: errors == 0,
         remedy,
+        "ecc.errors.uncorrected.volatile.total",
     )
 
 
@@ -282,7 +323,10 @@ def _links(name: str, links: Links, facts: HpuFacts, remedy: str) -> Check:
     up = "unknown" if links.up is None else str(links.up)
     found = f"{up} of {links.total}" + (f" ({', '.join(links.down)} down)" if links.down else "")
     ok = links.up == links.total and not unknown and bool(facts.cards)
-    return Check(name, ok, f"all {links.total} up", found, remedy)
+    not_known = unknown and not links.down
+    return Check(
+        name, ok, f"all {links.total} up", found, not_told(()) if not_known else remedy, unknown=not_known and not ok
+    )
 
 
 def _hugepages(facts: HpuFacts, configured: int) -> Check:
@@ -310,10 +354,21 @@ def _torch(torch: TorchReport, limits: Limits) -> Check:
 def _iommu(facts: HpuFacts) -> Check:
     return Check(
         "iommu=pt",
-        facts.kernel.iommu_passthrough,
+        facts.kernel.iommu_passthrough or not facts.kernel.iommu_in_the_way,
         "iommu=pt on the running kernel's command line",
         "none",
-        "reboot the node after the host layer has set it: without it results can be silently wrong",
+        "restart needed: reboot the node after the host layer has set it: without it results can be silently wrong",
+        advice=True,
+    )
+
+
+def _restart(reasons: Sequence[str]) -> Check:
+    return Check(
+        "restart",
+        not reasons,
+        "no restart due",
+        "; ".join(reasons) or "none due",
+        "restart the node before jobs run on it",
         advice=True,
     )
 
@@ -325,19 +380,33 @@ def _every_card(
     value: Callable[[Card], int | str | None],
     good: Callable[..., bool],
     remedy: str,
+    told_as: str = "",
     unit: str = "",
 ) -> Check:
-    """A check that every card has to pass; a card whose value is unknown fails it."""
+    """A check that every card has to pass; a card whose value is unknown does not. ``told_as`` is hl-smi's name of it.
+
+    Where no card has a bad value and one has none, nobody could tell.
+    """
     read = {card.pci_address: value(card) for card in facts.cards}
     bad = {address: found for address, found in read.items() if found is None or not good(found)}
+    without = [card for card in facts.cards if read[card.pci_address] is None]
     if not read:
         found = "no cards"
     elif bad:
-        words = {address: "unknown" if one is None else f"{one}{unit}" for address, one in bad.items()}
+        said = {card.pci_address: card.absurd[told_as] for card in without if told_as in card.absurd}
+        words = {address: _word(one, unit, said.get(address)) for address, one in bad.items()}
         found = _by_value(words, len(read))
     else:
         found = _span(list(read.values()), unit)
-    return Check(name, bool(read) and not bad, expected, found, remedy)
+    unknown = bool(told_as) and bool(bad) and len(bad) == len(without)
+    do = not_told(without, told_as) if unknown else remedy
+    return Check(name, bool(read) and not bad, expected, found, do, unknown=unknown)
+
+
+def _word(value: int | str | None, unit: str, said: str | None) -> str:
+    if value is not None:
+        return f"{value}{unit}"
+    return "unknown" if said is None else f"unknown (hl-smi says {said})"
 
 
 def _by_value(words: Mapping[str, str], cards: int) -> str:

@@ -19,7 +19,10 @@ from .toml_outline import KeyPath, Outline, TomlError, outline
 CONFIGURATION = "containerd/config.toml"
 
 _RUNTIME_TYPE = "io.containerd.runc.v2"
-_CRI_PLUGIN = {"2": "io.containerd.grpc.v1.cri", "3": "io.containerd.cri.v1.runtime"}
+# A file without a version is one of version 1, whose plugins have short names; containerd 1.x and 2.x both migrate it
+# as they start (containerd/cri#1188, containerd/containerd#9223).
+_OLDEST = "1"
+_CRI_PLUGIN = {_OLDEST: "cri", "2": "io.containerd.grpc.v1.cri", "3": "io.containerd.cri.v1.runtime"}
 _CRI_NAMES = ("cri", "io.containerd.grpc.v1.cri", "io.containerd.cri.v1.runtime", "io.containerd.cri.v1.images")
 # containerd 1.x and 2.x both read version 2.
 _NEW_FILE = "version = 2\n"
@@ -32,11 +35,15 @@ def config_toml(text: str | None, path: str, *, name: str, program: str, default
     """
     merged = text if text is not None and text.strip() else _NEW_FILE
     found = read_outline(merged, path)
-    cri = ("plugins", _plugin(found, path))
+    # What is switched off comes first: in which version it is written does not matter then.
     if cri_is_off(merged):
         raise GaudiError(
             f"{path} disables the CRI plugin, so no runtime can be registered; take it out of disabled_plugins."
         )
+    if not found.keys and not found.tables:
+        merged = f"{_NEW_FILE}{merged}"
+        found = read_outline(merged, path)
+    cri = ("plugins", _plugin(found, path))
     runtime = (*cri, "containerd", "runtimes", name)
     # The node's own choice for runc; else true, as the vendor's tool writes it.
     systemd_cgroup = found.raw((*runtime[:-1], "runc", "options", "SystemdCgroup")) or "true"
@@ -71,13 +78,8 @@ def cri_is_off(text: str | None) -> bool:
 
 
 def _plugin(found: Outline, path: str) -> str:
-    version = found.raw(("version",))
+    version = found.raw(("version",)) or _OLDEST
     if version in _CRI_PLUGIN:
         return _CRI_PLUGIN[version]
-    if version is None:
-        raise GaudiError(
-            f"{path} has no version, so containerd reads it as version 1; convert it with `containerd config migrate`."
-        )
-    raise GaudiError(
-        f"{path} has version {version}; only {' and '.join(_CRI_PLUGIN)} are known here; register the runtime by hand."
-    )
+    known = "1, 2 and 3"
+    raise GaudiError(f"{path} has version {version}; only {known} are known here; register the runtime by hand.")

@@ -14,7 +14,7 @@ from .._packages.package_system import Package
 from .._releases.lookup import Release
 from . import dkms
 from .dkms import DkmsEntry
-from .plan import DriverNode, boot_list, vendor_packages
+from .plan import DriverNode, DriverOptions, boot_list, vendor_packages, waits_for_passthrough
 
 
 def foresee(release: Release, node: DriverNode, steps: Sequence[Step]) -> DriverNode:
@@ -111,3 +111,24 @@ def warnings(node: DriverNode) -> list[str]:
         for entry in node.dkms
         if entry.differs
     ]
+
+
+_TRANSLATED = (
+    "The kernel was started without iommu=pt, and with an IOMMU that translates what the cards read and write panics "
+    "and silently wrong results have been seen"
+)
+
+
+def passthrough_warnings(options: DriverOptions, before: DriverNode, after: DriverNode) -> list[str]:
+    """Why the driver is not loaded yet, or that it was loaded all the same."""
+    if waits_for_passthrough(options, after):
+        remedy = (
+            "have the host layer put it there (playbook host.yml) and restart the node, which loads the driver, or set "
+            "load_without_passthrough: true"
+        )
+        return [
+            f"The driver is built and not loaded, restart needed: {_TRANSLATED[0].lower()}{_TRANSLATED[1:]}; {remedy}."
+        ]
+    if after.iommu_in_the_way and after.loaded and not before.loaded:
+        return [f"{_TRANSLATED}; the driver is loaded all the same, so restart the node with it before results count."]
+    return []

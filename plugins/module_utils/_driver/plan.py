@@ -76,6 +76,7 @@ class DriverOptions:
     signing_certificate: str = ""
     enrolment_hash_file: str = ""
     load_modules: bool = True
+    load_without_passthrough: bool = False
     reload: bool = False
     stop_device_users: bool = False
     rollback: bool = True
@@ -102,7 +103,7 @@ class DriverNode:
     origin although DKMS's is there; ``kernel_packages`` bring new kernels; ``loaded`` are modules of any release,
     ``loaded_version`` what the driver calls itself, ``files`` module to file of the running kernel, ``boot_list`` the
     modules that every boot loads, ``ports_unit`` the unit that brings the external ports up (empty: none), ``obstacle``
-    why the cards' firmware forbids the change.
+    why the cards' firmware forbids the change; ``iommu_in_the_way`` says that the IOMMU translates for the cards.
     """
 
     running: str
@@ -124,6 +125,7 @@ class DriverNode:
     ports_unit: str = ""
     cards: int = 0
     obstacle: str | None = None
+    iommu_in_the_way: bool = False
     marker: Marker | None = None
 
 
@@ -135,6 +137,16 @@ def is_other(loaded_version: str | None, release: Release) -> bool:
 def reload_required(options: DriverOptions, release: Release, node: DriverNode) -> bool:
     """Whether another release's driver is loaded than the wanted one."""
     return options.load_modules and is_other(node.loaded_version, release)
+
+
+def waits_for_passthrough(options: DriverOptions, node: DriverNode) -> bool:
+    """Whether the modules are not to be loaded before a boot with ``iommu=pt``.
+
+    A driver that is loaded, or was before a change that did not come to its end, does not wait.
+    """
+    before = node.marker is not None and is_unfinished(node) and bool(node.marker.previous)
+    first = not before and not node.loaded
+    return node.iommu_in_the_way and first and options.load_modules and not options.load_without_passthrough
 
 
 def is_unfinished(node: DriverNode) -> bool:
@@ -315,7 +327,7 @@ def _unload_steps(options: DriverOptions, release: Release, node: DriverNode) ->
 
 
 def _load_steps(options: DriverOptions, release: Release, node: DriverNode) -> list[Step]:
-    if not options.load_modules or node.signing.barrier:
+    if not options.load_modules or node.signing.barrier or waits_for_passthrough(options, node):
         return []
     reloaded = reload_required(options, release, node)
     steps = [Step("load", tuple(name for name in release.modules if reloaded or name not in node.loaded))]

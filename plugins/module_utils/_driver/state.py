@@ -15,6 +15,7 @@ from typing import Any, Sequence
 from .._cards import holders as card_holders
 from .._cards.accel_sysfs import pci_cards
 from .._cards.hpu_facts import gather
+from .._cards.node_system import read_kernel
 from .._checks.compatibility import firmware_obstacle
 from .._errors import GaudiError
 from .._fabric.ports import UNIT as PORTS_UNIT
@@ -29,6 +30,7 @@ from .._node.os_release import APT
 from .._node.rendered_files import read_text
 from .._node.steps import Step, take
 from .._packages import node_packages
+from .._packages.lock_holder import locks_of, require_free
 from .._packages.package_system import Package, PackageSystem
 from .._releases.lookup import RELEASES, Release, find_release
 from . import dkms
@@ -38,7 +40,7 @@ from .dkms_repair import find_damages
 from .marker import Marker
 from .module_override import module_override
 from .module_signing import check_options
-from .outlook import difference, foresee, warnings
+from .outlook import difference, foresee, passthrough_warnings, warnings
 from .plan import (
     PREPARING,
     TOUCHING,
@@ -53,6 +55,7 @@ from .plan import (
     previous_release,
     refusals,
     reload_required,
+    waits_for_passthrough,
     wanted_cards,
 )
 from .steps import BOOT_LIST, EFFECTS, StepContext
@@ -70,6 +73,7 @@ def read(
     version = kernel_modules.loaded_version(options.kernel_root)
     named = [name.replace("{kernel}", kernel) for name in options.os_packages for kernel in kernels]
     kernel_names = _kernel_packages(system) if options.hold_kernel else {}
+    cards = len(pci_cards(options.kernel_root))
     files = {kernel: kernel_modules.module_files(release.modules, kernel, run) for kernel in {running, *kernels}}
     return DriverNode(
         running=running,
@@ -90,7 +94,8 @@ def read(
         files=files[running],
         boot_list=read_text(str(Path(root, BOOT_LIST))),
         ports_unit=PORTS_UNIT if systemd_units.is_enabled(run, PORTS_UNIT) else "",
-        cards=len(pci_cards(options.kernel_root)),
+        cards=cards,
+        iommu_in_the_way=bool(cards) and read_kernel(options.kernel_root).iommu_in_the_way,
         obstacle=unfinished(root) or _obstacle(version, release, run, options.kernel_root),
         marker=driver_marker.read(root),
     )
@@ -128,6 +133,8 @@ def _converge(options: DriverOptions, release: Release, run: Run, check_mode: bo
     steps = plan(options, release, node)
     if check_mode or not steps:
         return _result(options, release, before, foresee(release, node, steps), steps, [])
+    # Before the first step: what is half done waits for the lock itself.
+    require_free(locks_of(system.name), options.lock_timeout, root)
     context = StepContext(options, release, system, run, root, packages_before(options, release, node))
     preparing = [step for step in steps if step.action in PREPARING]
     if preparing:
@@ -173,7 +180,8 @@ def _result(
         "holders": [{**vars(holder), "devices": list(holder.devices)} for holder in before.holders],
         "held": sorted(name for name, package in after.packages.items() if package.held),
         "not_started": list(not_started),
-        "warnings": [*warnings(after), *not_started],
+        "restart_required": waits_for_passthrough(options, after),
+        "warnings": [*warnings(after), *passthrough_warnings(options, before, after), *not_started],
     }
 
 
@@ -218,6 +226,8 @@ def _go_back(marker: Marker, previous: Release, error: GaudiError, context: Step
         others=False,
         stop_device_users=True,
         rollback=False,
+        # It was loaded before.
+        load_without_passthrough=True,
         # DKMS keeps its settings; that it could not sign may be why the node goes back.
         signing_key="",
         signing_certificate="",

@@ -14,7 +14,8 @@ from pathlib import Path
 
 from .._cards.accel_sysfs import AccelDevice, PciCard, accel_devices, attribute, pci_cards
 from .._cards.hardware import board_of, generation_of
-from .._cards.hl_smi import firmware_version, parse_query
+from .._cards.hl_smi import decimal, firmware_version, parse_query
+from .._cards.readings import reading
 from .._node.commands import Run
 
 # By their names in the vendor's manual. power.draw is that of the 54 V rail alone, which is nearly all.
@@ -74,10 +75,10 @@ def _reading(pci: PciCard, device: AccelDevice | None, row: dict[str, str | None
     board, generation = board_of(pci.pci_id), generation_of(pci.pci_id)
     of_driver = Path(kernel_root, f"sys/class/accel/accel{device.index}/device") if device else None
     clock, fastest, limit, resets = (
-        number(attribute(of_driver, name)) if of_driver else None
+        reading(name, attribute(of_driver, name)) if of_driver else None
         for name in ("clk_cur_freq_mhz", "clk_max_freq_mhz", "max_power", "hard_reset_cnt")
     )
-    percent = number(row.get("utilization.aip"))
+    percent = reading("utilization.aip", row.get("utilization.aip"))
     return CardReading(
         slot=pci.pci_address if device is None or device.module_id is None else str(device.module_id),
         pci_address=pci.pci_address,
@@ -89,29 +90,25 @@ def _reading(pci: PciCard, device: AccelDevice | None, row: dict[str, str | None
         firmware=firmware_version(device.preboot_version if device else None) or "",
         status=(device.status if device else None) or "",
         has_driver=device is not None,
-        celsius=number(row.get("temperature.aip")),
+        celsius=reading("temperature.aip", row.get("temperature.aip")),
         limit_celsius=generation.temperature_limit_c if generation else None,
-        watts=number(row.get("power.draw")),
+        watts=reading("power.draw", row.get("power.draw")),
         limit_watts=scaled(limit, 1e-3),
         utilisation=scaled(percent, 0.01),
-        memory_bytes=scaled(number(row.get("memory.total")), 1 << 20),
-        memory_used_bytes=scaled(number(row.get("memory.used")), 1 << 20),
+        memory_bytes=scaled(reading("memory.total", row.get("memory.total")), 1 << 20),
+        memory_used_bytes=scaled(reading("memory.used", row.get("memory.used")), 1 << 20),
         clock_hertz=scaled(clock, 1e6),
         clock_max_hertz=scaled(fastest, 1e6),
-        corrected=number(row.get("ecc.errors.corrected.volatile.total")),
-        uncorrected=number(row.get("ecc.errors.uncorrected.volatile.total")),
-        lifetime=number(row.get("ecc.errors.uncorrected.aggregate.total")),
+        corrected=reading("ecc.errors.corrected.volatile.total", row.get("ecc.errors.corrected.volatile.total")),
+        uncorrected=reading("ecc.errors.uncorrected.volatile.total", row.get("ecc.errors.uncorrected.volatile.total")),
+        lifetime=reading("ecc.errors.uncorrected.aggregate.total", row.get("ecc.errors.uncorrected.aggregate.total")),
         resets=resets,
     )
 
 
 def number(text: str | None) -> float | None:
-    """The number that a value begins with, whose unit may follow; None where there is none, or none that is finite."""
-    words = (text or "").split()
-    try:
-        value = float(words[0]) if words else None
-    except ValueError:
-        return None
+    """The number that a value begins with; None where there is none, or none that is finite or counts anything."""
+    value = decimal(text)
     return value if value is not None and abs(value) < 1e15 else None
 
 

@@ -69,4 +69,5 @@ def wanted_files(etc: str, program: str | None) -> list[WantedFile]:
     """Unit and rule for ``program``; None: neither."""
     unit = None if program is None else unit_text(program)
     rule = None if program is None else rule_text()
-    return [WantedFile(f"{etc}/{UNIT_FILE}", unit), WantedFile(f"{etc}/{RULE_FILE}", rule)]
+    texts = {UNIT_FILE: unit, RULE_FILE: rule}
+    return [WantedFile(f"{etc}/{file}", text, only_ours=True) for file, text in texts.items()]

@@ -56,7 +56,7 @@ def choose(network: Network, requested: str, interface: str | None) -> Choice:
         return Choice(
             GAUDI_ETHERNET, f"{len(with_link)} of {len(network.ports)} external ports of the cards have a link"
         )
-    if network.expected_ports and not network.ports:
+    if network.expected_ports and not network.ports and not network.taken:
         return Choice(GAUDI_ETHERNET, "the cards have external ports; their state shows once the driver is loaded")
     for kind in VERBS:
         nic = next(
@@ -71,7 +71,27 @@ def choose(network: Network, requested: str, interface: str | None) -> Choice:
         return Choice(
             GAUDI_ETHERNET, "the cards have external ports, though none has a link, and the host has no RDMA card"
         )
+    if network.silent:
+        return Choice(ETHERNET, "the loaded driver shows no external port of the cards and the host has no RDMA card")
     return Choice(ETHERNET, "the cards have no external ports and the host has no RDMA card")
+
+
+def silent_ports(network: Network) -> list[str]:
+    """A sentence where a loaded driver shows no port of cards that have some in hardware; where it may, no fault."""
+    if not network.silent or network.ports:
+        return []
+    boards = " and ".join(network.silent)
+    if not network.expected_ports:
+        none = (
+            f"gaudi_ethernet: the driver is loaded and these {boards} cards show no external port; they are built "
+            "into servers without any, so the host's network carries what goes between nodes."
+        )
+        return [none]
+    missed = (
+        f"gaudi_ethernet: the driver is loaded and shows none of the {network.expected_ports} external ports that "
+        f"{boards} cards have; see whether habanalabs_en is loaded, and dmesg."
+    )
+    return [missed]
 
 
 def shortcomings(network: Network, provider: str) -> list[str]:
@@ -88,7 +108,7 @@ def shortcomings(network: Network, provider: str) -> list[str]:
 
 def _port_shortcomings(network: Network) -> list[str]:
     if not network.ports:
-        return []
+        return silent_ports(network)
     found = []
     if len(network.ports) < network.expected_ports:
         count = f"{len(network.ports)} of {network.expected_ports}"

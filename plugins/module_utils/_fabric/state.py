@@ -19,14 +19,15 @@ from .._node.commands import Run
 from .._node.kernel_tree import kernel_tree
 from .._node.lock import alone, state_beside
 from .._node.programs import Installed, is_installed
-from .._node.rendered_files import FileChange, differences, pending, write
+from .._node.rendered_files import FileChange, differences, pending, replaced, write
 from . import ports as fabric_ports
+from .chosen import ChosenNetwork, record
 from .interface_names import check_interfaces
 from .ip_addresses import management_interface
 from .layer3 import state as layer3
 from .layer3.port_addresses import ROUTED_LAYER, RoutedOptions
 from .measurement import Measuring, measurable
-from .provider import AUTO, GAUDI_ETHERNET, check_provider, choose, shortcomings
+from .provider import AUTO, GAUDI_ETHERNET, check_provider, choose, shortcomings, silent_ports
 from .sysfs import CardPort, Network, card_ports, read_network
 
 
@@ -99,12 +100,20 @@ def _converge(options: FabricOptions, place: Place, run: Run, check_mode: bool) 
         "layer": options.routed.layer if program else None,
     }
     values += routed.diff
+    if not check_mode:
+        for change in pending([record(place.root, ChosenNetwork(choice.provider, interface or ""))]):
+            write(change)
     return {
         "changed": bool(changes or values),
         "diff": [*differences(changes), *values],
         "warnings": [
             f"{platform.node()}: {warning}"
-            for warning in (*_warnings(after, choice.provider, check_mode), *routed.warnings)
+            for warning in (
+                *replaced(changes),
+                *_warnings(after, options.provider, choice.provider, check_mode),
+                *_without_ports(options, after, choice.provider),
+                *routed.warnings,
+            )
         ],
         "fabric": fact,
         "ports": [vars(port) for port in after.ports],
@@ -169,6 +178,23 @@ def _differences(
     return [value_difference("external ports of the cards", *lines)] if switched else []
 
 
-def _warnings(network: Network, provider: str, check_mode: bool) -> list[str]:
+def _warnings(network: Network, requested: str, provider: str, check_mode: bool) -> list[str]:
     """In check mode the ports have not been brought up yet, so what they lack is no news."""
-    return [] if check_mode and provider == GAUDI_ETHERNET else shortcomings(network, provider)
+    if provider != GAUDI_ETHERNET:
+        # Where another network was asked for, nobody waits for the cards' ports.
+        return [*(silent_ports(network) if requested == AUTO else []), *shortcomings(network, provider)]
+    return [] if check_mode else shortcomings(network, provider)
+
+
+def _without_ports(options: FabricOptions, network: Network, provider: str) -> list[str]:
+    """Layer 3 is asked for, and these cards show no port that could have an address."""
+    if options.routed.layer != ROUTED_LAYER or options.provider not in (AUTO, GAUDI_ETHERNET):
+        return []
+    if not network.cards or network.expected_ports:
+        return []
+    boards = f"{' and '.join(network.silent)} cards" if network.silent else "cards"
+    none = (
+        f"layer 3: these {boards} show no external port, so that no port gets an address and there is no "
+        f"gaudinet.json; set gaudi_fabric_layer to 2 for this host (what goes between nodes takes {provider})."
+    )
+    return [none]

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from .._cards.accel_sysfs import accel_devices, attribute, pci_cards
-from .._cards.hardware import HABANA_VENDOR, external_ports, generation_of
+from .._cards.accel_sysfs import PciCard, accel_devices, attribute, cards_with_ports, pci_cards
+from .._cards.hardware import HABANA_VENDOR, board_of, external_ports, generation_of
+from .._cards.verbs_devices import belongs_to_card
 
 INFINIBAND = "infiniband"
 ROCE = "roce"
@@ -18,8 +19,6 @@ EFA = "efa"
 
 _AMAZON_VENDOR = "0x1d0f"
 _EFA_DEVICES = ("0xefa0", "0xefa1", "0xefa2", "0xefa3")
-# Names of the cards' own verbs devices: hbl_N, and hlib_N in older drivers.
-_CARD_VERBS = ("hbl_", "hlib_")
 # IFF_UP of linux/if.h: an administrator has switched the interface on. Whether it has a link is `operstate`.
 _IFF_UP = 0x1
 
@@ -54,7 +53,9 @@ class HostNic:
 class Network:
     """All that matters for the choice. ``generation`` is None without cards.
 
-    ``expected_ports`` counts the external ports that the cards have in hardware; ``ports`` are those the driver shows.
+    ``expected_ports`` counts the external ports that the cards have in hardware, without those of boards that may have
+    none and show none; ``ports`` are those the driver shows. ``taken`` counts the cards that it has taken, ``silent``
+    are the boards of those of them that have external ports in hardware and show none.
     """
 
     generation: str | None
@@ -62,6 +63,8 @@ class Network:
     ports: tuple[CardPort, ...]
     nics: tuple[HostNic, ...]
     cards: int = 0
+    taken: int = 0
+    silent: tuple[str, ...] = ()
 
 
 def read_network(kernel_root: str = "/") -> Network:
@@ -69,15 +72,25 @@ def read_network(kernel_root: str = "/") -> Network:
     cards = pci_cards(kernel_root)
     modules = {device.pci_address: device.module_id for device in accel_devices(kernel_root)}
     generations = [found.name for found in (generation_of(card.pci_id) for card in cards) if found]
-    # Every module id of a generation has equally many external ports, so an unknown one counts as 0.
-    expected = sum(len(external_ports(card.pci_id, modules.get(card.pci_address) or 0)) for card in cards)
+    shown = cards_with_ports(kernel_root)
+    silent = [card for card in cards if card.pci_address in modules and card.pci_address not in shown]
+    expected = sum(_expected(card, modules.get(card.pci_address), card in silent) for card in cards)
+    boards = [board for board in (board_of(card.pci_id) for card in silent) if board and board.external_ports]
     return Network(
         generation=generations[0] if generations else None,
         expected_ports=expected,
         ports=card_ports(kernel_root),
         nics=host_nics(kernel_root),
         cards=len(cards),
+        taken=len(modules),
+        silent=tuple(dict.fromkeys(board.label for board in boards)),
     )
+
+
+def _expected(card: PciCard, module_id: int | None, silent: bool) -> int:
+    """Every module id of a generation has equally many external ports, so an unknown one counts as 0."""
+    board = board_of(card.pci_id)
+    return 0 if silent and board and board.optional_ports else len(external_ports(card.pci_id, module_id or 0))
 
 
 def card_ports(kernel_root: str = "/") -> tuple[CardPort, ...]:
@@ -105,15 +118,11 @@ def _card_port(path: Path, modules: Mapping[str, int | None]) -> CardPort:
 def host_nics(kernel_root: str = "/") -> tuple[HostNic, ...]:
     """The host's RDMA devices, and EFA devices whose driver is missing."""
     verbs = sorted(Path(kernel_root, "sys/class/infiniband").glob("*"))
-    nics = [_host_nic(path) for path in verbs if not _belongs_to_card(path)]
+    nics = [_host_nic(path) for path in verbs if not belongs_to_card(path)]
     driven = {(path / "device").resolve().name for path in verbs}
     functions = sorted(Path(kernel_root, "sys/bus/pci/devices").glob("*"))
     bare = [HostNic(path.name, EFA, False, ()) for path in functions if _is_efa(path) and path.name not in driven]
     return (*nics, *bare)
-
-
-def _belongs_to_card(path: Path) -> bool:
-    return path.name.startswith(_CARD_VERBS) or attribute(path / "device", "vendor") == HABANA_VENDOR
 
 
 def _host_nic(path: Path) -> HostNic:

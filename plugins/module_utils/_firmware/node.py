@@ -16,7 +16,8 @@ from pathlib import Path
 
 from .._cards.accel_sysfs import AccelDevice, PciCard, accel_devices, attribute, pci_cards
 from .._cards.hardware import board_of, generation_of
-from .._cards.hl_smi import number, parse_listing
+from .._cards.hl_smi import parse_listing
+from .._cards.readings import whole
 from .._driver import marker as driver_marker
 from .._errors import GaudiError
 from .._fabric.ports import UNIT as PORTS_UNIT
@@ -73,7 +74,7 @@ def _card(pci: PciCard, device: AccelDevice | None, listed: dict[str, str]) -> F
         pci_id=pci.pci_id,
         generation=generation.name if generation else None,
         board=board.label if board else None,
-        module_id=number(listed.get("Module ID")) if module_id is None else module_id,
+        module_id=whole("module_id", listed.get("Module ID")) if module_id is None else module_id,
         serial=listed.get("Serial Number") or None,
         spi=listed.get("Firmware [SPI] Version") or (device.preboot_version if device else None),
         fit=listed.get("Firmware [FIT] Version") or None,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from .._releases.lookup import version_key
 from .bridge import InstalledBridge
-from .catalogue.catalogue import CURATED_FLAGS, find_flag, nearest_names
+from .catalogue.catalogue import CURATED_FLAGS, find_flag, nearest_names, other_program
 from .catalogue.flag_types import EXPERIMENTAL_GATE, Flag, Kind, RejectedName
 from .catalogue.rejected import find_rejected, set_by_launcher
 from .catalogue.values import WrongValueError, allowed_values, is_on, read_value
@@ -26,7 +26,7 @@ class Finding:
     """What is wrong with a flag: ``level`` is error or warning, ``message`` one clause, ``remedy`` what to do.
 
     ``kind`` says which check found it: unknown, rejected, value, harm, requires, removed, no_effect, gate, default,
-    superseded, unverified, alias, unchecked or network.
+    superseded, unverified, alias, unchecked, network, or other: it is another program's.
     """
 
     level: str
@@ -53,13 +53,18 @@ def check(flags: Mapping[str, str], target: Target, chosen: Collection[str] | No
 
 
 def check_name(name: str, bridge: InstalledBridge | None = None) -> list[Finding]:
-    """The finding for a name that nothing reads; empty for a real flag. The installed bridge has the first word."""
+    """The finding for a name that no Gaudi software reads; empty for a real flag. The installed bridge has the first
+    word. Known, known of another program and unknown are three answers.
+    """
     if bridge is not None and bridge.has(name):
         return []
     rejected = find_rejected(name)
     if rejected is not None:
         return [_rejected("error", name, rejected)]
-    return [] if find_flag(name) is not None else [_unknown(name, bridge)]
+    if find_flag(name) is not None:
+        return []
+    program = other_program(name)
+    return [_of_another(name, program)] if program else [_unknown(name, bridge)]
 
 
 def check_unchecked(names: Iterable[str], bridge: InstalledBridge | None = None) -> list[Finding]:
@@ -122,6 +127,11 @@ def _untyped(name: str, target: Target) -> list[Finding]:
 def _rejected(level: str, name: str, entry: RejectedName) -> Finding:
     remedy = f"use {entry.use_instead}" if entry.use_instead else "leave it out"
     return Finding(level, name, f"{name} must not be set: {entry.why}", remedy, "rejected")
+
+
+def _of_another(name: str, program: str) -> Finding:
+    message = f"{name} is a variable of {program} and no Gaudi flag, so neither name nor value was checked"
+    return Finding("warning", name, message, "such a variable belongs in environment", "other")
 
 
 def _unknown(name: str, bridge: InstalledBridge | None) -> Finding:

@@ -21,7 +21,7 @@ from .._node.systemd_units import unit_properties
 from .._releases.lookup import find_release, version_key
 from .._releases.table import RELEASES
 from .bridge import GAUDI_PREFIXES, InstalledBridge, read_bridge
-from .catalogue.catalogue import find_flag, nearest_names
+from .catalogue.catalogue import find_flag, nearest_names, other_program
 from .catalogue.rejected import find_rejected, set_by_launcher
 from .harms import Target
 from .judgement import judge_flags
@@ -29,8 +29,6 @@ from .profiles import NETWORKS, PROFILES
 from .state import shown_edit
 from .vendor import ORIGIN
 
-# PyTorch's own: a job's launcher names the interface for the processes' coordination.
-_OTHERS_PREFIXES = ("GLOO_", "TORCH_", "PYTORCH_")
 # Eager mode became the default with 1.21; 1.20 was not seen.
 _FIRST_EAGER = (1, 20)
 
@@ -91,7 +89,7 @@ def explain(options: ExplainOptions, run: Run) -> dict[str, object]:
 
 def is_meant(name: str, bridge: InstalledBridge | None) -> bool:
     """Whether a variable among others is a flag, or was meant to be one; what the launcher sets is not."""
-    if set_by_launcher(name) or (name.startswith(_OTHERS_PREFIXES) and find_rejected(name) is None):
+    if set_by_launcher(name) or other_program(name):
         return False
     known = find_flag(name) is not None or find_rejected(name) is not None or (bridge is not None and bridge.has(name))
     return known or name.startswith(GAUDI_PREFIXES) or bool(nearest_names(name, count=1))

@@ -20,6 +20,10 @@ NO = "no"
 UNKNOWN = "unknown"
 
 _NOT_REAL = ("unknown", "rejected")
+# Who is known to read a name: the Gaudi software, another program, nobody.
+GAUDI = "gaudi"
+OTHER = "another program"
+NOBODY = "nobody"
 # A value that is refused or a missing partner ends the process, and a default is there without the flag.
 _WITHOUT_EFFECT = (*_NOT_REAL, "requires", "alias", "removed", "no_effect", "gate", "default")
 
@@ -28,7 +32,9 @@ _WITHOUT_EFFECT = (*_NOT_REAL, "requires", "alias", "removed", "no_effect", "gat
 class Judgement:
     """``effective`` is yes, no or unknown, in the mode and release that the flags are for.
 
-    ``level`` is the worst finding's (error, warning, or ok); ``why`` and ``use_instead`` are empty where it is ok.
+    ``known`` says who reads the name: gaudi, another program or nobody. Of another program's it is ``real``, and
+    nothing else is known. ``level`` is the worst finding's (error, warning, or ok); ``why`` and ``use_instead`` are
+    empty where it is ok.
     ``since``, ``removed`` and ``verified_through`` are the catalogue's, empty where it has none.
     """
 
@@ -44,6 +50,7 @@ class Judgement:
     since: str = ""
     removed: str = ""
     verified_through: str = ""
+    known: str = GAUDI
 
 
 def judge_flags(flags: Mapping[str, str], target: Target, chosen: Collection[str] | None = None) -> list[Judgement]:
@@ -76,11 +83,12 @@ def _judgement(name: str, text: str, findings: Sequence[Finding], bridge: Instal
         level="error" if any(finding.level == "error" for finding in findings) else "warning" if findings else "ok",
         why="; ".join(finding.message for finding in findings),
         use_instead="; ".join(dict.fromkeys(finding.remedy for finding in findings)),
-        judged_by=judged_by(name, flag, bridge),
+        judged_by=NOBODY if "other" in kinds else judged_by(name, flag, bridge),
         effect=flag.effect if flag else "",
         since=flag.since if flag else "",
         removed=flag.removed if flag else "",
         verified_through=flag.verified_through if flag else "",
+        known=NOBODY if kinds & set(_NOT_REAL) else OTHER if "other" in kinds else GAUDI,
     )
 
 
@@ -90,4 +98,4 @@ def _effective(findings: Sequence[Finding]) -> str:
         for finding in findings
     ):
         return NO
-    return UNKNOWN if any(finding.kind == "unverified" for finding in findings) else YES
+    return UNKNOWN if any(finding.kind in ("unverified", "other") for finding in findings) else YES

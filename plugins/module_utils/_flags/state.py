@@ -16,19 +16,20 @@ from .._job.recipe_cache import RECIPE_CACHE
 from .._node.environment_file import Setting, render
 from .._node.hand_edits import HandEdit, find_edit, record_of
 from .._node.lock import alone
-from .._node.rendered_files import FileChange, WantedFile, differences, pending, read_text, write
+from .._node.rendered_files import FileChange, WantedFile, differences, pending, read_text, replaced, write
 from .._node.secret_texts import masked_texts
 from .._releases.lookup import find_release, version_key
 from . import directories as flag_directories
 from . import reach as flag_reach
 from . import vendor as vendor_layer
 from .bridge import InstalledBridge, read_bridge
+from .catalogue.catalogue import other_program
 from .catalogue.values import WrongValueError
 from .catalogue.values import recipe_cache as read_recipe_cache
 from .checks import Finding, check, check_name, check_unchecked
 from .directories import WantedDirectory
 from .harms import Target
-from .judgement import judge_flags
+from .judgement import OTHER, judge_flags
 from .profiles import (
     FROM_ENVIRONMENT,
     FROM_OVERRIDES,
@@ -69,7 +70,10 @@ class _Plan:
         """Do it; returns the place of the copy of an edited file, empty where none was needed."""
         for directory in self.missing:
             flag_directories.make(directory)
-        backups = [write(change) for change in self.files]
+        backup = ""
+        for change in self.files:
+            kept = write(change)
+            backup = kept if kept and change.wanted.backup else backup
         # The record is no state that anyone wants: it is neither shown nor counted as a change.
         for change in pending([self.record]):
             write(change)
@@ -77,7 +81,7 @@ class _Plan:
             recipe_cache.remove(path)
         for path, _why in self.full:
             recipe_cache.empty(self.recipes, path)
-        return next((backup for backup in backups if backup), "")
+        return backup
 
 
 def converge(options: EnvironmentOptions, check_mode: bool, mounts: str = "/proc/self/mounts") -> dict[str, Any]:
@@ -120,6 +124,7 @@ def converge(options: EnvironmentOptions, check_mode: bool, mounts: str = "/proc
         "warnings": [
             *(finding.sentence() for finding in findings),
             *([_edit_sentence(plan.edit, backup)] if plan.edit else []),
+            *replaced(change for change in plan.files if change.wanted.path != options.path),
         ],
     }
 
@@ -275,6 +280,7 @@ def _described(settings: Sequence[Setting], target: Target) -> list[dict[str, ob
                 **setting._asdict(),
                 "effect": verdict.effect if verdict else "",
                 "real": verdict.real if verdict else None,
+                "known": verdict.known if verdict else OTHER if other_program(setting.name) else "",
                 "effective": verdict.effective if verdict else "unknown",
                 "why": verdict.why if verdict else "a plain variable, not checked",
                 "judged_by": verdict.judged_by if verdict else "nobody",

@@ -25,7 +25,7 @@ def plan_governor(governor: str, node: Node, tuned_runs: bool) -> Setting:
     files = cpu_governor.governor_files(node.kernel_root)
     facts: dict[str, object] = {"wanted": governor or None, "current": cpu_governor.current_governors(files)}
     if not files or not governor:
-        return Setting([WantedFile(unit, None)], facts, [])
+        return Setting([WantedFile(unit, None, only_ours=True)], facts, [])
     cpu_governor.check_offered(governor, files)
     text = None if tuned_runs else cpu_governor.unit_text(governor, node.kernel_root)
     return Setting([WantedFile(unit, text)], facts, [])
@@ -41,7 +41,7 @@ def plan_idle_states(limits: Sequence[str], node: Node, tuned_runs: bool) -> Set
         "in_use": sorted({state.name for state in states if state.disabled != _OUT_OF_USE}),
     }
     if idle_states.NO_C6 not in limits or not states or tuned_runs:
-        return Setting([WantedFile(unit, None)], facts, [])
+        return Setting([WantedFile(unit, None, only_ours=True)], facts, [])
     return Setting([WantedFile(unit, idle_states.unit_text(node.kernel_root))], facts, [])
 
 

@@ -21,7 +21,11 @@ def plan_firewall(wanted: bool, nodes: Sequence[str], ports: Sequence[str], node
     """Rules and unit, neither where it is not ``wanted``; refused where it would close the ports to everybody."""
     rule_file, unit = node.in_etc(firewall.RULE_FILE), unit_file(node)
     if not wanted:
-        return Setting([WantedFile(unit, None), WantedFile(rule_file, None)], {"nodes": [], "ports": []}, [])
+        return Setting(
+            [WantedFile(unit, None, only_ours=True), WantedFile(rule_file, None, only_ours=True)],
+            {"nodes": [], "ports": []},
+            [],
+        )
     named, opened = parse_networks("firewall_nodes", nodes), firewall.parse_ports(ports)
     if not named or not opened:
         empty = "firewall_ports" if named else "firewall_nodes"

@@ -23,7 +23,8 @@ def plan_kernel_arguments(arguments: Sequence[str], node: Node) -> Setting:
     facts: dict[str, object] = {"wanted": list(arguments), "missing": missing}
     if _has_grub(node):
         content = grub_settings.drop_in(arguments) if arguments else None
-        return Setting([WantedFile(_drop_in(node), content)], facts, [])
+        file = WantedFile(_drop_in(node), content, only_ours=True)
+        return Setting([file], facts, [_overridden(path, lost, node) for path, lost in _overriding(arguments, node)])
     if not missing or _has_entries(node):
         return Setting([], facts, [])
     words = " ".join(missing)
@@ -101,6 +102,8 @@ def reboot_reasons(
         return _entry_reasons(" ".join(missing), node)
     if not missing or not _has_grub(node):
         return [], []
+    if _overriding(missing, node):
+        return [], []  # The plan names the file.
     words = " ".join(missing)
     reason = f"the running kernel was started without {words}, which GRUB passes from the next start on"
     if check_mode and _change(changes, node):
@@ -129,6 +132,22 @@ def _entry_reasons(words: str, node: Node) -> tuple[list[str], list[str]]:
         )
         return [], [elsewhere]
     return [f"the running kernel was started without {words}, which its boot entry has from the next start on"], []
+
+
+def _overriding(arguments: Sequence[str], node: Node) -> list[tuple[str, list[str]]]:
+    """The files of grub.d that are read after ours and take arguments of ours away, each with what it takes."""
+    ours = Path(_drop_in(node))
+    later = sorted(path for path in ours.parent.glob("*.cfg") if path.name > ours.name)
+    found = ((str(path), grub_settings.loses(read_text(str(path)) or "", arguments)) for path in later)
+    return [(path, lost) for path, lost in found if lost]
+
+
+def _overridden(path: str, lost: Sequence[str], node: Node) -> str:
+    return (
+        f"kernel_arguments: {path} is read after {_drop_in(node)} and sets GRUB_CMDLINE_LINUX_DEFAULT anew, so that "
+        f"{' '.join(lost)} is lost whenever GRUB's menu is written; have it begin with "
+        "${GRUB_CMDLINE_LINUX_DEFAULT}, or give it a name that comes before ours."
+    )
 
 
 def _drop_in(node: Node) -> str:

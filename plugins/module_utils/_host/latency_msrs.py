@@ -91,7 +91,7 @@ def plan_latency_msrs(wanted: bool, node: Node) -> Setting:
     """The unit, where it is wanted; refused on a CPU that has other registers."""
     path = boot_unit.path_of(UNIT, node)
     if not wanted:
-        return Setting([WantedFile(path, None)], {"cpu": None, "wanted": {}}, [])
+        return Setting([WantedFile(path, None, only_ours=True)], {"cpu": None, "wanted": {}}, [])
     cpu = cpu_name(read_text(node.kernel("proc/cpuinfo")) or "")
     return Setting([WantedFile(path, unit_text())], {"cpu": cpu, "wanted": dict(VALUES)}, [])
 

@@ -52,11 +52,11 @@ def plan_numa_balancing(request: str, node: Node, profiles: Sequence[str] | None
     facts: dict[str, object] = {"disabled": False, "current": current}
     # A kernel that was built without it has no such file.
     if current is None or not is_off(request, release):
-        return Setting([WantedFile(path, None)], facts, [])
+        return Setting([WantedFile(path, None, only_ours=True)], facts, [])
     facts["disabled"] = True
     ours = path if profiles is None else tuned.profile_file(node)
     sysctl.refuse_other_owners(NAME, KEY, OFF, ours, node, profiles or ())
-    return Setting([WantedFile(path, TEXT if profiles is None else None)], facts, [])
+    return Setting([WantedFile(path, TEXT if profiles is None else None, only_ours=True)], facts, [])
 
 
 def not_in_force(setting: Setting, node: Node) -> list[str]:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from .._errors import GaudiError
 from .._node.commands import Run
+from .._packages.lock_holder import locks_of, require_free
 from .._packages.node_packages import of_node
 from .kernel.values import value_difference
 
@@ -21,6 +22,7 @@ def install_missing(names: Sequence[str], option: str, run: Run, root: str, chec
     known = system.query(names)
     missing = [name for name in names if name not in known or not known[name].installed]
     if missing and not check_mode:
+        require_free(locks_of(system.name), _LOCK_TIMEOUT_S, root)
         try:
             try:
                 system.install(missing, _LOCK_TIMEOUT_S)

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from .._errors import GaudiError
-from .._node import systemd_units
+from .._node import restart_due, systemd_units
 from .._node.commands import Run
 from .._node.lock import alone, state_beside
-from .._node.rendered_files import FileChange, WantedFile, differences, pending, read_text, write
+from .._node.rendered_files import FileChange, WantedFile, differences, pending, read_text, replaced, write
 from . import (
     boot_unit,
     cpu_governor,
@@ -41,6 +41,7 @@ from .kernel import grub_settings
 from .kernel.values import read_value, value_difference, write_value
 from .kernel_arguments import leaving, plan_kernel_arguments, reboot_reasons, update_menu
 from .node import Node, Setting
+from .other_hugepages import given_elsewhere, size_to_come
 from .packages import install_missing
 
 REFUSE = "refuse"
@@ -134,9 +135,12 @@ def _converge(options: HostOptions, node: Node, run: Run, check_mode: bool) -> d
     ]
     values = [step for step in steps if step]
     reasons, hindrances = reboot_reasons(options.boot_arguments, node, changes, check_mode)
+    if not check_mode:
+        restart_due.keep("host", reasons, state_beside(node.etc), node.kernel_root)
     planned = [warning for setting in plan.values() for warning in setting.warnings]
     warnings = [
         *planned,
+        *replaced(changes),
         *(_tuned_failed(options, plan, node) if daemon and not check_mode else []),
         *shortfall,
         *hindrances,
@@ -189,21 +193,34 @@ def plan_hugepages(options: HostOptions, node: Node, profiles: Sequence[str]) ->
     request = hugepages.parse_request(options.hugepages)
     current = read_value(node.kernel("proc/sys/vm/nr_hugepages"))
     facts: dict[str, object] = {"pages": None, "reserved": int(current or 0), "memory_mib": None, "at_least": False}
-    facts["left_mib"] = None
+    facts.update(left_mib=None, given_by=None)
     if request == hugepages.UNMANAGED:
-        return Setting([WantedFile(path, None)], facts, [])
+        return Setting([WantedFile(path, None, only_ours=True)], facts, [])
     memory = hugepages.parse_meminfo(read_text(node.kernel("proc/meminfo")) or "", node.kernel("proc/meminfo"))
     cpus = hugepages.count_cpus(read_text(node.kernel("proc/cpuinfo")) or "")
     wanted = hugepages.reservation(request, memory, cpus)
-    problem = hugepages.shortage(wanted, memory, options.hugepages_memory_share)
+    given = given_elsewhere(wanted, cpus, options.boot_arguments, node, profiles) if wanted.at_least else None
+    problem = None if given else hugepages.shortage(wanted, memory, options.hugepages_memory_share)
     if problem and options.hugepages_shortage == REFUSE:
         raise GaudiError(problem, pages=wanted.pages, memory_mib=wanted.mib)
     if problem:
         return Setting([], facts, [problem])
-    left = memory.total_kib // 1024 - wanted.mib
-    facts.update(pages=wanted.pages, memory_mib=wanted.mib, at_least=wanted.at_least, left_mib=left)
+    taken = max(wanted.mib, given.mib if given else 0, _reserved_mib(facts, wanted) if wanted.at_least else 0)
+    facts.update(pages=wanted.pages, memory_mib=taken, at_least=wanted.at_least)
+    facts["left_mib"] = memory.total_kib // 1024 - taken
+    if given:
+        facts["given_by"] = given.source
+        return Setting([WantedFile(path, None, only_ours=True)], facts, [given.left(wanted)])
     sysctl.refuse_other_owners("hugepages", hugepages.SETTING, str(wanted.pages), path, node, profiles)
+    other_size = size_to_come(wanted, node)
+    if other_size:
+        return Setting([WantedFile(path, None, only_ours=True)], facts, [other_size])
     return Setting([WantedFile(path, hugepages.drop_in(wanted.pages))], facts, [])
+
+
+def _reserved_mib(facts: Mapping[str, object], wanted: hugepages.Reservation) -> int:
+    reserved = facts["reserved"]
+    return reserved * wanted.page_kib // 1024 if isinstance(reserved, int) else 0
 
 
 def plan_memlock(options: HostOptions, node: Node) -> Setting:
@@ -211,7 +228,11 @@ def plan_memlock(options: HostOptions, node: Node) -> Setting:
     login = node.in_etc(memory_lock.LOGIN_DROP_IN)
     service = node.in_etc(memory_lock.SERVICE_DROP_IN)
     if not options.memlock:
-        return Setting([WantedFile(login, None), WantedFile(service, None)], {"unlimited": False}, [])
+        return Setting(
+            [WantedFile(login, None, only_ours=True), WantedFile(service, None, only_ours=True)],
+            {"unlimited": False},
+            [],
+        )
     if not node.may_raise_memlock():
         warning = "memlock stays as it is: this node may not raise the limit (a container?); set memlock to false here."
         return Setting([], {"unlimited": False}, [warning])
@@ -225,7 +246,7 @@ def plan_module_parameters(options: HostOptions, node: Node) -> Setting:
     wanted = dict(options.module_parameters)
     facts: dict[str, object] = {"wanted": wanted}
     if not wanted:
-        return Setting([WantedFile(path, None)], facts, [])
+        return Setting([WantedFile(path, None, only_ours=True)], facts, [])
     words = " ".join(f"{name}={value}" for name, value in wanted.items())
     text = f"# Written by gaudi3.scale.\noptions habanalabs {words}\n"
     loaded = {name: read_value(node.kernel(f"sys/module/habanalabs/parameters/{name}")) for name in wanted}

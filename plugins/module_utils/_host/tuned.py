@@ -63,7 +63,7 @@ def plan_profile(daemon: Tuned | None, sections: Sections, node: Node) -> Settin
         return Setting([], {"profile": None, "includes": []}, [])
     wanted = {name: options for name, options in sections.items() if options}
     if not wanted:
-        return Setting([WantedFile(profile_file(node), None)], {"profile": None, "includes": []}, [])
+        return Setting([WantedFile(profile_file(node), None, only_ours=True)], {"profile": None, "includes": []}, [])
     before = _before(daemon, node)
     facts: dict[str, object] = {"profile": PROFILE, "includes": list(before.active)}
     return Setting([WantedFile(profile_file(node), profile_text(before, wanted))], facts, [])

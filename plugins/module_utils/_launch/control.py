@@ -33,9 +33,11 @@ from .._node.systemd_units import enable, reload_units
 from .._quarantine.mark import refuse_quarantined
 from .._releases.table import NEWEST
 from .binding import binding_of
+from .card_groups import group_remarks
 from .control_slurm import find_worker_group, remember_found, start_slurm
 from .directories import check_places, let_read, make_control, make_directories, put_away_logs, recipe_directory
 from .engines.mpirun import version_of_release
+from .engines.slurm_jobs import slurm_gres
 from .environment_files import copies_of, setting_of_files
 from .library import Library, library_of
 from .node_check import check_node, open_mpi_version
@@ -177,6 +179,11 @@ def prepare(job: Job, paths: JobPaths, run: Run, options: StartOptions = AS_DESC
 
     What refuses a start refuses this, so that a job begins on no node before it can on all.
     """
+    remarks = group_remarks(job, options.kernel_root)
+    return {**_prepared(job, paths, run, options), "remarks": remarks}
+
+
+def _prepared(job: Job, paths: JobPaths, run: Run, options: StartOptions) -> dict[str, object]:
     worker_group = _found(job, paths, run, options.check_mode)
     library = library_of(job, run) if job.supervision else None
     reported = shown(job, paths, _site(job, paths, run, options.kernel_root, library))
@@ -229,7 +236,8 @@ def _site(job: Job, paths: JobPaths, run: Run, kernel_root: str, library: Librar
     recipes = setting_of_files(job, RECIPE_CACHE)
     binding = binding_of(job, paths, functools.partial(setting_of_files, job), kernel_root)
     if job.engine == SLURM:
-        return Site(recipes=recipes, binding=binding)
+        named = slurm_gres(job, run)
+        return Site(recipes=recipes, kernel_root=kernel_root, binding=binding, slurm_gres=named)
     copies = copies_of(job, paths)
     if job.engine != MPIRUN:
         return Site(_interface(job, run), recipes, "", library, kernel_root, binding, copies)

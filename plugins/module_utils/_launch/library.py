@@ -70,9 +70,19 @@ def _look(job: Job, venv: str, run: Run) -> Library:
         return Library(venv)
     try:
         argv = as_user(job.user, [python, "-I", "-c", LOOK])
-        reported = parse_object(last_line(run(argv, timeout=LOOK_SECONDS).stdout))
-    except (GaudiError, ValueError):
-        # An account that is not there, which has a sentence of its own; a Python that does not run.
+    except GaudiError:
+        # An account that is not there, which has a sentence of its own.
+        return Library(venv)
+    done = run(argv, timeout=LOOK_SECONDS)
+    if done.rc == 124:
+        raise GaudiError(
+            f"nobody can tell what {venv} has: its Python had not ended after {LOOK_SECONDS:g} s; try again, and see "
+            "how fast its storage is read."
+        )
+    try:
+        reported = parse_object(last_line(done.stdout))
+    except ValueError:
+        # A Python that does not run.
         return Library(venv)
     version = str(reported.get("version") or "")
     # Without a version it was not installed, and nobody could tell it from another one.

@@ -13,6 +13,8 @@ from pathlib import Path
 from .._cards.device_access import check_device_access
 from .._cards.health import unfit_reason
 from .._errors import GaudiError
+from .._job.binding.modules import VARIABLE, Share, check_share
+from .._job.binding.topology import HPU
 from .._job.description import MPIRUN, SLURM
 from .._job.network import address_towards, port_is_free
 from .._job.paths import JobPaths
@@ -21,6 +23,7 @@ from .._job.supervision import control_port_of
 from .._job.user import account, as_user, check_left_to
 from .._node.commands import Run, last_line
 from .binding import ranks_bound_now
+from .card_groups import group_remarks
 from .engines.mpirun import version_of
 from .engines.mpirun_reach import check_reach
 from .engines.slurm_jobs import check_slurm_there
@@ -93,7 +96,7 @@ def check_node(
     address_towards(job.rendezvous_address, job.rendezvous_port)
     _check_ports(job, running)
     if not job.is_witness:
-        _check_cards(job, run, kernel_root)
+        check_cards(job, run, kernel_root)
     if job.engine == SLURM and job.host in job.starting_hosts:
         check_slurm_there(job.host, job.slurm.partition, run)
     if job.engine == MPIRUN:
@@ -116,11 +119,17 @@ def _check_what_ranks_start_with(job: Job) -> None:
             raise GaudiError(f"environment_files: there is no {path} on this node; create it, or put a - before it.")
 
 
-def _check_cards(job: Job, run: Run, kernel_root: str) -> None:
+def check_cards(job: Job, run: Run, kernel_root: str) -> None:
+    """Raises GaudiError where this node's cards are not all well, not the account's to open, or perhaps another's."""
     unfit = unfit_reason(job.device, job.processes_per_node, run, kernel_root)
     if unfit:
         raise GaudiError(f"{job.host} cannot take part: {unfit}")
+    group_remarks(job, kernel_root)
     check_device_access(job.user, job.device, kernel_root)
+    # Slurm gives whole nodes, or says on each which cards it allots.
+    if job.device == HPU and job.engine != SLURM:
+        visible = job.environment.get(VARIABLE, setting_of_files(job, VARIABLE)) or ""
+        check_share(Share(job.processes_per_node, job.host, visible), kernel_root)
     ranks_bound_now(job, functools.partial(setting_of_files, job), kernel_root)
 
 
@@ -182,6 +191,11 @@ def check_imports(job: Job, run: Run) -> None:
     argv = as_user(job.user, [python, "-c", WITH_VARIABLES, python, "-c", IMPORTS, target, second])
     done = run(argv, timeout=IMPORT_SECONDS, env={VARIABLES: json.dumps(variables)})
     what = second if first == "-m" else target
+    if done.rc == 124:
+        raise GaudiError(
+            f"command: nobody can tell whether {what} can be imported on {job.host}: {python} had not ended after "
+            f"{IMPORT_SECONDS:g} s; try again, and see how fast its storage is read."
+        )
     try:
         # A package may say something of its own when it is found.
         answer = json.loads(last_line(done.stdout))

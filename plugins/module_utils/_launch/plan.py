@@ -19,7 +19,7 @@ from .._node.rendered_files import WantedFile
 from .._node.secret_words import HIDDEN, without_credentials, without_secrets
 from .binding import UNBOUND, Binding
 from .engines.mpirun import host_file_text, mpirun_argv, mpirun_environment
-from .engines.slurm import sbatch_argv, script_text
+from .engines.slurm import SlurmCards, sbatch_argv, script_text
 from .engines.torchrun import supervision_text, supervisor_command, torchrun_argv
 from .environment_files import unit_files
 from .library import Library
@@ -31,6 +31,7 @@ class Site:
     """What is looked up on the node: interface towards the first one, recipe cache, version of Open MPI.
 
     ``library`` has the supervisor that runs here; None where the job has none.
+    ``slurm_gres`` is what Slurm's nodes call their cards; "" where they call them as is usual.
     ``environment_copies`` has what systemd reads instead of some of the job's environment files
     (``launch.environment_files``).
     """
@@ -42,6 +43,7 @@ class Site:
     kernel_root: str = field(default_factory=kernel_tree)
     binding: Binding = UNBOUND
     environment_copies: Mapping[str, WantedFile | None] = field(default_factory=dict)
+    slurm_gres: str = ""
 
 
 @dataclass(frozen=True)
@@ -71,9 +73,14 @@ def plan_launch(job: Job, paths: JobPaths, site: Site) -> Launch:
 
 def _batch_launch(job: Job, paths: JobPaths, site: Site) -> Launch:
     environment = job_environment(job, paths, None, site.recipes)
-    script = WantedFile(paths.batch_script, script_text(job, paths, environment, site.binding.launcher), mode=0o640)
+    script = WantedFile(paths.batch_script, _script(job, paths, environment, site), mode=0o640)
     files = (script, description_file(job, paths))
     return Launch(job.engine, sbatch_argv(paths.batch_script), environment, script.path, files)
+
+
+def _script(job: Job, paths: JobPaths, environment: Mapping[str, str], site: Site) -> str:
+    cards = SlurmCards(site.slurm_gres, site.kernel_root)
+    return script_text(job, paths, environment, site.binding.launcher, cards)
 
 
 def _unit_launch(job: Job, paths: JobPaths, site: Site) -> Launch:

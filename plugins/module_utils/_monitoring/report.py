@@ -11,6 +11,7 @@ from typing import Callable, Mapping
 from .._job.job_secrets import masked_description
 from .._job.paths import JobPaths
 from .._job.rank_logs import TAIL_BYTES, tail
+from .._job.reached import Reached, read_reached
 from .._node.account_directory import acting_as_owner
 from .._node.commands import Run
 from .metrics import read_metrics, step_losses
@@ -82,6 +83,7 @@ def report(
         latest = read_metrics(paths.metrics, -TAIL_BYTES).lines if present else ()
         usage = last_usage(paths) if present else {}
         said = rank_log(paths) if present else {}
+        reached = _reached(paths, worker_group) if present else Reached()
     failure = failure_to_tell(paths, worker_group, status)
     if failure is None and failure_in_logs and not present:
         failure = next((found.as_dict() for found in rank_failures(paths)), None)
@@ -108,6 +110,7 @@ def report(
         "last_loss": next(reversed(step_losses(latest)), None),
         "usage": usage,
         "rank_log": said,
+        "reached": reached.as_dict(),
         "log": agent_lines[-log_lines:] if present and log_lines else [],
         "log_directory": paths.logs,
         "job_directory": paths.directory,
@@ -120,12 +123,29 @@ def wait_until_ended(
     timeout: float,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
+    start_timeout: float | None = None,
 ) -> bool:
-    """Wait until the worker group runs no more; False when it still does after ``timeout`` seconds."""
-    end = clock() + timeout
-    while read_worker_group(paths, run).state == RUNNING:
+    """Wait until the worker group runs no more; False when it still does after ``timeout`` seconds.
+
+    With ``start_timeout`` the ranks have so many seconds to start, and ``timeout`` begins once all of this node run.
+    """
+    end = clock() + (timeout if start_timeout is None else start_timeout)
+    starting = start_timeout is not None
+    while (group := read_worker_group(paths, run)).state == RUNNING:
+        if starting and _run(paths, group):
+            starting, end = False, clock() + timeout
         left = end - clock()
         if left <= 0:
             return False
         sleep(min(POLL_S, left))
     return True
+
+
+def _run(paths: JobPaths, group: WorkerGroup) -> bool:
+    """Whether all ranks of this node run, be it for others that they wait."""
+    with acting_as_owner(paths.logs):
+        return _reached(paths, group).since is not None
+
+
+def _reached(paths: JobPaths, group: WorkerGroup) -> Reached:
+    return read_reached(paths.ranks, (group.description or {}).get("processes_per_node"))

@@ -6,12 +6,18 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TypeVar
 
 from .rendered_files import read_text
 
 APT = "apt"
 DNF = "dnf"
+UBUNTU = "ubuntu"
+# By what names and places may differ between the systems that are known.
+SYSTEMS = (UBUNTU, APT, DNF)
+Named = TypeVar("Named")
 _RPM_SYSTEMS = {"rhel", "fedora", "centos", "rocky", "almalinux", "ol"}
 
 
@@ -37,3 +43,9 @@ def package_manager(etc: str = "/etc") -> str:
     release = os_release(etc)
     family = {release.get("ID", ""), *release.get("ID_LIKE", "").split()}
     return DNF if family & _RPM_SYSTEMS else APT
+
+
+def of_system(choices: Mapping[str, Named | None], etc: str = "/etc") -> Named | None:
+    """That of ``choices`` which is for this node: by its distribution first, then by its package manager."""
+    named = choices.get(os_release(etc).get("ID", ""))
+    return choices.get(package_manager(etc)) if named is None else named

@@ -23,16 +23,22 @@ from .secret_texts import masked_texts
 
 # More than any file that is edited here, a log of a firmware tool or a file of the kernel has.
 LARGEST = 1 << 26
+# In the first lines of every text that the collection writes into a file with remarks.
+HEADING = "# Written by gaudi3.scale"
 
 
 @dataclass(frozen=True)
 class WantedFile:
-    """A file as it should be. ``content`` None means: must not exist. ``backup`` keeps what a person wrote before."""
+    """A file as it should be. ``content`` None means: must not exist. ``backup`` keeps what a person wrote before.
+
+    ``only_ours``: a file that must not exist stays where its text has no ``HEADING``, since somebody else wrote it.
+    """
 
     path: str
     content: str | None
     mode: int = 0o644
     backup: bool = False
+    only_ours: bool = False
 
 
 @dataclass(frozen=True)
@@ -71,6 +77,8 @@ def _compare(wanted: WantedFile) -> FileChange | None:
     before = read_text(wanted.path)
     if before is None:
         return None if wanted.content is None else FileChange(wanted, None, None)
+    if wanted.content is None and wanted.only_ours and not is_ours(before):
+        return None
     mode = _mode(Path(wanted.path))
     if before == wanted.content and mode == wanted.mode:
         return None
@@ -79,6 +87,27 @@ def _compare(wanted: WantedFile) -> FileChange | None:
 
 def _mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
+
+
+def is_ours(text: str) -> bool:
+    """Whether the collection wrote this text; a script has a line before the heading."""
+    return any(line.startswith(HEADING) for line in text.splitlines()[:2])
+
+
+def is_foreign(change: FileChange) -> bool:
+    """Whether the change replaces a text of somebody else by one of ours."""
+    before, after = change.before or "", change.wanted.content or ""
+    return bool(before.strip()) and is_ours(after) and not is_ours(before)
+
+
+def replaced(changes: Iterable[FileChange]) -> list[str]:
+    """A sentence for each file of somebody else at a path of ours; :func:`write` keeps a copy of it."""
+    return [
+        f"{change.wanted.path} was not written by gaudi3.scale: it is replaced, and a copy of it is kept beside it as "
+        f"{Path(change.wanted.path).name}.TIME.bak."
+        for change in changes
+        if is_foreign(change)
+    ]
 
 
 def differences(changes: Iterable[FileChange]) -> list[dict[str, str]]:
@@ -105,7 +134,8 @@ def write(change: FileChange) -> str | None:
     """Bring one file to its wanted state, atomically; returns the backup's path where one was made."""
     wanted = change.wanted
     path = Path(wanted.path)
-    backup = _keep(path) if wanted.backup and change.before is not None else None
+    is_kept = is_foreign(change) or (wanted.backup and change.before is not None)
+    backup = _keep(path) if is_kept else None
     if wanted.content is None:
         path.unlink()
     else:

@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Callable, ClassVar, Iterable, Iterator, Mapping, Sequence
 
 from .._errors import GaudiError
-from .._node.commands import Run
+from .._node.commands import CommandResult, Run
 from .._node.digests import file_digest
-from .._node.rendered_files import read_text
+from .._node.rendered_files import FileChange, read_text
+from . import apt_sources
 from .debian_packages import query_packages
+from .lock_holder import APT_LISTS, require_free
 from .repository_keys import RepositoryKey
 
 _LOCKED = re.compile(r"Could not get lock|Unable to lock")
@@ -66,8 +68,15 @@ class AptRepository:
             )
         ]
 
+    def others(self) -> list[FileChange]:
+        """What other files of the node say of the same repository, switched off; see :mod:`.apt_sources`."""
+        wanted = apt_sources.Wanted(self.sources_path, self.uri, self.suite, self.components)
+        return apt_sources.switched_off(wanted)
+
     def refresh(self, run: Run, lock_timeout_s: float) -> None:
-        """See :func:`refresh`."""
+        """See :func:`refresh`. All sources are read first: what makes apt read none of them shows at once."""
+        require_free(APT_LISTS, lock_timeout_s, str(Path(self.sources_path).parents[3]))
+        require_readable(self, run)
         refresh(self, run, lock_timeout_s)
         require_index(self, run)
 
@@ -132,6 +141,25 @@ def _targets(repository: AptRepository, form: str, run: Run) -> list[str]:
     return run(["apt-get", "indextargets", *only(repository), *lists]).stdout.split("\n")[:-1]
 
 
+def require_readable(repository: AptRepository, run: Run) -> None:
+    """Have apt read all sources of the node, as each later call of it does; needs no network."""
+    done = run(["apt-get", "indextargets", "--format", "$(SITE)"])
+    complaints = _complaints(done)
+    if done.rc == 0 or not complaints:
+        return
+    found = apt_sources.CONFLICT.search("\n".join(complaints))
+    etc = Path(repository.sources_path).parent.parent
+    files = apt_sources.files_of(etc, found["uri"], found["suite"]) if found else []
+    named = f" Entries of it are in {' and '.join(files)}." if files else ""
+    raise GaudiError(explain(repository, complaints) + named, repository=str(repository), apt=complaints, files=files)
+
+
+def _complaints(done: CommandResult) -> list[str]:
+    # Until apt 2.9 with a letter, since then in words.
+    marks = ("E: ", "W: ", "Error: ", "Warning: ")
+    return [line for line in (done.stdout + "\n" + done.stderr).splitlines() if line.startswith(marks)]
+
+
 def require_index(repository: AptRepository, run: Run) -> None:
     """Have the index that apt took be the one that is meant, where that is known."""
     wanted = repository.signed_files.get(repository.index_url)
@@ -180,7 +208,7 @@ def refresh(
     deadline = time.monotonic() + lock_timeout_s
     while True:
         done = run([*command, *retries])
-        complaints = [line for line in (done.stdout + done.stderr).splitlines() if line.startswith(("E: ", "W: "))]
+        complaints = _complaints(done)
         # DPkg::Lock::Timeout is for dpkg's lock; nothing in apt waits for the lock of the lists.
         if not _LOCKED.search("\n".join(complaints)) or time.monotonic() >= deadline:
             break
@@ -193,8 +221,9 @@ def explain(repository: AptRepository, complaints: Iterable[str]) -> str:
     """apt's error and warning lines as one sentence with a remedy."""
     text = "\n".join(complaints)
     for pattern, cause, remedy in _CAUSES:
-        if re.search(pattern, text):
-            words = {**vars(repository), "components": " ".join(repository.components)}
+        found = re.search(pattern, text)
+        if found:
+            words = {**vars(repository), "components": " ".join(repository.components), **found.groupdict()}
             what_to_do = _remedy(repository, remedy.format(**words))
             return f"The package repository {repository} {cause.format(**words)}; {what_to_do}."
     first = text.partition("\n")[0].partition(": ")[2] or "apt-get update failed without a word."
@@ -209,6 +238,16 @@ def _remedy(repository: AptRepository, text: str) -> str:
 
 # In the order of trust: a repository that cannot be reached or is not there has no signature to judge.
 _CAUSES = (
+    (
+        apt_sources.CONFLICT.pattern,
+        "cannot be used: apt reads no source of this node while two entries of {uri} {suite} differ in {option}",
+        "leave one of them, in {sources_path} or in another file of /etc/apt/sources.list.d or /etc/apt/sources.list",
+    ),
+    (
+        r"(?P<said>(?:Malformed|Type ')[^\n]* in (?:list file|source list) (?P<file>/\S+)[^\n]*)",
+        "cannot be used: apt reads no source of this node, since one of its files is wrong ({said})",
+        "correct {file}",
+    ),
     (
         _LOCKED.pattern,
         "cannot be refreshed: another package manager holds apt's lock",

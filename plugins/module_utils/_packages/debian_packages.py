@@ -12,6 +12,7 @@ from typing import Callable, Mapping, Sequence
 
 from .._errors import GaudiError
 from .._node.commands import CommandResult, Run
+from .apt_causes import explain_unmet
 from .package_system import Package, keep_file
 
 _FIELDS = "${Package}\\t${Version}\\t${db:Status-Want}\\t${db:Status-Status}\\n"
@@ -115,9 +116,15 @@ class Apt:
         command = ["apt-get", *options, *waiting, *_KEEP_CHANGED_FILES, "install", *requests, *last]
         done = self._run(command, env=_QUIET)
         if done.rc != 0:
-            raise GaudiError(
-                f"The packages cannot be installed: {_reason(done)}", output=done.stdout.splitlines()[-20:]
-            )
+            # What apt says goes first to one stream, then to the other.
+            lacking = explain_unmet(f"{done.stdout}\n{done.stderr}", self._alone, self._root)
+            reason = lacking or _reason(done)
+            raise GaudiError(f"The packages cannot be installed: {reason}", output=done.stdout.splitlines()[-20:])
+
+    def _alone(self, request: str) -> str:
+        """What apt says of one package alone."""
+        done = self._run(["apt-get", "-q", "--simulate", "--no-install-recommends", "--no-remove", "install", request])
+        return f"{done.stdout}\n{done.stderr}"
 
     def hold(self, names: Sequence[str]) -> None:
         """See :class:`PackageSystem`."""
@@ -147,8 +154,17 @@ def _file(directory: str, name: str, version: str) -> str | None:
     return str(found[0]) if found else None
 
 
+_HELD = re.compile(
+    r"(?:Could not get lock \S+ It is held by process|lock was locked by another process with pid) (?P<pid>\d+)"
+    r"(?: \((?P<program>\S+)\))?"
+)
+
+
 def _reason(done: CommandResult) -> str:
     """apt's first error; dpkg's summary ("returned an error code") says less than the line before it."""
+    held = _HELD.search(f"{done.stderr}\n{done.stdout}")
+    if held:
+        return f"{held[0]}; wait for its end, or raise lock_timeout."
     lines = [line.strip() for line in (done.stderr + "\n" + done.stdout).splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith(("E: ", "dpkg: error", "Error:"))]
     telling = [line for line in errors if "returned an error code" not in line]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from .._errors import GaudiError
+from .lock_holder import locks_of, require_free
 from .package_system import PackageSystem
 
 # What Debian's packages ask before they start a service (invoke-rc.d(8)): 101 is no.
@@ -35,6 +36,7 @@ def converge(
     """
     missing = _missing(names, system)
     if missing and not check_mode:
+        require_free(locks_of(system.name), lock_timeout, root)
         if system.interrupted():
             system.repair([])
         if refresh:

@@ -10,10 +10,12 @@ import time
 from typing import Callable, Sequence
 
 from .._node.commands import CommandResult, Run
+from .dnf_causes import explain_lacking
 
 # dnf ends with 200 when another process holds the metadata or the database (dnf(8)).
 LOCKED_RC = 200
 _LOCK_POLL_S = 2.0
+_HELD = re.compile(r"already locked by (\d+)")
 _NO_COMMAND = re.compile(r"No such command: ")
 # Progress and tables stand between the lines that tell what is wrong.
 _TELLING = re.compile(r"^(Error|error| Problem|warning|Errors during|No match|No package|Public key|GPG|The GPG|\s+- )")
@@ -38,16 +40,26 @@ def missing_command(done: CommandResult) -> bool:
 
 
 def complaints(done: CommandResult) -> list[str]:
-    """The lines of dnf's answer that say what is wrong."""
+    """The lines of dnf's answer that say what is wrong, as many as somebody would read."""
+    return _telling(done)[:20]
+
+
+def _telling(done: CommandResult) -> list[str]:
     lines = (done.stdout + "\n" + done.stderr).splitlines()
-    return list(dict.fromkeys(line.strip() for line in lines if _TELLING.match(line)))[:20]
+    return list(dict.fromkeys(line.strip() for line in lines if _TELLING.match(line)))
 
 
 def explain(done: CommandResult) -> str:
     """Why a transaction failed, as one sentence; dnf's own words where nothing better is known."""
     if done.rc == LOCKED_RC:
-        return "another package manager holds dnf's lock; wait for it, or raise lock_timeout."
-    text = "\n".join(complaints(done))
+        held = _HELD.search(done.stdout + done.stderr)
+        who = f" It is process {held[1]}." if held else ""
+        return f"another package manager holds dnf's lock; wait for it, or raise lock_timeout.{who}"
+    # Of a transaction with many packages the end of a chain may be far below.
+    text = "\n".join(_telling(done))
+    lacking = explain_lacking(text) if _ENDS.search(text) or not _BOTH.search(text) else ""
+    if lacking:
+        return lacking
     for pattern, sentence in _CAUSES:
         found = re.search(pattern, text, re.MULTILINE)
         if found:
@@ -57,22 +69,11 @@ def explain(done: CommandResult) -> str:
     return next(filter(None, reported), "no reason given").rstrip(".") + "."
 
 
-_NOWHERE = r"(?:Unable to find a match: |nothing provides |requires (?=.*none of the providers can be installed))"
+_BOTH = re.compile(r"cannot install both (\S+) and (\S+)")
+# What two packages exclude in each other is no reason where a third is nowhere.
+_ENDS = re.compile(r"nothing provides |Unable to find a match|No match for argument|No package \S+ available")
 _CAUSES = (
-    (
-        r"cannot install both (\S+) and (\S+)",
-        "{0} and {1} exclude each other; the packages of a release are installed all at once.",
-    ),
-    (
-        rf"{_NOWHERE}(dkms\b[^,\n]*?)(?: needed by .*|,.*)?$",
-        "no repository of this node has {0}; on RHEL 9 dkms is in EPEL, which wants CRB: enable both or their mirrors.",
-    ),
-    (
-        rf"{_NOWHERE}(kernel-devel\S*)",
-        "no repository of this node has {0}; enable the repository of this minor release, or update the kernel first.",
-    ),
-    (rf"{_NOWHERE}([^,\n]*?)(?: needed by .*|,.*)?$", "no repository of this node has {0}."),
-    (r"No package (\S+) available", "no repository of this node has {0}."),
+    (_BOTH.pattern, "{0} and {1} exclude each other; the packages of a release are installed all at once."),
     (
         r"Public key for (\S+) is not installed|GPG check FAILED",
         "{0} is not signed by a key that rpm knows; correct package_key_url, or have the mirror synchronised.",

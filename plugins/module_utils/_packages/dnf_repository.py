@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import ClassVar, Iterable, Mapping, Sequence
 
 from .._errors import GaudiError
 from .._node.commands import Run
+from .._node.rendered_files import FileChange
+from . import dnf_sources
 from .dnf_command import LOCKED_RC, complaints, run_dnf
+from .lock_holder import DNF_LISTS, require_free
 from .repository_keys import RepositoryKey
 from .rpm_database import plain_version, rpm_name
 from .rpm_packages import Dnf
@@ -68,8 +72,13 @@ class DnfRepository:
             ),
         ]
 
+    def others(self) -> list[FileChange]:
+        """Other repositories of the node with the same base URL, disabled; see :mod:`.dnf_sources`."""
+        return dnf_sources.switched_off(self.sources_path, self.uri)
+
     def refresh(self, run: Run, lock_timeout_s: float) -> None:
         """See :func:`refresh`."""
+        require_free(DNF_LISTS, lock_timeout_s, str(Path(self.sources_path).parents[2]))
         refresh(self, run, lock_timeout_s)
 
     def offered_versions(self, run: Run) -> dict[str, set[str]]:

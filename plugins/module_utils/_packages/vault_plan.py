@@ -12,6 +12,7 @@ from .._errors import GaudiError
 from .._node.commands import Run
 from .._node.kernel_tree import kernel_tree
 from .._node.os_release import APT, DNF, os_release, package_manager
+from .._node.rendered_files import FileChange
 from .._node.urls import checked_url
 from .._releases.lookup import find_release
 from .apt_repository import AptRepository
@@ -45,6 +46,9 @@ class Repository(Protocol):
 
     def signing_keys(self) -> list[RepositoryKey]:
         """The keys that the package manager takes for its own."""
+
+    def others(self) -> list[FileChange]:
+        """What other files of the node say of the same repository, switched off in them."""
 
     def refresh(self, run: Run, lock_timeout_s: float) -> None:
         """Fetch its index again."""
@@ -117,6 +121,17 @@ def repository_of(options: VaultOptions, etc: str = "/etc") -> Repository:
     return plan_dnf(options, etc) if kind(options, etc) == DNF else plan(options, etc)
 
 
+def places(etc: str) -> tuple[str, str]:
+    """The files that make apt and dnf know the repository."""
+    return f"{etc}/apt/sources.list.d/{NAME}.sources", f"{etc}/yum.repos.d/{NAME}.repo"
+
+
+def key_places(etc: str) -> tuple[str, str, str]:
+    """The files of its keys: apt's, and for dnf that of the metadata and that of the packages."""
+    rpm = f"{etc}/pki/rpm-gpg/RPM-GPG-KEY-{NAME}"
+    return f"{etc}/apt/keyrings/{NAME}.asc", f"{rpm}-metadata", f"{rpm}-packages"
+
+
 def plan(options: VaultOptions, etc: str = "/etc") -> AptRepository:
     """The apt repository that the options describe; URL shapes as on vault.habana.ai."""
     check(options)
@@ -130,8 +145,8 @@ def plan(options: VaultOptions, etc: str = "/etc") -> AptRepository:
         components=tuple(options.components),
         architectures=tuple(options.architectures),
         key_url=(options.key_url or f"{vault}/{APT_KEY}").rstrip("/"),
-        key_path=f"{etc}/apt/keyrings/{NAME}.asc",
-        sources_path=f"{etc}/apt/sources.list.d/{NAME}.sources",
+        key_path=key_places(etc)[0],
+        sources_path=places(etc)[0],
         key_fingerprint=_fingerprint(options, "key_fingerprint", "" if options.key_url else "apt"),
         signed_files=options.signed_files,
     )
@@ -146,10 +161,10 @@ def plan_dnf(options: VaultOptions, etc: str = "/etc") -> DnfRepository:
         identifier=NAME,
         uri=base,
         key_url=(options.key_url or f"{base}/{METADATA_KEY}").rstrip("/"),
-        key_path=f"{etc}/pki/rpm-gpg/RPM-GPG-KEY-{NAME}-metadata",
+        key_path=key_places(etc)[1],
         package_key_url=(options.package_key_url or f"{vault}/{RPM_KEY}").rstrip("/"),
-        package_key_path=f"{etc}/pki/rpm-gpg/RPM-GPG-KEY-{NAME}-packages",
-        sources_path=f"{etc}/yum.repos.d/{NAME}.repo",
+        package_key_path=key_places(etc)[2],
+        sources_path=places(etc)[1],
         key_fingerprint=_fingerprint(options, "key_fingerprint", "" if options.key_url else "rpm_metadata"),
         package_key_fingerprint=_fingerprint(
             options, "package_key_fingerprint", "" if options.package_key_url else "rpm_packages"

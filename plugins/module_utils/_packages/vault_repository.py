@@ -20,6 +20,7 @@ from .._node.rendered_files import FileChange, WantedFile, differences, pending,
 from .._releases.lookup import Release, find_release
 from .repository_keys import RepositoryKey, import_into_rpm, unknown_to_rpm
 from .rpm_database import rpm_name
+from .switched_off import Marks
 from .vault_plan import PACKAGE_MANAGERS, Repository, VaultOptions, kind, plan, plan_dnf, repository_of
 
 __all__ = ["PACKAGE_MANAGERS", "VaultOptions", "VaultState", "converge", "kind", "plan", "plan_dnf", "read", "settle"]
@@ -44,7 +45,8 @@ def _pins(options: VaultOptions, release: Release, kernels: Sequence[str]) -> di
 class VaultState:
     """What is wanted, and what the node has of it, read without the network.
 
-    ``sources`` are the repository's own files that differ, ``stale`` the keys that have to be fetched, ``unknown``
+    ``sources`` are the repository's own files that differ, ``others`` those of others that have the same repository,
+    ``stale`` the keys that have to be fetched, ``unknown``
     those that rpm does not know, ``missing`` the wanted packages that the lists on the node do not offer.
     """
 
@@ -53,6 +55,7 @@ class VaultState:
     repository: Repository
     kernels: Sequence[str]
     sources: Sequence[FileChange]
+    others: Sequence[FileChange]
     stale: Sequence[RepositoryKey]
     unknown: Sequence[RepositoryKey]
     missing: Sequence[str]
@@ -60,7 +63,7 @@ class VaultState:
 
     @property
     def registered(self) -> bool:
-        return not (self.sources or self.stale or self.unknown)
+        return not (self.sources or self.others or self.stale or self.unknown)
 
     @property
     def needs_network(self) -> bool:
@@ -84,6 +87,7 @@ def read(options: VaultOptions, run: Run, etc: str = "/etc") -> VaultState:
         repository,
         kernels,
         sources,
+        repository.others(),
         stale,
         unknown,
         _not_offered(options, release, offered),
@@ -98,7 +102,7 @@ def converge(options: VaultOptions, run: Run, check_mode: bool, etc: str = "/etc
 
 def settle(state: VaultState, run: Run, check_mode: bool) -> dict[str, object]:
     """Bring the node from ``state`` to what its options say; the result's keys are always the same."""
-    repository, missing, changes = state.repository, state.missing, list(state.sources)
+    repository, missing, changes = state.repository, state.missing, [*state.sources, *state.others]
     if state.stale:
         texts = {key.path: key.placeholder() if check_mode else key.text() for key in state.stale}
         changes = pending([WantedFile(path, text) for path, text in texts.items()]) + changes
@@ -114,6 +118,7 @@ def settle(state: VaultState, run: Run, check_mode: bool) -> dict[str, object]:
         "package_version": state.release.package_version,
         "repository": str(repository),
         "key_url": repository.key_url,
+        "taken_over": [change.wanted.path for change in state.others if _takes(change, repository)],
         "files": [*(key.path for key in repository.signing_keys()), repository.sources_path],
         "kernels": list(state.kernels),
         "packages": wanted,
@@ -121,6 +126,11 @@ def settle(state: VaultState, run: Run, check_mode: bool) -> dict[str, object]:
         "available": not missing,
         "refreshed": refreshed,
     }
+
+
+def _takes(change: FileChange, repository: Repository) -> bool:
+    """Whether something is switched off, and not only given back."""
+    return Marks(Path(repository.sources_path).stem).was in (change.wanted.content or "")
 
 
 def _not_offered(options: VaultOptions, release: Release, offered: Mapping[str, set[str]]) -> list[str]:

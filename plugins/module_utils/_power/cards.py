@@ -16,7 +16,8 @@ from pathlib import Path
 
 from .._cards.accel_sysfs import AccelDevice, accel_devices, attribute, pci_cards
 from .._cards.hardware import generation_of
-from .._cards.hl_smi import number, parse_query
+from .._cards.hl_smi import parse_query
+from .._cards.readings import reading, whole
 from .._errors import GaudiError
 from .._host.kernel.modules import Holder, find_holders
 from .._node.commands import CommandResult, Run, last_line
@@ -70,10 +71,11 @@ def set_limit(run: Run, address: str, watts: int) -> CommandResult:
 
 
 def _limit(row: Mapping[str, str | None], device: AccelDevice, kernel_root: str) -> int | None:
-    limit = number(row.get("power.max"))
+    limit = whole("power.max", row.get("power.max"))
     if limit is not None:
         return limit
-    milliwatts = number(attribute(Path(kernel_root, f"sys/class/accel/accel{device.index}/device"), "max_power"))
+    of_driver = Path(kernel_root, f"sys/class/accel/accel{device.index}/device")
+    milliwatts = reading("max_power", attribute(of_driver, "max_power"))
     return None if milliwatts is None else round(milliwatts / 1000)
 
 

@@ -16,12 +16,15 @@ def grown(before: HpuFacts, after: HpuFacts) -> list[str]:
         now = cards.get(card.pci_address)
         if now is None:
             continue
-        errors = (now.ecc_uncorrected or 0) - (card.ecc_uncorrected or 0)
+        # What was not known before, or is not now, has not grown.
+        counted = None not in (card.ecc_uncorrected, now.ecc_uncorrected)
+        errors = (now.ecc_uncorrected or 0) - (card.ecc_uncorrected or 0) if counted else 0
         if errors > 0:
             found.append(f"card {card.pci_address} has counted {errors} uncorrected memory errors.")
         if now.row_replacement_pending and not card.row_replacement_pending:
             found.append(f"card {card.pci_address} waits to replace a row of its memory.")
-        if card.status != now.status:
+        # A card that its driver holds has one: what hl-smi did not say is not known.
+        if card.status != now.status and (now.status or now.accel_index is None):
             found.append(f"card {card.pci_address} was {card.status} and is {now.status}.")
     lost = [port for port in after.links.internal.down if port not in before.links.internal.down]
     return found + [f"the link {port} went down." for port in lost]

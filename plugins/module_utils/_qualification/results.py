@@ -17,14 +17,17 @@ ABSENT, RUNNING, ENDED, INTERRUPTED = "absent", "running", "ended", "interrupted
 HEALTHY, UNHEALTHY, COULD_NOT_TELL = "healthy", "unhealthy", "could_not_tell"
 # How the program tells them to whoever runs it, such as Slurm or systemd.
 EXIT_CODES = {HEALTHY: 0, UNHEALTHY: 1, COULD_NOT_TELL: 2}
-# What an operator does about a test that failed, the gravest first.
-ISOLATE, REBOOT, RESET, WATCH = "isolate", "reboot", "reset", "watch"
-ACTIONS = (ISOLATE, REBOOT, RESET, WATCH)
+# What an operator does about a node, the gravest first. Again: its time was over, so it has to be measured once more.
+ISOLATE, REBOOT, RESET, AGAIN, WATCH = "isolate", "reboot", "reset", "again", "watch"
+ACTIONS = (ISOLATE, REBOOT, RESET, AGAIN, WATCH)
 
 
 @dataclass(frozen=True)
 class Result:
-    """One test. ``reasons`` are sentences, ``remarks`` such as make nothing fail; ``action`` is one of ``ACTIONS``."""
+    """One test. ``reasons`` are sentences, ``remarks`` such as make nothing fail; ``action`` is one of ``ACTIONS``.
+
+    ``limit``: it had not ended after so many seconds, and was ended; 0 where it ended by itself.
+    """
 
     test: str
     stage: str
@@ -33,10 +36,17 @@ class Result:
     remarks: tuple[str, ...] = ()
     seconds: float = 0.0
     action: str = ""
+    limit: float = 0.0
 
     def with_reasons(self, reasons: Sequence[str]) -> Result:
         """The same with more that speaks against the node, which then fails."""
         return replace(self, state=FAILED, reasons=(*self.reasons, *reasons)) if reasons else self
+
+    def unless_met(self, unmet: Sequence[str]) -> Result:
+        """The same where all was there that the test needs, or where it passed; else its failure says nothing."""
+        if not unmet or self.state != FAILED:
+            return self
+        return replace(self, state=UNKNOWN, reasons=(*self.reasons, *unmet), action="")
 
 
 def node_state(results: Sequence[Mapping[str, Any]], planned: Iterable[str]) -> str:

@@ -73,7 +73,8 @@ def refuse_quarantined(path: str = PATH) -> None:
     if mark.since:
         raise GaudiError(
             f"it is in quarantine since {mark.since}: {mark.reason.rstrip('.')}; return it by return_node.yml once it "
-            "is qualified, release it by quarantine_node.yml with gaudi_quarantine_state=released, or leave it out."
+            "is qualified, release it by quarantine_node.yml with gaudi_quarantine_state=released, or leave it out of "
+            "the job's hosts."
         )
 
 

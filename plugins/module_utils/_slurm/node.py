@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any, Mapping
 
 from .._cards.hpu_facts import HpuFacts
-from .._checks.slurm_memory import left_for_jobs
 from .._errors import GaudiError
 from .._node.commands import Run
+from .memory import left_for_jobs
+from .site import NO_SITE, SlurmSite
 
 _TIMEOUT_S = 20
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
@@ -37,9 +38,9 @@ class SlurmNode:
         return {**asdict(self), "devices": list(self.devices)}
 
 
-def read_node(facts: HpuFacts, run: Run, devices: str = "/dev/accel") -> SlurmNode | None:
+def read_node(facts: HpuFacts, run: Run, devices: str = "/dev/accel", site: SlurmSite = NO_SITE) -> SlurmNode | None:
     """What this node is; None where no slurmd is installed."""
-    described = run(["slurmd", "-C"], timeout=_TIMEOUT_S)
+    described = run(["slurmd", "-C"], timeout=_TIMEOUT_S, env=site.environment)
     if described.rc == 127:
         return None
     words = dict(re.findall(r"(\w+)=(\S+)", described.stdout))
@@ -54,7 +55,9 @@ def read_node(facts: HpuFacts, run: Run, devices: str = "/dev/accel") -> SlurmNo
     memory = min(one for one in (left, real) if one) if left or real else 0
     processors = {name: int(words[name]) for name in PROCESSORS if words.get(name, "").isdigit()}
     # A node whose files are not as many as its cards is counted, and not bound.
-    return SlurmNode(words["NodeName"], processors, facts.count, files if len(files) == facts.count else (), memory)
+    # `slurmd -C` tells the host's name, also where the unit gives slurmd another one by -N.
+    name = site.node or words["NodeName"]
+    return SlurmNode(name, processors, facts.count, files if len(files) == facts.count else (), memory)
 
 
 def check_name(name: str) -> None:

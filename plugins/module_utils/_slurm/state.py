@@ -12,10 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from .._errors import GaudiError
+from .._node.commands import Run
 from .._node.rendered_files import WantedFile, differences, pending, write
-from .configuration import find_directory, read_configuration
+from .configuration import read_configuration
 from .fragments import GRES_FILE, SLURM, Wanted, gres_text, require_include, slurm_text
+from .gres import Gres, site_gres
 from .node import SlurmNode, check_name
+from .site import CONFIGURATION_OPTION, PREFIXES, SlurmSite, find_site
 
 HEALTH_CHECK, NHC = "gaudi3_scale/slurm_health_check", "gaudi3_scale/nhc.conf"
 # Slurm ends the program after a minute.
@@ -37,20 +40,24 @@ class Options:
     drain_share: float = 0.1
     task_prolog: str = ""
     venv: str = "/opt/gaudi3_scale/venv"
+    gres: str = ""
+    configuration: str = ""
+    programs: str = ""
 
 
-def apply(options: Options, check_mode: bool, etc: str = "/etc") -> dict[str, Any]:
+def apply(options: Options, run: Run, check_mode: bool, etc: str = "/etc") -> dict[str, Any]:
     """What the module returns; raises GaudiError before anything is written."""
     if options.node:
         check_name(options.node)
-    directory = find_directory(etc)
-    if directory is None and not options.node:
+    site = find_site(run, etc, options.configuration, options.programs)
+    if not site.configuration and not options.node:
         raise GaudiError(
-            f"There is no Slurm on this host: neither a slurmd, which makes a node of it, nor {etc}/slurm/slurm.conf; "
-            "install it first, or leave the host out of gaudi_slurm_hosts."
+            f"There is no Slurm on this host: neither a slurmd, which makes a node of it, nor {etc}/slurm/slurm.conf, "
+            f"nor one below {', '.join(f'/{prefix}/etc' for prefix in PREFIXES)}, and no unit names one; install it "
+            f"first, name the file in {CONFIGURATION_OPTION}, or leave the host out of gaudi_slurm_hosts."
         )
-    fragments = _fragments(options, directory, etc) if directory else []
-    health = _health_files(options, etc) if options.node and options.health_check else []
+    fragments = _fragments(options, site.directory, site.configuration, etc) if site.configuration else []
+    health = _health_files(options, site, etc) if options.node and options.health_check else []
     changes = pending([*health, *fragments])
     if not check_mode:
         for change in changes:
@@ -61,28 +68,35 @@ def apply(options: Options, check_mode: bool, etc: str = "/etc") -> dict[str, An
         "diff": differences(changes),
         "reconfigure": any(change.wanted.path in names for change in changes),
         # Its slurmd has the configuration of the controller, where the fragments belong.
-        "configless": directory is None,
+        "configless": not site.configuration,
+        # With these the site's own scontrol reads the site's own configuration.
+        "environment": site.environment,
     }
 
 
-def _fragments(options: Options, directory: str, etc: str) -> list[WantedFile]:
+def _fragments(options: Options, directory: str, configuration: str, etc: str) -> list[WantedFile]:
     slurm, gres = str(Path(directory, SLURM)), str(Path(directory, GRES_FILE))
-    site = read_configuration(str(Path(directory, "slurm.conf")), slurm)
+    site, cards = read_configuration(configuration, slurm), read_configuration(str(Path(directory, "gres.conf")), gres)
     require_include(site, slurm)
     program = str(Path(etc, HEALTH_CHECK)) if options.health_check else ""
-    wanted = Wanted(options.nodes, program, options.interval, options.task_prolog)
+    named = Gres.parse(options.gres) if options.gres else site_gres(site, cards)
+    wanted = Wanted(options.nodes, program, options.interval, options.task_prolog, named)
     files = [WantedFile(slurm, slurm_text(wanted, site))]
     if any(node.cards for node in options.nodes):
-        require_include(read_configuration(str(Path(directory, "gres.conf")), gres), gres)
-        files.append(WantedFile(gres, gres_text(wanted)))
+        require_include(cards, gres)
+        files.append(WantedFile(gres, gres_text(wanted, cards)))
     return files
 
 
-def _health_files(options: Options, etc: str) -> list[WantedFile]:
+def _health_files(options: Options, site: SlurmSite, etc: str) -> list[WantedFile]:
     program = str(Path(etc, HEALTH_CHECK))
+    # A unit has the search path of services, which has no Slurm below a directory of its own.
+    path = ":".join([*site.directories, "/usr/sbin", "/usr/bin", "/sbin", "/bin"])
+    around = {**({"PATH": path} if site.directories else {}), **({"SLURM_CONF": site.told} if site.told else {})}
     # slurmd gives its program no environment, not even a PATH; as a unit it has that of services.
     words = [
         *("systemd-run", "--quiet", "--wait", "--pipe", "--collect"),
+        *(f"--setenv={name}={value}" for name, value in around.items()),
         *("timeout", str(SECONDS), str(Path(options.venv, "bin", "python")), "-I", "-m", "gaudi3_scale.health"),
         *("--release", options.release, "--cards", str(options.cards), "--node", options.node),
         *("--share", str(options.drain_share)),

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import posixpath
 import re
+import time
+from collections.abc import Callable
 from typing import Any
 
 from .._errors import GaudiError
@@ -24,7 +26,7 @@ _NODE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,199}")
 _MEMORY = ("tmpfs", "ramfs")
 
 
-def measured(phase: Phase, user: str, run: Run) -> dict[str, Any]:
+def measured(phase: Phase, user: str, run: Run, clock: Callable[[], float] = time.monotonic) -> dict[str, Any]:
     """Rates, and the file system's type; raises GaudiError before anything is written, or with what fio said."""
     check_user(user)
     _check_node(phase.node)
@@ -34,7 +36,7 @@ def measured(phase: Phase, user: str, run: Run) -> dict[str, Any]:
         raise GaudiError(f"size is {shown(phase.size)}, less than one request of {shown(phase.block)}; raise size.")
     kind = _fits(phase, run)
     try:
-        rate = _run(phase, user, run)
+        rate = _run(phase, user, run, clock)
     except GaudiError:
         remove(phase.directory, phase.node, user, run)
         raise
@@ -80,12 +82,17 @@ def _fits(phase: Phase, run: Run) -> str:
     return kind
 
 
-def _run(phase: Phase, user: str, run: Run) -> Rate:
-    done = _as_unit(arguments(phase), user, RAMP_S + phase.seconds + _GRACE_S, run)
+def _run(phase: Phase, user: str, run: Run, clock: Callable[[], float]) -> Rate:
+    limit = RAMP_S + phase.seconds + _GRACE_S
+    begun = clock()
+    done = _as_unit(arguments(phase), user, limit, run)
     if done.rc == 0:
         return parse(done.stdout, phase)
     said = [line for line in (done.stdout + "\n" + done.stderr).splitlines() if line.startswith("fio: ")]
     reason = said[0] if said else last_line(done.stderr) or f"exit code {done.rc}"
+    if not said and clock() - begun >= limit:
+        # By systemd, which does not say so.
+        reason = f"fio had not ended after {limit} s, and was ended; measure again, and see whether its server answers"
     if "already" in done.stderr and UNIT in done.stderr:
         reason = "another measurement runs on this node; wait for its end"
     raise GaudiError(f"{phase.name} in {phase.directory} as {user}: {reason.rstrip('.')}.")

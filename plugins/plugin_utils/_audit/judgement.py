@@ -67,9 +67,11 @@ def _threshold(item: Item, targets: Mapping[str, float]) -> Threshold | None:
     return item.threshold
 
 
-def _verdict(item: Item, measured: Measured | None, threshold: Threshold | None) -> Verdict:
+def _verdict(item: Item, measured: Measured | Unknown | None, threshold: Threshold | None) -> Verdict:
     if measured is None:
         return Unknown(item.missing)
+    if isinstance(measured, Unknown):
+        return measured
     if isinstance(measured.value, bool):
         return Passed(measured) if measured.value else Failed(measured, measured.seen)
     if threshold is None:

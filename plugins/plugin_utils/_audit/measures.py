@@ -10,10 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._flags.catalogue.catalogue import find_flag
-from ansible_collections.gaudi3.scale.plugins.module_utils._flags.catalogue.rejected import find_rejected
-from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.results import HEALTHY
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.verdicts import Measured
+from ansible_collections.gaudi3.scale.plugins.module_utils._flags.catalogue.catalogue import find_flag, other_program
+from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.results import HEALTHY, UNHEALTHY
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.verdicts import Measured, Unknown
 
 _LAZY, _CACHE = "PT_HPU_LAZY_MODE", "PT_HPU_RECIPE_CACHE_CONFIG"
 
@@ -39,7 +38,8 @@ class Facts:
         return found if isinstance(found, Mapping) else {}
 
 
-Measure = Callable[[Facts], "Measured | None"]
+# Unknown has a reason of its own; None has the item's.
+Measure = Callable[[Facts], "Measured | Unknown | None"]
 
 
 def start(name: str, is_right: Callable[[Any], bool]) -> Measure:
@@ -82,7 +82,7 @@ def of_checkpoint(name: str) -> Measure:
     return _number(lambda facts: facts.of_job("checkpoint").get(name), f"{name} of the job's last checkpoint")
 
 
-def validation_loss(facts: Facts) -> Measured | None:
+def validation_loss(facts: Facts) -> Measured | Unknown | None:
     return _number(lambda one: one.of_job("end").get("validation_loss"), "validation_loss at the end")(facts)
 
 
@@ -101,7 +101,7 @@ def real_flags(facts: Facts) -> Measured | None:
     flags = facts.of_job("start").get("flags")
     if not isinstance(flags, Mapping):
         return None
-    wrong = sorted(name for name in map(str, flags) if find_rejected(name) or not find_flag(name))
+    wrong = sorted(name for name in map(str, flags) if not (find_flag(name) or other_program(name)))
     return Measured(
         not wrong, f"not real: {', '.join(wrong)}" if wrong else f"{len(flags)} flags, all in the catalogue"
     )
@@ -180,11 +180,14 @@ def recipe_cache(facts: Facts) -> Measured | None:
     return Measured(_CACHE in flags, f"{_CACHE} is {'set' if _CACHE in flags else 'not set'}")
 
 
-def qualified(facts: Facts) -> Measured | None:
+def qualified(facts: Facts) -> Measured | Unknown | None:
     found = facts.of_node("qualification")
     if "state" not in found:
         return None
-    return Measured(found["state"] == HEALTHY, f"{found['state']} at {found.get('time', 'an unknown time')}")
+    when = found.get("time", "an unknown time")
+    if found["state"] not in (HEALTHY, UNHEALTHY):
+        return Unknown(f"its qualification at {when} could not tell")
+    return Measured(found["state"] == HEALTHY, f"{found['state']} at {when}")
 
 
 def failed_jobs(facts: Facts) -> Measured | None:
@@ -215,18 +218,32 @@ def all_ok(report: Mapping[str, Any]) -> bool:
     )
 
 
-def kept(report: str, is_right: Callable[[Mapping[str, Any]], bool] = bool) -> Measure:
-    """A report that a playbook left; by default that it is there."""
+def kept(
+    report: str,
+    is_right: Callable[[Mapping[str, Any]], bool] = bool,
+    is_known: Callable[[Mapping[str, Any]], bool] = bool,
+) -> Measure:
+    """A report that a playbook left; by default that it is there. Not ``is_known``: it could not tell."""
 
-    def measure(facts: Facts) -> Measured | None:
+    def measure(facts: Facts) -> Measured | Unknown | None:
         found = facts.reports.get(report)
         if not found:
             return None
-        notes = found.get("notes")
-        first = notes[0] if isinstance(notes, list) and notes and not is_right(found) else found.get("title", "")
-        return Measured(is_right(found), f"{report}: {str(first)[:200].rstrip('.')}")
+        if not is_known(found):
+            return Unknown(f"{report} could not tell: {_first_note(found)}")
+        right = is_right(found)
+        return Measured(right, f"{report}: {_shortened(found.get('title', '')) if right else _first_note(found)}")
 
     return measure
+
+
+def _first_note(report: Mapping[str, Any]) -> str:
+    notes = report.get("notes")
+    return _shortened(notes[0] if isinstance(notes, list) and notes else report.get("title", ""))
+
+
+def _shortened(text: object) -> str:
+    return str(text)[:200].rstrip(".")
 
 
 def _number(read: Callable[[Facts], Any], seen: str) -> Measure:

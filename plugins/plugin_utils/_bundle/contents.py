@@ -32,7 +32,7 @@ def contents(read: Read, distribution: str, os_family: str) -> dict[str, Any]:
     return {
         "packages": [
             *_defaults(read, "gaudi_driver")["gaudi_driver_packages"],
-            of_system("gaudi_container_runtime")["__gaudi_container_runtime_package"],
+            _own_names(read, "gaudi_container_runtime")["__gaudi_container_runtime_package"],
         ],
         "os_packages": [
             *driver["__gaudi_driver_os_packages"],
@@ -50,6 +50,12 @@ def contents(read: Read, distribution: str, os_family: str) -> dict[str, Any]:
 
 def _defaults(read: Read, role: str) -> Mapping[str, Any]:
     folder = PurePosixPath(role, "defaults")
+    return _first(folder, iter([read(folder / "main.yml")]))
+
+
+def _own_names(read: Read, role: str) -> Mapping[str, Any]:
+    """What a role names alike on every system."""
+    folder = PurePosixPath(role, "vars")
     return _first(folder, iter([read(folder / "main.yml")]))
 
 

@@ -29,6 +29,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_collectives im
     run_groups,
 )
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_jobs import Group
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_limit import evidence
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import RefusedError
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_questions import Ask
 
@@ -48,8 +49,8 @@ class Settings:
 @dataclass(frozen=True)
 class Measured:
     """What a pair showed. ``rows``: for each network ``provider``, ``flags``, ``sizes`` (``bytes``, ``seconds``,
-    ``busbw_gb_per_s``) and ``why`` it has none, with ``absent``, the nodes whose ranks did not start. ``time``: when,
-    in UTC; ``cached``: it was known.
+    ``busbw_gb_per_s``) and ``why`` it has none, with ``absent``, the nodes whose ranks did not start, or ``late`` where
+    its time was over and that says nothing. ``time``: when, in UTC; ``cached``: it was known.
     """
 
     pair: Pair
@@ -75,10 +76,11 @@ def measure(
     known = {} if settings.again else {pair: _known(pair, looks, keys[pair]) for pair in candidates}
     if ask is None:
         return [one for one in known.values() if one]
-    rows: dict[Pair, list[Mapping[str, Any]]] = {pair: [] for pair in candidates if not known.get(pair)}
-    for one_after_the_other in _rounds(rows, candidates):
-        for pair, row in _run(one_after_the_other, addresses, settings, ask, show).items():
-            rows[pair].append(row)
+    ran: dict[Pair, list[tuple[Candidate, GroupResult]]] = {pair: [] for pair in candidates if not known.get(pair)}
+    for one_after_the_other in _rounds(ran, candidates):
+        for pair, result in _run(one_after_the_other, addresses, settings, ask, show).items():
+            ran[pair].append((one_after_the_other[pair], result))
+    rows = _rows(ran)
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(clock()))
     found = [known.get(pair) or Measured(pair, rows[pair], now) for pair in candidates]
     _keep(found, keys, settings, ask)
@@ -127,13 +129,23 @@ def _run(
     settings: Settings,
     ask: Ask,
     show: Callable[[str], None],
-) -> dict[Pair, dict[str, Any]]:
+) -> dict[Pair, GroupResult]:
     for provider in dict.fromkeys(one.provider for one in jobs.values()):
         nodes = [" and ".join(pair.nodes) for pair, one in jobs.items() if one.provider == provider]
         show(f"All-reduce over {provider}: {', '.join(nodes)}.")
     groups = [Group(job_name(one.provider), pair.nodes, _environments(pair, one)) for pair, one in jobs.items()]
     results = run_groups(groups, settings.collectives, addresses, ask)
-    return {pair: _row(one, result) for (pair, one), result in zip(jobs.items(), results)}
+    return dict(zip(jobs, results))
+
+
+def _rows(found: Mapping[Pair, Sequence[tuple[Candidate, GroupResult]]]) -> dict[Pair, list[Mapping[str, Any]]]:
+    """Of each pair, once all are known: over all networks a pair's time is held against that of the others."""
+    every = [(pair, result) for pair, some in found.items() for _candidate, result in some]
+    speaks = iter(evidence([result.measured(pair.nodes) for pair, result in every]))
+    return {
+        pair: [_row(candidate, result, bool(result.late) > next(speaks)) for candidate, result in some]
+        for pair, some in found.items()
+    }
 
 
 def _environments(pair: Pair, candidate: Candidate) -> dict[str, Mapping[str, str]]:
@@ -149,10 +161,11 @@ def job_name(provider: str) -> str:
     return f"fabric-{provider.replace('_', '-')}"
 
 
-def _row(candidate: Candidate, result: GroupResult) -> dict[str, Any]:
+def _row(candidate: Candidate, result: GroupResult, is_late: bool) -> dict[str, Any]:
     row = {"provider": candidate.provider, "flags": dict(candidate.flags)}
     absent = {"absent": list(result.absent)} if result.absent else {}
-    return {**row, "sizes": list(result.lines), "why": result.why, **absent}
+    late = {"late": True} if is_late else {}
+    return {**row, "sizes": list(result.lines), "why": result.why, **absent, **late}
 
 
 def _keep(found: Sequence[Measured], keys: Mapping[Pair, str], settings: Settings, ask: Ask) -> None:

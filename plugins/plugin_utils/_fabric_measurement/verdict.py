@@ -52,6 +52,8 @@ def verdict_of(measured: Measured, node: str, looks: Looks, margin: float) -> No
     if own.get("absent"):
         # Nothing is known of the network: a job may have the cards. verify.yml is who looks at the node.
         return NodeVerdict(NOT_MEASURED, reason=f"ranks did not start on {own['why']}", **about)
+    if own.get("late"):
+        return NodeVerdict(NOT_MEASURED, reason=f"the all-reduce over {chosen}: {own['why']}", **about)
     if not own["sizes"]:
         return NodeVerdict(NOT_OK, reason=f"the all-reduce over {chosen} did not end well: {own['why']}", **about)
     if fastest and fastest is not own and _bandwidth(fastest) > _bandwidth(own) * (1 + margin):

@@ -24,6 +24,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiE
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.clocks import clocks_apart
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.supervision import check_count
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import RUNNING
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.screen_text import one_line
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.launch_nodes import launch_nodes
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_questions import Answer, Ask
 
@@ -111,6 +112,8 @@ def launch(
     show(f"Asking {len(asked)} node(s) whether they have what job {job.name} needs.")
     prepared = ask(JOB_MODULE, job.arguments("prepared", asked, controller_time=clock))
     chosen = job.chosen(prepared, left_out)
+    for remark, nodes in remarks_of({node: prepared.get(node, {}) for node in chosen["start"]}).items():
+        show(f"{', '.join(nodes)}: {remark}")
     offsets = {node: prepared.get(node, {}).get("clock_offset") for node in chosen["start"]}
     apart = clocks_apart({node: offset for node, offset in offsets.items() if isinstance(offset, (int, float))})
     if apart:
@@ -123,6 +126,16 @@ def launch(
     for node, reason in begun["left_out"].items():
         show(f"Going on without {node}: {reason}")
     return {**begun, "answers": {**prepared, **begun["answers"]}}
+
+
+def remarks_of(answers: Mapping[str, Answer]) -> dict[str, list[str]]:
+    """Sentence -> the nodes that say it, so that it is read once."""
+    found: dict[str, list[str]] = {}
+    for node, answer in answers.items():
+        remarks = answer.get("remarks")
+        for remark in remarks if isinstance(remarks, list) else ():
+            found.setdefault(one_line(str(remark)), []).append(node)
+    return found
 
 
 def _begin(

@@ -35,7 +35,8 @@ _TEST = record(
         "remarks": several(said, _MOST_REASONS),
         "seconds": number,
         "action": word,
-    }
+    },
+    {"limit": number},
 )
 # What hpu_qualify_info tells.
 QUALIFIED = record(

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.results import FAILED, UNKNOWN
+from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.results import FAILED, PASSED, UNKNOWN
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification import judgement, network, self_test, training
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.compute import compute
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.network import Over, Pair
@@ -66,6 +66,15 @@ class Found:
     ring: tuple[str, ...] = ()
     ring_busbw: float | None = None
 
+    def started(self) -> set[str]:
+        """The nodes whose ranks have started in a stage of their own."""
+        return {
+            node
+            for node, stages in self.stages.items()
+            for stage, outcome in stages.items()
+            if stage in (COMPUTE, COLLECTIVES) and outcome.state == PASSED
+        }
+
     def note(self, stage: str, outcomes: Mapping[str, Outcome], able: Collection[str] = ()) -> None:
         """Keep the outcomes of a stage; who did not pass it is in none that follows, but those of ``able``."""
         now = time.monotonic()
@@ -97,7 +106,7 @@ def qualify(nodes: Sequence[str], wishes: Wishes, over: Over) -> Found:
         found.note(PAIRS, _of_one_generation(found))
     if PAIRS in wishes.stages and len(found.fit) > 1:
         found.pairs = network.over_pairs(first_rounds(found.fit, wishes.pair_rounds), over)
-        judged = judge_pairs(found.fit, found.pairs, wishes.tolerance)
+        judged = judge_pairs(found.fit, found.pairs, wishes.tolerance, found.started())
         found.links, found.cut = judged.links, judged.cut
         found.note(PAIRS, judged.outcomes)
     if RING in wishes.stages and len(found.fit) > 1:
@@ -122,7 +131,7 @@ def _own(found: Found, wishes: Wishes, over: Over) -> None:
             found.release, found.generation[node] = one.answer["release"], one.answer["generation"]
     # Where a test could not be run, as without hl_qual, the others still say something.
     able = {node for node, one in results.items() if not one.why and not one.is_running}
-    found.note(SELF_TEST, {node: judgement.own_outcome(results[node]) for node in found.fit}, able)
+    found.note(SELF_TEST, judgement.own_outcomes({node: results[node] for node in found.fit}), able)
 
 
 def _of_one_generation(found: Found) -> dict[str, Outcome]:

@@ -6,17 +6,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from statistics import median
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.plan import SPARE_SECONDS
 from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.results import (
     ACTIONS,
+    AGAIN,
     FAILED,
     ISOLATE,
     PASSED,
     UNKNOWN,
 )
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_collectives import GroupResult
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_limit import QUICK, Measured, evidence
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.compute import Computed
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.network import bandwidth
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.self_test import Own
@@ -27,6 +31,10 @@ Name = TypeVar("Name", str, tuple[str, str])
 BUSBW = "busbw_gb_per_s"
 # Of two values nobody can say which is the odd one.
 _FEWEST = 3
+_GOES_ON = (
+    "its own part goes on; run the playbook again to see how it ended, or give it more time with "
+    "gaudi_qualification_timeout."
+)
 _UNITS = {"matmul_tflops": "TFLOPS of products", "copy_gb_per_s": "GB/s of copies"}
 
 
@@ -40,8 +48,10 @@ def slow(values: Mapping[Name, float], tolerance: float) -> dict[Name, float]:
 
 def own_outcome(own: Own) -> Outcome:
     """Of what a node measured of itself: one test that failed fails it, and it has the gravest of their actions."""
-    if own.why or own.is_running:
-        return Outcome(UNKNOWN, (own.why or "its own part goes on; run the playbook again to see how it ended.",))
+    if own.is_running:
+        return Outcome(UNKNOWN, (_GOES_ON,), action=AGAIN)
+    if own.why:
+        return Outcome(UNKNOWN, (own.why,))
     tests = own.answer["tests"]
     failed = [test for test in tests if test["state"] == FAILED]
     unknown = [test for test in tests if test["state"] == UNKNOWN]
@@ -52,26 +62,72 @@ def own_outcome(own: Own) -> Outcome:
         actions = [test.get("action") for test in failed if test.get("action") in ACTIONS]
         return Outcome(FAILED, reasons, {}, min(actions, key=ACTIONS.index) if actions else ISOLATE, remarks)
     if unknown or not tests:
-        return Outcome(UNKNOWN, reasons or ("nothing was measured of it.",), remarks=remarks)
+        again = AGAIN if any(test.get("limit") for test in unknown) else ""
+        return Outcome(UNKNOWN, reasons or ("nothing was measured of it.",), action=again, remarks=remarks)
     return Outcome(PASSED, remarks=remarks)
+
+
+def own_outcomes(owns: Mapping[str, Own]) -> dict[str, Outcome]:
+    """Of all nodes. A test that had not ended on one, and did on more than half of the others as it does, fails it."""
+    tests: dict[str, list[Mapping[str, Any]]] = {}
+    for own in owns.values():
+        for test in own.answer.get("tests", ()):
+            tests.setdefault(test["test"], []).append(test)
+    return {node: own_outcome(_compared(own, tests)) for node, own in owns.items()}
+
+
+def _compared(own: Own, every: Mapping[str, Sequence[Mapping[str, Any]]]) -> Own:
+    if own.why or own.is_running:
+        return own
+    tests = [_beside(test, every[test["test"]]) for test in own.answer["tests"]]
+    return replace(own, answer={**own.answer, "tests": tests})
+
+
+def _beside(test: Mapping[str, Any], same: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """The limit of a test of hl_qual is the time that it takes, and what is spare: whoever needed little of that has
+    shown that it is enough. Of others all is spare."""
+    limit = float(test.get("limit") or 0)
+    if test["state"] != UNKNOWN or not limit:
+        return test
+    enough = limit - (1 - QUICK) * min(limit, SPARE_SECONDS)
+    quick = [one["seconds"] for one in same if one["state"] == PASSED and one["seconds"] <= enough]
+    if 2 * len(quick) <= len(same):
+        return test
+    said = f"on {len(quick)} of {len(same)} nodes it ended well within {max(quick):.0f} s."
+    return {**test, "state": FAILED, "reasons": [*test["reasons"], said]}
 
 
 def compute_outcomes(
     computed: Mapping[str, Computed], group_of: Mapping[str, str], tolerance: float
 ) -> dict[str, Outcome]:
     """Of products and copies on each card: wrong ones, and those that are slower than the cards of their generation."""
-    late = _slow_cards(computed, group_of, tolerance)
+    slower = _slow_cards(computed, group_of, tolerance)
+    hangs = _hanging({node: Measured((node,), one.seconds, one.late) for node, one in computed.items()})
     found = {}
     for node, one in computed.items():
         if one.absent:
             found[node] = Outcome(UNKNOWN, (f"its ranks did not start: {one.why}",))
+        elif one.late and not one.wrong:
+            found[node] = _of_late(f"on its cards {one.why}", hangs.get(node, ""))
         elif one.why:
             # A rank that computes wrongly says which card it has.
             found[node] = Outcome(FAILED, (f"on its cards {one.why}",), action=ISOLATE)
         else:
-            said = late.get(node, ())
+            said = slower.get(node, ())
             found[node] = Outcome(FAILED, said, action=ISOLATE) if said else Outcome(PASSED)
     return found
+
+
+def _hanging(measured: Mapping[str, Measured]) -> dict[str, str]:
+    """Node -> what the others did, of those whose time was over while that speaks against them."""
+    seconds = [one.seconds for one in measured.values() if one.seconds is not None]
+    told = f"{len(seconds)} of {len(measured)} nodes ended the same in at most {max(seconds, default=0):.3g} s."
+    return {node: told for node, speaks in zip(measured, evidence([*measured.values()])) if speaks}
+
+
+def _of_late(why: str, others: str) -> Outcome:
+    """By comparison alone it is a fault."""
+    return Outcome(FAILED, (f"{why} {others}",), action=ISOLATE) if others else Outcome(UNKNOWN, (why,), action=AGAIN)
 
 
 def _slow_cards(
@@ -99,11 +155,14 @@ def collectives_outcomes(
     late: dict[str, float] = {}
     for group in {group_of.get(node, "") for node in rates}:
         late |= slow({node: rate for node, rate in rates.items() if group_of.get(node, "") == group}, tolerance)
+    hangs = _hanging({node: result.measured((node,)) for node, result in results.items()})
     found = {}
     for node, result in results.items():
         figures = {BUSBW: rates[node]} if node in rates else {}
         if result.absent:
             found[node] = Outcome(UNKNOWN, (f"its ranks did not start: {result.why}",))
+        elif result.late:
+            found[node] = _of_late(f"the all-reduce over its own cards: {result.why}", hangs.get(node, ""))
         elif node not in rates:
             found[node] = Outcome(FAILED, (f"the all-reduce over its own cards: {result.why}",), action=ISOLATE)
         elif node in late:
@@ -115,12 +174,14 @@ def collectives_outcomes(
 
 
 def training_outcomes(nodes: Sequence[str], trained: Trained) -> dict[str, Outcome]:
-    """Of the short training: the node whose rank failed is blamed; where none did, nobody is."""
+    """Of the short training: the node whose rank failed is blamed; where none did, nobody is. There is no other one to
+    hold its time against."""
     if not trained.why:
         return {node: Outcome(PASSED, (), trained.figures if node == nodes[0] else {}) for node in nodes}
     blamed = trained.failed if len(trained.failed) < len(nodes) else ()
     said = f"the short training over {len(nodes)} nodes: {trained.why}"
+    again = AGAIN if trained.late else ""
     return {
-        node: Outcome(FAILED, (said,), action=ISOLATE) if node in blamed else Outcome(UNKNOWN, (said,))
+        node: Outcome(FAILED, (said,), action=ISOLATE) if node in blamed else Outcome(UNKNOWN, (said,), action=again)
         for node in nodes
     }

@@ -19,6 +19,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_collectives im
     run_groups,
 )
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_jobs import Group
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_limit import Late, Measured
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_questions import Ask
 
 OWN_JOB, PAIR_JOB, RING_JOB = "qualify-node", "qualify-pair", "qualify-ring"
@@ -44,13 +45,21 @@ class Over:
 @dataclass(frozen=True)
 class Pair:
     """Two nodes and what the all-reduce over them gave in GB/s of bus bandwidth at the largest size; None and ``why``
-    where it did not end well. ``absent``: those whose ranks did not start."""
+    where it did not end well. ``absent``: those whose ranks did not start; ``late`` and ``seconds`` as
+    :class:`_group_collectives.GroupResult` has them."""
 
     nodes: tuple[str, str]
     busbw: float | None
     why: str = ""
     absent: tuple[str, ...] = ()
     round: int = 0
+    late: Late | None = None
+    seconds: float | None = None
+
+    @property
+    def measured(self) -> Measured:
+        """As it is held against others."""
+        return Measured(self.nodes, self.seconds, self.late)
 
 
 def bandwidth(result: GroupResult) -> float | None:
@@ -65,16 +74,43 @@ def over_own_cards(nodes: Sequence[str], over: Over) -> dict[str, GroupResult]:
 
 
 def over_pairs(rounds: Sequence[Sequence[tuple[str, str]]], over: Over) -> list[Pair]:
-    """Round after round. A node that no partner of several could measure is asked no more."""
+    """Round after round. A node that no partner of several could measure is asked no more.
+
+    Pairs whose time was over, and whose nodes both ended well with others, are measured once more when nothing else is.
+    """
     found: list[Pair] = []
     for number, pairs in enumerate(rounds, start=1):
         given_up = _given_up(found)
-        asked = [pair for pair in pairs if not given_up.intersection(pair)]
-        results = over.measure(PAIR_JOB, asked)
-        new = [Pair(pair, bandwidth(one), one.why, one.absent, number) for pair, one in zip(asked, results)]
-        found += new
-        over.show(f"Pairs, round {number} of {len(rounds)}: {told(asked, [pair.busbw for pair in new])}.")
+        found += _round(number, f"{number} of {len(rounds)}", [one for one in pairs if not given_up & {*one}], over)
+    work = {node for pair in found if pair.busbw is not None for node in pair.nodes}
+    late = [pair.nodes for pair in found if pair.late and {*pair.nodes} <= work]
+    last = len(rounds)
+    while late:
+        once = _without_common_nodes(late)
+        late = [pair for pair in late if pair not in once]
+        last += 1
+        found = [pair for pair in found if pair.nodes not in once] + _round(last, "of what was late", once, over)
     return found
+
+
+def _round(number: int, name: str, pairs: Sequence[tuple[str, str]], over: Over) -> list[Pair]:
+    results = over.measure(PAIR_JOB, pairs)
+    new = [
+        Pair(pair, bandwidth(one), one.why, one.absent, number, one.late, one.seconds)
+        for pair, one in zip(pairs, results)
+    ]
+    over.show(f"Pairs, round {name}: {told(pairs, [pair.busbw for pair in new])}.")
+    return new
+
+
+def _without_common_nodes(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    taken: set[str] = set()
+    chosen = []
+    for pair in pairs:
+        if not taken & {*pair}:
+            chosen.append(pair)
+            taken |= {*pair}
+    return chosen
 
 
 def _given_up(found: Sequence[Pair]) -> set[str]:
@@ -96,6 +132,12 @@ def told(groups: Sequence[tuple[str, ...]], rates: Sequence[float | None]) -> st
 def as_json(pairs: Sequence[Pair]) -> list[dict[str, Any]]:
     """The pairs as the report keeps them."""
     return [
-        {"nodes": list(pair.nodes), "busbw_gb_per_s": pair.busbw, "why": pair.why, "round": pair.round}
+        {
+            "nodes": list(pair.nodes),
+            "busbw_gb_per_s": pair.busbw,
+            "why": pair.why,
+            "round": pair.round,
+            "late": pair.late is not None,
+        }
         for pair in pairs
     ]

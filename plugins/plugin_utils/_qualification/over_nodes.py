@@ -12,6 +12,7 @@ from typing import Any
 from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_collectives import Collectives
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_jobs import Ranks
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_limit import Limits
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_questions import ANSWER_SECONDS, addresses, questions
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._on_nodes import given
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.network import Over
@@ -24,6 +25,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "sizes": {"type": "list", "elements": "int", "default": [1 << 20, 1 << 28]},
     "seconds": {"type": "float", "default": 1.0},
     "group_timeout": {"type": "int", "default": 120},
+    "start_timeout": {"type": "int", "default": 300},
     "device": {"type": "str", "default": "hpu"},
     "processes_per_node": {"type": "int", "default": 8},
     "rendezvous_port": {"type": "int", "default": 29540},
@@ -32,14 +34,18 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 
 def over_nodes(action: ActionBase, options: Mapping[str, Any], task_vars: dict[str, Any], longest: float) -> Over:
-    """``longest``: seconds of the longest job of a group."""
+    """``longest``: seconds of the longest job of a group, once its ranks run."""
     hosts = options["hosts"]
     names = ("device", "processes_per_node", "rendezvous_port")
+    limits = Limits(options["start_timeout"], "gaudi_qualification_group_timeout", "gaudi_qualification_start_timeout")
     ranks = Ranks(
-        **{name: options[name] for name in names}, timeout=options["group_timeout"], job=given(options["job"])
+        **{name: options[name] for name in names},
+        timeout=options["group_timeout"],
+        job=given(options["job"]),
+        limits=limits,
     )
     wanted = Collectives(options["sizes"], ranks, seconds=options["seconds"])
-    ask = questions(action, hosts, task_vars, longest + ANSWER_SECONDS)
+    ask = questions(action, hosts, task_vars, options["start_timeout"] + longest + ANSWER_SECONDS)
     return Over(wanted, addresses(hosts, task_vars), ask, show)
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_jobs import Ended, Group, run_jobs
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_limit import Late
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import number, record, taken
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.network import Over
 
@@ -19,7 +20,8 @@ _STEP = record({"last_step": record({"loss": number, "tokens_per_second": number
 
 @dataclass(frozen=True)
 class Trained:
-    """``why`` it did not end well, or what it showed. ``absent``, ``failed`` as in :class:`_group_jobs.Ended`."""
+    """``why`` it did not end well, or what it showed. ``absent``, ``failed``, ``late`` as of
+    :class:`_group_jobs.Ended`."""
 
     why: str = ""
     first_loss: float = 0.0
@@ -27,6 +29,7 @@ class Trained:
     tokens_per_second: float = 0.0
     absent: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
+    late: Late | None = None
 
     @property
     def figures(self) -> Mapping[str, float]:
@@ -48,7 +51,7 @@ def train(nodes: Sequence[str], text: Sequence[str], steps: int, seconds: int, o
 
 def _trained(first: str, ended: Ended) -> Trained:
     if ended.why:
-        return Trained(ended.why, absent=ended.absent, failed=ended.failed)
+        return Trained(ended.why, absent=ended.absent, failed=ended.failed, late=ended.late)
     try:
         # A loss that is no finite number is refused here.
         said = taken(first, "training_job_info", _STEP, ended.first)

@@ -12,6 +12,8 @@ COLUMNS = ("flag", "value", "real", "effective", "use instead", "judged by", "or
 EDIT_COLUMNS = ("node", "line")
 
 _SHOWN_NODES = 4
+# As module_utils._flags.judgement has it.
+_OTHER = "another program"
 
 
 def flag_rows(results: Mapping[str, Mapping[str, Any]], given: Sequence[str] = ()) -> dict[str, Any]:
@@ -57,6 +59,7 @@ def _row(verdict: Mapping[str, Any], hosts: Sequence[str], nodes: int) -> dict[s
         "origin": verdict["origin"].partition(": ")[0],
         "nodes": f"all {nodes}" if len(hosts) == nodes > 1 else named,
         "why": verdict["why"],
+        "known": verdict.get("known", ""),
         "level": verdict["level"],
     }
 
@@ -82,8 +85,11 @@ def _summary(rows: Sequence[Mapping[str, object]], answered: Mapping[str, Mappin
         return ["no flag of the Gaudi software is set"] if answered else []
     not_real = sum(not row["real"] for row in names.values())
     idle = sum(bool(row["real"]) and row["effective"] == "no" for row in names.values())
+    others = sum(row["known"] == _OTHER for row in names.values())
+    of_others = f", {others} of another program" if others else ""
+    counts = f"{not_real} not real, {idle} real but without effect{of_others}"
     return [
-        f"{len(names)} {'flag' if len(names) == 1 else 'flags'}: {not_real} not real, {idle} real but without effect",
+        f"{len(names)} {'flag' if len(names) == 1 else 'flags'}: {counts}",
         f"judged for {'; '.join(settings)}",
     ]
 

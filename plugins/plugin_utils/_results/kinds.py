@@ -15,6 +15,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.audit_cluste
     audit_cluster_kind,
 )
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.cap_power_kind import CAPPED, cap_power_kind
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.clock_rows import clocks_of, judge_clocks
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.compare_settings_kind import (
     COMPARED,
     OWN,
@@ -67,6 +68,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.upgrade_row 
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.verdict_row import (
     FACTS,
     LAYERS,
+    RESTART,
     result_of,
     verdict_row,
 )
@@ -94,15 +96,20 @@ UNTOUCHED = " (check mode: nothing was changed)"
 
 
 def _verdict(asked: Asked) -> Made:
-    rows = [verdict_row(host) for host in asked.hosts.values()]
+    clocks = judge_clocks(clocks_of(asked.results(result_of("verify"))))
+    rows = [verdict_row(host, clocks.off.get(node, "")) for node, host in asked.hosts.items()]
     return Made(
         {
             "title": f"What was found{UNTOUCHED}" if asked.check_mode else "Verdict",
             "columns": VERDICT_COLUMNS,
             "rows": [{**row, **asked.given} for row in rows],
-            "notes": [*_reasons(rows), *VERDICT_LEGEND],
+            "notes": [*_reasons(rows), *clocks.notes, *VERDICT_LEGEND],
         },
-        {"nodes": {row["node"]: row["verdict"] for row in rows}},
+        {
+            "nodes": {row["node"]: row["verdict"] for row in rows},
+            "good": ["ok", RESTART],
+            "words": {"restart_nodes": [row["node"] for row in rows if row["verdict"] == RESTART]},
+        },
     )
 
 

@@ -113,7 +113,10 @@ def _square(data: Mapping[str, Any]) -> list[dict[str, Any]]:
             "row": place[one],
             "column": place[other],
             "value": pair["busbw_gb_per_s"],
-            "bad": bool(pair["why"]) or " ".join(sorted((one, other))) in data["links"] or bool(bad & {one, other}),
+            # That its time was over says nothing alone: what it showed is in the links and the nodes.
+            "bad": bool(pair["why"] and not pair["late"])
+            or " ".join(sorted((one, other))) in data["links"]
+            or bool(bad & {one, other}),
             "note": f"{one} and {other}: {pair['why'] or format(pair['busbw_gb_per_s'] or 0, '.3g') + ' GB/s'}",
         }
         for pair in data["pairs"]

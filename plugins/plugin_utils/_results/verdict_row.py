@@ -8,10 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import RUNNING
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric_measurement.verdict import NOT_OK, SLOWER
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.measured_fabric_kind import MEASURED
 
 FACTS = "ansible_facts"
+# Of a node that nothing speaks against, and that was not measured to its end.
+COULD_NOT_TELL = "could not tell"
+# Nothing is wrong with the node, and what its layers have set is not all in force.
+RESTART = "ok, restart needed"
 # In the order of site.yml.
 LAYERS = (
     "preflight",
@@ -32,18 +37,24 @@ def result_of(layer: str) -> str:
     return f"gaudi_{layer}_result"
 
 
-def verdict_row(host: Mapping[str, Any]) -> dict[str, object]:
-    """The row of a node with the variables ``host``; ``reason`` is None, or a sentence about what went wrong."""
+def verdict_row(host: Mapping[str, Any], clock: str = "") -> dict[str, object]:
+    """The row of a node with the variables ``host``; ``reason`` is None, or a sentence about what went wrong.
+
+    ``clock`` is a sentence where its clock is off from those of the others.
+    """
     results = {layer: host[key] for layer in LAYERS if isinstance(host.get(key := result_of(layer)), Mapping)}
     summary: Mapping[str, Any] = results.get("verify", {}).get("summary") or {}
     fabric = (host.get(FACTS) or {}).get("gaudi_fabric") or {}
     node = host["inventory_hostname"]
     measured: Mapping[str, Any] = (host.get(MEASURED) or {}).get("nodes", {}).get(node) or {}
-    verdict, reason = _verdict(results, summary, measured)
+    verdict, reason = _verdict(node, results, summary, measured)
+    if clock and verdict in ("ok", RESTART):
+        verdict, reason = "not ok: clock", " ".join(filter(None, [clock, reason]))
     return {
         "node": node,
         "verdict": verdict,
         "reason": reason and f"{node}: {reason}",
+        "restart": [str(one) for one in summary.get("restart_reasons") or ()],
         "release": summary.get("release"),
         "driver": summary.get("driver"),
         "cards": _of(summary, "cards_operational", "cards_wanted"),
@@ -51,17 +62,18 @@ def verdict_row(host: Mapping[str, Any]) -> dict[str, object]:
         "°C": summary.get("temperature_max_c"),
         "links": _links(summary),
         "pytorch": summary.get("torch"),
-        "fabric": _fabric(fabric.get("provider"), measured),
+        "fabric": _fabric(fabric.get("provider") or summary.get("network"), measured),
         "all-reduce": _all_reduce(results.get("verify_all_reduce", {})),
     }
 
 
 def _verdict(
-    results: Mapping[str, Mapping[str, Any]], summary: Mapping[str, Any], measured: Mapping[str, Any]
+    node: str, results: Mapping[str, Mapping[str, Any]], summary: Mapping[str, Any], measured: Mapping[str, Any]
 ) -> tuple[str, str | None]:
     for layer, result in results.items():
         if result.get("failed"):
-            return f"FAILED in {layer}", str(result.get("msg", "see the task that failed above"))
+            verdict = COULD_NOT_TELL if _is_unknown(result) else f"FAILED in {layer}"
+            return verdict, str(result.get("msg", "see the task that failed above"))
         if result.get("unreachable"):
             return f"FAILED in {layer}", f"unreachable: {result.get('msg', '')}"
     if measured.get("state") == NOT_OK:
@@ -72,10 +84,37 @@ def _verdict(
     if not summary.get("ok"):
         return f"not ok: {summary.get('problems')} checks", None
     state = results.get("verify_all_reduce", {}).get("state", "succeeded")
+    if late := _late(state, measured):
+        return COULD_NOT_TELL, late
     if state != "succeeded":
         return "FAILED in all-reduce", f"its ranks are {state}; see the task that failed above."
     # The choice of a network is the operator's: that another one is faster is told, and is no fault of the node.
-    return "ok", str(measured["reason"]) if measured.get("state") == SLOWER else None
+    slower = [str(measured["reason"])] if measured.get("state") == SLOWER else []
+    restart = _restart(node, summary)
+    return RESTART if restart else "ok", " ".join([*restart, *slower]) or None
+
+
+def _restart(node: str, summary: Mapping[str, Any]) -> list[str]:
+    """A sentence with the command, where what the layers have set is not in force before the next start."""
+    reasons = "; ".join(str(reason) for reason in summary.get("restart_reasons") or ())
+    if not reasons:
+        return []
+    command = f"ansible {node} -i INVENTORY --become -m ansible.builtin.reboot"
+    return [f"it has to be restarted before jobs run on it: {reasons}; restart it (`{command}`), then run verify.yml."]
+
+
+def _late(state: str, measured: Mapping[str, Any]) -> str:
+    """What of a node's measurements with others had not ended in its time; empty where nothing is left."""
+    if state == RUNNING:
+        return "its ranks had not ended when the time of the all-reduce was over; see above."
+    own = [row for row in measured.get("rows") or () if row["provider"] == measured.get("chosen")]
+    return str(measured["reason"]) if any(row.get("late") for row in own) else ""
+
+
+def _is_unknown(result: Mapping[str, Any]) -> bool:
+    """Whether all that speaks against the node is what nobody could tell."""
+    checks = result.get("checks") or ()
+    return bool(checks) and all(check.get("unknown") for check in checks)
 
 
 def _of(summary: Mapping[str, Any], some: str, all_of_them: str) -> str | None:

@@ -71,7 +71,7 @@ def _page(options: argparse.Namespace, hl_smi: str) -> str:
     if options.reset or options.power_max is not None:
         return _changed(options, chosen)
     if options.query_aip:
-        return _csv(options, chosen, versions, now)
+        return _csv(options, chosen, versions, now, nothing="hl_smi_tells_nothing" in node.faults)
     if options.nic:
         return _ports(options, chosen)
     if options.fw_versions:
@@ -98,7 +98,9 @@ def _chosen(found: Sequence[CardReading], device: str | None) -> Sequence[CardRe
     return chosen
 
 
-def _csv(options: argparse.Namespace, chosen: Sequence[CardReading], versions: Versions, now: datetime) -> str:
+def _csv(
+    options: argparse.Namespace, chosen: Sequence[CardReading], versions: Versions, now: datetime, *, nothing: bool
+) -> str:
     words = (options.format or "").split(",")
     if words[0] != "csv" or not set(words[1:]) <= {"noheader", "nounits"}:
         raise RefusalError("--query-aip needs --format=csv[,noheader][,nounits]")
@@ -107,6 +109,8 @@ def _csv(options: argparse.Namespace, chosen: Sequence[CardReading], versions: V
     if unknown:
         raise RefusalError(f'Field "{unknown[0]}" is not a valid field to query.')
     header, units = "noheader" not in words, "nounits" not in words
+    if nothing:
+        return csv_query.page_of_nothing(chosen, fields, header=header)
     return csv_query.page(chosen, fields, versions.driver, versions.nic_driver, now, header=header, units=units)
 
 

@@ -107,6 +107,13 @@ def page(
     return "\n".join(lines)
 
 
+def page_of_nothing(readings: Sequence[CardReading], fields: Sequence[str], *, header: bool) -> str:
+    """The same where the tool could read nothing of a card (opea-project/Enterprise-Inference#11)."""
+    addresses = (reading.card.pci_address for reading in readings)
+    lines = [", ".join(address if name == "bus_id" else "N/A" for name in fields) for address in addresses]
+    return "\n".join([", ".join(_head(name) for name in fields), *lines] if header else lines)
+
+
 def _head(name: str) -> str:
     unit = FIELDS[name].unit
     return f"{name} [{unit}]" if unit else name

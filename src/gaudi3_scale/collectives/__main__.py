@@ -29,6 +29,7 @@ from gaudi3_scale.devices import choose_device, local_device
 from gaudi3_scale.json_lines import line_writer, no_line
 from gaudi3_scale.options import ArgumentParser, positive, positive_real
 from gaudi3_scale.ranks import Ranks, join, ranks_from, run_rank
+from gaudi3_scale.reached import MEASURING, tell
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 HEADER = ("collective", "bytes", "calls", "time (us)", "algbw (GB/s)", "busbw (GB/s)")
@@ -49,6 +50,7 @@ def measure_collectives(arguments: Sequence[str]) -> None:
     is_first = ranks.rank == 0
     write = line_writer(options.metrics) if is_first else no_line
     join(ranks, device, datetime.timedelta(seconds=options.timeout))
+    tell(MEASURING)
     if is_first:
         _show(*HEADER)
     for collective in chosen:

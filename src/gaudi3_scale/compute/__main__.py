@@ -25,6 +25,7 @@ from gaudi3_scale.devices import choose_device, local_device
 from gaudi3_scale.json_lines import line_writer, no_line
 from gaudi3_scale.options import ArgumentParser, not_negative, positive, positive_real
 from gaudi3_scale.ranks import gather_reals, join, ranks_from, run_rank
+from gaudi3_scale.reached import MEASURING, tell
 
 MIB = 1 << 20
 # Counts are gathered as float32.
@@ -41,6 +42,7 @@ def look_at_cards(arguments: Sequence[str]) -> None:
     ranks = ranks_from(os.environ)
     device = local_device(choose_device(options.device), ranks.local_rank)
     write = line_writer(options.metrics) if ranks.rank == 0 else no_line
+    tell(MEASURING)
     wrongs = [
         str(wrong)
         for seed in range(options.products)

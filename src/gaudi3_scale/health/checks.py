@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
-from gaudi3_scale.core._checks.check import failed
+from gaudi3_scale.core._checks.check import failed, refusal
 from gaudi3_scale.core._checks.measurement import measure
 from gaudi3_scale.core._checks.verdict import Limits, verdict
+from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.core._node.commands import Run
 from gaudi3_scale.core._qualification.files import Files
 from gaudi3_scale.core._qualification.results import UNHEALTHY
@@ -16,10 +17,17 @@ _ANY_MEMORY_MIB = 1 << 30
 
 
 def problems(release: str, cards: int, run: Run, kernel_root: str, files: Files) -> list[str]:
-    """A sentence for each: cards, driver, firmware, temperature, errors, links, and the last qualification."""
+    """A sentence for each: cards, driver, firmware, temperature, errors, links, and the last qualification.
+
+    Raises GaudiError where nothing is known to be wrong, and something could not be told.
+    """
     limits = Limits(cards, "hpu", None, _ANY_MEMORY_MIB, None, external_links=False)
     checks = verdict(measure(run, kernel_root, None), find_release(release), limits)
-    return [*(check.sentence for check in failed(checks)), *_qualified(files)]
+    bad = failed(checks)
+    found = [*(check.sentence for check in bad if not check.unknown), *_qualified(files)]
+    if bad and not found:
+        raise GaudiError(refusal("Nobody can tell whether this node is healthy", bad))
+    return found
 
 
 def _qualified(files: Files) -> list[str]:

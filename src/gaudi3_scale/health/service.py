@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.core._node.commands import Run, last_line
+from gaudi3_scale.core._slurm.commands import call_slurm
 from gaudi3_scale.core._upgrade.drain.ownership import MARK
 from gaudi3_scale.core._upgrade.drain.state import DrainOptions, converge
 
@@ -41,7 +42,8 @@ def give_back(node: str, run: Run) -> str:
 
 def _drained(run: Run) -> tuple[set[str], set[str]]:
     """The nodes that this check has taken out, and all nodes."""
-    done = run(["sinfo", "--all", "--noheader", "--Node", "--format=%N|%E"], timeout=_TIMEOUT_S)
+    argv = ["sinfo", "--all", "--noheader", "--Node", "--format=%N|%E"]
+    done = call_slurm(argv, run, time_format="standard", timeout=_TIMEOUT_S)
     if done.rc != 0:
         raise GaudiError(f"sinfo cannot be asked: {last_line(done.stderr)}; see whether slurmctld runs.")
     lines = [line.split("|", 1) for line in done.stdout.splitlines() if "|" in line]

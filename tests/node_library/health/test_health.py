@@ -59,6 +59,15 @@ def test_a_hot_card_and_a_failed_qualification_are_told(tmp_path: Path) -> None:
     assert len(problems("1.24.1", 8, hot, str(tmp_path / "kernel"), files)) == 1
 
 
+def test_what_nobody_could_tell_takes_no_node_out(tmp_path: Path) -> None:
+    kernel, files = str(write_kernel(tmp_path / "kernel")), Files(str(tmp_path))
+    unknown = HlSmi(cells={"0000:19:00.0": {"temperature.aip": "505712272 C"}})
+    with pytest.raises(GaudiError, match=r"Nobody can tell whether this node is healthy: temperature: found unknown"):
+        problems("1.24.1", 8, unknown, kernel, files)
+    files.write(files.verdict, {"state": "unhealthy", "reasons": ["functional: mismatch."]})
+    assert len(problems("1.24.1", 8, unknown, kernel, files)) == 1
+
+
 def test_an_ill_node_takes_itself_out_once_and_comes_back_where_it_is_allowed() -> None:
     slurm = Slurm(20)
     assert take_out("n3", "card gone", 0.1, slurm) == "n3 is out of service now."

@@ -78,6 +78,18 @@ def test_what_was_changed_under_is_overdue_after_ten_commits_and_not_before(chec
     assert not checkout.stands(Proof(checkout.digest, "2026-11-28 02:00", 60)).is_changed
 
 
+def test_a_merge_is_one_commit_of_the_branch_whatever_it_brings(checkout: Checkout) -> None:
+    proof = Proof(checkout.digest, "2026-11-28 01:00", 60)
+    for number in range(MOST_COMMITS):
+        checkout.change("other.py", f"{number} before")
+    checkout.git("checkout", "--quiet", "-b", "topic")
+    for number in range(2 * MOST_COMMITS):
+        checkout.change("engine/one.py", f"{number}")
+    checkout.git("checkout", "--quiet", "-")
+    checkout.git("merge", "--quiet", "--no-ff", "--no-edit", "topic")
+    assert (checkout.stands(proof).is_changed, checkout.stands(proof).is_overdue) == (True, False)
+
+
 def test_one_that_never_held_is_overdue_once_the_record_is_ten_commits_old(checkout: Checkout) -> None:
     assert (checkout.stands(None).is_changed, checkout.stands(None).is_overdue) == (True, False)
     checkout.change(proved.PATH, "{}")
@@ -111,8 +123,8 @@ def test_a_record_of_one_gate_leaves_the_others(tmp_path: Path) -> None:
     assert proved.read(record) == {"a": two, "b": three}
 
 
-def stands(name: str, date: str = "", *, changed: bool = False) -> Standing:
-    return Standing(Gate(name, "", ()), Proof("", date, 10) if date else None, changed or not date, False)
+def stands(name: str, date: str = "", *, changed: bool = False, overdue: bool = False) -> Standing:
+    return Standing(Gate(name, "", ()), Proof("", date, 10) if date else None, changed or not date, overdue)
 
 
 def test_what_was_changed_comes_before_what_waited_longest_and_one_record_is_looked_at_again() -> None:
@@ -125,6 +137,12 @@ def test_what_was_changed_comes_before_what_waited_longest_and_one_record_is_loo
     orders = [[one.gate.name for one in ordered(there, seed)] for seed in range(20)]
     assert {order[0] for order in orders} == {"yesterday", "long ago"}
     assert {tuple(order[1:3]) for order in orders} == {("never", "changed")}
+
+
+def test_what_fails_the_run_unless_it_is_played_comes_before_all_else() -> None:
+    late = stands("overdue", "2026-11-28", changed=True, overdue=True)
+    there = [stands("held", "2026-11-27"), stands("changed", "2026-10-01", changed=True), late]
+    assert {ordered(there, seed)[0].gate.name for seed in range(20)} == {"overdue"}
 
 
 def test_a_gate_is_taken_once_by_a_lane_that_can_play_it_and_in_time() -> None:

@@ -31,6 +31,13 @@ def query(fields: list[str], *, header: bool = True, units: bool = True, **fault
     return csv_query.page(found, fields, "1.24.1-b336d5e", None, NOW, header=header, units=units).splitlines()
 
 
+def test_an_hl_smi_that_reads_nothing_tells_the_addresses() -> None:
+    text = csv_query.page_of_nothing(readings(simulated.loaded()), ["name", "bus_id", "temperature.aip"], header=True)
+    first, *lines = text.splitlines()
+    assert first == "name, bus_id, temperature.aip [C]"
+    assert len(lines) == 8 and all(line.startswith("N/A, 0000:") and line.endswith(", N/A") for line in lines)
+
+
 def card(module_id: int, **faults: object) -> CardReading:
     """One card of a loaded node."""
     found = readings(simulated.loaded(faults=faults))

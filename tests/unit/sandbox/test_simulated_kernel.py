@@ -242,3 +242,32 @@ def test_a_degraded_link_is_that_of_one_card() -> None:
         if path.endswith("/current_link_speed")
     )
     assert links == [("16.0 GT/s PCIe", "8"), *[("32.0 GT/s PCIe", "16")] * 7]
+
+
+@pytest.mark.parametrize(
+    ("lines", "command_line", "pages"),
+    [
+        ([], "ro quiet", 0),
+        ([], "ro hugepages=156300", 156300),
+        (["vm.nr_hugepages = 17601"], "ro hugepages=156300", 17601),
+        (["vm.nr_hugepages = 5", "vm.nr_hugepages=9"], "", 9),
+    ],
+)
+def test_huge_pages_of_the_command_line_are_changed_by_sysctl(lines: list[str], command_line: str, pages: int) -> None:
+    assert boot.wanted_hugepages(lines, command_line) == pages
+
+
+def test_the_iommu_translates_where_a_fault_says_so_until_a_boot_with_passthrough() -> None:
+    node = simulated.virgin()
+    place = f"sys/bus/pci/devices/{node.cards[0].pci_address}/iommu_group/type"
+    translating = replace(node, faults=parse(["iommu_translates"]))
+    passing = dataclasses.replace(simulated.MACHINE, command_line="ro quiet iommu=pt intel_iommu=on")
+    assert render(node, simulated.MACHINE)[place] == "identity\n"
+    assert render(translating, simulated.MACHINE)[place] == "DMA\n"
+    assert render(translating, passing)[place] == "identity\n"
+
+
+def test_a_card_has_no_verbs_device_where_a_fault_takes_it() -> None:
+    files = tree(simulated.loaded(faults=parse(["no_verbs=3"])))
+    assert len([path for path in files if path.startswith("sys/class/infiniband/hbl_")]) == 7
+    assert len([path for path in files if path.startswith("dev/infiniband/uverbs")]) == 7

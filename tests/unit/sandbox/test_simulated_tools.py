@@ -69,6 +69,14 @@ def test_qualification_fails_on_a_faulty_card(fault: dict[str, object], said: st
     assert [line for line in text.splitlines() if said in line and "module 2" in line]
 
 
+def test_a_temperature_that_none_can_have_is_no_fault_of_a_card_and_four_are_a_group() -> None:
+    found = readings(simulated.loaded(faults={"absurd_temperature": [2]}))
+    assert {one.temperature for one in found if one.card.module_id == 2} == {505_712_272}
+    assert hl_qual.report(found, ["functional"], {})[1]
+    groups = [sorted(one.card.module_id for one in found if f"quad_{group}" in hl_qual.names(one)) for group in (0, 1)]
+    assert groups == [[0, 1, 2, 3], [4, 5, 6, 7]]
+
+
 def test_port_status_has_the_script_s_two_lines_a_card() -> None:
     down = network_interfaces.status(readings(simulated.loaded())).splitlines()
     assert down[:2] == ["accel0", "0 ports up ()"]

@@ -16,6 +16,7 @@ from ..._cards.accel_sysfs import attribute
 from ..._checks.check import advice, as_results
 from ..._errors import GaudiError
 from ..._host.kernel.values import value_difference
+from ..._node import restart_due
 from ..._node.commands import CommandResult, Run
 from ..._node.kernel_tree import kernel_tree
 from ..._node.lock import alone, state_beside
@@ -84,6 +85,8 @@ def _converge(options: EfaOptions, machine: Machine, run: Run, check_mode: bool,
     # In check mode nothing has been installed yet, so what the parts lack is no news.
     checks = [] if wanted and check_mode else judge(stack, MINIMAL in options.installer_options)
     reasons = [*_asked_for_restart(place), *reboot_reasons(stack)]
+    if not check_mode:
+        restart_due.keep("efa", reasons, place.beside, place.kernel_root)
     warnings = [*cautions(options, machine), *advice(checks)]
     return {
         "changed": wanted,

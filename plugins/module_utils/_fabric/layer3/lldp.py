@@ -51,6 +51,12 @@ class WrongMaskError(ValueError):
 def read_neighbours(run: Run) -> tuple[Neighbour, ...]:
     """All LLDP neighbours that lldpd knows now. Raises GaudiError where it does not answer."""
     done = run(["lldpctl", "-f", "json0"], timeout=_TIMEOUT_S)
+    if done.rc == 127:
+        raise GaudiError(
+            "the package lldpd, which hears the switches, is not installed on this node; install it "
+            "(`apt-get install lldpd`; on RHEL `dnf install lldpd`, of EPEL), or run fabric.yml with "
+            "gaudi_fabric_layer: 3."
+        )
     if done.rc != 0:
         why = last_line(done.stderr or done.stdout)
         raise GaudiError(f"lldpctl failed: {one_line(why, LONGEST)}; check `systemctl status lldpd`.")

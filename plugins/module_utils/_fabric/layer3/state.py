@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from ..._cards.accel_sysfs import accel_devices, pci_cards
+from ..._cards.accel_sysfs import accel_devices, loaded_modules, pci_cards
+from ..._cards.node_system import read_kernel
 from ..._errors import GaudiError
 from ..._host.kernel.values import value_difference
 from ..._node import systemd_units
@@ -101,7 +102,7 @@ def converge(options: RoutedOptions, tool: str, wait: float, run: Run, check_mod
     if check_mode and (not ports or (plan is None and not all(port.enabled for port in ports))):
         return Outcome()  # the driver comes first, and the switch is heard once the ports are up
     if not ports:
-        raise GaudiError("No external port of the cards is there yet; load the driver (gaudi3.scale.driver) first.")
+        raise GaudiError(f"No external port of the cards is there yet; {_remedy(place.kernel_root)}.")
     modules = {one.pci_address: one.module_id for one in accel_devices(place.kernel_root)}
     at = slots(ports, {address: (pci_id, modules.get(address)) for address, pci_id in cards.items()})
     if plan is None:
@@ -113,6 +114,15 @@ def converge(options: RoutedOptions, tool: str, wait: float, run: Run, check_mod
         is_new = bool(pending(_networkd_files(routed, options, place)))
         refuse(disagreements(routed, _neighbours(options, run, check_mode, place, wait_for_all=is_new)))
     return _apply(routed, options, tool, wait, run, check_mode, place)
+
+
+def _remedy(kernel_root: str) -> str:
+    """What brings the ports."""
+    if accel_devices(kernel_root):
+        return "the driver is loaded, so see whether habanalabs_en is, and dmesg"
+    if read_kernel(kernel_root).iommu_in_the_way and not loaded_modules(kernel_root):
+        return "restart the node with iommu=pt, for which the driver waits"
+    return "load the driver (gaudi3.scale.driver) first"
 
 
 def remove(run: Run, check_mode: bool, place: RoutedPlace) -> Outcome:

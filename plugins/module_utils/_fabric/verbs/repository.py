@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar, Sequence, Union
 
 from ..._errors import GaudiError
@@ -14,6 +13,7 @@ from ..._node.commands import Run
 from ..._node.os_release import DNF, package_manager
 from ..._node.rendered_files import FileChange, WantedFile, differences, pending, write
 from ..._node.urls import checked_url
+from ..._packages import apt_sources, dnf_sources
 from ..._packages.apt_repository import AptRepository
 from ..._packages.dnf_repository import DnfRepository
 from ..._packages.fingerprints import checked_fingerprint
@@ -128,10 +128,11 @@ def _check_suite(options: OfedRepository) -> None:
 
 
 def leftovers(etc: str) -> list[FileChange]:
-    """What an earlier choice left on the node: the repository's file and its key."""
-    paths = (f"{etc}/apt/sources.list.d/{NAME}.sources", f"{etc}/apt/keyrings/{NAME}.asc",
-             f"{etc}/yum.repos.d/{NAME}.repo", f"{etc}/pki/rpm-gpg/RPM-GPG-KEY-{NAME}")  # fmt: skip
-    return pending([WantedFile(path, None) for path in paths])
+    """What an earlier choice left on the node: the repository's file, its key, and what of others is switched off."""
+    apt, dnf = f"{etc}/apt/sources.list.d/{NAME}.sources", f"{etc}/yum.repos.d/{NAME}.repo"
+    paths = (apt, f"{etc}/apt/keyrings/{NAME}.asc", dnf, f"{etc}/pki/rpm-gpg/RPM-GPG-KEY-{NAME}")
+    gone = pending([WantedFile(path, None) for path in paths])
+    return [*gone, *apt_sources.given_back(apt), *dnf_sources.given_back(dnf)]
 
 
 def register(repository: Repository, run: Run, check_mode: bool, lock_timeout: float) -> list[dict[str, str]]:
@@ -139,7 +140,7 @@ def register(repository: Repository, run: Run, check_mode: bool, lock_timeout: f
     sources = pending([WantedFile(repository.sources_path, repository.render())])
     stale = [key for key in repository.signing_keys() if sources or not key.is_there()]
     texts = {key.path: key.placeholder() if check_mode else key.text() for key in stale}
-    changes = [*pending([WantedFile(path, text) for path, text in texts.items()]), *sources]
+    changes = [*pending([WantedFile(path, text) for path, text in texts.items()]), *sources, *repository.others()]
     unknown = unknown_to_rpm([key for key in repository.signing_keys() if key not in stale], run)
     if not check_mode and (changes or unknown):
         _apply(repository, changes, run, lock_timeout)
@@ -165,4 +166,4 @@ def _apply(repository: Repository, changes: Sequence[FileChange], run: Run, lock
 def remove(changes: Sequence[FileChange]) -> None:
     """Take the leftovers away."""
     for change in changes:
-        Path(change.wanted.path).unlink(missing_ok=True)
+        write(change)

@@ -18,6 +18,8 @@ from .flag_types import Flag
 from .memory import MEMORY_FLAGS
 from .names import NAMED_FLAGS
 from .network import NETWORK_FLAGS
+from .others import program_of
+from .rejected import find_rejected
 from .system import SYSTEM_FLAGS
 from .vllm import VLLM_FLAGS
 
@@ -35,7 +37,17 @@ def find_flag(name: str) -> Flag | None:
     return flag or next((family for family in _FAMILIES if re.fullmatch(family.pattern, name)), None)
 
 
+def other_program(name: str) -> str:
+    """Whose variable this is where it is not the Gaudi software's; empty for a flag, a rejected and an unknown name."""
+    return "" if find_flag(name) or find_rejected(name) else program_of(name)
+
+
 def nearest_names(name: str, count: int = 3, more: Collection[str] = ()) -> list[str]:
-    """Real names that look like ``name``, the most alike first; empty where none does. ``more`` are real, too."""
+    """Real names that look like ``name``, the most alike first; empty where none does, and for another program's name.
+
+    ``more`` are real, too.
+    """
+    if other_program(name):
+        return []
     wanted = name.upper().replace("-", "_")
     return difflib.get_close_matches(wanted, list(dict.fromkeys((*FLAGS, *_BY_ALIAS, *more))), n=count, cutoff=0.75)

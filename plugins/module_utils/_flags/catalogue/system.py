@@ -554,7 +554,8 @@ SYSTEM_FLAGS: tuple[Flag, ...] = (
         effect="Devices the container runtime mounts; indices may change after reboot.",
         default="all (Intel images)",
         allowed="all, or device indices separated by commas",
-        choices=("all",),
+        # In capitals as vllm-fork's scripts have it.
+        choices=("all", "ALL"),
         since="<=1.8",
         verified_through="1.24",
         note="Prefer HABANA_VISIBLE_MODULES: module ids are stable.",

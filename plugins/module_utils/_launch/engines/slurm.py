@@ -13,16 +13,19 @@ from __future__ import annotations
 import hashlib
 import json
 import shlex
+from dataclasses import dataclass
 from typing import Mapping
 
 from ..._job.binding.launcher import Launcher
 from ..._job.binding.rank import ALWAYS, NEVER, THREADS
+from ..._job.binding.topology import HPU
 from ..._job.description import NAMED
 from ..._job.paths import JobPaths
 from ..._job.plan import Job, describe
 from ..._node.json_file import parse_json
 from .job_shell import INTERFACE, exports, read_files, restored
 from .slurm_batch_shell import WAIT, WARNING, go_on, record, sweep, tell_ranks
+from .slurm_cards import take_allotted
 from .torchrun import torchrun_argv
 
 MARK = "gaudi3_scale:"
@@ -43,6 +46,19 @@ _THREADS = f"""set_threads={NEVER}
 # In the environment of srun, whose words everybody sees; a TaskProlog may give the names themselves other values.
 _KEPT = "GAUDI3_SCALE_KEPT_"
 OF_POINT = ("GAUDI3_SCALE_JOB_DIR", "GAUDI3_SCALE_METRICS")
+
+
+@dataclass(frozen=True)
+class SlurmCards:
+    """What the site's nodes call their Gaudi cards; "": they call them as is usual. Below ``kernel_root`` a node's
+    cards are looked at.
+    """
+
+    gres: str = ""
+    kernel_root: str = "/"
+
+
+CARDS = SlurmCards()
 
 
 def slurm_name(paths: JobPaths) -> str:
@@ -70,11 +86,17 @@ def sbatch_argv(script: str) -> tuple[str, ...]:
     return ("sbatch", "--parsable", script)
 
 
-def script_text(job: Job, paths: JobPaths, environment: Mapping[str, str], launcher: Launcher | None = None) -> str:
+def script_text(
+    job: Job,
+    paths: JobPaths,
+    environment: Mapping[str, str],
+    launcher: Launcher | None = None,
+    cards: SlurmCards = CARDS,
+) -> str:
     """The batch script; ``environment`` as :func:`job.plan.job_environment` has it, without interfaces."""
     lines = [
         "#!/bin/bash",
-        *(f"#SBATCH {option}" for option in sbatch_options(job, paths)),
+        *(f"#SBATCH {option}" for option in sbatch_options(job, paths, cards)),
         f"{DESCRIPTION}{_description(job)}",
         "set -u",
         "me=$SLURM_JOB_ID",
@@ -90,7 +112,7 @@ def script_text(job: Job, paths: JobPaths, environment: Mapping[str, str], launc
         # Each point of a sweep has its own.
         f'export GAUDI3_SCALE_JOB_DIR={shlex.quote(environment["GAUDI3_SCALE_JOB_DIR"])}"$point"',
         f'export GAUDI3_SCALE_METRICS={shlex.quote(paths.logs)}"$point"/metrics.jsonl',
-        f"node={shlex.quote(node_shell(job, paths, environment, launcher))}",
+        f"node={shlex.quote(node_shell(job, paths, environment, launcher, cards))}",
         *sweep(job.slurm.array),
         *tell_ranks(len(job.hosts), job.slurm.signal_ahead),
         WAIT,
@@ -103,11 +125,11 @@ def script_text(job: Job, paths: JobPaths, environment: Mapping[str, str], launc
     return "\n".join(lines)
 
 
-def sbatch_options(job: Job, paths: JobPaths) -> list[str]:
+def sbatch_options(job: Job, paths: JobPaths, cards: SlurmCards = CARDS) -> list[str]:
     """The options in the script's head."""
     options, count = job.slurm, len(job.slurm.array)
     limit = f"%{options.array_limit}" if options.array_limit else ""
-    gres = options.gres or GRES[job.device]
+    gres = gres_of(job, cards)
     # A % begins a pattern of Slurm's.
     log = f"{paths.logs.replace('%', '%%')}/slurm-{'%A_%a' if count else '%j'}.log"
     chosen = {
@@ -154,7 +176,13 @@ def srun_options(job: Job) -> list[str]:
     ]
 
 
-def node_shell(job: Job, paths: JobPaths, environment: Mapping[str, str], launcher: Launcher | None = None) -> str:
+def node_shell(
+    job: Job,
+    paths: JobPaths,
+    environment: Mapping[str, str],
+    launcher: Launcher | None = None,
+    cards: SlurmCards = CARDS,
+) -> str:
     """What each node runs; its arguments are the further ones of a point of a sweep. Logs are as under systemd.
 
     Slurm's own binding is of tasks, and a task is a whole node's agent here: each rank binds itself.
@@ -178,6 +206,7 @@ def node_shell(job: Job, paths: JobPaths, environment: Mapping[str, str], launch
             # Once more, after the files and the interface: the job's own values win.
             *restored(job.environment, _KEPT),
             *exports({name: value for name, value in environment.items() if name == "PT_HPU_RECIPE_CACHE_CONFIG"}),
+            *_own_cards(job, cards),
             *([_THREADS] if launcher else []),
             f"cd {shlex.quote(job.working_directory)} || exit",
             # As the unit's LimitMEMLOCK: cards pin host memory. A site may not allow it.
@@ -187,6 +216,17 @@ def node_shell(job: Job, paths: JobPaths, environment: Mapping[str, str], launch
             f'exec {" ".join(map(_word, argv))} "$@"',
         ]
     )
+
+
+def gres_of(job: Job, cards: SlurmCards) -> str:
+    """What the job asks for: the option, else what the site's nodes have, else the usual name; "" on the CPU."""
+    return job.slurm.gres or (cards.gres if job.device == HPU else "") or GRES[job.device]
+
+
+def _own_cards(job: Job, cards: SlurmCards) -> list[str]:
+    """A job that has whole nodes has all their cards, and its ranks the first of them."""
+    shares = job.device == HPU and job.slurm.cpus_per_rank
+    return take_allotted(job.processes_per_node, gres_of(job, cards), cards.kernel_root) if shares else []
 
 
 def _own_place(paths: JobPaths) -> list[str]:

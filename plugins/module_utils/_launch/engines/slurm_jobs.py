@@ -15,11 +15,15 @@ import time
 from typing import Callable, Sequence
 
 from ..._errors import GaudiError
+from ..._job.binding.topology import HPU
+from ..._job.description import NAMED
+from ..._job.plan import Job
 from ..._job.user import as_user
 from ..._node.commands import CommandResult, Run, last_line
+from ..._slurm.commands import DENIED, call_slurm
+from ..._slurm.gres import cards_among, gres_in
 from .slurm import described_in, sbatch_argv
 from .slurm_batch_shell import STOP
-from .slurm_commands import DENIED, call_slurm
 from .slurm_job import SlurmJob, parse_kept, parse_shown
 
 _NUMBER = re.compile(r"(\d+)(;[\w.-]+)?")
@@ -119,10 +123,22 @@ def _left(numbers: Sequence[str], run: Run, *, steps: bool = False) -> list[Slur
     return [job for job in jobs if job.state not in ("PENDING", "REQUEUE_HOLD", "SPECIAL_EXIT")] if steps else jobs
 
 
+def slurm_gres(job: Job, run: Run) -> str:
+    """What Slurm's nodes call their Gaudi cards, as ``gpu:hl225``; "" where nobody asks, they tell none or several."""
+    if job.device != HPU or job.slurm.gres or job.host not in job.starting_hosts:
+        return ""
+    named = [f"--nodes={','.join(job.hosts)}"] if job.slurm.nodes == NAMED else []
+    argv = ["sinfo", "--all", "--noheader", "--Node", *named, "--format=gres=%G"]
+    listed = call_slurm(argv, run, time_format="%s")
+    lines = [line.removeprefix("gres=") for line in listed.stdout.splitlines() if line.startswith("gres=")]
+    found = cards_among(gres for line in lines for gres in gres_in(line))
+    return str(found[0]) if listed.rc == 0 and len(found) == 1 else ""
+
+
 def check_slurm_there(host: str, partition: str, run: Run) -> None:
     """Refuse a host without Slurm's commands, a controller that does not answer, and a partition it does not have."""
     for program in ("sbatch", "srun", "scancel", "scontrol", "squeue"):
-        if run([program, "--version"]).rc == 127:
+        if call_slurm([program, "--version"], run, time_format="%s").rc == 127:
             raise GaudiError(
                 f"engine slurm: {program} is not installed on {host}; install Slurm's commands there, or choose engine "
                 "torchrun."

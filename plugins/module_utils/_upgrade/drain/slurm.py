@@ -14,8 +14,8 @@ import re
 import socket
 
 from ..._errors import GaudiError
-from ..._launch.engines.slurm_commands import DENIED, call_slurm
 from ..._node.commands import CommandResult, Run, last_line
+from ..._slurm.commands import DENIED, call_slurm
 from .ownership import NOBODY, OTHER, US, Job, NodeService, is_ours
 
 # Base states and flags with which a node gets no jobs of everybody (scontrol(1), sinfo(1): NODE STATE CODES).

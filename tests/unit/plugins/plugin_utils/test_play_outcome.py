@@ -88,3 +88,9 @@ def test_it_is_plain_json():
     reported = outcome({Tagged("n1"): Tagged("ok")}, words={"x": Tagged("y")})
     assert json.loads(json.dumps(reported)) == reported
     assert {type(part) for pair in reported["nodes"].items() for part in (*pair, reported["x"])} == {str}
+
+
+def test_a_node_whose_restart_is_due_is_told_as_it_is():
+    state = "ok, restart needed"
+    reported = play_outcome({"n1": state, "n2": "ok"}, good=["ok", state], inventory=["n1", "n2"])
+    assert (reported["verdict"], reported["nodes"]["n1"]) == ("ok", state)

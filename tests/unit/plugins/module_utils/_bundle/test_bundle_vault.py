@@ -14,7 +14,7 @@ import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._bundle import bundle_age
 from ansible_collections.gaudi3.scale.plugins.module_utils._bundle.asking import fresh
 from ansible_collections.gaudi3.scale.plugins.module_utils._bundle.bundle_site import recorded
-from ansible_collections.gaudi3.scale.plugins.module_utils._bundle.layout import MANIFEST
+from ansible_collections.gaudi3.scale.plugins.module_utils._bundle.layout import DISTRIBUTION, MANIFEST
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult, run_process
 from ansible_collections.gaudi3.scale.tests.unit.small_bundle import PYTORCH, WHEEL, SmallBundle, SmallNode
@@ -66,6 +66,25 @@ def test_leaving_a_bundle_takes_its_files_away_and_remembers_it(node: SmallNode,
     result = node.converge("", vault_url=f"file://{plain}")
     assert (result["changed"], result["bundle"], set(node.files)) == (True, False, VAULT_FILES)
     assert json.loads(Path(node.seen).read_text()) == {small_bundle.fingerprint: small_bundle.manifest["created"]}
+
+
+def test_removed_the_node_has_what_others_wrote_and_nothing_of_ours(node: SmallNode, small_bundle: SmallBundle) -> None:
+    """Of the vendor's repository and of the distribution's packages in the bundle alike."""
+    place = node.etc / "apt/sources.list.d"
+    place.mkdir()
+    uris = [f"file:{node.www}/debian", f"file:{node.www}/{DISTRIBUTION}"]
+    text = "".join(f"deb [trusted=yes] {uri} jammy main\n" for uri in uris)
+    (place / "zz-site.list").write_text(text)
+    node.converge(small_bundle.fingerprint)
+    owners = [line.split(":")[0] for line in (place / "zz-site.list").read_text().splitlines()]
+    assert owners == ["# gaudi3_scale-vault", "# gaudi3_scale-bundle"]
+    assert not node.converge(small_bundle.fingerprint)["changed"]
+    shown = node.remove(check_mode=True)
+    assert shown["changed"] and len(node.files) == 5 and node.state == ["bundles_seen.json", "vault.json"]
+    assert node.remove()["changed"]
+    assert node.files == {} and node.state == ["bundles_seen.json"]
+    assert (place / "zz-site.list").read_text() == text
+    assert not node.remove()["changed"]
 
 
 def test_check_mode_asks_nothing_and_takes_nothing_away(node: SmallNode, small_bundle: SmallBundle) -> None:

@@ -41,5 +41,6 @@ def test_results_are_plain_dictionaries():
             "remedy": "reseat the card",
             "advice": False,
             "message": "",
+            "unknown": False,
         }
     ]

@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._checks.slurm_memory import (
     SlurmMemory,
-    left_for_jobs,
     read_slurm_memory,
 )
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
+from ansible_collections.gaudi3.scale.plugins.module_utils._slurm.memory import left_for_jobs
 
 SLURMD = (
     "NodeName=node1 CPUs=2 Boards=1 SocketsPerBoard=1 CoresPerSocket=2 ThreadsPerCore=1 RealMemory=24105\nUpTime=0-1\n"
@@ -38,8 +38,8 @@ def test_what_slurm_says(slurmd: str | None, scontrol: str | None, memory: Slurm
     def run(
         argv: Sequence[str], *, timeout: float | None = None, env: Mapping[str, str] | None = None
     ) -> CommandResult:
-        text = {"slurmd": slurmd, "scontrol": scontrol}[argv[0]]
-        assert argv[0] == "slurmd" or argv[-1] == "node1"
+        text = {"slurmd": slurmd, "scontrol": scontrol, "systemctl": None}[argv[0]]
+        assert argv[0] != "scontrol" or argv[-1] == "node1"
         return CommandResult(127, "", "") if text is None else CommandResult(0, text, "")
 
     assert read_slurm_memory(run) == memory

@@ -15,15 +15,18 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._checks.verdict impor
     Measurement,
     TorchReport,
     is_virgin,
+    limits_of,
     outlook,
     summary,
     verdict,
 )
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
 from ansible_collections.gaudi3.scale.plugins.module_utils._releases.lookup import find_release
 from ansible_collections.gaudi3.scale.tests.unit.healthy_node import ADDRESSES, SPI, HlSmi, write_kernel
 
 RELEASE = find_release("1.24.1")
 LIMITS = Limits(cards=8, device="hpu", temperature_c=None, idle_memory_mib=1024, firmware=None, external_links=True)
+ABSURD = "no card can have what hl-smi says, so its firmware tells nothing"
 TORCH = TorchReport("2.11.0a0+git1", 8)
 
 
@@ -59,10 +62,12 @@ def test_a_healthy_node_passes_every_check(measured):
         "row replacement",
         "internal links",
         "external links",
+        "verbs devices",
         "PCIe link",
         "huge pages",
         "torch",
         "iommu=pt",
+        "restart",
     ]
 
 
@@ -80,6 +85,37 @@ def test_one_bad_card_fails_its_check_alone_and_is_named(measured, cells, name, 
     bad = problems(measured(HlSmi(cells={"0000:4c:00.0": cells})))
     assert list(bad) == [name]
     assert bad[name].found == found
+
+
+@pytest.mark.parametrize(
+    ("said", "found", "remedy"),
+    [
+        ("N/A", "unknown at 0000:4c:00.0", "hl-smi tells no value: ask hl-smi as root and see its error"),
+        (
+            "505712272 C",
+            "unknown (hl-smi says 505712272 C) at 0000:4c:00.0",
+            f"{ABSURD}: ask hl-smi as root and see its error, then update it",
+        ),
+    ],
+)
+def test_what_nobody_could_tell_is_neither_cold_nor_hot(measured, said, found, remedy):
+    bad = problems(measured(HlSmi(cells={"0000:4c:00.0": {"temperature.aip": said}})))
+    assert list(bad) == ["temperature"]
+    assert (bad["temperature"].found, bad["temperature"].remedy, bad["temperature"].unknown) == (found, remedy, True)
+
+
+def test_a_bad_value_beside_one_that_is_not_known_is_a_fault(measured):
+    cells = {ADDRESSES[0]: {"temperature.aip": "N/A"}, ADDRESSES[1]: {"temperature.aip": "90 C"}}
+    bad = problems(measured(HlSmi(cells=cells)))["temperature"]
+    assert not bad.unknown
+    assert bad.found == "unknown at 0000:19:00.0; 90 C at 0000:3b:00.0"
+
+
+def test_of_an_hl_smi_that_says_nothing_all_is_unknown(measured):
+    bad = problems(measured(lambda argv, **_more: CommandResult(0, "", "")))
+    assert set(bad) >= {"temperature", "idle memory", "uncorrected ECC errors", "internal links"}
+    assert all(check.unknown for check in bad.values())
+    assert all("as root" in check.remedy for check in bad.values())
 
 
 def test_a_fault_of_all_cards_is_told_once(measured):
@@ -258,6 +294,8 @@ def test_the_summary_is_one_flat_row(measured):
         "clock_synchronised": None,
         "clock_offset_ms": None,
         "iommu_passthrough": True,
+        "network": None,
+        "restart_reasons": [],
         "torch": "2.11.0a0+git1",
         "torch_devices": 8,
     }
@@ -338,3 +376,55 @@ def test_what_is_only_told(measured, host, words):
 @pytest.mark.parametrize("slurm", [SlurmMemory("node1", 996496, 0), SlurmMemory("node1", 1031698, 35202)])
 def test_a_slurm_that_leaves_the_huge_pages_alone_is_told_nothing(measured, slurm):
     assert advice(verdict(measured(host={"slurm": slurm}), RELEASE, LIMITS)) == []
+
+
+def test_a_node_that_waits_for_pass_through_is_told_to_restart(measured):
+    bad = problems(measured(driver=False, command_line="BOOT_IMAGE=/vmlinuz-6.8.0-110-generic root=/dev/sda2 ro quiet"))
+    assert bad["kernel modules"].found == "none loaded"
+    assert bad["kernel modules"].remedy.startswith("restart needed: the kernel was started without iommu=pt")
+    assert "restart" not in problems(measured(driver=False))["kernel modules"].remedy
+
+
+def test_pass_through_is_no_advice_where_nothing_is_translated(measured, tmp_path):
+    quiet = measured(command_line="quiet")
+    assert any(sentence.startswith("iommu=pt") for sentence in advice(verdict(quiet, RELEASE, LIMITS)))
+    (tmp_path / "sys/kernel/iommu_groups").mkdir(parents=True)
+    off = Measurement(gather(HlSmi(), str(tmp_path)), TORCH)
+    assert not any(sentence.startswith("iommu=pt") for sentence in advice(verdict(off, RELEASE, LIMITS)))
+
+
+@pytest.mark.parametrize(
+    ("network", "given", "judged"),
+    [
+        ("gaudi_ethernet", (None, None), (True, False)),
+        ("infiniband", (None, None), (False, True)),
+        ("roce", (None, None), (False, True)),
+        ("efa", (None, None), (False, True)),
+        ("ethernet", (None, None), (False, False)),
+        ("gaudi_ethernet", (False, True), (False, True)),
+        ("infiniband", (True, False), (True, False)),
+    ],
+)
+def test_what_the_network_needs_is_judged_unless_told_otherwise(
+    network: str, given: tuple[bool | None, bool | None], judged: tuple[bool, bool]
+) -> None:
+    options = {
+        **dict.fromkeys(("temperature_limit_c", "firmware", "pcie_generation", "pcie_lanes")),
+        "cards": 8,
+        "device": "hpu",
+        "idle_memory_mib": 1024,
+        "clock_offset_ms": 1000,
+        **dict(zip(("external_links", "gaudi_direct"), given)),
+    }
+    limits = limits_of({**options, "node_count": 2}, network)
+    assert (limits.external_links, limits.gaudi_direct) == judged
+    assert limits_of({**options, "node_count": 1}, network).external_links is bool(given[0])
+
+
+def test_a_restart_that_is_due_is_advice_with_its_reason(measured):
+    reason = "the running kernel was started without cstates, which GRUB passes from the next start on"
+    told = replace(measured(), restart=(reason,))
+    checks = verdict(told, RELEASE, LIMITS)
+    assert failed(checks) == []
+    assert [one for one in advice(checks) if reason in one]
+    assert summary(told, checks, RELEASE, LIMITS)["restart_reasons"] == [reason]

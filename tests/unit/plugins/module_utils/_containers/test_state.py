@@ -181,9 +181,12 @@ def test_a_new_config_toml_is_one_that_every_containerd_reads() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('root = "/x"\n', "has no version, so containerd reads it as version 1"),
-        ("version = 1\n", "has version 1; only 2 and 3 are known"),
-        ("version = 9\n", "has version 9; only 2 and 3 are known"),
+        ("version = 9\n", "has version 9; only 1, 2 and 3 are known"),
+        ("version = 0\n", "has version 0; only 1, 2 and 3 are known"),
+        # What is switched off is said before what is old, or not known.
+        (CONTAINERD_DOCKER, "disables the CRI plugin, .* take it out of disabled_plugins"),
+        ('version = 9\ndisabled_plugins = ["io.containerd.grpc.v1.cri"]\n', "disables the CRI plugin"),
+        ('disabled_plugins = [\n  "btrfs",\n  \'cri\',\n]\nroot = "/x"\n', "disables the CRI plugin"),
         ("version = 2\n[plugins\n", r"cannot be merged into \(line 2: .*\); correct it, nothing was changed"),
         ('version = 2\ndisabled_plugins = ["cri"]\n', "disables the CRI plugin"),
         ('version = 2\n[plugins]\n"io.containerd.grpc.v1.cri" = { x = 1 }\n', "no table can be added there"),
@@ -192,6 +195,35 @@ def test_a_new_config_toml_is_one_that_every_containerd_reads() -> None:
 def test_a_config_toml_that_cannot_be_merged_is_refused(text: str, message: str) -> None:
     with pytest.raises(GaudiError, match=message):
         config_toml(text, "/etc/containerd/config.toml", default=False, **WANTED)
+
+
+CRI_1 = """\
+[plugins.cri]
+  sandbox_image = "registry.k8s.io/pause:3.2"
+  [plugins.cri.containerd.runtimes.runc]
+    runtime_type = "io.containerd.runc.v2"
+    [plugins.cri.containerd.runtimes.runc.options]
+      SystemdCgroup = false
+"""
+
+
+@pytest.mark.parametrize("text", ['root = "/x"\n', "version = 1\n", 'disabled_plugins = ["btrfs"]\n', CRI_1])
+def test_a_config_toml_without_a_version_is_one_of_version_1(text: str) -> None:
+    after = config_toml(text, "config.toml", default=True, **WANTED)
+    assert after.startswith(text.partition("\n")[0])
+    assert "[plugins.cri.containerd.runtimes.habana.options]" in after
+    assert f'BinaryName = "{PROGRAM}"' in after
+    assert after.count("SystemdCgroup = false") == (2 if text == CRI_1 else 0)
+    assert 'default_runtime_name = "habana"' in after
+    assert "io.containerd.grpc" not in after
+    assert config_toml(after, "config.toml", default=True, **WANTED) == after
+
+
+def test_a_config_toml_of_remarks_alone_is_a_new_one() -> None:
+    remarks = "# Licensed under ...\n#disabled_plugins = []\n"
+    after = config_toml(remarks, "config.toml", default=False, **WANTED)
+    assert after.startswith(f"version = 2\n{remarks}")
+    assert config_toml(after, "config.toml", default=False, **WANTED) == after
 
 
 def test_dockers_own_containerd_has_its_cri_plugin_off() -> None:
@@ -285,7 +317,7 @@ def test_a_containerd_without_cri_is_no_engine_of_its_own(tmp_path: Path) -> Non
     node = Node(tmp_path, "containerd")
     node.write("containerd/config.toml", CONTAINERD_DOCKER)
     assert node.converge()["engines"] == []
-    with pytest.raises(GaudiError, match="has no version"):
+    with pytest.raises(GaudiError, match="disables the CRI plugin"):
         node.converge(engines=("containerd",))
 
 

@@ -20,6 +20,7 @@ from ansible_collections.gaudi3.scale.tests.unit.healthy_node import ADDRESSES, 
 
 RELEASE = find_release("1.24.1")
 FIRST, LAST = ADDRESSES[0], ADDRESSES[-1]
+ABSURD = "no card can have what hl-smi says, so its firmware tells nothing"
 
 
 @dataclass
@@ -104,12 +105,38 @@ def test_a_card_that_does_not_work_is_named_with_its_status(node: Node) -> None:
     assert reported["status"].startswith(f"status: found {FIRST} in reset, {LAST} without driver, expected ")
 
 
-@pytest.mark.parametrize("shown", ["0 C", "N/A"])
-def test_a_card_without_a_temperature_did_not_initialise(node: Node, shown: str) -> None:
-    node.smi.cells = {FIRST: {"temperature.aip": shown}}
+def test_a_card_of_0_degrees_did_not_initialise(node: Node) -> None:
+    node.smi.cells = {FIRST: {"temperature.aip": "0 C"}}
     assert unmet(node.facts()) == {
         "temperature": f"temperature: found none at {FIRST}, expected above 0 C; the card did not initialise: reboot."
     }
+
+
+@pytest.mark.parametrize(
+    ("shown", "sentence"),
+    [
+        ("N/A", f"at {FIRST}; hl-smi tells no value: ask hl-smi as root and see its error."),
+        (
+            "505712272 C",
+            f"at {FIRST} (hl-smi says 505712272 C); {ABSURD}: ask hl-smi as root and see its error, then update it.",
+        ),
+    ],
+)
+def test_unknown_is_not_cold_and_no_reason_against_a_driver(node: Node, shown: str, sentence: str) -> None:
+    node.smi.cells = {FIRST: {"temperature.aip": shown}}
+    assert unmet(node.facts()) == {"temperature": f"temperature: it is not known {sentence}"}
+    node.require(settle_timeout=0)
+
+
+def test_a_temperature_that_comes_late_is_waited_for(node: Node) -> None:
+    node.smi.cells = {FIRST: {"temperature.aip": "N/A"}}
+
+    def come_up(nap: int) -> None:
+        node.smi.cells = {} if nap == 2 else node.smi.cells
+
+    node.while_asleep = come_up
+    node.require(settle_timeout=60)
+    assert len(node.naps) >= 1
 
 
 def test_a_node_without_driver_fails_every_check_but_the_count(tmp_path: Path) -> None:

@@ -360,3 +360,88 @@ def test_the_interface_of_the_default_route(answers: dict[str, tuple[int, str]],
         return CommandResult(rc, stdout, "")
 
     assert management_interface(run) == interface
+
+
+@pytest.mark.parametrize(("layer", "kind"), [("Ethernet", "roce"), ("InfiniBand", "infiniband")])
+def test_boards_whose_loaded_driver_shows_no_port_take_the_hosts_network_card(
+    tmp_path: Path, layer: str, kind: str
+) -> None:
+    """HL-338, driver loaded, hl-smi lists all, and manage_network_ifs.sh: no interfaces were detected."""
+    node = Node(tmp_path, pci_id="0x1063")
+    node.rdma("mlx5_0", "0000:5a:00.0", layer, "4: ACTIVE", **MELLANOX)
+    waiting = node.converge(check_mode=True)["fabric"]
+    assert (waiting["provider"], waiting["ports_expected"]) == ("gaudi_ethernet", 8)
+    take(node)
+    for _again in range(2):
+        result = node.converge()
+        fabric = result["fabric"]
+        assert (fabric["provider"], fabric["ports_expected"], fabric["ports_with_link"]) == (kind, 0, 0)
+        assert "these HL-338 cards show no external port" in result["warnings"][0]
+        assert UNIT not in str(node.files())
+    assert not result["changed"]
+    assert node.slept == 0
+
+
+def take(node: Node) -> None:
+    """The driver takes the cards and shows no interface of them."""
+    for number, address in enumerate(CARDS):
+        node.pci(address, module_id=str(number), pci_addr=address)
+        accel = node.values(f"sys/class/accel/accel{number}")
+        (accel / "device").symlink_to(node.kernel / "sys/bus/pci/devices" / address)
+
+
+def test_layer_3_says_that_these_boards_show_no_port(tmp_path: Path) -> None:
+    node = Node(tmp_path, pci_id="0x1063")
+    take(node)
+    routed = RoutedOptions(layer=3, pools=("10.200.0.0/24",), hosts=("node1", "node2"), host="node1")
+    result = node.converge(routed=routed)
+    assert result["fabric"]["provider"] == "ethernet"
+    assert result["addresses"] == []
+    (warning,) = [one for one in result["warnings"] if "layer 3:" in one]
+    assert "these HL-338 cards show no external port" in warning
+    assert "set gaudi_fabric_layer to 2 for this host" in warning
+    assert not node.converge(routed=routed)["changed"]
+
+
+def test_ports_that_a_loaded_driver_should_show_are_missed_and_not_waited_for(tmp_path: Path) -> None:
+    """OAM cards whose habanalabs_en is not there."""
+    node = Node(tmp_path)
+    node.rdma("mlx5_0", "0000:5a:00.0", "Ethernet", "4: ACTIVE", **MELLANOX)
+    take(node)
+    result = node.converge()
+    assert result["fabric"]["provider"] == "roce"
+    assert (
+        "shows none of the 6 external ports that HL-325L cards have; see whether habanalabs_en" in result["warnings"][0]
+    )
+    assert node.slept == 0
+    asked = node.converge(provider="gaudi_ethernet")
+    assert "shows none of the 6 external ports" in asked["warnings"][0]
+    assert not any("external ports" in one for one in node.converge(provider="ethernet")["warnings"])
+
+
+def test_a_virtual_machine_with_one_of_eight_cards_has_three_ports(tmp_path: Path) -> None:
+    node = Node(tmp_path, cards=CARDS[:1])
+    assert read_network(str(node.kernel)).expected_ports == 3
+
+
+def test_a_unit_of_somebody_else_at_our_path_is_kept_aside_and_named(tmp_path: Path) -> None:
+    node = Node(tmp_path)
+    node.load()
+    unit = node.etc / f"systemd/system/{UNIT}"
+    unit.parent.mkdir(parents=True)
+    unit.write_text("[Service]\nExecStart=/usr/local/bin/ports\n", encoding="utf-8")
+    result = node.converge()
+    assert f"{unit} was not written by gaudi3.scale" in result["warnings"][0]
+    (copy,) = unit.parent.glob(f"{UNIT}.*.bak")
+    assert "/usr/local/bin/ports" in copy.read_text(encoding="utf-8")
+    again = node.converge()
+    assert (again["changed"], again["warnings"]) == (False, [])
+
+
+def test_a_unit_of_somebody_else_stays_where_we_want_none(tmp_path: Path) -> None:
+    node = Node(tmp_path)
+    unit = node.etc / f"systemd/system/{UNIT}"
+    unit.parent.mkdir(parents=True)
+    unit.write_text("[Service]\nExecStart=/usr/local/bin/ports\n", encoding="utf-8")
+    assert not node.converge(provider="ethernet")["changed"]
+    assert unit.exists()

@@ -72,9 +72,9 @@ SEEN_IN_EXAMPLES = [
     ("CUDA_CACHE_DISABLE", "0", "error", "only CUDA builds"),
     ("TORCH_CUDA_ARCH_LIST", "7.0;8.0;8.6", "error", "only CUDA builds"),
     ("TORCH_CUDNN_V8_API_ENABLED", "1", "error", "only CUDA builds"),
-    ("TORCH_SHOW_CPP_STACKTRACES", "1", "error", "belongs in environment"),
-    ("OMP_NUM_THREADS", "8", "error", "belongs in environment"),
-    ("LD_LIBRARY_PATH", "/opt/amazon/efa/lib", "error", "belongs in environment"),
+    ("TORCH_SHOW_CPP_STACKTRACES", "1", "warning", "belongs in environment"),
+    ("OMP_NUM_THREADS", "8", "warning", "belongs in environment"),
+    ("LD_LIBRARY_PATH", "/opt/amazon/efa/lib", "warning", "belongs in environment"),
 ]
 
 

@@ -92,6 +92,27 @@ def test_a_running_job_is_explained_by_what_its_process_was_started_with(tmp_pat
     assert result["other_variables"] == ["EMPTY", "GLOO_SOCKET_IFNAME", "PATH", "RANK"]
 
 
+def test_another_program_s_variables_of_a_job_are_no_flags_and_of_a_list_are_known_as_its_own(tmp_path: Path) -> None:
+    flags = [
+        "VLLM_DELAYED_SAMPLING=true",
+        "GLOO_SOCKET_IFNAME=ens1",
+        "HABANA_VISIBLE_DEVICES=ALL",
+        "VLLM_SKIP_WARMUP=true",
+    ]
+    (tmp_path / "4711").mkdir()
+    (tmp_path / "4711" / "environ").write_bytes("\0".join(flags).encode())
+    of_job: Any = explain(ExplainOptions(job="night", proc=str(tmp_path)), unit_with("4711"))
+    assert of_job["other_variables"] == ["GLOO_SOCKET_IFNAME", "VLLM_DELAYED_SAMPLING"]
+    assert [one["level"] for one in of_job["flags"]] == ["ok", "warning"]
+    listed: Any = explain(ExplainOptions(flags=flags), no_run)
+    assert {one["name"]: one["known"] for one in listed["flags"]} == {
+        "VLLM_DELAYED_SAMPLING": "another program",
+        "GLOO_SOCKET_IFNAME": "another program",
+        "HABANA_VISIBLE_DEVICES": "gaudi",
+        "VLLM_SKIP_WARMUP": "gaudi",
+    }
+
+
 def test_of_a_job_that_no_unit_here_runs_the_lowest_rank_is_read(tmp_path: Path) -> None:
     """As under Slurm and mpirun; a data-loader worker (13) has its rank's environment, another job is none of ours."""
     for process, job, rank in ((12, "night", 9), (11, "night", 10), (13, "night", 9), (5, "day", 0), (4, "night", "")):

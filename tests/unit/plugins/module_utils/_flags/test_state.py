@@ -254,6 +254,22 @@ def test_the_file_reaches_shells_slurm_and_other_services(tmp_path: Path) -> Non
     assert Path(str(quoted["container_path"])).read_text().endswith("GREETING=a b\n")
 
 
+def test_a_profile_of_somebody_else_at_our_path_is_kept_aside_and_named(tmp_path: Path) -> None:
+    script = tmp_path / "profile.d/zz_gaudi3_scale.sh"
+    script.parent.mkdir()
+    script.write_text("export PATH=$PATH:/opt/site/bin\n")
+    place: dict[str, Any] = {"login_shell_path": str(script)}
+    result: Any = converge(options(tmp_path, **place), check_mode=False)
+    assert any(f"{script} was not written by gaudi3.scale" in warning for warning in result["warnings"])
+    (copy,) = script.parent.glob("zz_gaudi3_scale.sh.*.bak")
+    assert copy.read_text() == "export PATH=$PATH:/opt/site/bin\n"
+    # The copy that is told is that of the environment file.
+    assert result["backup"] == ""
+    again: Any = converge(options(tmp_path, **place), check_mode=False)
+    assert not again["changed"]
+    assert not any("was not written" in warning for warning in again["warnings"])
+
+
 @pytest.mark.parametrize("name", ["HF_TOKEN", "WANDB_API_KEY", "PGPASSWORD", "AWS_SECRET_ACCESS_KEY"])
 def test_a_secret_is_not_put_where_every_account_reads(tmp_path: Path, name: str) -> None:
     with pytest.raises(GaudiError) as refused:

@@ -13,6 +13,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiE
 from ansible_collections.gaudi3.scale.plugins.module_utils._host.cpu_governor import UNIT
 from ansible_collections.gaudi3.scale.plugins.module_utils._host.memory_lock import can_be_raised
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.restart_due import due
 from ansible_collections.gaudi3.scale.tests.unit.host_machine import ARGUMENTS, BOOTED, Machine
 
 
@@ -300,3 +301,16 @@ def test_bad_options_are_refused_before_anything_is_touched(
         machine.converge(**options)
     assert machine.files() == before
     assert machine.run.calls == []
+
+
+def test_a_restart_is_due_for_other_layers_until_it_has_happened(machine: Machine) -> None:
+    def reasons() -> list[str]:
+        return due(str(machine.root / "var/lib/gaudi3_scale"), str(machine.kernel))
+
+    machine.converge(check_mode=True)
+    assert reasons() == []
+    wanted = machine.converge()["reboot_reasons"]
+    assert reasons() == wanted != []
+    machine.write("kernel/proc/cmdline", f"BOOT_IMAGE=/vmlinuz ro quiet {ARGUMENTS}\n")
+    assert not machine.converge()["reboot_required"]
+    assert reasons() == []

@@ -22,10 +22,10 @@ def machine(tmp_path: Path) -> Machine:
 @pytest.mark.parametrize(
     ("path", "text", "theirs"),
     [
-        ("etc/sysctl.d/99-site.conf", "vm.nr_hugepages = 8000\n", "8000"),
-        ("etc/sysctl.d/10-site.conf", "vm.nr_hugepages=9000\n", "9000"),
+        ("etc/sysctl.d/99-site.conf", "vm.nr_hugepages = 400\n", "400"),
+        ("etc/sysctl.d/10-site.conf", "vm.nr_hugepages=300\n", "300"),
         ("etc/sysctl.d/50-x.conf", f"vm.nr_hugepages={OURS}\n-vm/nr_hugepages = 5\n", "5"),
-        ("etc/sysctl.conf", "# ours\nvm.nr_hugepages = 9999\n", "9999"),
+        ("etc/sysctl.conf", "# ours\nvm.nr_hugepages = 399\n", "399"),
         ("run/sysctl.d/10-x.conf", "vm.nr_hugepages = 1\n", "1"),
         ("usr/lib/sysctl.d/99-vendor.conf", "vm.nr_hugepages = 1\n", "1"),
     ],

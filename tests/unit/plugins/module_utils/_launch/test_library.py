@@ -86,3 +86,11 @@ def test_what_a_venv_says_of_itself_is_data(job, default, answer):
 def test_a_venv_that_cannot_be_run_has_none(job, default, tmp_path):
     (tmp_path / "venv/bin/python").chmod(0o644)
     assert library_of(job, saying({default: HAS})) == Library(default, "0.1.0")
+
+
+def test_a_python_that_had_not_ended_in_its_time_has_not_said_that_the_library_is_missing(job, default, tmp_path):
+    def late(argv, **more):
+        return CommandResult(124, "", f"{argv[0]}: no end after {more['timeout']} s")
+
+    with pytest.raises(GaudiError, match=r"nobody can tell what .*/venv has: its Python had not ended after 60 s; try"):
+        library_of(job, late)

@@ -13,16 +13,18 @@ from dataclasses import replace
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.clocks import clocks_apart
-from ansible_collections.gaudi3.scale.plugins.module_utils._job.description import MpiOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.description import MpiOptions, SlurmOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.plan import Job
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.node_check import (
+    check_cards,
     check_imports,
     check_writable,
     open_mpi_version,
     setting_of_files,
 )
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult, run_process
+from ansible_collections.gaudi3.scale.tests.unit.healthy_node import HlSmi, write_kernel
 
 
 @pytest.fixture
@@ -243,3 +245,32 @@ def test_clocks_that_are_apart(offsets, said):
     assert said in found
     assert bool(found) == bool(said)
     assert found == "" or found.endswith(".")
+
+
+@pytest.mark.parametrize("engine", ["torchrun", "mpirun"])
+def test_a_job_of_fewer_cards_than_the_node_has_is_refused_unless_it_names_them(job, tmp_path, engine):
+    root = str(write_kernel(tmp_path / "kernel"))
+    few = replace(job, device="hpu", engine=engine, processes_per_node=2, bind="none")
+    said = refusal(check_cards, few, HlSmi(), root)
+    assert "processes_per_node is 2 and n1 has 8 cards: another job there would take the same ones" in said
+    check_cards(replace(few, environment={"HABANA_VISIBLE_MODULES": "5,0"}), HlSmi(), root)
+    check_cards(replace(few, processes_per_node=8), HlSmi(), root)
+    flags = tmp_path / "flags"
+    flags.write_text("HABANA_VISIBLE_MODULES=2,6\n")
+    check_cards(replace(few, environment_files=(str(flags),)), HlSmi(), root)
+    said = refusal(check_cards, replace(few, environment={"HABANA_VISIBLE_MODULES": "5,9"}), HlSmi(), root)
+    assert "names '9', and no card of n1 has that module id" in said
+
+
+@pytest.mark.parametrize("slurm", [SlurmOptions(), SlurmOptions(cpus_per_rank=4)])
+def test_slurm_gives_whole_nodes_or_says_which_cards(job, tmp_path, slurm):
+    root = str(write_kernel(tmp_path / "kernel"))
+    few = replace(job, device="hpu", engine="slurm", slurm=slurm, processes_per_node=2, bind="none")
+    check_cards(few, HlSmi(), root)
+
+
+def test_a_python_that_had_not_ended_in_its_time_is_not_to_be_repaired(job, work):
+    (work / "train.py").write_text("import os\n")
+    said = refusal(check_imports, job, lambda argv, **_more: CommandResult(124, "", f"{argv[0]}: no end after 60 s"))
+    assert f"nobody can tell whether {work}/train.py can be imported on n1: " in said
+    assert "had not ended after 60 s; try again, and see how fast its storage is read." in said

@@ -269,3 +269,43 @@ def test_a_failure_in_the_logs_of_a_node_without_a_share_is_told_on_request(path
     reported = report(paths, unit, failure_in_logs=True)
     assert (reported["state"], reported["failure"]) == ("absent", known)
     assert report(paths, unit)["failure"] is None
+
+
+def says(paths, local_rank, *stages):
+    place = Path(paths.ranks, "demo_x1/attempt_0", str(local_rank), "reached.jsonl")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text("".join(json.dumps({"stage": stage, "time": 101.0}) + "\n" for stage in stages))
+
+
+def test_ranks_that_start_slowly_have_their_time_from_when_all_of_them_run(paths, unit):
+    naps = []
+
+    def sleep(seconds):
+        naps.append(seconds)
+        if sum(naps) == 100:
+            says(paths, 0, "started", "met")
+        if sum(naps) == 200:
+            says(paths, 1, "started", "met")
+
+    assert not wait_until_ended(paths, unit, 60, lambda: sum(naps), sleep, start_timeout=300)
+    assert sum(naps) == pytest.approx(260, abs=1)
+
+
+def test_ranks_that_do_not_start_have_the_time_to_start_and_no_more(paths, unit):
+    naps = []
+    says(paths, 0, "started", "met")
+    assert not wait_until_ended(paths, unit, 60, lambda: sum(naps), naps.append, start_timeout=300)
+    assert sum(naps) == pytest.approx(300)
+    assert report(paths, unit)["reached"] == {"started": 1, "met": 1, "measuring": 0, "since": None}
+
+
+def test_a_node_that_is_asked_late_is_given_its_whole_time(paths, unit):
+    for local_rank in range(2):
+        says(paths, local_rank, "started", "met", "measuring")
+    naps = [5000.0]
+    assert not wait_until_ended(paths, unit, 60, lambda: sum(naps), naps.append, start_timeout=300)
+    assert sum(naps) == pytest.approx(5060)
+    # And one whose ranks have ended meanwhile is waited for no more.
+    unit.end()
+    assert wait_until_ended(paths, unit, 60, lambda: sum(naps), naps.append, start_timeout=300)
+    assert sum(naps) == pytest.approx(5060)

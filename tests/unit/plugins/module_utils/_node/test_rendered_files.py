@@ -15,6 +15,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._node.rendered_files 
     differences,
     pending,
     read_text,
+    replaced,
     write,
 )
 
@@ -147,3 +148,46 @@ def test_a_full_disk_leaves_the_file_and_names_it(tmp_path, monkeypatch):
     assert module_failure(met.value) == {"msg": f"{path}: No space left on device; free some space on its file system."}
     assert [file.name for file in tmp_path.iterdir()] == ["f"]
     assert path.read_text() == "before\n"
+
+
+OURS = "# Written by gaudi3.scale.\nx=1\n"
+
+
+def test_a_text_of_somebody_else_at_our_path_is_kept_beside_it_once(tmp_path):
+    path = tmp_path / "90-gaudi3-scale.conf"
+    path.write_text("vm.swappiness=1\n")
+    path.chmod(0o600)
+    wanted = WantedFile(str(path), OURS)
+    (said,) = replaced(pending([wanted]))
+    assert said == (
+        f"{path} was not written by gaudi3.scale: it is replaced, and a copy of it is kept beside it as "
+        "90-gaudi3-scale.conf.TIME.bak."
+    )
+    (kept,) = apply(wanted)
+    assert Path(kept).read_text() == "vm.swappiness=1\n"
+    assert (mode_of(kept), Path(kept).suffix) == (0o600, ".bak")
+    assert path.read_text() == OURS
+    # An earlier text of ours is not somebody's.
+    assert replaced(pending([WantedFile(str(path), f"{OURS}y=2\n")])) == []
+    assert apply(WantedFile(str(path), f"{OURS}y=2\n")) == [None]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("", OURS), ("\n", OURS), ("#!/bin/sh\n# Written by gaudi3.scale, for x.\n", OURS), ("a=1\n", "a=2\n")],
+)
+def test_what_is_no_text_of_somebody_else(tmp_path, before, after):
+    path = tmp_path / "a"
+    path.write_text(before)
+    assert replaced(pending([WantedFile(str(path), after)])) == []
+    assert apply(WantedFile(str(path), after)) == [None]
+
+
+def test_only_a_text_of_ours_is_taken_away_where_that_is_asked_for(tmp_path):
+    path = tmp_path / "a.service"
+    gone = WantedFile(str(path), None, only_ours=True)
+    path.write_text("[Service]\n")
+    assert apply(gone) == []
+    path.write_text(OURS)
+    apply(gone)
+    assert not path.exists()

@@ -106,6 +106,57 @@ def test_the_sources_file_is_deb822_and_remembers_where_the_key_is_from() -> Non
         ),
         ("E: Failed to fetch http://v/dists/main/Packages.gz  File has unexpected size", "damaged", "synchronised"),
         (LOCK.strip(), "another package manager", "lock_timeout"),
+        (
+            (
+                "E: Conflicting values set for option Signed-By regarding source "
+                "https://vault.habana.ai/artifactory/debian/ jammy: /etc/apt/keyrings/habanalabs.gpg != "
+                "/etc/apt/keyrings/gaudi3_scale-vault.asc"
+            ),
+            "two entries of https://vault.habana.ai/artifactory/debian jammy differ in Signed-By",
+            "leave one of them",
+        ),
+        # microsoft/linux-package-repositories#69: one has no key.
+        (
+            (
+                "E: Conflicting values set for option Signed-By regarding source "
+                "https://packages.microsoft.com/repos/edge/ stable: /usr/share/keyrings/microsoft.gpg != "
+            ),
+            "two entries of https://packages.microsoft.com/repos/edge stable differ in Signed-By",
+            "/etc/apt/sources.list",
+        ),
+        # ansible/ansible#86243: a key in the stanza itself, of which apt's first line has the beginning.
+        (
+            (
+                "E: Conflicting values set for option Signed-By regarding source "
+                "https://ppa.launchpadcontent.net/seahawk1986-hotmail/vdr-2.7.7/ubuntu/ resolute: "
+                "/etc/apt/keyrings/x.asc != -----BEGIN PGP PUBLIC KEY BLOCK-----"
+            ),
+            "seahawk1986-hotmail/vdr-2.7.7/ubuntu resolute differ in Signed-By",
+            "leave one",
+        ),
+        # free-pmx/free-pmx-no-subscription#15: apt 2.9 and newer.
+        (
+            (
+                "Error: Conflicting values set for option Signed-By regarding source "
+                "http://download.proxmox.com/debian/pve/ trixie: /usr/share/keyrings/a.gpg != /etc/apt/keyrings/b.gpg"
+            ),
+            "two entries of http://download.proxmox.com/debian/pve trixie differ in Signed-By",
+            "leave one",
+        ),
+        # NVIDIA/libnvidia-container#194: a directory without suites.
+        (
+            (
+                "E: Conflicting values set for option Signed-By regarding source "
+                "https://nvidia.github.io/libnvidia-container/stable/ubuntu18.04/amd64/ /: /usr/share/keyrings/x.gpg !="
+            ),
+            "ubuntu18.04/amd64 / differ in Signed-By",
+            "leave one",
+        ),
+        (
+            "E: Conflicting values set for option Trusted regarding source https://vault.example.com/debian/ jammy",
+            "https://vault.example.com/debian jammy differ in Trusted",
+            "leave one",
+        ),
     ],
 )
 def test_a_complaint_becomes_a_cause_and_a_remedy(complaint: str, cause: str, remedy: str) -> None:

@@ -321,6 +321,19 @@ Errors were encountered while processing:
             "W: old\nE: Could not get lock /var/lib/dpkg/lock-frontend.\nE: Unable to acquire it\n",
             "E: Could not get lock /var/lib/dpkg/lock-frontend.",
         ),
+        # trailofbits/algo#14335.
+        (
+            "",
+            (
+                "E: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 5043 (unattended-upgr)\n"
+                "E: Unable to acquire the dpkg frontend lock (/var/lib/dpkg/lock-frontend), is another process using "
+                "it?\n"
+            ),
+            (
+                "Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 5043 (unattended-upgr); wait "
+                "for its end, or raise lock_timeout."
+            ),
+        ),
         ("", "apt-get: not installed\n", "apt-get: not installed."),
         ("The following packages have problems:\n", "", "The following packages have problems:."),
         ("", "", "no reason given."),

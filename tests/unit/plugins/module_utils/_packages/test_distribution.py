@@ -26,6 +26,7 @@ class System:
     was_interrupted: bool = False
     calls: list[str] = field(default_factory=list)
     policies: list[str] = field(default_factory=list)
+    name: str = "apt"
 
     def query(self, names: Sequence[str]) -> dict[str, Package]:
         return {name: Package(name, "1", False, "installed") for name in names if name in self.there}

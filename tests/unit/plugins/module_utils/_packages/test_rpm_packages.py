@@ -328,8 +328,8 @@ def test_what_dnf_says_becomes_one_sentence(name: str, sentence: str) -> None:
 def test_a_kernel_without_its_package_names_the_way_out() -> None:
     words = "Error: Unable to find a match: kernel-devel-5.14.0-427.el9_4.x86_64\n"
     assert explain(CommandResult(1, "", words)) == (
-        "no repository of this node has kernel-devel-5.14.0-427.el9_4.x86_64; enable the repository of this minor "
-        "release, or update the kernel first."
+        "no repository of this node has kernel-devel-5.14.0-427.el9_4.x86_64; enable the repositories of this "
+        "minor release (of RHEL those with EUS), or update the kernel first."
     )
 
 
@@ -345,4 +345,6 @@ def test_another_package_manager_is_waited_for_and_then_named() -> None:
     assert run_dnf(lambda _argv, **_more: answers.pop(0), ["makecache"], 60, slept.append).rc == 0
     assert len(slept) == 2
     assert run_dnf(lambda _argv, **_more: locked, ["makecache"], 0, slept.append) == locked
-    assert explain(locked) == "another package manager holds dnf's lock; wait for it, or raise lock_timeout."
+    assert explain(locked) == (
+        "another package manager holds dnf's lock; wait for it, or raise lock_timeout. It is process 2729."
+    )

@@ -375,6 +375,88 @@ def test_an_unreachable_repository_is_told_when_only_the_key_is_at_hand(vault: V
     assert vault.files == {}
 
 
+def _apt_update(vault: Vault) -> CommandResult:
+    """What any apt on the node does, with all of its sources."""
+    return vault.run(["apt-get", "-q", "update", "-o", "APT::Update::Error-Mode=any"])
+
+
+@needs_apt
+@pytest.mark.parametrize("before", ["nothing", "a node that is broken by both"])
+def test_an_entry_of_the_installers_script_is_taken_over_and_every_apt_works(vault: Vault, before: str) -> None:
+    script = vault.etc / "apt/sources.list.d/habanalabs.list"
+    entry = f"deb [signed-by=/etc/apt/keyrings/habanalabs.gpg] {vault.url}/debian jammy main\n"
+    other = f"deb [trusted=yes] {vault.url}/another jammy main\n"
+    if before != "nothing":
+        vault.converge()
+    script.parent.mkdir(exist_ok=True)
+    script.write_text(f"# by hand\n{entry}# {other}")
+    if before != "nothing":
+        assert "Conflicting values set for option Signed-By" in _apt_update(vault).stderr
+    shown = vault.converge(check_mode=True)
+    assert shown["changed"]
+    assert (f"- {entry}", f"+ # gaudi3_scale-vault: {entry}") in [
+        (f"- {one['before'].splitlines(True)[1]}", f"+ {one['after'].splitlines(True)[1]}")
+        for one in shown["diff"]
+        if str(script) in one["after_header"]
+    ]
+    assert script.read_text().count("# gaudi3_scale-vault") == 0
+    result = vault.converge()
+    assert result["changed"]
+    assert result["taken_over"] == [str(script)]
+    assert script.read_text() == f"# by hand\n# gaudi3_scale-vault: {entry}# {other}"
+    assert _apt_update(vault).rc == 0
+    again = vault.converge()
+    assert (again["changed"], again["refreshed"], again["taken_over"]) == (False, False, [])
+
+
+@needs_apt
+def test_a_fault_leaves_the_entry_of_others_in_force(vault: Vault) -> None:
+    script = vault.etc / "apt/sources.list.d/habanalabs.list"
+    script.parent.mkdir(exist_ok=True)
+    entry = f"deb [trusted=yes] {vault.url}/debian jammy main\n"
+    script.write_text(entry)
+    with pytest.raises(GaudiError, match=r"does not offer habanalabs-dkms 1\.22\.0-740"):
+        vault.converge(release="1.22.0")
+    assert script.read_text() == entry
+    assert vault.files == {}
+
+
+@needs_apt
+@pytest.mark.parametrize(
+    ("files", "sentence"),
+    [
+        (
+            {
+                "a.list": "deb [signed-by=/x.gpg] https://x.example.com/docker jammy main\n",
+                "b.list": "deb [signed-by=/y.gpg] https://x.example.com/docker jammy main\n",
+            },
+            (
+                r"cannot be used: apt reads no source of this node while two entries of https://x\.example\.com/docker "
+                r"jammy differ in Signed-By; leave one of them.* Entries of it are in \S+/a\.list and \S+/b\.list\.$"
+            ),
+        ),
+        (
+            {"a.list": "deb [broken https://x.example.com/docker jammy main\n"},
+            r"apt reads no source of this node, since one .* is wrong \(Malformed.*\); correct \S+/a\.list\.$",
+        ),
+        (
+            {"a.sources": "Types: rpm\nURIs: https://x\nSuites: s\nComponents: c\n"},
+            r"is wrong \(.*\); correct \S+/a\.sources\.$",
+        ),
+    ],
+)
+def test_what_stops_every_apt_shows_at_once_and_names_the_files(
+    vault: Vault, files: dict[str, str], sentence: str
+) -> None:
+    place = vault.etc / "apt/sources.list.d"
+    place.mkdir(exist_ok=True)
+    for name, text in files.items():
+        (place / name).write_text(text)
+    with pytest.raises(GaudiError, match=sentence):
+        vault.converge()
+    assert vault.files == {}
+
+
 def test_an_unknown_release_is_refused_before_anything_is_touched(tmp_path: Path) -> None:
     def never(argv: Any, **_more: Any) -> CommandResult:
         raise AssertionError(argv)

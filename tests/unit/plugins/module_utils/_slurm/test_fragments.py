@@ -25,6 +25,10 @@ COUNTED = SlurmNode("gaudi08", {"CPUs": 160}, 7, (), 996_000)
 INCLUDED = "ClusterName=c\nInclude {}/slurm/gaudi3_scale.conf\n"
 
 
+def no_unit(_argv: Sequence[str], **_more: Any) -> CommandResult:
+    return CommandResult(0, "ExecStart=\nEnvironment=\n", "")
+
+
 class Site:
     """A host's /etc with a Slurm; ``add`` are further lines of slurm.conf."""
 
@@ -36,7 +40,7 @@ class Site:
 
     def apply(self, nodes: Sequence[SlurmNode] = (BOUND,), check_mode: bool = False, **more: Any) -> dict[str, Any]:
         about: dict[str, Any] = {"node": "gaudi07", "release": "1.24.1", "cards": 8, **more}
-        return apply(Options(nodes, **about), check_mode, str(self.etc))
+        return apply(Options(nodes, **about), no_unit, check_mode, str(self.etc))
 
     def text(self, name: str) -> str:
         return (self.etc / name).read_text()
@@ -119,11 +123,11 @@ def test_a_controller_without_cards_has_the_configuration_and_no_check(tmp_path:
 
 
 def test_a_configless_node_has_the_check_alone(tmp_path: Path) -> None:
-    result = apply(Options((BOUND,), "gaudi07", "1.24.1", 8), False, str(tmp_path))
+    result = apply(Options((BOUND,), "gaudi07", "1.24.1", 8), no_unit, False, str(tmp_path))
     assert result["configless"] and not result["reconfigure"]
     assert sorted(path.name for path in tmp_path.rglob("*") if path.is_file()) == ["nhc.conf", "slurm_health_check"]
     with pytest.raises(GaudiError, match="There is no Slurm on this host"):
-        apply(Options((BOUND,), "", "1.24.1", 8), False, str(tmp_path))
+        apply(Options((BOUND,), "", "1.24.1", 8), no_unit, False, str(tmp_path))
 
 
 @pytest.mark.parametrize(

@@ -86,6 +86,16 @@ def test_what_it_said_is_told_and_its_files_go() -> None:
     assert node.has_removed
 
 
+def test_a_fio_that_systemd_had_to_end_is_told_with_its_time_and_not_by_an_exit_code() -> None:
+    times = iter([1000.0, 1068.0])
+    node = Node(CommandResult(1, "", ""))
+    with pytest.raises(
+        GaudiError, match="as gaudi: fio had not ended after 67 s, and was ended; measure again, and see"
+    ):
+        measured(PHASE, "gaudi", node.run, lambda: next(times))
+    assert node.has_removed
+
+
 def test_a_storage_that_takes_nothing_is_told(tmp_path: object) -> None:
     node = Node(CommandResult(0, told(1000, 1000), ""))
     with pytest.raises(GaudiError, match="took less than 1 MiB a file in 5 s"):

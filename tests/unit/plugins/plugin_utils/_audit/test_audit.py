@@ -225,3 +225,29 @@ def test_what_is_asked_of_nodes_is_asked_of_each() -> None:
     for item in ITEMS:
         subjects = {subject for name, subject in found if name == item.name}
         assert subjects == ({"n1", "n2"} if item.of == NODE else subjects & {"llama", "cluster"})
+
+
+@pytest.mark.parametrize("state", ["could_not_tell", "undecided"])
+def test_a_qualification_that_could_not_tell_is_unknown_and_fails_nothing(state: str) -> None:
+    node = {**NODE_FACTS, "qualification": {"state": state, "time": "2026-11-25"}}
+    found = audit({"n1": node, "n2": {**node, "qualification": {"state": "unhealthy", "time": "2026-11-25"}}})
+    assert verdict(found, "qualified", "n1") == Unknown("its qualification at 2026-11-25 could not tell")
+    assert isinstance(verdict(found, "qualified", "n2"), Failed)
+
+
+@pytest.mark.parametrize(
+    ("code", "kind", "why"),
+    [
+        (1, Failed, "measure_storage: n1 reads too slowly"),
+        (2, Unknown, "measure_storage could not tell: n1 reads too slowly"),
+        (None, Unknown, "measure_storage could not tell: n1 reads too slowly"),
+    ],
+)
+def test_a_measurement_that_could_not_tell_is_unknown(
+    monkeypatch: pytest.MonkeyPatch, code: int | None, kind: type, why: str
+) -> None:
+    report = {"title": "Storage", "exit_code": code, "notes": ["n1 reads too slowly."]}
+    monkeypatch.setitem(REPORTS, "measure_storage", report)
+    found = verdict(audit(), "storage", "cluster")
+    assert isinstance(found, kind)
+    assert found.why == why

@@ -224,3 +224,54 @@ def test_sockets_are_told_their_interface() -> None:
     cluster = Cluster({"ethernet": 1.0})
     measured(cluster, looks)
     assert cluster.begun[0]["environment"] == {"GLOO_SOCKET_IFNAME": "eno1"}
+
+
+class Late(Cluster):
+    """Whose all-reduces over the networks ``late`` had not ended on ``nodes``; good ones took ``took`` seconds."""
+
+    def __init__(
+        self, late: Mapping[str, str], nodes: str = "abcdef", took: float = 5.0, gone: tuple[str, ...] = ()
+    ) -> None:
+        super().__init__({PORTS: 70.0, HOST: 20.0})
+        self.late, self.nodes, self.took, self.gone = late, nodes, took, gone
+
+    def _answer(self, module: str, node: str, options: dict[str, Any]) -> dict[str, Any]:
+        answer = super()._answer(module, node, options)
+        if module != LOOK:
+            return answer
+        if node in self.gone:
+            return {"unreachable": True, "msg": "no answer within 720 s"}
+        provider = options["name"].removeprefix("fabric-").replace("-", "_")
+        if provider in self.late and node in self.nodes:
+            done = dict.fromkeys(("started", "met", "measuring"), 8 if self.late[provider] == "measuring" else 0)
+            return {"state": "running", "reached": done, "description": {"processes_per_node": 8}}
+        return {**answer, "started": 100.0, "ended": 100.0 + self.took}
+
+
+@pytest.mark.parametrize("stage", ["", "measuring"])
+def test_two_nodes_whose_time_was_over_are_not_measured_and_no_fault_is_told(stage: str) -> None:
+    found = measured(Late({PORTS: stage}), {node: look(usable=(PORTS,)) for node in "ab"})
+    assert {one.state for one in found.values()} == {"not measured"}
+    assert "had not ended when the " in found["a"].reason and "Run it again with a larger timeout" in found["a"].reason
+
+
+def test_a_network_that_hangs_where_the_same_nodes_are_quick_over_another_is_not_ok() -> None:
+    found = measured(Late({PORTS: "measuring"}), {node: look() for node in "ab"})
+    assert {one.state for one in found.values()} == {"not ok"}
+    # But where the other one took half of the time as well, nobody can tell.
+    slow = measured(Late({PORTS: "measuring"}, took=30.0), {node: look() for node in "ab"})
+    assert {one.state for one in slow.values()} == {"not measured"}
+
+
+def test_a_pair_that_hangs_among_quick_ones_is_not_ok() -> None:
+    cluster = Late({PORTS: "measuring"}, nodes="cd")
+    found = measured(cluster, {node: look(usable=(PORTS,)) for node in "abcdef"})
+    assert {node for node, one in found.items() if one.state == "not ok"} == {"c", "d"}
+    assert {node for node, one in found.items() if one.state == "ok"} == {"a", "b", "e", "f"}
+    assert {*cluster.kept} == {"a", "b", "e", "f"}
+
+
+def test_a_node_that_answers_no_more_leaves_its_partner_without_blame() -> None:
+    found = measured(Late({}, gone=("d",)), {node: look(usable=(PORTS,)) for node in "abcdef"})
+    assert {found[node].state for node in "cd"} == {"not measured"}
+    assert "d did not say how its ranks ended (no answer within 720 s)" in found["c"].reason

@@ -50,6 +50,13 @@ def begin(nodes, job=None, check_mode=False, left_out=None):
     return reported, said
 
 
+def test_what_nodes_remark_is_shown_once_and_stops_nothing():
+    remarked = {**PREPARED, "remarks": ["the cards are joined in groups of 4\x1b[2J."]}
+    reported, said = begin(Nodes(prepared={"n1": remarked, "n2": remarked, SPARE: {**PREPARED, "remarks": "no list"}}))
+    assert [line for line in said if "groups of 4" in line] == ["n1, n2: the cards are joined in groups of 4 [2J."]
+    assert reported["start"] == [*HOSTS, SPARE]
+
+
 def test_all_are_asked_before_the_first_is_started():
     nodes = Nodes()
     reported, _said = begin(nodes)

@@ -10,6 +10,7 @@ from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_collectives import Collectives
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_jobs import JOB, LOOK, Ranks
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_limit import Limits
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.funnel import Wishes
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.network import Over
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.self_test import LOOK as LOOK_ALONE
@@ -19,10 +20,20 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.stages
 GOOD_RATE = 10.0
 
 
+def reached(stage: str, ranks: int) -> dict[str, Any]:
+    """What a node tells whose ranks have all reached a stage."""
+    stages = ("started", "met", "measuring")
+    done = stages[: stages.index(stage) + 1] if stage else ()
+    return {name: ranks if name in done else 0 for name in stages} | {"since": 1000.0 if "met" in done else None}
+
+
 class Fleet:
     """``rates``: GB/s of a node, 10 where it is not named; a group is as fast as its slowest. ``cut``: pairs between
     which nothing passes. ``alone``: node -> what its self test says. ``wrong``: node -> rank whose card is wrong.
-    ``slow_cards``: (node, rank) -> TFLOPS. ``hung``: nodes whose ranks never end. ``deaf``: nodes that do not answer.
+    ``slow_cards``: (node, rank) -> TFLOPS. ``hung``: nodes whose ranks never end with others. ``deaf``: nodes that do
+    not answer. ``took``: seconds that good ranks need. ``late``: (job, node) -> how far its ranks are when their time
+    is over. ``gone``: (job, node) that begin and answer no more. ``impatient``: (job, node) whose ranks gave up on the
+    others.
     """
 
     def __init__(self, *names: str, **faults: Any) -> None:
@@ -34,7 +45,8 @@ class Fleet:
         self._jobs: dict[tuple[str, str], Mapping[str, Any]] = {}
 
     def over(self) -> Over:
-        ranks = Ranks("hpu", 2, 29540, 60, {"user": "gaudi"})
+        limits = Limits(300, "gaudi_qualification_group_timeout", "gaudi_qualification_start_timeout")
+        ranks = Ranks("hpu", 2, 29540, 60, {"user": "gaudi"}, limits)
         return Over(Collectives([1024, 4096], ranks), {name: name for name in self.names}, self.ask, self.shown.append)
 
     def wishes(self, **changes: Any) -> Wishes:
@@ -102,9 +114,30 @@ class Fleet:
 
     def _ended(self, name: str, node: str, job: Mapping[str, Any]) -> dict[str, Any]:
         hosts = tuple(job["hosts"])
-        cut = [pair for pair in self.faults.get("cut", ()) if {*pair} <= {*hosts}]
-        if cut or (len(hosts) > 1 and {*self.faults.get("hung", ())} & {*hosts}):
-            return {"state": "running"}
+        about = {"description": {"processes_per_node": job["processes_per_node"]}}
+        if (name, node) in self.faults.get("gone", ()):
+            return {"unreachable": True, "msg": "no answer within 300 s"}
+        if (name, node) in self.faults.get("impatient", ()):
+            said = "The client socket has timed out after 600000ms while trying to connect"
+            return {
+                "state": "failed",
+                "failure": {"exception": "DistNetworkError", "message": said, "echo": 1},
+                **about,
+            }
+        late = self.faults.get("late", {})
+        stages = [late[name, host] for host in hosts if (name, host) in late]
+        # Nothing passes, so that the agents do not meet, and start no rank.
+        stages += ["" for pair in self.faults.get("cut", ()) if {*pair} <= {*hosts}]
+        stages += ["measuring" for _host in {*self.faults.get("hung", ())} & {*hosts} if len(hosts) > 1]
+        if stages:
+            return {"state": "running", "reached": reached(stages[0], job["processes_per_node"]), **about}
+        return {
+            **self._ended_well(name, node, hosts),
+            "started": 1000.0,
+            "ended": 1000.0 + self.faults.get("took", 4.0),
+        }
+
+    def _ended_well(self, name: str, node: str, hosts: tuple[str, ...]) -> dict[str, Any]:
         if name == "qualify-compute":
             return self._computed(node)
         if name == "qualify-training":

@@ -28,6 +28,8 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._variables_file impor
 from ansible_collections.gaudi3.scale.tests.unit.plugins.plugin_utils._qualification.fleet import Fleet
 
 NAMES = ("a", "b", "c", "d")
+# A node whose libraries load slowly, and one that answers no more.
+LATE: dict[str, Any] = {"late": {("qualify-pair", "c"): ""}, "gone": {("qualify-node", "b")}}
 
 
 def qualified(**faults: Any) -> dict[str, Any]:
@@ -119,7 +121,7 @@ def test_healthy_nodes_come_to_0_and_unknown_ones_to_2() -> None:
 
 
 @pytest.mark.parametrize(
-    "faults", [{}, {"rates": {"d": 5.0}}, {"cut": [("a", "b")]}, {"deaf": ["a"]}, {"wrong": {"b": 0}}]
+    "faults", [{}, {"rates": {"d": 5.0}}, {"cut": [("a", "b")]}, {"deaf": ["a"]}, {"wrong": {"b": 0}}, LATE]
 )
 def test_the_json_is_as_its_schema_says(faults: dict[str, Any]) -> None:
     schema = json.loads((Path(__file__).parents[5] / "docs" / "qualify_nodes.schema.json").read_text())
@@ -144,3 +146,16 @@ def test_what_a_node_says_is_text_in_junit() -> None:
     assert suites[0].attrib["failures"] == suites[0].attrib["skipped"] == "1"
     assert exit_code(cases) == 1
     assert exit_code([]) == 2
+
+
+def test_a_pair_whose_time_was_over_is_marked_late_and_not_crossed_out() -> None:
+    """It is in no link, and no node is bad by it."""
+    late = {("qualify-pair", name): "measuring" for name in NAMES}
+    data = qualified(late=late)
+    report = made(data)
+    assert {pair["late"] for pair in data["pairs"]} == {True}
+    (square,) = report.options["heat_maps"]
+    assert {cell["bad"] for cell in square["cells"]} == {False}
+    assert report.reasons == {} and exit_code(report.cases) == 2
+    assert {row["action"] for row in report.options["rows"] if row["node"] != "gone"} == {"again"}
+    assert report.options["files"] == []

@@ -35,6 +35,7 @@ def test_a_sound_node():
         "node": "n1",
         "verdict": "ok",
         "reason": None,
+        "restart": [],
         "release": "1.24.1",
         "driver": "1.24.1-b336d5e",
         "cards": "8/8",
@@ -101,3 +102,46 @@ def test_check_mode_tells_what_is_missing_without_calling_it_a_failure():
 def test_an_all_reduce_that_did_not_succeed_is_a_failure():
     row = verdict_row(node(verify={"summary": SUMMARY}, verify_all_reduce={"state": "failed"}))
     assert (row["verdict"], row["all-reduce"]) == ("FAILED in all-reduce", "failed")
+
+
+def test_an_all_reduce_whose_time_was_over_speaks_against_nobody_and_is_no_ok():
+    row = verdict_row(node(verify={"summary": SUMMARY}, verify_all_reduce={"state": "running"}))
+    assert (row["verdict"], row["all-reduce"]) == ("could not tell", "running")
+    assert "had not ended when the time of the all-reduce was over" in row["reason"]
+
+
+def test_a_network_whose_measurement_was_over_its_time_is_no_ok_either():
+    late = {"provider": "ethernet", "sizes": [], "why": "its ranks had not ended", "late": True}
+    of_it = {"state": "not measured", "chosen": "ethernet", "reason": "the all-reduce over ethernet: …", "rows": [late]}
+    host = node(verify={"summary": SUMMARY}) | {"gaudi_fabric_measured_result": {"nodes": {"n1": of_it}}}
+    assert verdict_row(host)["verdict"] == "could not tell"
+    of_it["chosen"] = "roce"
+    assert verdict_row(host)["verdict"] == "ok"
+
+
+def test_a_node_of_which_programs_had_not_ended_is_no_failure():
+    late = {"name": "hl-smi", "ok": False, "unknown": True}
+    found = {"failed": True, "msg": "Nobody can tell whether this node is fit: hl-smi: …", "checks": [late]}
+    assert verdict_row(node(verify=found))["verdict"] == "could not tell"
+    found["checks"].append({"name": "cards", "ok": False, "unknown": False})
+    assert verdict_row(node(verify=found))["verdict"] == "FAILED in verify"
+
+
+REASON = "the running kernel was started without iommu=pt, which GRUB passes from the next start on"
+
+
+def test_a_restart_that_is_due_is_in_the_verdict_with_the_command():
+    due = SUMMARY | {"restart_reasons": [REASON]}
+    row = verdict_row(node(verify={"summary": due}))
+    assert (row["verdict"], row["restart"]) == ("ok, restart needed", [REASON])
+    assert row["reason"] == (
+        f"n1: it has to be restarted before jobs run on it: {REASON}; restart it "
+        "(`ansible n1 -i INVENTORY --become -m ansible.builtin.reboot`), then run verify.yml."
+    )
+    both = verdict_row(node(verify={"summary": due}) | measured("slower", "ethernet is faster.", roce=9.5))
+    assert both["reason"] == f"{row['reason']} ethernet is faster."
+
+
+def test_what_failed_comes_before_a_restart():
+    due = SUMMARY | {"restart_reasons": [REASON], "ok": False, "problems": 2}
+    assert verdict_row(node(verify={"summary": due}))["verdict"] == "not ok: 2 checks"

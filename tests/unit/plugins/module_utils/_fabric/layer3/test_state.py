@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -319,7 +320,14 @@ def test_before_the_driver_check_mode_says_nothing_and_a_run_is_refused(node: No
     for path in Path(node.kernel_root, "sys/class/net").glob("*/device"):
         path.unlink()
     assert node.converge(check_mode=True).diff == []
+    with pytest.raises(GaudiError, match="No external port of the cards is there yet; the driver is loaded, so see"):
+        node.converge()
+    shutil.rmtree(Path(node.kernel_root, "sys/class/accel"))
     with pytest.raises(GaudiError, match="No external port of the cards is there yet; load the driver"):
+        node.converge()
+    Path(node.kernel_root, "proc").mkdir(exist_ok=True)
+    Path(node.kernel_root, "proc/cmdline").write_text("root=/dev/sda2 ro quiet\n")
+    with pytest.raises(GaudiError, match="there yet; restart the node with iommu=pt, for which the driver waits"):
         node.converge()
 
 

@@ -18,7 +18,9 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.verbs.install
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.verbs.repository import (
     OfedApt,
     OfedRepository,
+    leftovers,
     planned,
+    remove,
 )
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.verbs.stack import (
     check_candidates,
@@ -27,6 +29,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.verbs.stack i
     stacks,
 )
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.rendered_files import write
 from ansible_collections.gaudi3.scale.plugins.module_utils._packages import apt_repository
 from ansible_collections.gaudi3.scale.plugins.module_utils._packages.package_system import Package
 
@@ -225,6 +228,21 @@ def test_none_installs_nothing_and_takes_away_what_an_earlier_choice_left(debian
         plan_stack(StackOptions("none", ["rdma-core"]), dpkg, str(etc), str(debian)), dpkg, False, str(etc)
     )
     assert [entry["after"] for entry in done["diff"]] == [""] and dpkg.calls == [] and not sources.exists()
+
+
+def test_the_sites_own_entry_of_the_drivers_is_taken_over_and_comes_back(debian: Path) -> None:
+    etc = debian / "etc"
+    theirs = etc / "apt/sources.list.d/zz-doca.list"
+    theirs.parent.mkdir(parents=True)
+    entry = "deb [trusted=yes] https://mirror.example.com/doca/ ./\n"
+    theirs.write_text(entry, encoding="utf-8")
+    repository = planned(options(url="https://mirror.example.com/doca"), "amd64", str(etc))
+    (change,) = repository.others()
+    write(change)
+    assert theirs.read_text(encoding="utf-8") == f"# gaudi3_scale-ofed: {entry}"
+    assert repository.others() == []
+    remove(leftovers(str(etc)))
+    assert theirs.read_text(encoding="utf-8") == entry
 
 
 def test_a_node_whose_repository_would_replace_it_is_refused(debian: Path) -> None:

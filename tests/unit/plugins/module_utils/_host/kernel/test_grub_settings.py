@@ -11,6 +11,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiE
 from ansible_collections.gaudi3.scale.plugins.module_utils._host.kernel.grub_settings import (
     check_arguments,
     drop_in,
+    loses,
     menu_lacks,
     missing_arguments,
 )
@@ -74,3 +75,20 @@ def test_a_menu_needs_one_line_with_each_argument() -> None:
     assert menu_lacks(MENU, ["iommu=pt", "nosmt"]) == ["nosmt"]
     assert menu_lacks("# linux iommu=pt\n", ["iommu=pt"]) == ["iommu=pt"]
     assert menu_lacks("  linuxefi /vmlinuz ro iommu=pt\n", ["iommu=pt"]) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "lost"),
+    [
+        ('GRUB_CMDLINE_LINUX_DEFAULT="quiet splash"\n', ["iommu=pt", "intel_iommu=on"]),
+        ("  export GRUB_CMDLINE_LINUX_DEFAULT='console=ttyS0 iommu=pt'\n", ["intel_iommu=on"]),
+        ('GRUB_CMDLINE_LINUX_DEFAULT=""\n', ["iommu=pt", "intel_iommu=on"]),
+        ('GRUB_CMDLINE_LINUX_DEFAULT="$GRUB_CMDLINE_LINUX_DEFAULT quiet"\n', []),
+        ('GRUB_CMDLINE_LINUX_DEFAULT="${GRUB_CMDLINE_LINUX_DEFAULT} quiet"\n', []),
+        ('GRUB_CMDLINE_LINUX_DEFAULT+=" quiet"\nGRUB_CMDLINE_LINUX="x"\n', []),
+        ('#GRUB_CMDLINE_LINUX_DEFAULT="quiet"\n', []),
+        ('GRUB_CMDLINE_LINUX_DEFAULT="intel_iommu=on iommu=pt"\n', []),
+    ],
+)
+def test_what_later_settings_take_away(text: str, lost: list[str]) -> None:
+    assert loses(text, ["iommu=pt", "intel_iommu=on"]) == lost

@@ -1,0 +1,58 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""Each part of the whole alone, after it: what it needs of the layers before it, it has from the node."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.long_rows import named_rows
+from tests.sandbox_nodes import hosts, run
+
+FLAGS = "/etc/gaudi3_scale/environment"
+LAYERS = ("host", "driver", "container_runtime", "fabric", "storage", "training_stack", "tuning", "verify")
+TASKS = (
+    "Refuse what cannot work",
+    "Settings of the operating system",
+    "Driver of the release",
+    "Packages of the container runtime",
+    "Register the runtime",
+    "Bring the ports up and say which network it is",
+    "Packages of the operating system",
+    "Training environment",
+    "Set the environment flags of the Gaudi software",
+    "Measure the node",
+)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Node -> its flags, after one run of everything."""
+    played = run(tmp_path_factory.mktemp("whole"), "site")
+    assert played.status == "successful", played.stdout.read()[-4000:]
+    return flags()
+
+
+def flags() -> dict[str, str]:
+    return {name: host.check_output(f"cat {FLAGS}") for name, host in hosts().items()}
+
+
+PARTS = {
+    **{f"{layer} alone": (layer, "") for layer in LAYERS},
+    **{f"tag {layer}": ("site", f"--tags {layer}") for layer in LAYERS},
+    **{f"from {task}": ("site", f"--start-at-task '*{task}'") for task in TASKS},
+}
+# Whose options come from another layer, and what begins in the middle of it all.
+SHORT = ("tuning alone", "from Training environment")
+
+
+@pytest.mark.parametrize(("playbook", "arguments"), named_rows(PARTS, SHORT))
+def test_a_part_alone_changes_nothing(whole: dict[str, str], tmp_path: Path, playbook: str, arguments: str) -> None:
+    played = run(tmp_path, playbook, arguments=arguments)
+    assert played.status == "successful", played.stdout.read()[-4000:]
+    # ansible-runner counts only hosts that have something to count.
+    assert played.stats["changed"] == {}
+    assert flags() == whole
+    assert all("HCCL_SOCKET_IFNAME=" in text for text in whole.values())

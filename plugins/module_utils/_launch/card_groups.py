@@ -1,0 +1,64 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""A job with more ranks on a node than a top board joins cards: what it needs between the groups, and in which order.
+
+On a server with eight HL-288E two boards join four cards each, and the cards have no ports for other nodes. What goes
+between the groups takes a network card of the host, and without one the processors' own link, which is slow (manual of
+HL-288E for 1.23.0: HabanaAI/vllm-fork, pull request 2222). With ranks in another order than the module ids, HCCL fails
+from five ranks on (vllm-project/vllm-gaudi#788, #926).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .._cards.accel_sysfs import PciCard, pci_cards
+from .._cards.hardware import Board, board_of
+from .._errors import GaudiError
+from .._fabric.sysfs import HostNic, host_nics
+from .._job.plan import Job
+from .environment_files import setting_of_files
+
+MODULES = "HABANA_VISIBLE_MODULES"
+
+
+def group_remarks(job: Job, kernel_root: str = "/") -> list[str]:
+    """What such a job is told on this node; raises GaudiError for an order of modules with which it would fail."""
+    board = grouped_board(pci_cards(kernel_root))
+    if job.device != "hpu" or job.is_witness or board is None or job.processes_per_node <= board.group:
+        return []
+    modules = job.environment.get(MODULES) or setting_of_files(job, MODULES) or ""
+    refuse_order(modules, board, job.processes_per_node, job.host)
+    return [remark(board, job.processes_per_node, host_nics(kernel_root))]
+
+
+def grouped_board(cards: Sequence[PciCard]) -> Board | None:
+    """The board of the cards where it joins some of them, and they have no ports of their own to the others."""
+    boards = [board for card in cards if (board := board_of(card.pci_id))]
+    return next((board for board in boards if board.group < len(cards) and not board.external_ports), None)
+
+
+def refuse_order(modules: str, board: Board, ranks: int, host: str) -> None:
+    """Raises GaudiError where the ranks of a group are not together, in the order of the module ids."""
+    words = [word.strip() for word in modules.split(",") if word.strip()]
+    taken = [int(word) for word in words[:ranks] if word.isdigit()]
+    if taken != sorted(taken):
+        right = ",".join(map(str, sorted(taken)))
+        raise GaudiError(
+            f"{host} cannot take part: {MODULES}={modules} gives its {ranks} ranks {board.label} cards in another "
+            f"order than that of their module ids, and between groups of {board.group} HCCL fails so; give {right}, or "
+            "take it away."
+        )
+
+
+def remark(board: Board, ranks: int, nics: Sequence[HostNic]) -> str:
+    """Pure: the sentence."""
+    linked = [nic.device for nic in nics if nic.link]
+    network = f"of which {', '.join(linked)} has a link" if linked else "of which none has a link here"
+    return (
+        f"{board.label} cards are joined in groups of {board.group} by their boards, and {ranks} ranks are in more "
+        f"than one: what goes between the groups takes a network card of the host ({network}), else the processors' "
+        f"own link, which is slow; keep the ranks in the order of the module ids ({MODULES} ascending, or not set), or "
+        f"give a job {board.group} ranks on a node."
+    )
