@@ -14,6 +14,8 @@ from testinfra.host import Host
 from sandbox import cluster
 from tests.sandbox_nodes import SANDBOX, fault, hosts, run
 
+from .daemons import restart
+
 SLURM, GRES = "/etc/slurm/slurm.conf", "/etc/slurm/gres.conf"
 CHECK = "/etc/gaudi3_scale/slurm_health_check"
 INTERVAL, LATEST_SECONDS = 5, 90
@@ -22,12 +24,6 @@ INTERVAL, LATEST_SECONDS = 5, 90
 @pytest.fixture(scope="module")
 def nodes() -> dict[str, Host]:
     return hosts()
-
-
-def restart(nodes: dict[str, Host]) -> None:
-    nodes["node1"].check_output("systemctl restart slurmctld")
-    for host in nodes.values():
-        host.check_output("systemctl restart slurmd")
 
 
 @pytest.fixture(scope="module")

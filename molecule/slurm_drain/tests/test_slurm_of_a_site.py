@@ -18,6 +18,8 @@ from testinfra.host import Host
 from sandbox import cluster
 from tests.sandbox_nodes import SANDBOX, hosts, run
 
+from .daemons import restart
+
 HOME, CHECK = "/opt/slurm", "/etc/gaudi3_scale/slurm_health_check"
 KERNEL = "/var/lib/gaudi_simulator/kernel"
 CLIENTS = ("sinfo", "squeue", "scontrol", "sbatch", "srun", "scancel", "sacct")
@@ -60,12 +62,6 @@ systemctl daemon-reload
 @pytest.fixture(scope="module")
 def nodes() -> dict[str, Host]:
     return hosts()
-
-
-def restart(nodes: dict[str, Host]) -> None:
-    nodes["node1"].check_output("systemctl restart slurmctld")
-    for host in nodes.values():
-        host.check_output("systemctl restart slurmd")
 
 
 def shown(controller: Host, node: str, around: str = AROUND) -> str:
