@@ -17,7 +17,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._packages.switched_of
 URI = "https://vault.habana.ai/artifactory/debian"
 NAME = "gaudi3_scale-vault"
 OFF, PUT = f"# {NAME}: ", f"# {NAME} put here:\n"
-DEBIAN = "deb http://deb.debian.org/debian bookworm main  # ours\n"
+DEBIAN = "deb http://mirror.example.com/debian bookworm main  # ours\n"
 KEY = " -----BEGIN PGP PUBLIC KEY BLOCK-----\n .\n mQINBF\n -----END PGP PUBLIC KEY BLOCK-----\n"
 
 # What others wrote -> what is left of it.
