@@ -10,6 +10,7 @@ from typing import Any
 
 from ansible.errors import AnsibleError
 from ansible.plugins.action import ActionBase
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.variables import variables_from
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.launch import (
     NOT_ITS_OWN,
     SUPERVISED,
@@ -17,9 +18,11 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.launch import
     launch,
     look,
 )
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.role_words import in_words_of
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import literals
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_questions import questions
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._on_nodes import differences, given
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_check import specified_here
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._task_answer import failed, show
 
 ARGUMENTS: dict[str, dict[str, Any]] = {
@@ -53,6 +56,9 @@ class ActionModule(ActionBase):
         if unknown or not job.hosts:
             return {"failed": True, "msg": f"hosts: {', '.join(unknown) or 'none given'}; name hosts of the inventory."}
         try:
+            role = next(iter(specified_here(self)), None)
+            # Before a probe, which takes minutes: nodes are asked for the rest.
+            variables_from(f"{role.prefix if role else ''}environment", options["options"].get("environment") or {})
             return self._launched(job, options, task_vars)
         except AnsibleError:
             raise
@@ -62,7 +68,7 @@ class ActionModule(ActionBase):
 
     def _launched(self, job: LaunchedJob, options: Mapping[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         hosts = [node for node in job.voters if node not in options["left_out"]]
-        ask = questions(self, hosts, task_vars, options["answer_timeout"])
+        ask = in_words_of(specified_here(self), questions(self, hosts, task_vars, options["answer_timeout"]))
         if options["state"] == "looked_at":
             found = look(job, ask)
             return {"changed": False, **literals({name: found[name] for name in ("start", "left_out")})}

@@ -356,9 +356,11 @@ options:
     type: path
     default: /opt/gaudi3_scale/venv
   working_directory:
-    description: Directory in which the ranks start.
+    description:
+      - Directory in which the ranks start. Relative paths of the program are below it.
+      - The job's own directory RV(job_directory) on each node when empty, whatever O(checkpoint_directory) is.
     type: path
-    default: /
+    default: ""
   user:
     description:
       - Account that runs the job; it gets the job's directories.

@@ -109,7 +109,7 @@ def test_a_sick_spare_stops_nothing_and_is_named(tmp_path: Path) -> None:
     finally:
         shell(SPARE, "systemctl stop other-server")
     assert code == 0, said
-    assert "started without node4: rendezvous_port 29500 is in use on node4; choose another port" in said
+    assert "started without node4: gaudi_training_rendezvous_port 29500 is in use by python3 (process " in said
     assert "step 12/12" in said
     assert "Job sunday: succeeded" in said
     assert {node: processes(node, "sunday") for node in NODES} == {node: {} for node in NODES}

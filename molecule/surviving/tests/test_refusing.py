@@ -26,12 +26,12 @@ SICK = {
     "node1": (
         "systemd-run --quiet --unit other-server python3 -m http.server 29500 --bind 0.0.0.0; sleep 3",
         "systemctl stop other-server",
-        "node1: rendezvous_port 29500 is in use on node1; choose another port, or stop what uses it.",
+        "other-server.service); give this job another port, or stop what uses it.",
     ),
     "node2": (
         "mv /var/tmp/helping.py /var/tmp/helping.py.away",
         "mv /var/tmp/helping.py.away /var/tmp/helping.py",
-        "helped.py cannot be imported on node2: /opt/gaudi3_scale/venv has no module helping; install it there",
+        "helped.py cannot be imported: /opt/gaudi3_scale/venv has no module helping; install it there",
     ),
     "node3": (
         f"chown root {KEPT}",

@@ -75,7 +75,7 @@ def decide(job: Job, worker_group: WorkerGroup, options: StartOptions) -> str:
     """What to do with a worker group as it stands; raises GaudiError when a different job of this name runs."""
     changed = description_differences(worker_group.description or {}, describe(job))
     if worker_group.state == RUNNING and changed and not options.replace:
-        raise refuse_difference(job.name, job.host, changed)
+        raise refuse_difference(job.name, changed)
     if job.key:
         return _joining(worker_group, launch_of(bytes.fromhex(job.key)))
     if worker_group.state == RUNNING:

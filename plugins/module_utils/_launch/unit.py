@@ -9,7 +9,7 @@ from typing import Mapping, Sequence
 
 from .._job.description import MPIRUN, SupervisionOptions
 from .._job.paths import JobPaths
-from .._job.plan import Job
+from .._job.plan import Job, starts_in
 from .._job.supervision import lease
 from .._node.environment_file import assignment
 from .confinement import confined
@@ -60,7 +60,7 @@ def unit_text(job: Job, paths: JobPaths, argv: Sequence[str], environment_files:
         *_stop_lines(job, paths),
         f"ExecStopPost={command_line(['/bin/sh', '-c', record, 'sh', paths.ended])}",
         f"User={job.user}",
-        f"WorkingDirectory={specifiers(job.working_directory)}",
+        f"WorkingDirectory={specifiers(starts_in(job, paths))}",
         # The last file wins over those before it, and any file over Environment=.
         *(f"EnvironmentFile={specifiers(path)}" for path in (*environment_files, paths.environment)),
         f"StandardOutput=append:{specifiers(paths.agent_log)}",

@@ -60,6 +60,17 @@ def test_the_unit():
     assert start.endswith(r'"/home/u/100%%.py" "say \"hi\"" "a$$$$b"')
 
 
+@pytest.mark.parametrize("supervision", [None, SupervisionOptions()])
+@pytest.mark.parametrize("checkpoints", ["", "/shared/llama"])
+def test_ranks_start_in_the_jobs_own_directory_which_is_no_shared_one(supervision, checkpoints):
+    job = described_job(hosts=("n1", "n2"), supervision=supervision, checkpoint_directory=checkpoints)
+    lines = unit_text(job, PATHS, ("/usr/bin/python3", "x.pyz"), ()).splitlines()
+    assert "WorkingDirectory=/var/lib/gaudi3_scale/jobs/llama" in lines
+    assert next(line for line in lines if line.startswith("ReadWritePaths=")).startswith(
+        'ReadWritePaths="-/var/lib/gaudi3_scale/jobs/llama"'
+    )
+
+
 def test_the_unit_of_a_supervisor_starts_at_boot_where_the_node_crashed():
     job = described_job(hosts=("n1", "n2"), supervision=SupervisionOptions())
     lines = unit_text(job, PATHS, ("/usr/bin/python3", "x.pyz"), ()).splitlines()
