@@ -152,7 +152,7 @@ def _begin(job: Job, paths: JobPaths, site: Site, worker_group: WorkerGroup, run
     if worker_group.state == RUNNING:
         in_slurm = (worker_group.description or {}).get("engine") == SLURM
         stop(paths, run, check_mode=False, slurm_user=job.user if in_slurm else "")
-    put_away_logs(paths)
+    put_away_logs(paths, account(job.user))
     if not job.supervision and "supervision" in (worker_group.description or {}):
         # The unit of a supervisor is for the boot, too.
         not_at_boot(paths, run)
