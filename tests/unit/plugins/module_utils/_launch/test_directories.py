@@ -19,7 +19,8 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._launch.directories i
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.history import lines_of_runs
 
 RUNS = EARLIER_KEPT + 2
-ELSEWHERE = "/dev/shm"
+# Another file system than the tests' own.
+ELSEWHERE = Path("/dev/shm")
 
 
 def own_runs(log: str) -> None:
