@@ -19,6 +19,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.launch import
     look,
 )
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.role_words import in_words_of
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.unknown_job import unknown_job
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import literals
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_questions import questions
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._on_nodes import differences, given
@@ -28,11 +29,12 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._task_answer import f
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "name": {"type": "str", "required": True},
     "hosts": {"type": "list", "elements": "str", "required": True},
-    "state": {"type": "str", "choices": ["looked_at", "started"], "default": "started"},
+    "state": {"type": "str", "choices": ["known", "looked_at", "started"], "default": "started"},
     "engine": {"type": "str", "default": SUPERVISED},
     "supervision": {"type": "dict"},
     "options": {"type": "dict", "default": {}},
     "left_out": {"type": "dict", "default": {}},
+    "answers": {"type": "dict", "default": {}},
     "answer_timeout": {"type": "int", "default": 600},
 }
 
@@ -57,8 +59,12 @@ class ActionModule(ActionBase):
             return {"failed": True, "msg": f"hosts: {', '.join(unknown) or 'none given'}; name hosts of the inventory."}
         try:
             role = next(iter(specified_here(self)), None)
+            prefix = role.prefix if role else ""
+            if options["state"] == "known":
+                refusal = unknown_job(job.name, options["answers"], f"{prefix}name")
+                return {"failed": True, "msg": refusal} if refusal else {"changed": False}
             # Before a probe, which takes minutes: nodes are asked for the rest.
-            variables_from(f"{role.prefix if role else ''}environment", options["options"].get("environment") or {})
+            variables_from(f"{prefix}environment", options["options"].get("environment") or {})
             return self._launched(job, options, task_vars)
         except AnsibleError:
             raise

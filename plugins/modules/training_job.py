@@ -520,6 +520,12 @@ log_directory:
   returned: success
   type: str
   sample: /var/log/gaudi3_scale/jobs/llama
+jobs:
+  description: The names of the jobs that this node knows.
+  returned: when O(state=stopped) and it does not know this one
+  type: list
+  elements: str
+  sample: [llama]
 remarks:
   description: What is worth knowing of this node's part before it is measured, one sentence each.
   returned: when it is prepared

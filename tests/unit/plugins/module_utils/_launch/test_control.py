@@ -194,9 +194,13 @@ def test_stopping(job, paths, unit):
     assert (again["changed"], again["state"]) == (False, "stopped")
 
 
-def test_stopping_what_is_not_there(paths, unit):
-    assert stop(paths, unit, check_mode=False)["changed"] is False
+def test_stopping_what_is_not_there_names_what_is(job, paths, unit):
+    result = stop(paths, unit, check_mode=False)
+    assert (result["changed"], result["state"], result["jobs"]) == (False, "absent", [])
     assert unit.calls == []
+    launch(job, paths, unit)
+    assert stop(replace(paths, name="dem"), JobUnit(replace(paths, name="dem")), check_mode=False)["jobs"] == ["demo"]
+    assert "jobs" not in stop(paths, unit, check_mode=False)
 
 
 def test_a_stop_that_fails_is_told(job, paths):
