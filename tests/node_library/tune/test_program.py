@@ -42,7 +42,7 @@ def test_a_script_and_the_workload_that_bounds_it(code, tmp_path):
     bound = (
         {**OPTIONS["probe"], "workload": "no_such_one:step"} if OPTIONS["probe"] else {"workload": "no_such_one:step"}
     )
-    with pytest.raises(GaudiError, match=r"^workload: no_such_one cannot be imported: "):
+    with pytest.raises(GaudiError, match=r"^workload no_such_one:step: no_such_one cannot be imported: "):
         check_program(study([str(code / "mine.py")], probe=bound), tmp_path)
 
 

@@ -115,7 +115,7 @@ def check_imports(
     if not os.access(f"{venv}/bin/python", os.X_OK) or (user is not None and not exists(user)):
         return
     module = workload.function.partition(":")[0]
-    check_found(module, Looked("workload", variable, venv, user, IMPORTED), environment, run)
+    check_found(module, Looked(f"workload {workload.function}", variable, venv, user, IMPORTED), environment, run)
 
 
 def read_environment(paths: tuple[str, ...], user: str | None) -> dict[str, str]:

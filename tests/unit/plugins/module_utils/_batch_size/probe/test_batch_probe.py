@@ -83,7 +83,7 @@ def test_what_the_workload_lacks_is_said_before_any_trial_also_where_it_is_only_
             (own / "helping.py").rename(own / "away.py")
         with pytest.raises(GaudiError) as caught:
             probe_step(wanted_probe(workload=workload, environment=environment), check_mode=check_mode)
-        assert str(caught.value).startswith("workload: mine cannot be imported: ")
+        assert str(caught.value).startswith("workload mine:step: mine cannot be imported: ")
         assert str(caught.value).endswith(
             f"has no module {missing}; install it there, or name its folder in PYTHONPATH "
             "(gaudi_batch_probe_environment)."
