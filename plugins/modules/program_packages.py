@@ -76,6 +76,7 @@ requirements:
 """
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.user import DEFAULT_USER
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
@@ -105,6 +106,9 @@ def main() -> None:
     )
     try:
         options = checked(module.params, module.argument_spec, text=("text",))
+        for name in ("hosts", "file"):
+            if options[name]:
+                raise GaudiError(f"{name} is read on the controller, by the action plugin; run this as a task.")
         wanted = ProgramOptions(options["venv"], options["text"], options["user"], options["timeout"])
         module.exit_json(**converge(wanted, run_process, module.check_mode))
     except Exception as error:
