@@ -36,7 +36,7 @@ SICK = {
     "node3": (
         f"chown root {KEPT}",
         "true",
-        f"node3: checkpoint_directory {KEPT} cannot be written by operator on node3: Permission denied; let that user",
+        f"node3: gaudi_training_checkpoint_directory {KEPT} cannot be written by operator on node3: Permission denied; let that user",
     ),
 }
 # A clock is the machine's and cannot be set in a container; what Ansible's Python reads of it can.
@@ -98,5 +98,7 @@ def test_it_is_refused(tmp_path: Path, changes: dict[str, Any], said: str) -> No
 
 def test_a_node_with_a_card_that_does_not_work_is_refused(tmp_path: Path) -> None:
     with fault("node3", "not_operational=3"):
-        said = refused(tmp_path, gaudi_training_device="hpu")
+        # These nodes have no flags, which is said first.
+        vendors = {"GC_KERNEL_PATH": "/usr/lib/habanalabs/libtpc_kernels.so"}
+        said = refused(tmp_path, gaudi_training_device="hpu", gaudi_training_environment=vendors)
     assert "node3 cannot take part: its cards are not all healthy" in said

@@ -52,4 +52,7 @@ def in_role_words(message: str, prefix: str, options: Collection[str]) -> str:
         known = f"{prefix}{match[1]}" in options
         return f"set {prefix}{match[1]}={match[2]}" if known else match[0]
 
-    return _TO_SET.sub(to_set, _FIRST.sub(first, message))
+    told = _TO_SET.sub(to_set, _FIRST.sub(first, message))
+    # Some say both themselves, for whoever uses the module alone.
+    named = _FIRST.match(told)
+    return told.replace(f" ({named[0]})", "", 1) if named else told

@@ -19,6 +19,7 @@ OPTIONS = frozenset(
         ("slurm.nodes is 'x'; …", "gaudi_training_slurm.nodes is 'x'; …"),
         ("command: there is no script", "gaudi_training_command: there is no script"),
         ("job a is running; …, or set replace: true.", "job a is running; …, or set gaudi_training_replace=true."),
+        ("user a (gaudi_training_user) does not", "gaudi_training_user a does not"),
         # A word that is no option of the role, or that stands elsewhere.
         ("cards are missing", "cards are missing"),
         ("the command is empty", "the command is empty"),
