@@ -36,8 +36,7 @@ SICK = {
     "node3": (
         f"chown root {KEPT}",
         "true",
-        f"node3: gaudi_training_checkpoint_directory {KEPT} cannot be written by operator on node3: Permission denied; let "
-        "that user",
+        f"node3: gaudi_training_checkpoint_directory {KEPT} cannot be written by operator on node3: Permission denied; ",
     ),
 }
 # A clock is the machine's and cannot be set in a container; what Ansible's Python reads of it can.
