@@ -57,7 +57,7 @@ def nodes(tmp_path, monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     monkeypatch.setenv("GLOO_SOCKET_IFNAME", "lo")
     (tmp_path / "program.py").write_text(PROGRAM)
-    cluster = Cluster(tmp_path, ["a", "b"], ["c"], processes=1, lost_after=6.0, join_timeout=60)
+    cluster = Cluster(tmp_path, ["a", "b"], ["c"], processes=1, join_timeout=60)
     cluster.stand_in = lambda place: [
         str(TORCHRUN),
         *("--nnodes", "@NNODES@", "--node-rank", "@NODE_RANK@", "--nproc-per-node", "1"),
