@@ -48,24 +48,29 @@ def _refused(question: Question, given: Mapping[str, Any]) -> Iterator[str]:
         if question["required"]:
             yield f"'{name}' value missing"
         return
-    value = given[name]
+    yield from _refused_value(question, name, kind, given[name])
+
+
+def _refused_value(question: Question, name: str, kind: str, value: Any) -> Iterator[str]:
+    choices = question["choices"]
     if kind in _TEXTS:
         if not isinstance(value, str):
             yield f"Value {value} for '{name}' expected to be a string."
         else:
             yield from _outside(question, len(value))
     elif kind in ("integer", "float"):
-        if type(value) is not int and (kind == "integer" or type(value) is not float):
-            yield f"Value {value} for '{name}' expected to be {'an integer' if kind == 'integer' else 'a numeric type'}."
+        if type(value) not in ((int,) if kind == "integer" else (int, float)):
+            wanted = "an integer" if kind == "integer" else "a numeric type"
+            yield f"Value {value} for '{name}' expected to be {wanted}."
         else:
             yield from _outside(question, value)
     elif kind == "multiselect":
         if not isinstance(value, list):
             yield f"'{name}' value is expected to be a list."
-        elif not {*value} <= {*question["choices"]}:
-            yield f"Value {value} for '{name}' expected to be one of {question['choices']}."
-    elif value not in question["choices"]:
-        yield f"Value {value} for '{name}' expected to be one of {question['choices']}."
+        elif not {*value} <= {*choices}:
+            yield f"Value {value} for '{name}' expected to be one of {choices}."
+    elif value not in choices:
+        yield f"Value {value} for '{name}' expected to be one of {choices}."
 
 
 def _outside(question: Question, size: float) -> Iterator[str]:

@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""A real ansible-rulebook that listens for alerts with one of the collection's rulebooks, on this machine's loopback."""
+"""A real ansible-rulebook that listens for alerts with a rulebook of the collection, on this machine's loopback."""
 
 from __future__ import annotations
 

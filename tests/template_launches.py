@@ -5,10 +5,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tests.controller_launch import typed
+from tests.controller_launch import refusals, typed, variables
 from tests.controller_stub import Controller, refuse_bad_survey
 
 # What a person types where no default stands, nor a choice: by the option.
@@ -41,12 +41,15 @@ PLAUSIBLE: Mapping[str, Any] = {
     "gaudi_training_batch_size": 8,
     "gaudi_training_command": "/srv/trainee.py {max_steps} 0.2 --note 'two words'",
     "gaudi_training_model": "layers=2, width=64",
-    "gaudi_training_text": "/usr/share/common-licenses, /usr/share/doc/base-files",
+    "gaudi_training_text": "/usr/share/common-licenses/GPL-2, /usr/share/common-licenses/GPL-3",
     "gaudi_tuning_explain_file": "/etc/gaudi3_scale/environment",
     "gaudi_tuning_explain_flags": "PT_HPU_LAZY_MODE=0",
     "gaudi_tuning_explain_job": "llama",
     "gaudi_tuning_study_text": "/usr/share/common-licenses",
 }
+
+# What a qualification hands on to the jobs after it.
+QUALIFIED: Mapping[str, Any] = {"gaudi_qualify_nodes": {"ok_nodes": ["node1", "node2"]}}
 
 
 def answers(spec: Mapping[str, Any], everything: bool) -> dict[str, Any]:
@@ -60,8 +63,11 @@ def answers(spec: Mapping[str, Any], everything: bool) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value != ""}
 
 
-def job_variables(template: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
-    """The extra variables of the job that the controller starts; raises RefusedError where it starts none."""
+def job_variables(template: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The extra variables of the job that the controller starts; raises RefusedError where it starts none.
+
+    ``given``: what the launch sends, by a person's page or by a workflow.
+    """
     controller = Controller()
     project = controller.add("projects", {"name": "p"})["id"]
     made = {
@@ -73,10 +79,25 @@ def job_variables(template: Mapping[str, Any], said: Mapping[str, Any]) -> dict[
         "ask_variables_on_launch": template["ask_variables_on_launch"],
     }
     number = controller.add("job_templates", made)["id"]
-    if template["survey_enabled"]:
-        refuse_bad_survey(template["survey_spec"])
-        controller.surveys["job_templates", number] = dict(template["survey_spec"])
-    sent = {"extra_vars": typed(template["survey_spec"], said)}
-    _status, job = controller.answer("POST", f"job_templates/{number}/launch/", {}, sent)
+    refuse_bad_survey(template["survey_spec"])
+    controller.surveys["job_templates", number] = dict(template["survey_spec"])
+    _status, job = controller.answer("POST", f"job_templates/{number}/launch/", {}, {"extra_vars": dict(given)})
     found: dict[str, Any] = json.loads(job["extra_vars"])
     return found
+
+
+def workflow_jobs(
+    workflow: Mapping[str, Any], templates: Mapping[str, Mapping[str, Any]], said: Mapping[str, Any]
+) -> Iterator[tuple[str, Mapping[str, Any], dict[str, Any]]]:
+    """Of each node that is a job: its name, its template and the extra variables of its job.
+
+    A workflow's variables, the defaults of its survey among them, beat those of its nodes and of the jobs before.
+    """
+    spec = workflow.get("survey_spec", {})
+    sent = typed(spec, said)
+    assert refusals(spec, sent) == []
+    for node in workflow["simplified_workflow_nodes"]:
+        if "unified_job_template" in node:
+            template = templates[node["unified_job_template"]]
+            given = {**node.get("extra_data", {}), **QUALIFIED, **variables({}, spec, sent)}
+            yield node["identifier"], template, job_variables(template, given)

@@ -17,7 +17,11 @@ COLLECTION = "gaudi3.scale."
 IMPORT_PLAYBOOK, IMPORT_ROLE = "ansible.builtin.import_playbook", "ansible.builtin.import_role"
 # What plays read before they have hosts, so that no role can specify it: docs/first_day.md.
 SHARED: Mapping[str, Mapping[str, Any]] = {
-    "gaudi_hosts": {"description": "A group or a pattern of hosts of the inventory.", "type": "str", "default": "gaudi"},
+    "gaudi_hosts": {
+        "description": "A group or a pattern of hosts of the inventory.",
+        "type": "str",
+        "default": "gaudi",
+    },
     "gaudi_serial": {
         "description": "How many nodes are changed at the same time, a number or a share as 25%. All when empty.",
         "type": "str",

@@ -43,13 +43,17 @@ QUESTIONS: Mapping[str, Mapping[str, Any]] = {
     "gaudi_container_runtime_check": {"title": "Check with a container"},
     "gaudi_cost_capital": {
         "title": "Price of a node",
-        "text": "What a bought node cost, as price=160000, years=4, utilisation=0.8: its price, the years of use and the "
-        "part of that time in which it works.",
+        "text": "What a bought node cost, as price=160000, years=4, utilisation=0.8: its price, the years of use and "
+        "the part of that time in which it works.",
     },
     "gaudi_cost_currency": {"title": "Currency (such as EUR)", "min": 3, "max": 3},
     "gaudi_cost_energy": {"title": "Report energy"},
     "gaudi_cost_job": {"title": "Job name"},
-    "gaudi_cost_kwh": {"title": "Electricity price per kWh", "text": "The price of a kWh, in the currency above.", "min": 0},
+    "gaudi_cost_kwh": {
+        "title": "Electricity price per kWh",
+        "text": "The price of a kWh, in the currency above.",
+        "min": 0,
+    },
     "gaudi_cost_node_hour": {
         "title": "Price of a node per hour",
         "text": "What a rented node costs per hour, in the currency above.",

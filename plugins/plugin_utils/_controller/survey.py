@@ -27,7 +27,9 @@ _NUMBERS = {"int": "integer", "float": "float"}
 _TRUTHS = ["true", "false"]
 
 
-def survey(playbook: Playbook, defaults: Mapping[str, Any], variables: Mapping[str, Any] = MappingProxyType({})) -> dict[str, Any]:
+def survey(
+    playbook: Playbook, defaults: Mapping[str, Any], variables: Mapping[str, Any] = MappingProxyType({})
+) -> dict[str, Any]:
     """The survey as the controller's API has it; empty where nothing is asked.
 
     ``defaults``: option -> the site's own answer; ``variables``: extra variables of the template, which a default would
@@ -38,14 +40,6 @@ def survey(playbook: Playbook, defaults: Mapping[str, Any], variables: Mapping[s
         for name in (*playbook.needs, *playbook.asks)
     ]
     return {"name": "", "description": "", "spec": spec} if spec else {}
-
-
-def answers(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """The extra variables of a launch in which nobody has changed an answer."""
-    given = [one for one in spec.get("spec", []) if one.get("default", "") != ""]
-    return {
-        one["variable"]: one["default"].split("\n") if one["type"] == "multiselect" else one["default"] for one in given
-    }
 
 
 def refuse_unasked(playbooks: Iterable[Playbook], defaults: Mapping[str, Any]) -> None:

@@ -104,7 +104,9 @@ def test_a_training_takes_the_nodes_that_were_found_well() -> None:
     named = objects()["controller_templates"][-1]
     hosts = named["extra_vars"]["gaudi_training_hosts"]
     assert filled_in(hosts, {"gaudi_qualify_nodes": {"ok_nodes": ["n1"]}}) == ["n1"]
-    with pytest.raises(AnsibleError, match="launch the workflow Qualify, then launch, or the template Launch a training"):
+    with pytest.raises(
+        AnsibleError, match="launch the workflow Qualify, then launch, or the template Launch a training"
+    ):
         filled_in(hosts, {})
     nodes = objects()["controller_workflows"][2]["simplified_workflow_nodes"]
     assert nodes[1]["unified_job_template"] == named["name"]
@@ -120,7 +122,10 @@ def test_a_playbook_with_two_surveys_has_two_templates() -> None:
     needed = [[one["variable"] for one in each["survey_spec"]["spec"] if one["required"]] for each in launches]
     assert needed == [["gaudi_training_command"], ["gaudi_training_text"], ["gaudi_training_command"]]
     assert launches[0]["extra_vars"]["gaudi_training_data"] == "/data/tokens"
-    assert (launches[1]["extra_vars"]["gaudi_training_command"], launches[1]["extra_vars"]["gaudi_training_data"]) == ([], "")
+    assert (launches[1]["extra_vars"]["gaudi_training_command"], launches[1]["extra_vars"]["gaudi_training_data"]) == (
+        [],
+        "",
+    )
 
 
 def test_no_answer_of_the_upgrade_s_workflow_takes_the_canary_s_place() -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.playbooks import Playbook
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.survey import answers, refuse_unasked, survey
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.survey import refuse_unasked, survey
 
 from tests.controller_launch import refusals, typed, variables
 
@@ -74,8 +74,7 @@ def test_a_choice_without_an_answer_has_an_empty_one() -> None:
     """The controller's page of a survey does not open else, and no job gets it as a variable."""
     asked = survey(playbook("gaudi_x_mode"), {})
     assert asked["spec"][0]["default"] == ""
-    assert answers(asked) == {}
-    assert variables({}, asked, {}) == {}
+    assert variables({}, asked, typed(asked, {})) == {}
 
 
 @pytest.mark.parametrize(("name", "least"), [("gaudi_x_name", 1), ("gaudi_x_flags", 1), ("gaudi_x_note", None)])
@@ -155,5 +154,5 @@ def test_an_answer_to_no_question_is_refused() -> None:
 
 def test_the_answers_of_a_launch_are_those_that_nobody_changed() -> None:
     asked = survey(playbook("gaudi_x_kinds", "gaudi_x_mode", "gaudi_x_steps", needs=("gaudi_x_name",)), {})
-    assert answers(asked) == {"gaudi_x_kinds": ["a", "b"], "gaudi_x_steps": 20}
-    assert answers(survey(playbook(), {})) == {}
+    assert typed(asked, {}) == {"gaudi_x_kinds": ["a", "b"], "gaudi_x_steps": 20}
+    assert typed(survey(playbook(), {}), {}) == {}
