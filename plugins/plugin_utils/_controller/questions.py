@@ -70,7 +70,7 @@ QUESTIONS: Mapping[str, Mapping[str, Any]] = {
     "gaudi_fabric_measure_again": {"title": "Repeat known measurements"},
     "gaudi_firmware_canary": {"title": "Canary (first node)"},
     "gaudi_host_allow_reboot": {"title": "Allow reboots"},
-    "gaudi_hosts": {"title": "Nodes"},
+    "gaudi_hosts": {"title": "Hosts (group or pattern)"},
     "gaudi_max_fail_percentage": {"title": "Failed nodes at most (%)", "min": 0, "max": 100},
     "gaudi_power_watts": {"title": "Power limit of a card (W)", "min": 1},
     "gaudi_power_while_busy": {"title": "Include busy cards"},

@@ -26,9 +26,8 @@ from tests.controller_stub import RefusedError
 from tests.long_rows import named_rows
 from tests.template_launches import answers, job_variables, workflow_jobs
 
-from .checkout import ROOT, read_yaml
-
-SITE = read_yaml(ROOT / "roles" / "gaudi_controller" / "defaults" / "main.yml")
+ROOT = Path(__file__).resolve().parents[4]
+SITE = yaml.safe_load((ROOT / "roles" / "gaudi_controller" / "defaults" / "main.yml").read_text(encoding="utf-8"))
 OBJECTS = controller_objects(
     Site(**{name: SITE[f"gaudi_controller_{name}"] for name in Site.__dataclass_fields__}), read_playbooks(ROOT)
 )
