@@ -135,7 +135,7 @@ def test_a_job_out_of_sight_is_no_failure_and_the_next_job_of_a_workflow_knows(
     assert code == 0, said
     assert f"Lost sight of job {NAME}: no node of it has answered for" in said
     assert f"Job {NAME}: out of sight" in said
-    assert '"verdict": "unclear"' in said
+    assert "verdict: unclear" in said
 
 
 def test_the_job_is_stopped(tmp_path: Path) -> None:
