@@ -90,6 +90,8 @@ def supervision_text(job: Job, paths: JobPaths, kernel_root: str, launcher: Sequ
         "max_restarts": options.max_restarts,
         "min_runtime": options.min_runtime,
         "reports_steps": job.command[:2] == TELLS_STEPS,
+        # Its own ranks hand them over.
+        "checkpoint_directory": "" if job.command[:2] == TELLS_STEPS else job.checkpoint_directory,
         "lost_after": options.lost_after,
         "join_timeout": options.join_timeout,
         "hang_timeout": options.hang_timeout,
