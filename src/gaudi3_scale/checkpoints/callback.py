@@ -52,6 +52,7 @@ class Checkpoints(lightning.Callback):
         self._signal = StopSignal()
         self._agreement = Agreement(place.everyone, questions=2)
         self._troubles: list[Saved] = []
+        self._newest: Saved | None = None
         self._step = 0
         self.stopped = False
         """Whether SIGTERM ended the training."""
@@ -99,7 +100,8 @@ class Checkpoints(lightning.Callback):
         # What the last step said is an answer that every rank has to take.
         self._agreement.last()
         self._tell_ended(wait=True)
-        self._tell_troubles()
+        self._tell_troubles("the training has ended")
+        self._require_kept()
 
     def on_exception(self, *_: object) -> None:
         if self._upload:
@@ -113,6 +115,7 @@ class Checkpoints(lightning.Callback):
 
     def _tell_ended(self, wait: bool = False) -> None:
         saved = self._saver.ended(wait)
+        self._newest = saved or self._newest
         if saved and saved.failure and self._place.leads:
             self._troubles.append(saved)
         elif saved and not saved.failure:
@@ -129,18 +132,32 @@ class Checkpoints(lightning.Callback):
         if self._upload:
             self._tell_upload(self._upload)
 
+    def _require_kept(self) -> None:
+        """Collective. Raises GaudiError, on every rank alike, where no directory has the state that the run ended with:
+        it would be lost, and the job would seem to have succeeded."""
+        newest = self._newest
+        everyones = self._place.gather((newest.failure, str(newest.path.parent)) if newest else None)
+        failures = [reported for reported in everyones if reported]
+        if failures and all(failure for failure, _directory in failures):
+            failure, directory = failures[0]
+            raise GaudiError(
+                f"no checkpoint of step {self._step}, with which the training ended, could be written to {directory}: "
+                f"{failure}; make room there, or name another --job-dir, and launch again."
+            )
+
     def _tell_upload(self, upload: Upload) -> None:
         for line in upload.lines():
             self._write("upload", **line)
 
-    def _tell_troubles(self) -> None:
+    def _tell_troubles(self, then: str = "training goes on, and the next one is tried") -> None:
         """Collective: the first rank writes the lines, whichever node's disk it was."""
         everyones = self._place.gather([(saved.step, str(saved.path), saved.failure) for saved in self._troubles])
         for saved in self._troubles:
             LOG.warning(
-                "gaudi3_scale: no checkpoint of step %s: %s; training goes on, and the next one is tried.",
+                "gaudi3_scale: no checkpoint of step %s: %s; %s.",
                 saved.step,
                 saved.failure,
+                then,
             )
         self._troubles = []
         for rank, troubles in enumerate(everyones):

@@ -286,6 +286,30 @@ def test_a_full_disk_costs_a_checkpoint_and_no_training(small_disk, tmp_path):
     assert f"no checkpoint of step {failed[0]['step']}: rank 1: " in (tmp_path / "second" / "1.log").read_text()
 
 
+def fill(directory: Path) -> None:
+    with (directory / "ballast").open("wb", buffering=0) as stream, pytest.raises(OSError, match="No space left"):
+        while True:
+            stream.write(bytes(1 << 16))
+
+
+def test_a_training_whose_last_state_is_nowhere_has_not_succeeded(small_disk, tmp_path):
+    fill(small_disk)
+    options = ["--max-steps", 8, "--text", LICENCE]
+    assert ends_of(start_ranks([small_disk.parent], [*TRAIN, *options])) == [1]
+    said = (small_disk.parent / "0.log").read_text()
+    assert f"no checkpoint of step 8, with which the training ended, could be written to {small_disk}: rank 0: " in said
+    assert "No space left on device" in said
+    assert "training goes on" not in said
+    kinds = [line["kind"] for line in read_lines(small_disk.parent / "metrics.jsonl")]
+    assert kinds[-1] == "checkpoint_failed"
+    # One whole copy is enough to go on from, and the other disk's trouble is said.
+    assert ends_of(start_two_nodes(tmp_path, "--max-steps", 8)) == [0, 0]
+    assert list(steps_in(tmp_path / "first" / "checkpoints")) == [8]
+    lines = read_lines(tmp_path / "first" / "metrics.jsonl")
+    assert [line["rank"] for line in of_kind(lines, "checkpoint_failed")] == [1]
+    assert lines[-1]["kind"] == "end"
+
+
 @pytest.mark.long
 def test_a_sharded_training_goes_on_sharded_or_not(tmp_path):
     """FSDP2's ranks write their own shards; DDP, and another number of ranks, read them all the same."""
