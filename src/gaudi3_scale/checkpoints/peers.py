@@ -9,6 +9,7 @@ Standard library only.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import hmac
 import json
@@ -106,10 +107,8 @@ class Channel:
     def wait_for_end(self, seconds: float) -> None:
         """Until the other end has closed: who closes first keeps the port for a minute."""
         self._connection.settimeout(seconds)
-        try:
+        with contextlib.suppress(OSError):
             self._connection.recv(1)
-        except OSError:
-            pass
         self.close()
 
     def _mac(self, from_beginner: bool, number: int, body: bytes) -> bytes:
@@ -153,6 +152,9 @@ class Listener:
         threading.Thread(target=self._take, daemon=True).start()
 
     def close(self) -> None:
+        # Without this, whoever waits in accept keeps the port.
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
 
     def _take(self) -> None:
