@@ -260,7 +260,7 @@ def _note(
     number = int(member.generation.rpartition(":")[2])
     names = [member.names[node] for node in nodes]
     for aside in decided.set_aside:
-        where = ", ".join(names[place] for place in aside.nodes)
+        where = _names(names, aside.nodes)
         then = f"{aside.used} is used instead" if aside.used else "there is none before it, and the program begins anew"
         text = (
             f"{aside.path} in {member.directory} was cut off when the ranks ended: {aside.reason}. It is in "
@@ -274,11 +274,14 @@ def _note(
         getters = sorted({place for copy in decided.copies for place in copy.receivers})
         size = sum(inventories[copy.source].files[copy.path].bytes * len(copy.receivers) for copy in decided.copies)
         text = (
-            f"{', '.join(whole[:_MOST_NAMED])}{more} in {member.directory} went from "
-            f"{', '.join(names[place] for place in givers)} to {', '.join(names[place] for place in getters)}: "
-            f"{size / 1e6:.1f} MB in {seconds:.1f} s."
+            f"{', '.join(whole[:_MOST_NAMED])}{more} in {member.directory}: {_names(names, getters)} got what was missing "
+            f"there from {_names(names, givers)}, {size / 1e6:.1f} MB in {seconds:.1f} s."
         )
         _append(member, Event(HANDED_OVER, number, None, text))
+
+
+def _names(names: Sequence[str], places: Sequence[int]) -> str:
+    return " and ".join(names[place] for place in places)
 
 
 def _append(member: Member, event: Event) -> None:
