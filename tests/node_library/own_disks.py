@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""Supervisors and torchrun as real processes, on nodes of which each keeps its program's checkpoints on its own disk."""
+"""Supervisors and torchrun as real processes, on nodes that each keep a program's checkpoints on their own disk."""
 
 from __future__ import annotations
 

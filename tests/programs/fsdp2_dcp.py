@@ -48,7 +48,8 @@ def main():
     fully_shard(model, mesh=mesh)
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
     app = AppState(model, optimizer)
-    steps = sorted(int(found[1]) for path in options.directory.iterdir() if (found := re.fullmatch(r"step-(\d+)", path.name)))
+    names = [re.fullmatch(r"step-(\d+)", path.name) for path in options.directory.iterdir()]
+    steps = sorted(int(name[1]) for name in names if name)
     if steps:
         dcp.load({"app": app}, checkpoint_id=options.directory / f"step-{steps[-1]}")
         print(f"rank {rank} resumes at step {app.step}", flush=True)

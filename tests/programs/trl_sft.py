@@ -11,7 +11,8 @@ from transformers import GPT2Config, GPT2LMHeadModel, HfArgumentParser, PreTrain
 from transformers.trainer_utils import get_last_checkpoint
 from trl import SFTConfig, SFTTrainer
 
-WORDS = "the quick brown fox jumps over a lazy dog and runs away from hens that keep their yard".split()
+TEXT = "the quick brown fox jumps over a lazy dog and runs away from hens that keep their yard"
+WORDS = TEXT.split()
 
 
 @dataclass
@@ -23,16 +24,15 @@ def tokenizer_of(words):
     vocabulary = {word: number for number, word in enumerate(["<pad>", "<eos>", "<unk>", *sorted(set(words))])}
     tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, pad_token="<pad>", eos_token="<eos>", unk_token="<unk>"
-    )
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, pad_token="<pad>", eos_token="<eos>", unk_token="<unk>")
 
 
 def main():
     script_args, training_args = HfArgumentParser((ScriptArguments, SFTConfig)).parse_args_into_dataclasses()
     set_seed(training_args.seed)
     tokenizer = tokenizer_of(WORDS)
-    texts = [" ".join(WORDS[(start + 3 * place) % len(WORDS)] for place in range(12)) for start in range(script_args.samples)]
+    starts = [number % len(WORDS) for number in range(script_args.samples)]
+    texts = [" ".join([*WORDS[start:], *WORDS[:start]]) for start in starts]
     last_checkpoint = get_last_checkpoint(training_args.output_dir)
     if last_checkpoint is not None:
         print(f"Checkpoint detected, resuming training at {last_checkpoint}", flush=True)

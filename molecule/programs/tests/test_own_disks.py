@@ -40,7 +40,9 @@ ALL = [
     Program("ddp", "bare_ddp.py", "{directory} --epochs 60", "snapshot.pt", r"from snapshot at epoch (\d+)"),
     Program("fabric", "fabric_loop.py", "{directory}", "step-000040.ckpt", STEPS),
     Program("fsdp2", "fsdp2_dcp.py", "{directory}", "step-40/.metadata", STEPS),
-    Program("lightning", "lightning_trainer.py", "--directory {directory}", "*step=[468]0.ckpt", r"going on at step (\d+)"),
+    Program(
+        "lightning", "lightning_trainer.py", "--directory {directory}", "*step=[468]0.ckpt", r"going on at step (\d+)"
+    ),
     replace(of_transformers("transformers", "hugging_face_trainer.py"), checkpoint=SECOND),
     replace(
         of_transformers("trl", "trl_sft.py"),
@@ -94,7 +96,9 @@ def ended(
 
     def lost(number: int, program: Program) -> Ended:
         place: dict[str, Any] = {"gaudi_training_checkpoint_directory": program.directory}
-        return lose_a_rank(program, NODES, tmp_path_factory.mktemp(program.name), 29800 + 10 * number, equipped, **place)
+        return lose_a_rank(
+            program, NODES, tmp_path_factory.mktemp(program.name), 29800 + 10 * number, equipped, **place
+        )
 
     with ThreadPoolExecutor(AT_A_TIME) as pool:
         ways = {

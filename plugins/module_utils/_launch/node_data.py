@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-import os
+from pathlib import Path
 from typing import Iterator, Sequence
 
 from .._errors import GaudiError
@@ -28,7 +28,7 @@ def check_data(job: Job, run: Run) -> None:
     wanted = dict(data_of(job.command))
     if not wanted:
         return
-    paths = [os.path.join(job.working_directory, path) for path in wanted]
+    paths = [str(Path(job.working_directory, path)) for path in wanted]
     # As that account: root may read what it may not, and may not on a shared file system.
     done = run(as_user(job.user, ["sh", "-c", LOOK, "sh", *paths]), timeout=LOOK_SECONDS)
     if done.rc == 124:

@@ -134,8 +134,9 @@ class Store:
                         channels[one.node] = connect(one.address, one.port, self._key, self._generation, _CONNECT_S)
                         channels[one.node].send(FILES)
                     self._get_one(one, incoming / str(number), None if one.link else channels[one.node])
-                except (PeerError, ValueError) as error:
-                    return f"{one.path} of {one.node} could not be copied: {error}"
+                except (PeerError, ValueError, OSError) as error:
+                    reason = error.strerror if isinstance(error, OSError) else str(error)
+                    return f"{one.path} of {one.node} could not be copied: {reason}"
                 self._arriving[one.path].set()
         finally:
             for channel in channels.values():

@@ -130,9 +130,10 @@ def _found(directory: Path, path: str, about: os.stat_result, since: int) -> Fou
     """None for what is neither a file that can be read nor a link to something below the directory."""
     fresh = about.st_ctime_ns > since
     if stat.S_ISLNK(about.st_mode):
-        target = os.readlink(directory / path)
-        inside = os.path.normpath(os.path.join(os.path.dirname(path), target))
-        leads_out = os.path.isabs(target) or inside.split("/")[0] == ".." or is_not_utf8(target)
+        target = str((directory / path).readlink())
+        # An absolute one wins over what it is joined to.
+        inside = os.path.normpath(Path(path).parent / target)
+        leads_out = inside.startswith("/") or inside.split("/")[0] == ".." or is_not_utf8(target)
         return None if leads_out else Found(0, about.st_mtime_ns, fresh, link=target)
     if not stat.S_ISREG(about.st_mode):
         return None

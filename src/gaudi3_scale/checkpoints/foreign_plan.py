@@ -85,9 +85,7 @@ def plan(nodes: Sequence[Inventory], names: Sequence[str]) -> Plan:
         for folder in sorted({folder for node in nodes for folder in node.folders})
         if any(folder == one or folder.startswith(f"{one}/") for one in wanted)
     }
-    removed = {
-        node: paths for node in range(len(nodes)) if (paths := tuple(sorted(found.surplus(node, kept | gone))))
-    }
+    removed = {node: paths for node in range(len(nodes)) if (paths := tuple(sorted(found.surplus(node, kept | gone))))}
     return Plan(tuple(copies), (*aside, *more_aside), times, removed)
 
 
@@ -187,32 +185,52 @@ def _of_checkpoints(found: _Nodes, checkpoints: Mapping[str, list[str]]) -> tupl
 def _cut(found: _Nodes, checkpoint: str, checkpoints: Mapping[str, list[str]], before: str | None) -> str:
     """Why it is not whole, or nothing. ``before``: the one before it in its series."""
     paths = checkpoints[checkpoint]
-    inside = {path[len(checkpoint) + 1 :]: path for path in paths}
+    inside = _inside(checkpoint, paths)
     if _holds_checkpoints(inside):
         return ""
+    torn = _torn(found, paths) or _without_a_part(found, set(paths))
+    if torn or before is None or not any(found.is_recent(path) for path in paths):
+        return torn
+    earlier = _inside(before, checkpoints[before])
+    if _holds_checkpoints(earlier):
+        return ""
+    # Written by as many ranks, both have as many files of each kind; by fewer, files of each kind.
+    as_many = found.is_fresh(paths) and found.is_fresh(checkpoints[before])
+    missing = _fewer(inside, earlier, as_many=as_many)
+    return f"it has fewer files than {before}, which has {missing}" if missing else ""
+
+
+def _inside(checkpoint: str, paths: Iterable[str]) -> list[str]:
+    return [path[len(checkpoint) + 1 :] for path in paths]
+
+
+def _torn(found: _Nodes, paths: Sequence[str]) -> str:
     for path in paths:
         if found.source(path) is None:
             node = found.having([path])[0]
             return f"{path} on {found.names[node]}: {found.found(node, path).wrong}"
-    for path in paths:
-        folder = path.rpartition("/")[0]
-        missing = [name for name in found.found(found.source(path) or 0, path).needs if f"{folder}/{name}" not in paths]
-        if missing:
-            return f"{folder}/{missing[0]} is on no node, and {path} names it"
-        if path.endswith(DCP_SUFFIX) and f"{folder}/{DCP_METADATA}" not in paths:
-            return f"{folder}/{DCP_METADATA} is on no node, which is written last"
-    if before is None or not any(found.is_recent(path) for path in paths):
-        return ""
-    earlier = [path[len(before) + 1 :] for path in checkpoints[before]]
-    if _holds_checkpoints(earlier):
-        return ""
-    kinds, kinds_before = Counter(map(_kind, inside)), Counter(map(_kind, earlier))
-    # Written by as many ranks, both have as many files of each kind; by fewer, files of each kind.
-    alike = found.is_fresh(paths) and found.is_fresh(checkpoints[before])
-    for name in sorted(earlier):
-        if kinds[_kind(name)] < (kinds_before[_kind(name)] if alike else 1):
-            return f"it has fewer files than {before}, which has {name}"
     return ""
+
+
+def _without_a_part(found: _Nodes, paths: set[str]) -> str:
+    """``paths`` are whole on some node each."""
+    for path in sorted(paths):
+        folder = path.rpartition("/")[0]
+        source = found.source(path)
+        needs = () if source is None else found.found(source, path).needs
+        missing = next((name for name in needs if f"{folder}/{name}" not in paths), None)
+        if missing:
+            return f"{folder}/{missing} is on no node, and {path} names it"
+        if path.endswith(DCP_SUFFIX) and f"{folder}/{DCP_METADATA}" not in paths:
+            return f"{folder}/{DCP_METADATA}, which is written last, is on no node"
+    return ""
+
+
+def _fewer(inside: Sequence[str], earlier: Sequence[str], *, as_many: bool) -> str:
+    """A file of which there are fewer of its kind than earlier, or none; empty where there is no such."""
+    kinds, kinds_before = Counter(map(_kind, inside)), Counter(map(_kind, earlier))
+    short = [name for name in earlier if kinds[_kind(name)] < (kinds_before[_kind(name)] if as_many else 1)]
+    return min(short, default="")
 
 
 def _of_files(found: _Nodes, paths: Sequence[str]) -> tuple[list[str], list[SetAside]]:
@@ -253,6 +271,6 @@ def _written(found: _Nodes, paths: Iterable[str]) -> int:
 
 
 def _holds_checkpoints(inside: Iterable[str]) -> bool:
-    """Whether it is rather a folder of checkpoints (``run1/checkpoint-20``): of what is whole in it nothing is known."""
+    """Whether it is rather a folder of checkpoints (``run1/checkpoint-20``): what is whole in it is not known."""
     folders = {path.split("/")[0] for path in inside if "/" in path and _NUMBER.search(path.split("/")[0])}
     return any(count > 1 for count in Counter(map(_kind, folders)).values())

@@ -274,8 +274,8 @@ def _note(
         getters = sorted({place for copy in decided.copies for place in copy.receivers})
         size = sum(inventories[copy.source].files[copy.path].bytes * len(copy.receivers) for copy in decided.copies)
         text = (
-            f"{', '.join(whole[:_MOST_NAMED])}{more} in {member.directory}: {_names(names, getters)} got what was missing "
-            f"there from {_names(names, givers)}, {size / 1e6:.1f} MB in {seconds:.1f} s."
+            f"{', '.join(whole[:_MOST_NAMED])}{more} in {member.directory}: {_names(names, getters)} got what was "
+            f"missing there from {_names(names, givers)}, {size / 1e6:.1f} MB in {seconds:.1f} s."
         )
         _append(member, Event(HANDED_OVER, number, None, text))
 

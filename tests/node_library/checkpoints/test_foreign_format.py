@@ -10,7 +10,13 @@ import pickle
 
 import pytest
 
-from gaudi3_scale.checkpoints.foreign_files import Inventory, checked_path, inventory_from, inventory_of, keep_last_start
+from gaudi3_scale.checkpoints.foreign_files import (
+    Inventory,
+    checked_path,
+    inventory_from,
+    inventory_of,
+    keep_last_start,
+)
 from gaudi3_scale.checkpoints.foreign_format import needed_by, wrong_with
 
 torch = pytest.importorskip("torch")

@@ -39,7 +39,9 @@ def cut(minute):
 
 
 def copied(*nodes):
-    return {(copy.path, NAMES[copy.source], "".join(NAMES[to] for to in copy.receivers)) for copy in planned(nodes).copies}
+    return {
+        (copy.path, NAMES[copy.source], "".join(NAMES[to] for to in copy.receivers)) for copy in planned(nodes).copies
+    }
 
 
 def planned(nodes):
@@ -98,7 +100,9 @@ def test_with_none_before_it_the_program_begins_anew():
 
 
 def test_shards_of_all_nodes_go_to_all_nodes():
-    a = of({"step-5/.metadata": Found(9, MINUTE, True, needs=("__0_0.distcp", "__1_0.distcp")), "step-5/__0_0.distcp": 1})
+    a = of(
+        {"step-5/.metadata": Found(9, MINUTE, True, needs=("__0_0.distcp", "__1_0.distcp")), "step-5/__0_0.distcp": 1}
+    )
     b = of({"step-5/__1_0.distcp": 1})
     assert copied(a, b) == {
         ("step-5/.metadata", "a", "b"),
