@@ -214,3 +214,39 @@ def test_a_program_that_saves_on_rank_0_goes_on_from_its_checkpoint_on_all_nodes
     assert f"checkpoint-{cluster.begins(0)[-1]} in " in said
     cluster.finish()
     assert cluster.codes() == {"a": 0, "b": 0}
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not TORCHRUN.exists(), reason="torch is not installed")
+def test_a_spare_gets_the_checkpoint_of_the_node_that_is_left(nodes):
+    cluster = nodes("a", "b", spares=["c"])
+    cluster.start()
+    cluster.wait(lambda: cluster.has_saved(10), 90)
+    for pid in [cluster.processes["b"].pid, *(pid for pid in cluster.left() if cluster.belongs(pid, "b"))]:
+        os.kill(pid, signal.SIGKILL)
+    cluster.wait(lambda: cluster.status("c").get("members") == ["a", "c"], 60)
+    cluster.wait(lambda: len(cluster.begins(0)) == len(cluster.begins(1)) == 2, 60)
+    assert cluster.begins(0) == cluster.begins(1)
+    assert cluster.begins(1)[-1] >= 10
+    cluster.finish()
+    assert cluster.codes("a", "c") == {"a": 0, "c": 0}
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not TORCHRUN.exists(), reason="torch is not installed")
+def test_where_it_cannot_be_handed_over_the_job_says_so_and_starts_no_rank(nodes):
+    cluster = nodes("a", "b")
+    cluster.start()
+    cluster.wait(lambda: cluster.has_saved(5), 90)
+    # Where the folder that it is to get has to be, it has a file.
+    (cluster.kept("b") / "other").write_text("x")
+    (cluster.kept("a") / "other").mkdir()
+    (cluster.kept("a") / "other" / "file").write_text("x")
+    os.kill(cluster.ranks()[1], signal.SIGKILL)
+    cluster.wait(lambda: cluster.status("a").get("outcome"), 90)
+    assert cluster.codes() == {"a": 1, "b": 1}
+    reason = cluster.status("a")["reason"]
+    assert "failed first: checkpoint_directory" in reason
+    assert "cannot be made the same on all nodes: a: other of b could not be copied: Is a directory;" in reason
+    assert len(cluster.begins(0)) == len(cluster.begins(1)) == 1
+    assert cluster.left() == []
