@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import logging
+import time
+from typing import Any
 
 import lightning.pytorch as lightning
 
@@ -23,6 +25,8 @@ LOG = logging.getLogger(__name__)
 UPLOAD_SECONDS_AT_END = 600.0
 UPLOAD_SECONDS_WHEN_STOPPED = 10.0
 """What stops a job kills it when it takes too long; what did not go up then goes up in the next run."""
+AGAIN_AT_END_S = (5.0, 20.0)
+"""After so long the state that a training ended with is written again, where no directory took it."""
 
 
 class Checkpoints(lightning.Callback):
@@ -53,6 +57,7 @@ class Checkpoints(lightning.Callback):
         self._agreement = Agreement(place.everyone, questions=2)
         self._troubles: list[Saved] = []
         self._newest: Saved | None = None
+        self._last_state: dict[str, Any] | None = None
         self._step = 0
         self.stopped = False
         """Whether SIGTERM ended the training."""
@@ -100,8 +105,22 @@ class Checkpoints(lightning.Callback):
         # What the last step said is an answer that every rank has to take.
         self._agreement.last()
         self._tell_ended(wait=True)
+        unkept = self._unkept()
+        for pause in () if self.stopped else AGAIN_AT_END_S:
+            if unkept and self._last_state:
+                self._tell_troubles(f"it is tried again in {pause:.0f} s")
+                time.sleep(pause)
+                self._saver.begin(self._step, self._last_state)
+                self._tell_ended(wait=True)
+                unkept = self._unkept()
         self._tell_troubles("the training has ended")
-        self._require_kept()
+        if unkept:
+            # It is lost, and the job would seem to have succeeded.
+            failure, directory = unkept
+            raise GaudiError(
+                f"no checkpoint of step {self._step}, with which the training ended, could be written to {directory}: "
+                f"{failure}; make room there, or name another --job-dir, and launch again."
+            )
 
     def on_exception(self, *_: object) -> None:
         if self._upload:
@@ -109,7 +128,10 @@ class Checkpoints(lightning.Callback):
 
     def _save(self, trainer: lightning.Trainer, step: int) -> None:
         self._tell_ended(wait=True)
-        self._saver.begin(step, state_of(trainer))
+        state = state_of(trainer)
+        # Of the tensors themselves; Lightning has left its loops when it may be wanted again.
+        self._last_state = state if step == trainer.max_steps else None
+        self._saver.begin(step, state)
         if not self._background:
             self._tell_ended(wait=True)
 
@@ -132,18 +154,12 @@ class Checkpoints(lightning.Callback):
         if self._upload:
             self._tell_upload(self._upload)
 
-    def _require_kept(self) -> None:
-        """Collective. Raises GaudiError, on every rank alike, where no directory has the state that the run ended with:
-        it would be lost, and the job would seem to have succeeded."""
+    def _unkept(self) -> tuple[str, str] | None:
+        """Collective: the first failure and its directory where none has the newest state, the same on every rank."""
         newest = self._newest
         everyones = self._place.gather((newest.failure, str(newest.path.parent)) if newest else None)
-        failures = [reported for reported in everyones if reported]
-        if failures and all(failure for failure, _directory in failures):
-            failure, directory = failures[0]
-            raise GaudiError(
-                f"no checkpoint of step {self._step}, with which the training ended, could be written to {directory}: "
-                f"{failure}; make room there, or name another --job-dir, and launch again."
-            )
+        reported = [(failure or "", directory) for failure, directory in filter(None, everyones)]
+        return reported[0] if reported and all(failure for failure, _directory in reported) else None
 
     def _tell_upload(self, upload: Upload) -> None:
         for line in upload.lines():
