@@ -85,6 +85,7 @@ class Cluster:
                 "stop_requested": str(place / "stop_requested"),
             }
             given["argv"] = self.shared["argv"] or self.stand_in(place)
+            given.update(self.own(place))
             (place / "supervision.json").write_text(json.dumps(given))
             if not (place / "votes.json").exists():
                 (place / "votes.json").write_text(json.dumps({"launch": launch_of(bytes.fromhex(self.shared["key"]))}))
@@ -96,6 +97,10 @@ class Cluster:
                     stdin=subprocess.DEVNULL,
                     env={**os.environ, "GAUDI3_SCALE_PROGRESS_DIR": str(place / "progress"), "MARK": self.mark},
                 )
+
+    def own(self, place):
+        """What only this node's supervision.json has."""
+        return {}
 
     def stand_in(self, place):
         options = {

@@ -29,6 +29,7 @@ from .engines.mpirun_reach import check_reach
 from .engines.slurm_jobs import check_slurm_there
 from .environment_files import setting_of_files, settings_of_files
 from .library import Library, check_library
+from .node_data import check_data
 
 # Of the program's own file only the imports that it cannot do without: not those in functions, in `try` and under
 # `if`. Nothing is executed but the packages above a module given by -m, as Python itself does to find it. Finding is
@@ -90,6 +91,7 @@ def check_node(
         check_library(library)
     if not job.is_witness:
         check_imports(job, run)
+        check_data(job, run)
         check_writable(job, paths, run)
         if not job.checkpoint_directory:
             check_left_to(job.user, f"{paths.directory}/checkpoints")

@@ -15,7 +15,11 @@ from .worker_group import ABSENT, FAILED, RUNNING, STOPPED, SUCCEEDED
 # What a node is to a supervised job that has no ranks of it.
 SPARE, WITNESS, LOST = "spare", "witness", "lost"
 # Events that are worth a line at the end; that ranks began is seen from the rest.
-REPORTED = ("rank_failed", "node_lost", "node_back", "hang", "straggler", "unfit", "spare", "shrunk", "grown")
+REPORTED = (
+    *("rank_failed", "node_lost", "node_back", "hang", "straggler", "unfit", "spare", "shrunk", "grown"),
+    # What became of a program's newest checkpoint.
+    "set_aside",
+)
 MOST_REPORTED = 12
 
 

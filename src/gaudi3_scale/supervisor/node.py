@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import time
 from dataclasses import replace
@@ -30,6 +31,7 @@ from gaudi3_scale.supervisor.watchdog import without_own
 
 # The fencing token of ranks: what they publish is refused once a later generation has begun (checkpoints.fence).
 FENCE = "GAUDI3_SCALE_GENERATION"
+HAND_OVER = "gaudi3_scale.checkpoints.hand_over"
 # The store of the generation before closes its port when it is gone.
 PORT_S = 5.0
 LOOK_AGAIN_S = 60.0
@@ -215,4 +217,12 @@ def argv_of(given: Supervision, generation: Generation) -> list[str]:
         NODE_RANK: str(generation.indexes.index(given.rules.index)),
         MASTER_ADDRESS: given.addresses[names[generation.indexes[0]]],
     }
-    return [words.get(word, word) for word in given.argv]
+    return [*_handing_over(given, generation), *(words.get(word, word) for word in given.argv)]
+
+
+def _handing_over(given: Supervision, generation: Generation) -> list[str]:
+    """What becomes torchrun once each node has the newest checkpoint; nothing where there is only one node."""
+    if not given.checkpoint_directory or len(generation.members) < 2:
+        return []
+    members = ",".join(map(str, generation.indexes))
+    return [sys.executable, "-I", "-m", HAND_OVER, given.file, members]
