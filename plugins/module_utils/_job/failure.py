@@ -12,20 +12,10 @@ from typing import Any, Iterable, Mapping, Sequence
 
 from .._node.json_file import parse_json
 from .agent_table import AgentEntry
+from .log_lines import LogLine, cut_middle, log_lines
 from .lost_peer import is_lost_peer, says_lost_peer
 from .native_abort import abort_reason, fatal_error, where_it_was
-from .tracebacks import (
-    ABORTED_AT_EXIT,
-    FIRST_OF,
-    LogLine,
-    Raised,
-    Uncaught,
-    chain_of,
-    cut_middle,
-    headline_of,
-    log_lines,
-    uncaught,
-)
+from .tracebacks import ABORTED_AT_EXIT, FIRST_OF, Raised, Uncaught, chain_of, headline_of, uncaught
 
 SIGTERM = -15
 SIGKILL = -9

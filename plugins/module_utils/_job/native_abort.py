@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from typing import Sequence
 
-from .tracebacks import FATAL, LogLine, Raised
+from .log_lines import LogLine
+from .tracebacks import FATAL, Raised
 
 # libstdc++ (vterminate.cc).
 _THROWN = re.compile(r"terminate called after throwing an instance of '(?P<type>[^']{1,300})'$")

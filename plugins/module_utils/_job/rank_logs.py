@@ -15,8 +15,9 @@ from typing import BinaryIO, Collection, Container, Mapping, Sequence
 
 from .._node.regular_file import open_regular, read_end
 from .agent_table import AgentEntry, agent_entries, noticed_entry, signalled
-from .failure import RankFailure, first_failure, left_early, rank_failure
-from .tracebacks import HEADER, begins_before, log_lines, uncaught
+from .failure import SIGKILL, SIGTERM, RankFailure, first_failure, left_early, rank_failure
+from .log_lines import HEADER, log_lines
+from .tracebacks import begins_before, uncaught
 
 TAIL_BYTES = 1 << 16
 # Of a traceback with all its frames.
@@ -143,7 +144,9 @@ def _failure(entry: AgentEntry, attempt: str) -> RankFailure:
     path = _written(directory)
     # Where torch writes it, not where a log says so: ranks write into that log, too.
     error_file = read_end(f"{directory}/error.json", LARGEST_ERROR) if entry.wrote_error else None
-    return rank_failure(entry, error_file, last_words(path), path)
+    # Of a rank that was ended, and has no exception at its end, nothing is looked for far before it.
+    said = (tail(path) or "") if entry.exit_code in (SIGTERM, SIGKILL) else last_words(path)
+    return rank_failure(entry, error_file, said, path)
 
 
 def _written(directory: str) -> str:

@@ -13,14 +13,12 @@ import re
 from dataclasses import dataclass
 from typing import Sequence
 
-HEADER = "Traceback (most recent call last):"
+from .log_lines import HEADER, LogLine, log_lines
+
 _GROUP = "Exception Group "
 # Of a data loader's worker: the message of the exception above it has the worker's own traceback.
 _CARRIED = "Original "
 _RICH_BEGIN, _RICH_END = "╭", "╰"
-# What torch puts before each line of an uncaught exception once the ranks have joined.
-PREFIX = re.compile(r"\[rank\d{1,9}\]: ")
-_LONGEST_PREFIX = len("[rank123456789]: ")
 _FRAME = re.compile(r' *(?:> )?File "(?P<file>[^"]*)", line (?P<line>\d{1,9})(?P<function>, in )?')
 _HEADLINE = re.compile(r"(?P<type>[A-Za-z_][\w.<>]*)(?P<colon>:(?: (?P<message>.*))?)?")
 _SYNTAX = ("SyntaxError:", "IndentationError:", "TabError:")
@@ -52,19 +50,6 @@ _USAGE = re.compile(r"\S{1,200}: error: ")
 _MOST_UNFINISHED = 8
 # Lines of the message of what a called program raised.
 _MOST_BETWEEN = 5
-MOST_LINE = 2000
-
-
-@dataclass(frozen=True)
-class LogLine:
-    """A line without torch's prefix; ``of_rank``: it had one."""
-
-    text: str
-    of_rank: bool
-
-    @property
-    def is_indented(self) -> bool:
-        return self.text.startswith((" ", "\t"))
 
 
 @dataclass(frozen=True)
@@ -108,28 +93,6 @@ class _Block:
     is_group: bool = False
     is_carried: bool = False
     is_member: bool = False
-
-
-def log_lines(text: str) -> list[LogLine]:
-    """The lines that are not empty; of one that is very long the middle is left out."""
-    found = []
-    for line in text.splitlines():
-        if not line.strip():
-            continue
-        prefix = PREFIX.match(line)
-        if prefix is None and line.endswith(HEADER):
-            # A progress bar that stands before it has no end of its line.
-            prefix = PREFIX.search(line, max(0, len(line) - len(HEADER) - _LONGEST_PREFIX))
-        found.append(LogLine(cut_middle(line[prefix.end() :] if prefix else line, MOST_LINE), prefix is not None))
-    return found
-
-
-def cut_middle(text: str, most: int) -> str:
-    """``text`` in at most ``most`` characters: its beginning says what it is, its end often why."""
-    if len(text) <= most:
-        return text
-    end = most // 4
-    return f"{text[: most - end - 3]} … {text[len(text) - end :]}"
 
 
 def begins_before(lines: Sequence[LogLine]) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Mapping, Optional
 
-from gaudi3_scale.core._job.tracebacks import cut_middle
+from gaudi3_scale.core._job.log_lines import cut_middle
 from gaudi3_scale.supervisor.generation import Generation
 
 # Where a node's own worker group of the current generation stands.

@@ -15,7 +15,8 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._job.failure import (
     lost_node,
     rank_failure,
 )
-from ansible_collections.gaudi3.scale.plugins.module_utils._job.tracebacks import log_lines, uncaught
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.log_lines import log_lines
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.tracebacks import uncaught
 
 UNCAUGHT = "[rank1]: Traceback (most recent call last):\n"
 ABORTED = "terminate called without an active exception"

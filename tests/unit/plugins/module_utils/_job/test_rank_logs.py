@@ -6,6 +6,7 @@ import os
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.failure import CAUSE, LEFT, LOST_PEER
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.log_lines import HEADER
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.rank_logs import (
     ABOUT_BYTES,
     MOST_LINKS,
@@ -18,7 +19,6 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._job.rank_logs import
     started_ranks,
     torchrun_failures,
 )
-from ansible_collections.gaudi3.scale.plugins.module_utils._job.tracebacks import HEADER
 
 CAUSED = "\nThe above exception was the direct cause of the following exception:\n\n"
 RAISED = f'{HEADER}\n  File "/x/train.py", line 3, in <module>\n    main()\n'

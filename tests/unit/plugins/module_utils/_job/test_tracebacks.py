@@ -9,13 +9,13 @@ import time
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.agent_table import AgentEntry
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.failure import CAUSE, LOST_PEER, rank_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._job.tracebacks import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.log_lines import (
     HEADER,
     MOST_LINE,
     cut_middle,
     log_lines,
-    uncaught,
 )
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.tracebacks import uncaught
 
 RAISED = f'{HEADER}\n  File "/x/train.py", line 3, in <module>\n    main()\nValueError: bad\n'
 LOST = RAISED.replace("ValueError: bad", "RuntimeError: Connection closed by peer [192.0.2.1]:5")
