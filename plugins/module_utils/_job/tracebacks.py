@@ -18,7 +18,7 @@ from .log_lines import HEADER, LogLine, log_lines
 _GROUP = "Exception Group "
 # Of a data loader's worker: the message of the exception above it has the worker's own traceback.
 _CARRIED = "Original "
-_RICH_BEGIN, _RICH_END = "╭", "╰"
+_RICH_BEGIN, _RICH_SIDE, _RICH_END = "╭", "│", "╰"
 _FRAME = re.compile(r' *(?:> )?File "(?P<file>[^"]*)", line (?P<line>\d{1,9})(?P<function>, in )?')
 _HEADLINE = re.compile(r"(?P<type>[A-Za-z_][\w.<>]*)(?P<colon>:(?: (?P<message>.*))?)?")
 _SYNTAX = ("SyntaxError:", "IndentationError:", "TabError:")
@@ -31,23 +31,21 @@ _LINKS = {
     "The above exception was the direct cause of the following exception:": CAUSED,
     "During handling of the above exception, another exception occurred:": WHILE,
 }
-# Before a traceback that ended no program: the interpreter's own end, a thread, a child process, a task.
-_ASIDE = re.compile(
-    r"Exception ignored |Error in atexit|--- Logging error ---|Exception in (?:thread|callback) "
-    r"|Process \S{1,100}:$|future: <"
-)
+# Before a traceback that ended no program: at the interpreter's own end, and in a thread, a child process or a task.
+_AT_EXIT = re.compile(r"Exception ignored |Error in atexit|--- Logging error ---")
+_ELSEWHERE = re.compile(r"Exception in (?:thread|callback) |Process \S{1,100}:$|future: <")
 # torch.multiprocessing.spawn puts the traceback of its child into the message of its own exception.
 _OF_CHILD = re.compile(r"-- Process \d{1,9} terminated with the following error:")
 # What libstdc++ prints where a backend's threads abort the process while Python ends it: a rank that raised then has
 # SIGABRT's exit status (seen with gloo of torch 2.13). And what begins faulthandler's account of a fatal signal.
 ABORTED_AT_EXIT = "terminate called without an active exception"
 FATAL = "Fatal Python error: "
+# What native code says as it aborts a program: right behind an exception, at the end that this one brought about.
+_NATIVE = ("terminate called ", FATAL, "free(): ", "malloc", "munmap_chunk(): ", "double free ", "corrupted ")
 # Lines, besides indented ones, that may follow the exception that ended a program. A farewell is shorter, and one that
 # was caught and logged is left behind by what the program then prints.
 _FAREWELL = 200
 _USAGE = re.compile(r"\S{1,200}: error: ")
-# Whoever writes a log may write many tracebacks without an end, each of which is looked for to the last line.
-_MOST_UNFINISHED = 8
 # Lines of the message of what a called program raised.
 _MOST_BETWEEN = 5
 
@@ -107,8 +105,8 @@ def uncaught(lines: Sequence[LogLine], exit_code: int | None) -> Uncaught | None
     ``exit_code`` None: it has not ended yet. Such a rank is about to, and that can take a while: others may lose it,
     and end it, before its agent sees it.
     """
-    chains = _chains(_blocks(lines), lines)
-    own = [chain for chain in chains if not _is_aside(chain, lines)]
+    chains = [chain for chain in _chains(_blocks(lines), lines) if not _stands_below(_AT_EXIT, chain, lines)]
+    own = [chain for chain in chains if not _stands_below(_ELSEWHERE, chain, lines)]
     # A program that stops since its thread or child failed may say no more than that.
     last = (own or chains if (exit_code or 0) > 0 else own)[-1:]
     if not last or not (lines[last[0][-1].begin].of_rank or _is_its_end(last[0], lines, exit_code)):
@@ -134,17 +132,13 @@ def headline_of(line: str) -> Raised:
 def _is_its_end(chain: Sequence[_Block], lines: Sequence[LogLine], exit_code: int | None) -> bool:
     """Whether the program ended by an exception after which these lines came, and did not catch and log it."""
     after = lines[max(block.headline for block in chain) + 1 :]
-    native = next((number for number, line in enumerate(after) if _is_native(line.text)), len(after))
+    native = next((number for number, line in enumerate(after) if line.text.startswith(_NATIVE)), len(after))
     said = sum(not line.is_indented for line in after[:native])
     if exit_code is None or (exit_code < 0 and not any(line.text == ABORTED_AT_EXIT for line in after[native:])):
         return said == 0
     if exit_code == 2 and after and _USAGE.match(after[-1].text):
         return False
     return said <= _FAREWELL
-
-
-def _is_native(text: str) -> bool:
-    return text == ABORTED_AT_EXIT or text.startswith(FATAL)
 
 
 def _as_uncaught(chain: Sequence[_Block], lines: Sequence[LogLine]) -> Uncaught:
@@ -158,9 +152,9 @@ def _as_uncaught(chain: Sequence[_Block], lines: Sequence[LogLine]) -> Uncaught:
     )
 
 
-def _is_aside(chain: Sequence[_Block], lines: Sequence[LogLine]) -> bool:
+def _stands_below(label: re.Pattern[str], chain: Sequence[_Block], lines: Sequence[LogLine]) -> bool:
     before = min(block.begin for block in chain) - 1
-    return before >= 0 and bool(_ASIDE.match(lines[before].text))
+    return before >= 0 and bool(label.match(lines[before].text))
 
 
 def _chains(blocks: Sequence[_Block], lines: Sequence[LogLine]) -> list[list[_Block]]:
@@ -186,15 +180,14 @@ def _follows(block: _Block, before: _Block, lines: Sequence[LogLine]) -> bool:
 
 def _blocks(lines: Sequence[LogLine]) -> list[_Block]:
     found: list[_Block] = []
-    number = unfinished = 0
-    while number < len(lines) and unfinished < _MOST_UNFINISHED:
-        if not _may_begin(lines[number].text):
-            number += 1
-            continue
-        block = _block(lines, number)
+    number = 0
+    while number < len(lines):
+        block = _block(lines, number) if _may_begin(lines[number].text) else None
+        if block is not None and block.headline >= len(lines):
+            # All lines from here on are frames of one that has no end: nothing begins behind them.
+            break
         if block is not None:
             found.append(block)
-        unfinished += block is None and not _MEMBER.fullmatch(lines[number].text)
         number = block.headline + 1 if block is not None else number + 1
     return found
 
@@ -225,7 +218,8 @@ def _block(lines: Sequence[LogLine], begin: int) -> _Block | None:
     if frame and not frame["function"] and frame.end() == len(text):
         # Of a program that is no Python, nothing ran that could be traced back.
         block = _framed(lines, begin, "")
-        return block if block is not None and lines[block.headline].text.startswith(_SYNTAX) else None
+        is_cut = block is not None and block.headline >= len(lines)
+        return block if block is not None and (is_cut or lines[block.headline].text.startswith(_SYNTAX)) else None
     return None
 
 
@@ -238,7 +232,9 @@ def _framed(
     is_carried: bool = False,
     is_member: bool = False,
 ) -> _Block | None:
-    """The traceback whose frames are indented behind ``margin``; None where it is not there to its end."""
+    """The traceback whose frames are indented behind ``margin``; None where it is none. Its headline is behind the last
+    line where it is not there to its end.
+    """
     number, at = begin + (0 if _FRAME.match(lines[begin].text) else 1), ""
     while number < len(lines) and (_is_of_frame(lines[number].text, margin)):
         frame = _FRAME.match(lines[number].text, len(margin))
@@ -246,9 +242,9 @@ def _framed(
             code = lines[number + 1].text[len(margin) :].strip() if number + 1 < len(lines) else ""
             at = f"{frame['file'].rpartition('/')[2]}, line {frame['line']}: {code}"
         number += 1
-    if number >= len(lines) or not lines[number].text.startswith(margin):
+    if number < len(lines) and not lines[number].text.startswith(margin):
         return None
-    raised = _raised(lines, number, margin)
+    raised = _raised(lines, number, margin) if number < len(lines) else Raised("", "")
     return _Block(
         Raised(raised.type, raised.message, at if raised.type else ""),
         begin,
@@ -277,11 +273,12 @@ def _unraised(lines: Sequence[LogLine], number: int) -> _Block | None:
 
 def _boxed(lines: Sequence[LogLine], begin: int) -> _Block | None:
     """rich draws a box around the frames; the exception follows below it."""
-    for number in range(begin + 1, len(lines) - 1):
-        if lines[number].text.startswith(_RICH_END):
-            headline = number + 1
-            return _Block(_raised(lines, headline, ""), begin, headline)
-    return None
+    number = begin + 1
+    while number < len(lines) and lines[number].text.startswith(_RICH_SIDE):
+        number += 1
+    if number + 1 >= len(lines) or not lines[number].text.startswith(_RICH_END):
+        return None
+    return _Block(_raised(lines, number + 1, ""), begin, number + 1)
 
 
 def _raised(lines: Sequence[LogLine], number: int, margin: str) -> Raised:

@@ -49,7 +49,19 @@ def reason(stderr, exit_code=1):
         (RAISED.replace("bad", "caught") + RAISED, 1, "ValueError", "bad"),
         (RAISED + f"Exception ignored in: <function X.__del__>\n{LOST}", 1, "ValueError", "bad"),
         (RAISED + f"Exception in thread Thread-1 (f):\n{LOST}", 1, "ValueError", "bad"),
-        ("Error in atexit._run_exitfuncs:\n" + LOST, 1, "RuntimeError", "Connection closed by peer [192.0.2.1]:5"),
+        (f"Exception ignored in: <function X.__del__>\n{LOST}no text\n", 1, "", "no text"),
+        (f"Exception in thread Thread-1 (f):\n{RAISED}no text\n", 1, "ValueError", "bad"),
+        # Stacks that were asked for, and errors that a library logged, before it.
+        (
+            "Thread 0x1 (most recent call first):\n" + '  File "/x/y.py", line 3 in f\n' * 40 + RAISED,
+            1,
+            "ValueError",
+            "bad",
+        ),
+        (f"E1128 api.py:1] {HEADER}\nE1128 api.py:1]   File x\n" * 20 + RAISED, 1, "ValueError", "bad"),
+        # An abort right behind an exception is of the end that it brought about.
+        (f"{RAISED}free(): invalid pointer\n", -6, "ValueError", "bad; then killed by SIGABRT"),
+        (f"{RAISED}loss 2\nfree(): invalid pointer\n", -6, "", "free(): invalid pointer; then killed by SIGABRT"),
         # Who asks for what there is not says so last.
         (f"{RAISED}usage: train.py\ntrain.py: error: no such option\n", 2, "", "train.py: error: no such option"),
         # Not the headline of a traceback that was cut off, nor one that begins in a log's line.
