@@ -26,23 +26,28 @@ LIBRARIES = ("torch", "wandb", "pydantic", "transformers", "lightning", "acceler
 REPEATED = re.compile(r"(.)\1{1999,}")
 
 
-def record(name):
+def run(name, place, port):
+    """What the agent of this ending says, and the directory of its ranks' logs, which is below ``place``."""
     ranks, _first, _reason = EXPECTED[name]
+    argv = [str(Path(sys.executable).parent / "torchrun"), "--nnodes", "1", "--nproc-per-node", str(ranks)]
+    argv += ["--rdzv-backend", "static", "--master-port", str(port), "--max-restarts", "0"]
+    argv += ["--log-dir", str(place), "--redirects", "3", str(HERE / "program.py"), name]
+    agent = subprocess.run(
+        argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, env=_environment(), timeout=300
+    )
+    return agent.stdout.decode(errors="replace"), next(Path(place).glob("*/attempt_0"))
+
+
+def record(name):
     with tempfile.TemporaryDirectory() as place:
-        argv = [str(Path(sys.executable).parent / "torchrun"), "--nnodes", "1", "--nproc-per-node", str(ranks)]
-        argv += ["--rdzv-backend", "static", "--master-port", str(20000 + os.getpid() % 9000), "--max-restarts", "0"]
-        argv += ["--log-dir", place, "--redirects", "3", str(HERE / "program.py"), name]
-        agent = subprocess.run(
-            argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, env=_environment(), timeout=300
-        )
-        parts = {"agent.log": agent.stdout.decode(errors="replace")}
-        attempt = next(Path(place).glob("*/attempt_0"))
+        agent_log, attempt = run(name, place, 20000 + os.getpid() % 9000)
+        parts = {"agent.log": agent_log}
         for path in sorted(attempt.glob("*/*")):
             if path.suffix in (".log", ".json") and path.stat().st_size:
                 parts[f"{path.parent.name}/{path.name}"] = path.read_text(errors="replace")
         text = "".join(f"=== {part}\n{_neutral(said, place)}\n" for part, said in parts.items())
     used = [f"{library} {importlib.metadata.version(library)}" for library in LIBRARIES if library in _imported(text)]
-    header = f"# {ranks} ranks; printed by Python {sys.version.split()[0]}, {', '.join(used)}\n"
+    header = f"# {EXPECTED[name][0]} ranks; printed by Python {sys.version.split()[0]}, {', '.join(used)}\n"
     (HERE / "recorded" / f"{name}.txt").write_text(header + text)
 
 
