@@ -21,7 +21,7 @@ LEFT_EARLY = r"rank 3 on b ended with exit status 0 at \d\d:\d\d:\d\d after step
 
 @pytest.fixture
 def job(tmp_path):
-    cluster = Cluster(tmp_path, ["a", "b"], lost_after=6.0, hang_timeout=20.0, max_restarts=0)
+    cluster = Cluster(tmp_path, ["a", "b"], hang_timeout=20.0, max_restarts=0)
     cluster.start()
     cluster.wait_for_step()
     yield cluster
