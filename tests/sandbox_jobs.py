@@ -71,7 +71,7 @@ def launching(
 ) -> subprocess.Popen[str]:
     """``ansible-playbook``, on its way; what it says goes to ``screen`` in ``directory``.
 
-    The collection is the one below ``collections``.
+    ``playbook`` is one of the collection, or a file's path. The collection is the one below ``collections``.
     """
     directory.mkdir(exist_ok=True)
     chosen = directory / "variables.json"
@@ -83,7 +83,8 @@ def launching(
         "ANSIBLE_NOCOLOR": "1",
         "GAUDI_SANDBOX": SANDBOX,
     }
-    command = ["ansible-playbook", "-i", str(INVENTORY), f"gaudi3.scale.{playbook}", "-e", f"@{chosen}"]
+    name = playbook if playbook.endswith(".yml") else f"gaudi3.scale.{playbook}"
+    command = ["ansible-playbook", "-i", str(INVENTORY), name, "-e", f"@{chosen}"]
     with (directory / "screen").open("w", encoding="utf-8") as stream:
         # A session of its own, so that its forks can be killed with it.
         return subprocess.Popen(

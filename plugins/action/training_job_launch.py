@@ -10,7 +10,9 @@ from typing import Any
 
 from ansible.errors import AnsibleError
 from ansible.plugins.action import ActionBase
+from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.variables import variables_from
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.command_words import command_words
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.launch import (
     NOT_ITS_OWN,
     SUPERVISED,
@@ -52,6 +54,11 @@ class ActionModule(ActionBase):
         own = sorted(set(options["options"]) & set(NOT_ITS_OWN))
         if own:
             return {"failed": True, "msg": f"options has {own[0]}, which the launch says by itself; leave it out."}
+        try:
+            words = command_words(options["options"].get("command") or [], "gaudi_training_command")
+        except GaudiError as error:
+            return failed(error)
+        options["options"] = {**options["options"], "command": words}
         supervision = options["supervision"] if options["engine"] == SUPERVISED else None
         job = LaunchedJob(options["name"], options["hosts"], given(options["options"]), options["engine"], supervision)
         unknown = [node for node in job.voters if node not in task_vars["hostvars"]]

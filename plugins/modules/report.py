@@ -396,6 +396,10 @@ options:
       ok:
         description: Whether all is well, where that is not simply whether there are nodes and all of them are.
         type: bool
+      unclear:
+        description: Whether the play could not find out. The verdict is then V(unclear), whatever O(outcome.ok) says.
+        type: bool
+        default: false
       numbers:
         description: Names and numbers. What is no number becomes null.
         type: dict

@@ -282,6 +282,9 @@ options:
     description:
       - Directory for checkpoints, which has to be there on each node and to be writable by O(user). The ranks find it
         as E(GAUDI3_SCALE_JOB_DIR). Without it the job's own directory below O(state_directory) is.
+      - A job with O(supervision) whose O(command) is not the built-in trainer has its checkpoints there, and no other
+        job has. Where each node has its own, the newest whole one is copied to those that lack it before the ranks
+        start.
     type: path
     default: ""
   allowed_networks:

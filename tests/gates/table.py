@@ -289,7 +289,10 @@ GATES = (
         "programs",
         "users' own programs that lose a rank, by the installed collection",
         1800,
-        ("tests/programs", "src/gaudi3_scale/supervisor", *subjects("training", "launch")),
+        (
+            *("tests/programs", "src/gaudi3_scale/supervisor", "src/gaudi3_scale/checkpoints"),
+            *subjects("training", "launch"),
+        ),
         run=FIRST,
     ),
     *(on_shared_nodes(layer) for layer in LATER_LAYERS),

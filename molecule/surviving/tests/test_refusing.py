@@ -36,7 +36,7 @@ SICK = {
     "node3": (
         f"chown root {KEPT}",
         "true",
-        f"node3: gaudi_training_checkpoint_directory {KEPT} cannot be written by operator on node3: Permission denied; ",
+        f"node3: gaudi_training_checkpoint_directory {KEPT} cannot be written by operator on node3: Permission denied",
     ),
 }
 # A clock is the machine's and cannot be set in a container; what Ansible's Python reads of it can.
@@ -94,6 +94,14 @@ def test_a_clock_that_is_apart_is_named(tmp_path: Path) -> None:
 )
 def test_it_is_refused(tmp_path: Path, changes: dict[str, Any], said: str) -> None:
     assert said in refused(tmp_path, **changes)
+
+
+def test_a_text_that_is_nowhere_is_said_once(tmp_path: Path) -> None:
+    wishes = {"gaudi_training_command": [], "gaudi_training_batch_size": 2, "gaudi_training_text": ["/data/text"]}
+    said = refused(tmp_path, **wishes)
+    reason = "gaudi_training_text: there is no /data/text on this node; copy it to every host of the job."
+    assert f"Job monday was not started. node1, node2, node3: {reason}" in said
+    assert said.count(reason) == 1
 
 
 def test_a_node_with_a_card_that_does_not_work_is_refused(tmp_path: Path) -> None:

@@ -38,6 +38,7 @@ from .control_slurm import find_worker_group, remember_found, start_slurm
 from .directories import check_places, let_read, make_control, make_directories, put_away_logs, recipe_directory
 from .engines.mpirun import version_of_release
 from .engines.slurm_jobs import slurm_gres
+from .engines.torchrun import checkpoint_remarks
 from .environment_files import copies_of, setting_of_files
 from .library import Library, library_of
 from .node_check import check_node, open_mpi_version
@@ -179,7 +180,7 @@ def prepare(job: Job, paths: JobPaths, run: Run, options: StartOptions = AS_DESC
 
     What refuses a start refuses this, so that a job begins on no node before it can on all.
     """
-    remarks = group_remarks(job, options.kernel_root)
+    remarks = [*group_remarks(job, options.kernel_root), *checkpoint_remarks(job)]
     return {**_prepared(job, paths, run, options), "remarks": remarks}
 
 

@@ -30,6 +30,7 @@ from .engines.mpirun_reach import check_reach
 from .engines.slurm_jobs import check_slurm_there
 from .environment_files import setting_of_files, settings_of_files
 from .library import Library, check_library
+from .node_data import check_data
 
 # The role's variable that has the job's own variables.
 ENVIRONMENT = "gaudi_training_environment"
@@ -50,6 +51,7 @@ def check_node(
         check_library(library)
     if not job.is_witness:
         check_imports(job, paths, run)
+        check_data(job, paths, run)
         check_writable(job, paths, run)
         if not job.checkpoint_directory:
             check_left_to(job.user, f"{paths.directory}/checkpoints")
