@@ -111,6 +111,10 @@ QUESTIONS: Mapping[str, Mapping[str, Any]] = {
     },
     "gaudi_training_name": {"title": "Job name"},
     "gaudi_training_replace": {"title": "Replace a running job"},
+    "gaudi_training_requirements": {
+        "title": "Requirements file",
+        "text": "A requirements file in the project, with what the program needs beside the training stack.",
+    },
     "gaudi_training_restart": {"title": "Restart the job"},
     "gaudi_training_stack_update_cache": {"title": "Update package lists"},
     "gaudi_training_text": {
