@@ -129,7 +129,7 @@ def test_what_was_handed_over_is_said(ended: Callable[[Program], Ended], program
     job = ended(program)
     events = shell(job.node, f"cat /var/log/gaudi3_scale/jobs/{program.name}/events.jsonl")
     assert events.count('"kind": "handed_over"') == 1
-    assert f"in {program.directory} " in events
+    assert f"in {program.directory}: " in events
     assert "got what was missing there" in job.page
     # It is the job's account's, as all that the program writes.
     assert shell(NODES[1], f"find {program.directory} ! -user gaudi").strip() == ""
