@@ -7,7 +7,6 @@ The nodes' sshd is stopped, as on a node whose data loader leaves it no processo
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import time
@@ -20,10 +19,12 @@ import pytest
 from tests.sandbox_jobs import (
     HOSTS,
     NODES,
+    kill,
     launching,
     play,
     screen,
     shell,
+    signal_all,
     status,
     variables,
     wait_for,
@@ -88,11 +89,6 @@ def following(directory: Path, text: str) -> subprocess.Popen[str]:
     return launching(directory, str(directory / "follow.yml"), **FOLLOWED)
 
 
-def end(controller: subprocess.Popen[str]) -> None:
-    os.killpg(controller.pid, signal.SIGKILL)
-    controller.wait()
-
-
 @pytest.mark.usefixtures("generation")
 def test_a_play_that_begins_while_no_node_answers_waits_and_follows(tmp_path: Path) -> None:
     with starved(*NODES):
@@ -102,7 +98,7 @@ def test_a_play_that_begins_while_no_node_answers_waits_and_follows(tmp_path: Pa
         assert "Following job" not in screen(tmp_path / "follow")
     wait_for("the job is followed", lambda: f"Following job {NAME} on 3 node(s)" in screen(tmp_path / "follow"))
     wait_for("its steps are shown", lambda: "step " in screen(tmp_path / "follow").rpartition("Following job")[2])
-    end(controller)
+    kill(controller)
 
 
 @pytest.mark.usefixtures("generation")
@@ -112,14 +108,14 @@ def test_the_leader_may_be_silent_and_the_controller_stand_still_for_longer_than
     with starved("node1"):
         wait_for("node1 is missed", lambda: "node1 does not answer" in screen(tmp_path / "follow"))
         time.sleep(2 * SILENCE_S)
-    os.killpg(controller.pid, signal.SIGSTOP)
+    signal_all(controller, signal.SIGSTOP)
     time.sleep(2 * SILENCE_S)
-    os.killpg(controller.pid, signal.SIGCONT)
+    signal_all(controller, signal.SIGCONT)
     shown = len(screen(tmp_path / "follow"))
     wait_for("it follows further", lambda: "step " in screen(tmp_path / "follow")[shown:])
     assert controller.poll() is None
     assert "Lost sight" not in screen(tmp_path / "follow")
-    end(controller)
+    kill(controller)
 
 
 @pytest.mark.usefixtures("generation")
