@@ -289,10 +289,7 @@ GATES = (
         "programs",
         "users' own programs that lose a rank, by the installed collection",
         1800,
-        (
-            *("tests/programs", "src/gaudi3_scale/supervisor", "src/gaudi3_scale/checkpoints"),
-            *subjects("training", "launch"),
-        ),
+        ("tests/programs", "src/gaudi3_scale/supervisor", *subjects("training", "launch")),
         run=FIRST,
     ),
     *(on_shared_nodes(layer) for layer in LATER_LAYERS),
@@ -307,6 +304,12 @@ GATES = (
             "plugins/module_utils/_job/binding",
             *subjects("comparison", "tuning_study", "tuning", "study", "cost"),
         ),
+    ),
+    on_nodes(
+        "own-programs",
+        "users' own programs: a disk each, requirements, PYTHONPATH, ports, refusals",
+        1800,
+        ("tests/programs", "src/gaudi3_scale/checkpoints", *subjects("launch", "training_venv", "job")),
     ),
     on_nodes(
         "firmware",
