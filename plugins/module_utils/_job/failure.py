@@ -8,23 +8,18 @@ from __future__ import annotations
 import signal
 import time
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Iterable, Mapping, Sequence
+from typing import Iterable, Sequence
 
 from .._node.json_file import parse_json
 from .agent_table import AgentEntry
 from .log_lines import LogLine, cut_middle, log_lines
 from .lost_peer import is_lost_peer, says_lost_peer
 from .native_abort import abort_reason, fatal_error, where_it_was
+from .reported_failure import AGENT, CAUSE, ENDED_BY_AGENT, LEFT, LOG_LINES, LOST_PEER, distance
 from .tracebacks import ABORTED_AT_EXIT, FIRST_OF, Raised, Uncaught, chain_of, headline_of, uncaught
 
 SIGTERM = -15
 SIGKILL = -9
-AGENT = -1
-# How far a failure is from the cause of a job's end: it is one; the rank lost a peer; its agent ended it; it ended well
-# while others ran, which they then lost.
-CAUSE, LOST_PEER, ENDED_BY_AGENT, LEFT = 0, 1, 2, 3
-_NEARNESS = (CAUSE, LEFT, LOST_PEER, ENDED_BY_AGENT)
-LOG_LINES = 15
 # Of these lines those before an exception, those of its message, and those of the log's end.
 _FRAME_LINES, _END_LINES = 8, 3
 _MOST_MESSAGE = 600
@@ -188,55 +183,6 @@ def _recorded(error_file: str) -> Uncaught | None:
     return replace(found, chain=(*found.chain[:-1], replace(raised, at=found.chain[-1].at)))
 
 
-def nearness(failure: Mapping[str, object]) -> tuple[int, float]:
-    """Sorts failures as plain values (see :meth:`RankFailure.as_dict`): the nearest to a cause, then the earliest."""
-    return _distance(failure.get("echo")), _number(failure.get("time"))
-
-
-def _distance(echo: object) -> int:
-    return _NEARNESS.index(echo) if isinstance(echo, int) and echo in _NEARNESS else len(_NEARNESS)
-
-
 def first_failure(failures: Iterable[RankFailure]) -> RankFailure | None:
     """The nearest to a cause; of several, the earliest."""
-    return min(failures, key=lambda failure: (_distance(failure.echo), failure.time, failure.rank), default=None)
-
-
-def failure_from(reported: object) -> dict[str, Any]:
-    """A failure as plain values of whoever (see :meth:`RankFailure.as_dict`), each of its kind; empty: there is none.
-
-    What else is told of it stays.
-    """
-    if not isinstance(reported, dict) or not reported:
-        return {}
-    texts = {name: str(reported.get(name) or "") for name in ("exception", "message", "path", "host")}
-    counts = {name: _whole(reported.get(name), AGENT) for name in ("rank", "local_rank", "exit_code", "echo")}
-    lines = reported.get("lines")
-    shown = [str(line) for line in lines[-LOG_LINES:]] if isinstance(lines, (list, tuple)) else []
-    return {**reported, **texts, **counts, "time": _number(reported.get("time")), "lines": shown}
-
-
-def _whole(value: object, missing: int) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) else missing
-
-
-def first_failure_of(nodes: Mapping[str, Mapping[str, object]]) -> tuple[str, Mapping[str, object]] | None:
-    """The node and its failure (see :meth:`RankFailure.as_dict`) that came first; None where no node has one."""
-    found = [(host, failure) for host, failure in nodes.items() if failure]
-    return min(found, key=lambda pair: nearness(pair[1]), default=None)
-
-
-def _number(value: object) -> float:
-    return float(value) if isinstance(value, (int, float)) else 0.0
-
-
-def failure_sentence(host: str, failure: Mapping[str, object]) -> str:
-    """What to tell the operator: host, rank, exception, last lines, and where the whole log is."""
-    lines = failure["lines"]
-    shown = [f"  {line}" for line in lines] if isinstance(lines, Sequence) else []
-    exception = f"{failure['exception']}: " if failure["exception"] else ""
-    place = failure.get("host") or host
-    who = f"rank {failure['rank']} on {place}" if _number(failure["rank"]) >= 0 else f"the agent on {place}"
-    failed = "" if failure.get("echo") == LEFT else "failed first: "
-    first = f"{who} {failed}{exception}{failure['message']}"
-    return "\n".join([first, *shown, f"The whole log is {failure['path']} on {host}."])
+    return min(failures, key=lambda failure: (distance(failure.echo), failure.time, failure.rank), default=None)

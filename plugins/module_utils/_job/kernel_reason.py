@@ -10,7 +10,8 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from .failure import CAUSE, SIGKILL, RankFailure
+from .failure import SIGKILL, RankFailure
+from .reported_failure import CAUSE
 
 NO_MEMORY = "the kernel ended a process since the node has no memory left"
 # How torch says that a worker of a data loader was killed; the rank then ends by an exception.

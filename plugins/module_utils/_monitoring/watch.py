@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Mapping, Sequence
 
-from .._job.failure import LOST_PEER, failure_sentence, first_failure_of
 from .._job.paths import JobPaths
+from .._job.reported_failure import LOST_PEER, failure_sentence, first_failure_of
 from .status import WAITING, Status
 from .worker_group import ABSENT, FAILED, RUNNING, STOPPED, SUCCEEDED
 

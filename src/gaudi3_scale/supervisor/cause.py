@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from typing import Mapping
 
-from gaudi3_scale.core._job.failure import LEFT, failure_sentence, first_failure_of
+from gaudi3_scale.core._job.reported_failure import LEFT, failure_sentence, first_failure_of
 from gaudi3_scale.supervisor.members import Standing
 from gaudi3_scale.supervisor.messages import GROWING, HANG, ISOLATED, LEAVING, NODE_LOST, RANK_FAILED
 from gaudi3_scale.supervisor.state import Rules, State

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Callable, Mapping
 
 from gaudi3_scale.core._cards.health import unfit_reason
-from gaudi3_scale.core._job.failure import ENDED_BY_AGENT, LEFT, RankFailure, agent_failure
+from gaudi3_scale.core._job.failure import RankFailure, agent_failure
 from gaudi3_scale.core._job.kernel_reason import with_kernel_reason
 from gaudi3_scale.core._job.network import port_is_free
 from gaudi3_scale.core._job.paths import JobPaths
@@ -23,6 +23,7 @@ from gaudi3_scale.core._job.rank_logs import (
     ranks_that_end,
     torchrun_failures,
 )
+from gaudi3_scale.core._job.reported_failure import ENDED_BY_AGENT, LEFT
 from gaudi3_scale.core._job.supervision import launch_of
 from gaudi3_scale.core._node.commands import Run
 from gaudi3_scale.core._node.process_tree import keep_descendants, own_control_group

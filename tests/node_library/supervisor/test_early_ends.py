@@ -12,7 +12,8 @@ import time
 import pytest
 
 from gaudi3_scale.core._job.agent_table import AgentEntry
-from gaudi3_scale.core._job.failure import LEFT, left_early, rank_failure
+from gaudi3_scale.core._job.failure import left_early, rank_failure
+from gaudi3_scale.core._job.reported_failure import LEFT
 from gaudi3_scale.supervisor.rank_exits import LOOK_S, STARTED_S, SURE_S, RankExits
 from tests.unit.supervised import Cluster
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from gaudi3_scale.core._job.failure import failure_sentence
 from gaudi3_scale.core._job.rank_logs import torchrun_failures
+from gaudi3_scale.core._job.reported_failure import failure_sentence
 from tests.endings.expected import EXPECTED
 from tests.endings.record import run
 from tests.unit.supervised import free_port

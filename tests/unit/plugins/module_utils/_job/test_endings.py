@@ -8,8 +8,8 @@ import re
 from pathlib import Path
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.module_utils._job.failure import failure_sentence
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.rank_logs import torchrun_failures
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.reported_failure import failure_sentence
 
 from tests.endings.expected import EXPECTED
 

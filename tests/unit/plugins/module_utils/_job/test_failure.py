@@ -9,13 +9,15 @@ import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.agent_table import AgentEntry, agent_entries
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.failure import (
     agent_failure,
-    failure_sentence,
     first_failure,
-    first_failure_of,
     lost_node,
     rank_failure,
 )
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.log_lines import log_lines
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.reported_failure import (
+    failure_sentence,
+    first_failure_of,
+)
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.tracebacks import uncaught
 
 UNCAUGHT = "[rank1]: Traceback (most recent call last):\n"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.module_utils._job.failure import CAUSE, LEFT, LOST_PEER
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.log_lines import HEADER
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.rank_logs import (
     ABOUT_BYTES,
@@ -19,6 +18,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._job.rank_logs import
     started_ranks,
     torchrun_failures,
 )
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.reported_failure import CAUSE, LEFT, LOST_PEER
 
 CAUSED = "\nThe above exception was the direct cause of the following exception:\n\n"
 RAISED = f'{HEADER}\n  File "/x/train.py", line 3, in <module>\n    main()\n'

@@ -8,13 +8,14 @@ import time
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.agent_table import AgentEntry
-from ansible_collections.gaudi3.scale.plugins.module_utils._job.failure import CAUSE, LOST_PEER, rank_failure
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.failure import rank_failure
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.log_lines import (
     HEADER,
     MOST_LINE,
     cut_middle,
     log_lines,
 )
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.reported_failure import CAUSE, LOST_PEER
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.tracebacks import uncaught
 
 RAISED = f'{HEADER}\n  File "/x/train.py", line 3, in <module>\n    main()\nValueError: bad\n'
