@@ -95,8 +95,14 @@ class Handing(Cluster):
         return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
+# Python ignores these two by itself; what the shell that began these tests ignores is its own business.
+OF_PYTHON = 1 << signal.SIGPIPE - 1 | 1 << signal.SIGXFSZ - 1
+
+
 def assert_started(answers):
-    assert [(code, said.splitlines()[-1]) for code, said in answers] == [(0, f"SigIgn:\t{0:016x} a  b")] * len(answers)
+    for code, said in answers:
+        _name, ignored, given = said.splitlines()[-1].split(None, 2)
+        assert (code, int(ignored, 16) & OF_PYTHON, given) == (0, 0, "a  b")
 
 
 def test_all_nodes_have_all_of_it_and_become_their_program(tmp_path):
