@@ -81,7 +81,7 @@ def _ends(header: Any) -> list[int]:
     if not isinstance(header, Mapping):
         raise TypeError("header")
     ends = [about["data_offsets"][1] for name, about in header.items() if name != "__metadata__"]
-    if not all(type(end) is int for end in ends):
+    if not all(isinstance(end, int) and not isinstance(end, bool) for end in ends):
         raise TypeError("data_offsets")
     return ends
 
