@@ -17,7 +17,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_gr
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.screen_text import lines_of
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_action import NodeAction, UnreachableError
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_action import NodeAction, UnreachableError, job_info
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._silent_nodes import SilentNodes
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._supervised_watch import SupervisedWatch
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._task_answer import show
@@ -105,16 +105,14 @@ def find_supervision(
     while True:
         for host, node in nodes.items():
             try:
-                info = node.module("gaudi3.scale.training_job_info", arguments, options["answer_timeout"])
-                if info.get("failed"):
-                    raise UnreachableError(str(info.get("msg")))
+                info = job_info(node, arguments, options["answer_timeout"])
             except UnreachableError as reason:
                 silent.missed(host, reason)
                 continue
             silent.heard(host)
             if info.get("description"):
                 return "supervision" in info["description"], ""
-        missing = [host for host in nodes if silent.seconds(host)]
+        missing = silent.among(nodes)
         if not missing:
             return False, ""
         if silent.all_of(missing, options["unreachable_timeout"]):

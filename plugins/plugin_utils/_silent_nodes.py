@@ -49,6 +49,10 @@ class SilentNodes:
         """For how long ``host`` has been silent; 0 for one that answered the last question."""
         return time.monotonic() - self._since[host] if host in self._since else 0.0
 
+    def among(self, hosts: Collection[str]) -> list[str]:
+        """Those of ``hosts`` that did not answer the last question."""
+        return [host for host in hosts if host in self._since]
+
     def all_of(self, hosts: Collection[str], limit: float) -> bool:
         """Whether each of ``hosts``, if any, has been silent for more than ``limit`` seconds."""
         return bool(hosts) and all(self.seconds(host) > limit for host in hosts)

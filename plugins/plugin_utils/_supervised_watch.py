@@ -29,7 +29,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_gr
     RUNNING,
     SUCCEEDED,
 )
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_action import NodeAction, UnreachableError
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_action import NodeAction, UnreachableError, job_info
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.usage_report import outside_line
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._silent_nodes import SilentNodes
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._worker_group_watch import followed_result
@@ -75,8 +75,9 @@ class SupervisedWatch:
                 state = self._take(*found)
                 if state != RUNNING and self._is_over():
                     return self._ended(state)
-            unseen = self._unseen(found is None or state != RUNNING)
-            if self._silent.all_of(unseen, self._options["unreachable_timeout"]):
+            unseen = self._silent.among(self._nodes)
+            is_wanted = found is None or state != RUNNING
+            if is_wanted and self._silent.all_of(unseen, self._options["unreachable_timeout"]):
                 return {**self._result(OUT_OF_SIGHT), "msg": self._silent.lost_sight(self._name, unseen)}
             if end is not None and time.monotonic() >= end:
                 return self._failed(
@@ -89,11 +90,7 @@ class SupervisedWatch:
 
         One that was rebooted, or has no part in the job any more, says nothing of those that do not answer.
         """
-        return bool(_status(self.info).outcome) or not self._unseen(is_wanted=True)
-
-    def _unseen(self, is_wanted: bool) -> list[str]:
-        """The nodes that do not answer, where one of them is wanted."""
-        return [host for host in self._nodes if self._silent.seconds(host)] if is_wanted else []
+        return bool(_status(self.info).outcome) or not self._silent.among(self._nodes)
 
     def _look(self) -> tuple[str, dict[str, Any]] | None:
         """The node that knows best how the job stands, and what it says; None where no node answers."""
@@ -135,10 +132,7 @@ class SupervisedWatch:
             "log_lines": 0,
         }
         try:
-            patience = self._options["answer_timeout"]
-            info = self._nodes[host].module("gaudi3.scale.training_job_info", arguments, patience)
-            if info.get("failed"):
-                raise UnreachableError(str(info.get("msg")))
+            info = job_info(self._nodes[host], arguments, self._options["answer_timeout"])
         except UnreachableError as reason:
             self._silent.missed(host, reason)
             return None

@@ -28,7 +28,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_gr
     SUCCEEDED,
 )
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.systemd_units import ACTIVE
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_action import NodeAction, UnreachableError
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_action import NodeAction, UnreachableError, job_info
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._silent_nodes import SilentNodes
 
 # Seconds for a node's processes to end: the agent gives its ranks half a minute, and more is a rank in the kernel.
@@ -113,9 +113,7 @@ class WorkerGroupWatch:
         places = {key: self._options[key] for key in ("state_directory", "log_directory")}
         offset = {"metrics_after": self._offset} if host == self._first else {}
         arguments = {"name": self._paths.name, **places, **offset}
-        info = self._nodes[host].module("gaudi3.scale.training_job_info", arguments, self._options["answer_timeout"])
-        if info.get("failed"):
-            raise UnreachableError(str(info.get("msg")))
+        info = job_info(self._nodes[host], arguments, self._options["answer_timeout"])
         self._infos[host] = info
         self._states[host] = info["state"]
         # Slurm forgets a job, and its nodes, some minutes after its end.
@@ -171,7 +169,7 @@ class WorkerGroupWatch:
         name = self._paths.name
         self._show(f"Job {name} does not run on all its nodes any more; ending it on the others.")
         self._settle()
-        silent = [host for host in self._running() if self._silent.seconds(host)]
+        silent = self._silent.among(self._running())
         self._stop([host for host in self._running() if host not in silent])
         failures = {host: info["failure"] for host, info in self._infos.items() if info["failure"]}
         verdict = verdict_sentence(name, self._states, {**failures, **self._failures_of_others()})
@@ -184,7 +182,9 @@ class WorkerGroupWatch:
         """Give the other nodes a moment to fail by themselves, since only then they tell which rank did, and why."""
         deadline = time.monotonic() + self._options["settle_time"]
         while time.monotonic() < deadline:
-            waiting = [host for host in self._running() if not self._silent.seconds(host)]
+            running = self._running()
+            silent = self._silent.among(running)
+            waiting = [host for host in running if host not in silent]
             if not waiting:
                 return
             time.sleep(min(1.0, self._options["interval"]))
