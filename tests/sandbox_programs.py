@@ -16,7 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.sandbox_jobs import COLLECTIONS, PATIENCE_S, launching, podman, rank_of, screen, shell, wait_for
+import yaml
+
+from tests.sandbox_jobs import COLLECTIONS, PATIENCE_S, launching, play, podman, rank_of, screen, shell, wait_for
 from tests.sandbox_nodes import ROOT, SANDBOX
 
 PROGRAMS = "/var/tmp/programs"
@@ -71,6 +73,20 @@ def bring_programs(nodes: Sequence[str]) -> None:
         podman("cp", f"{ROOT / 'tests' / 'programs'}/.", f"{SANDBOX}-{node}:{PROGRAMS}")
     # The account of jobs writes there.
     shell(nodes[0], f"rm -rf {SHARED} && install -d -o gaudi -g gaudi {SHARED}")
+
+
+def equip(collections: Path, further: Sequence[str], directory: Path) -> None:
+    """Install beside what the role installs what programs of Hugging Face's import, and ``further`` requirements."""
+    defaults = collections / "ansible_collections/gaudi3/scale/roles/gaudi_training_stack/defaults/main.yml"
+    usual = yaml.safe_load(defaults.read_text(encoding="utf-8"))["gaudi_training_stack_requirements"]
+    code, said = play(
+        directory,
+        "training_stack",
+        collections=collections,
+        gaudi_training_stack_extras=["hf"],
+        gaudi_training_stack_requirements=[*usual, *further],
+    )
+    assert code == 0, said[-4000:]
 
 
 def lose_a_rank(

@@ -14,16 +14,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.long_rows import named_rows, rows_of
-from tests.sandbox_jobs import play, shell, status
+from tests.sandbox_jobs import shell, status
 from tests.sandbox_programs import (
     OWN_DISKS,
     TRAINER,
     Ended,
     Program,
     bring_programs,
+    equip,
     lose_a_rank,
     of_transformers,
     resumed_from,
@@ -70,16 +70,7 @@ def equipped(collections: Path, programs: set[Program], tmp_path_factory: pytest
     """The installed collection, once the nodes have what the programs import."""
     if {one.name for one in programs} <= NEEDS_NOTHING_MORE:
         return collections
-    defaults = collections / "ansible_collections/gaudi3/scale/roles/gaudi_training_stack/defaults/main.yml"
-    usual = yaml.safe_load(defaults.read_text(encoding="utf-8"))["gaudi_training_stack_requirements"]
-    code, said = play(
-        tmp_path_factory.mktemp("stack"),
-        "training_stack",
-        collections=collections,
-        gaudi_training_stack_extras=["hf"],
-        gaudi_training_stack_requirements=[*usual, *FURTHER],
-    )
-    assert code == 0, said[-4000:]
+    equip(collections, FURTHER, tmp_path_factory.mktemp("stack"))
     return collections
 
 

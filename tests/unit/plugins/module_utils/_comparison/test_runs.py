@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._comparison.runs impo
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
 from ansible_collections.gaudi3.scale.tests.unit.compared import comparison_of
+from ansible_collections.gaudi3.scale.tests.unit.own_module import own_module
 
 
 def nothing_to_run(*_arguments, **_options):
@@ -98,13 +98,7 @@ def test_check_mode_runs_nothing_and_needs_no_venv(node, trials):
 
 @pytest.fixture
 def own(tmp_path):
-    """A module of the user's own, in a folder that only PYTHONPATH names, for a real Python."""
-    (tmp_path / "venv/bin/python").unlink()
-    (tmp_path / "venv/bin/python").symlink_to(sys.executable)
-    (tmp_path / "code").mkdir()
-    (tmp_path / "code/mine.py").write_text("import json\nimport helping\nraise SystemExit('never run')\n")
-    (tmp_path / "code/helping.py").write_text("import os\n")
-    return tmp_path / "code"
+    return own_module(tmp_path)
 
 
 @pytest.mark.parametrize("check_mode", [True, False])

@@ -163,7 +163,7 @@ def test_another_file_is_another_environment_and_what_is_asked_for_wins_over_a_p
         ("mine ===> 1", "^requirements cannot be read by "),
     ],
 )
-def test_what_would_replace_the_vendors_or_names_no_package_is_refused_before_anything(wanted, tmp_path, text, said):
+def test_what_would_replace_the_vendors_or_names_no_package_is_refused(wanted, tmp_path, text, said):
     for check_mode in (True, False):
         with pytest.raises(GaudiError, match=said):
             converge(wanted(f"mine\n{text}\n"), run_process, check_mode=check_mode)

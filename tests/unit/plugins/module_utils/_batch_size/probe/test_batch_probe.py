@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import pwd
-import sys
 from pathlib import Path
 
 import pytest
@@ -22,6 +21,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._batch_size.probe.bat
 from ansible_collections.gaudi3.scale.plugins.module_utils._batch_size.search import Trial
 from ansible_collections.gaudi3.scale.plugins.module_utils._batch_size.trial import Workload
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.tests.unit.own_module import own_module
 
 
 @pytest.fixture
@@ -64,13 +64,7 @@ def trials(monkeypatch):
 
 @pytest.fixture
 def own(tmp_path):
-    """A module of the user's own, in a folder that only PYTHONPATH names, for a real Python."""
-    (tmp_path / "venv/bin/python").unlink()
-    (tmp_path / "venv/bin/python").symlink_to(sys.executable)
-    (tmp_path / "code").mkdir()
-    (tmp_path / "code/mine.py").write_text("import json\nimport helping\nraise SystemExit('never run')\n")
-    (tmp_path / "code/helping.py").write_text("import os\n")
-    return tmp_path / "code"
+    return own_module(tmp_path)
 
 
 @pytest.mark.parametrize("check_mode", [True, False])
