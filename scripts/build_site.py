@@ -106,14 +106,19 @@ def playbooks_page(playbooks: list[Playbook]) -> str:
     parts = [head, "\n".join(["| Playbook | | What it does |", "|---|---|---|", *rows])]
     for one in playbooks:
         roles = ", ".join(f"[{role}](collection/{role}_role.rst)" for role in dict.fromkeys(one.roles))
-        asked = ", ".join(f"`{name}`" for name in (*one.needs, *one.asks)) or "nothing"
+        surveys = "".join(
+            f"- The survey of *{template.title}* asks for: "
+            + (", ".join(f"`{name}`" for name in (*template.needs, *template.asks)) or "nothing")
+            + "\n"
+            for template in one.templates
+        )
         together = (
             "All of its nodes have to be in the run." if one.together else "A part of the nodes may be run alone."
         )
         parts += [
             f"({_anchor(one)})=\n## {one.name}",
             one.purpose,
-            f"- Roles: {roles or 'none'}\n- Its survey asks for: {asked}\n- {together}",
+            f"- Roles: {roles or 'none'}\n{surveys}- {together}",
         ]
     return "\n\n".join(parts) + "\n"
 

@@ -87,7 +87,9 @@ def _meta(pattern: Pattern, known: dict[str, Playbook]) -> dict[str, Any]:
             "controller_project": {"name": COLLECTION, "description": "The collection itself."},
             "controller_labels": [COLLECTION],
             "controller_job_templates": [
-                _template(pattern, known[name], primary=name == pattern.playbooks[0]) for name in pattern.playbooks
+                _template(pattern, one, primary=one is known[pattern.playbooks[0]])
+                for name in pattern.playbooks
+                for one in known[name].templates
             ],
         },
     }
@@ -100,12 +102,13 @@ def _template(pattern: Pattern, playbook: Playbook, primary: bool) -> dict[str, 
         "playbook": f"extensions/patterns/{pattern.name}/playbooks/{playbook.name}.yml",
         "primary": primary,
     }
+    variables = {"extra_vars": json.dumps(playbook.sets)} if playbook.sets else {}
     asked = survey(playbook, {})
-    return {**template, "survey": asked} if asked else template
+    return {**template, **variables, **({"survey": asked} if asked else {})}
 
 
 def _readme(pattern: Pattern, known: dict[str, Playbook]) -> str:
-    rows = [f"| {known[name].title} | {known[name].purpose} |" for name in pattern.playbooks]
+    rows = [f"| {one.title} | {one.purpose} |" for name in pattern.playbooks for one in known[name].templates]
     table = "\n".join(["| Template | What it does |", "|---|---|", *rows])
     return f"""<!-- `make readmes` writes this file from scripts/patterns.py and playbooks/meta. Change those. -->
 

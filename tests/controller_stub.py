@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A controller of the tests' own on loopback: it keeps objects, and refuses what ``controller_contract.json`` has not.
 
-It runs no job. What it accepts is what the API's documentation and the modules of awx.awx say that AWX accepts; no AWX
-has answered here.
+A job that is launched has ended well at once. What it accepts is what the API's documentation, the modules of awx.awx
+and AWX's source say that AWX accepts; no AWX has answered here.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
+
+from tests.controller_launch import refusals, variables
 
 CONTRACT = json.loads((Path(__file__).parent / "controller_contract.json").read_text(encoding="utf-8"))
 TOKEN = "a-token"
@@ -94,9 +96,11 @@ class Controller:
             return 201, {"id": 1, "token": TOKEN}
         if path.startswith("tokens/") and method == "DELETE":
             return 204, None
+        if path == "config/":
+            return 200, {"version": "24.6.1"}
         parts = path.strip("/").split("/")
         if parts[0] == "unified_job_templates":
-            return 200, _page([one for one in self._templates() if _matches(one, query)])
+            return 200, _page([self._unified(one) for one in self._templates() if _matches(one, query)])
         if parts[0] not in self.objects:
             raise RefusedError(404, {"detail": "Not found."})
         if len(parts) == 1:
@@ -111,6 +115,33 @@ class Controller:
     def _templates(self) -> list[dict[str, Any]]:
         kinds = ("job_templates", "workflow_job_templates", "workflow_approval_templates")
         return [one for kind in kinds for one in self.objects[kind].values()]
+
+    def _unified(self, template: Mapping[str, Any]) -> dict[str, Any]:
+        """As one asks for it who wants to launch it."""
+        organization = self.objects["organizations"].get(template.get("organization", 0), {"name": ""})
+        prompts = dict.fromkeys(("ask_labels_on_launch", "ask_inventory_on_launch", "ask_limit_on_launch"), False)
+        return {
+            **prompts,
+            "ask_variables_on_launch": False,
+            **template,
+            "summary_fields": {"organization": {"name": organization["name"]}},
+            "related": {**template["related"], "launch": f"{template['url']}launch/"},
+        }
+
+    def _launch(self, endpoint: str, number: int, given: Mapping[str, Any]) -> tuple[int, Any]:
+        template = self.objects[endpoint][number]
+        said = given.get("extra_vars") or {}
+        wanted = json.loads(said) if isinstance(said, str) else said
+        spec = self.surveys.get((endpoint, number), {}) if template.get("survey_enabled") else {}
+        refused = refusals(spec, wanted)
+        if refused:
+            raise RefusedError(400, {"variables_needed_to_start": refused})
+        asked = {one["variable"] for one in spec.get("spec", [])}
+        if not template.get("ask_variables_on_launch"):
+            wanted = {name: value for name, value in wanted.items() if name in asked}
+        whole = variables(json.loads(template.get("extra_vars") or "{}"), spec, wanted)
+        job = {"name": template["name"], "extra_vars": json.dumps(whole), "status": "successful"}
+        return 201, self.add("jobs", {**job, "created": "2026-01-01T00:00:00Z"})
 
     def _listed(self, method: str, endpoint: str, query: Mapping[str, str], given: Any) -> tuple[int, Any]:
         if method == "POST":
@@ -127,6 +158,8 @@ class Controller:
     def _sub(self, method: str, endpoint: str, number: int, part: str, given: Any) -> tuple[int, Any]:
         if part == "survey_spec" and CONTRACT[endpoint].get("survey"):
             return self._survey(method, endpoint, number, given)
+        if part == "launch" and CONTRACT[endpoint].get("survey"):
+            return self._launch(endpoint, number, given)
         if part == "create_approval_template":
             made = self.add("workflow_approval_templates", given)
             node = self.objects[endpoint][number]

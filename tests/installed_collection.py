@@ -8,6 +8,8 @@ import os
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from .sandbox_nodes import ROOT
 
 
@@ -20,3 +22,9 @@ def install_collection(target: Path) -> Path:
     install = ["ansible-galaxy", "collection", "install", "--offline", "--collections-path", str(target), str(tarball)]
     subprocess.run(install, cwd=target, env=environment, check=True, capture_output=True)
     return target
+
+
+@pytest.fixture(scope="session")
+def collections(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """For scenarios that play from nothing else."""
+    return install_collection(tmp_path_factory.mktemp("installed"))

@@ -6,13 +6,15 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
+from gaudi3_scale.core._node.process_tree import descendants
 from sandbox import cluster
 from sandbox.nodes import in_node, wait_for_ssh
 from tests.sandbox_nodes import INVENTORY, ROOT, SANDBOX
@@ -71,7 +73,7 @@ def launching(
 ) -> subprocess.Popen[str]:
     """``ansible-playbook``, on its way; what it says goes to ``screen`` in ``directory``.
 
-    The collection is the one below ``collections``.
+    ``playbook`` is one of the collection, or a file's path. The collection is the one below ``collections``.
     """
     directory.mkdir(exist_ok=True)
     chosen = directory / "variables.json"
@@ -83,12 +85,27 @@ def launching(
         "ANSIBLE_NOCOLOR": "1",
         "GAUDI_SANDBOX": SANDBOX,
     }
-    command = ["ansible-playbook", "-i", str(INVENTORY), f"gaudi3.scale.{playbook}", "-e", f"@{chosen}"]
+    name = playbook if playbook.endswith(".yml") else f"gaudi3.scale.{playbook}"
+    command = ["ansible-playbook", "-i", str(INVENTORY), name, "-e", f"@{chosen}"]
     with (directory / "screen").open("w", encoding="utf-8") as stream:
         # A session of its own, so that its forks can be killed with it.
         return subprocess.Popen(
             command, stdout=stream, stderr=subprocess.STDOUT, text=True, env=environment, start_new_session=True
         )
+
+
+def signal_all(controller: subprocess.Popen[str], number: int) -> None:
+    """The playbook and its workers, which have sessions of their own (ansible-core 2.19), get the signal."""
+    workers = descendants(controller.pid)
+    for process in (controller.pid, *workers):
+        with suppress(ProcessLookupError):
+            os.kill(process, number)
+
+
+def kill(controller: subprocess.Popen[str]) -> None:
+    """As when the controller loses its power."""
+    signal_all(controller, signal.SIGKILL)
+    controller.wait()
 
 
 def screen(directory: Path) -> str:

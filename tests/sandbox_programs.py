@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs that know nothing of the collection (``tests/programs``), on nodes of a sandbox, where each loses a rank.
 
-They keep their checkpoints where all nodes see them, as such programs do: Hugging Face's, Lightning's and PyTorch's own
-examples save on rank 0 and read on all ranks.
+They save as such programs do: Hugging Face's, Lightning's and PyTorch's own examples on rank 0, and read on all ranks.
+Where they do so is a directory that all nodes see, or one on each node's own disk.
 """
 
 from __future__ import annotations
@@ -14,25 +14,31 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from tests.sandbox_jobs import COLLECTIONS, PATIENCE_S, launching, podman, rank_of, screen, shell, wait_for
+import yaml
+
+from tests.sandbox_jobs import COLLECTIONS, PATIENCE_S, launching, play, podman, rank_of, screen, shell, wait_for
 from tests.sandbox_nodes import ROOT, SANDBOX
 
 PROGRAMS = "/var/tmp/programs"
 SHARED = "/shared/programs"
+OWN_DISKS = "/var/tmp/kept-by-programs"
 TRANSFORMERS = "--use_cpu --ddp_backend gloo --report_to none --max_steps 160 --save_steps 20 --logging_steps 5"
 TRAINER = r"resuming training at .*/checkpoint-(\d+)"
 
 
 @dataclass(frozen=True)
 class Program:
-    """``checkpoint`` is what its first one is complete with; ``resumed`` is what it says of where it goes on."""
+    """``checkpoint`` is what the one is complete with after which it loses a rank; ``resumed`` is what it says of where
+    it goes on. ``place`` is the directory that has the one of its checkpoints."""
 
     name: str
     file: str
     arguments: str
     checkpoint: str
     resumed: str
+    place: str = SHARED
 
     @property
     def path(self) -> str:
@@ -40,7 +46,7 @@ class Program:
 
     @property
     def directory(self) -> str:
-        return f"{SHARED}/{self.name}"
+        return f"{self.place}/{self.name}"
 
     def command(self) -> list[str]:
         return [self.path, *shlex.split(self.arguments.format(directory=self.directory))]
@@ -69,10 +75,29 @@ def bring_programs(nodes: Sequence[str]) -> None:
     shell(nodes[0], f"rm -rf {SHARED} && install -d -o gaudi -g gaudi {SHARED}")
 
 
+def equip(collections: Path, further: Sequence[str], directory: Path) -> None:
+    """Install beside what the role installs what programs of Hugging Face's import, and ``further`` requirements."""
+    defaults = collections / "ansible_collections/gaudi3/scale/roles/gaudi_training_stack/defaults/main.yml"
+    usual = yaml.safe_load(defaults.read_text(encoding="utf-8"))["gaudi_training_stack_requirements"]
+    code, said = play(
+        directory,
+        "training_stack",
+        collections=collections,
+        gaudi_training_stack_extras=["hf"],
+        gaudi_training_stack_requirements=[*usual, *further],
+    )
+    assert code == 0, said[-4000:]
+
+
 def lose_a_rank(
-    program: Program, hosts: Sequence[str], directory: Path, port: int = 29700, collections: Path = COLLECTIONS
+    program: Program,
+    hosts: Sequence[str],
+    directory: Path,
+    port: int = 29700,
+    collections: Path = COLLECTIONS,
+    **further: Any,
 ) -> Ended:
-    """Launch it, kill the last host's rank after the first checkpoint, and follow it to its end."""
+    """Launch it, kill the last host's rank after its checkpoint, and follow it to its end."""
     following = launching(
         directory,
         collections=collections,
@@ -82,6 +107,7 @@ def lose_a_rank(
         gaudi_training_command=program.command(),
         gaudi_training_rendezvous_port=port,
         gaudi_training_environment={"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"},
+        **further,
     )
     there = f"ls {program.directory}/{program.checkpoint} 2>/dev/null || true"
     wait_for(f"a checkpoint of {program.name}", lambda: shell(hosts[0], there).strip() or following.poll() is not None)

@@ -19,6 +19,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.built_in_trai
     command,
     probe_options,
     refusal,
+    typed,
     vocabulary_in,
     without_manifest,
 )
@@ -59,7 +60,7 @@ class ActionModule(ActionBase):
     def run(self, tmp: Any = None, task_vars: Any = None) -> dict[str, Any]:
         """Put the words together; reads at most one file of one host, and changes nothing."""
         super().run(tmp, task_vars)
-        options = self.validate_argument_spec(argument_spec=ARGUMENTS)[1]
+        options = typed(self.validate_argument_spec(argument_spec=ARGUMENTS)[1])
         trainer = BuiltInTrainer(**{name: options[name] for name in OF_TRAINER})
         said = refusal(trainer) if options["needs_data"] else ""
         said = said or (batch_refusal(trainer) if options["is_probed"] else "")

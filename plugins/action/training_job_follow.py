@@ -5,23 +5,26 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from typing import Any
 
 from ansible.errors import AnsibleError
 from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JOB_ARGUMENTS, JobPaths, paths_from
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.watch import host_of_node
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import RUNNING
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import OUT_OF_SIGHT, RUNNING
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.screen_text import lines_of
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_action import NodeAction, UnreachableError
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_action import NodeAction, UnreachableError, job_info
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._silent_nodes import SilentNodes
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._supervised_watch import SupervisedWatch
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._task_answer import show
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._worker_group_watch import WorkerGroupWatch, followed_result
 
 # Bytes before the end of the metrics at which the first look begins: a job that has run for days shows its last lines.
 RECENT = -8192
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._task_answer import show
 
 ARGUMENTS = {
     **JOB_ARGUMENTS,
@@ -30,9 +33,10 @@ ARGUMENTS = {
     "witness": {"type": "str", "default": ""},
     "log_hosts": {"type": "list", "elements": "str", "default": []},
     "interval": {"type": "float", "default": 5.0},
+    "supervised": {"type": "bool"},
     "timeout": {"type": "int"},
     "answer_timeout": {"type": "int", "default": 30},
-    "unreachable_timeout": {"type": "int", "default": 120},
+    "unreachable_timeout": {"type": "int", "default": 1800},
     "settle_time": {"type": "int", "default": 10},
 }
 
@@ -43,7 +47,7 @@ class ActionModule(ActionBase):
     TRANSFERS_FILES = False
 
     def run(self, tmp: Any = None, task_vars: Any = None) -> dict[str, Any]:
-        """Follow the job; fails unless it succeeds on every node."""
+        """Follow the job; fails unless it succeeds on every node, or is out of sight."""
         super().run(tmp, task_vars)
         try:
             result = self._follow(task_vars)
@@ -70,7 +74,12 @@ class ActionModule(ActionBase):
             }
         nodes = {host: NodeAction(self, host, task_vars) for host in options["hosts"]}
         spares = {host: NodeAction(self, host, task_vars) for host in standing_by}
-        if supervised(paths, options, {**nodes, **spares}):
+        supervised, unseen = options["supervised"], ""
+        if supervised is None:
+            supervised, unseen = find_supervision(paths, options, {**nodes, **spares}, show)
+        if unseen:
+            return {**followed_result(OUT_OF_SIGHT, {}, {}), "followed": False, "msg": unseen}
+        if supervised:
             return SupervisedWatch(paths.name, options, {**nodes, **spares}, show, RECENT).follow()
         others = {host: NodeAction(self, host, task_vars) for host in options["log_hosts"] if host not in nodes}
 
@@ -82,16 +91,30 @@ class ActionModule(ActionBase):
         return WorkerGroupWatch(paths, options, nodes, show, RECENT, others, chosen).follow()
 
 
-def supervised(paths: JobPaths, options: dict[str, Any], nodes: dict[str, NodeAction]) -> bool:
-    """Whether the job's nodes have supervisors, as the first node that answers knows it."""
+def find_supervision(
+    paths: JobPaths, options: dict[str, Any], nodes: dict[str, NodeAction], say: Callable[[str], None]
+) -> tuple[bool, str]:
+    """Whether the job's nodes have supervisors, as the first node that has the job knows it.
+
+    Nodes that do not answer are asked again, for ``unreachable_timeout`` seconds; then the second value says so. Where
+    all answer and none has the job, there is nothing that could be ended by mistake: it counts as not supervised.
+    """
     places = {key: options[key] for key in ("state_directory", "log_directory")}
     arguments = {"name": paths.name, "log_lines": 0, "metrics_after": RECENT, **places}
-    for host, node in nodes.items():
-        try:
-            info = node.module("gaudi3.scale.training_job_info", arguments, options["answer_timeout"])
-        except UnreachableError as reason:
-            show(f"{host} does not answer: {reason}")
-            continue
-        if info.get("description"):
-            return "supervision" in info["description"]
-    return False
+    silent = SilentNodes(say)
+    while True:
+        for host, node in nodes.items():
+            try:
+                info = job_info(node, arguments, options["answer_timeout"])
+            except UnreachableError as reason:
+                silent.missed(host, reason)
+                continue
+            silent.heard(host)
+            if info.get("description"):
+                return "supervision" in info["description"], ""
+        missing = silent.among(nodes)
+        if not missing:
+            return False, ""
+        if silent.all_of(missing, options["unreachable_timeout"]):
+            return False, silent.lost_sight(paths.name, missing)
+        time.sleep(options["interval"])

@@ -10,6 +10,9 @@ from typing import Any
 
 from ansible.errors import AnsibleError
 from ansible.plugins.action import ActionBase
+from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.variables import variables_from
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.command_words import command_words
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.launch import (
     NOT_ITS_OWN,
     SUPERVISED,
@@ -17,19 +20,23 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.launch import
     launch,
     look,
 )
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.role_words import in_words_of
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.unknown_job import unknown_job
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import literals
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_questions import questions
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._on_nodes import differences, given
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_check import specified_here
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._task_answer import failed, show
 
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "name": {"type": "str", "required": True},
     "hosts": {"type": "list", "elements": "str", "required": True},
-    "state": {"type": "str", "choices": ["looked_at", "started"], "default": "started"},
+    "state": {"type": "str", "choices": ["known", "looked_at", "started"], "default": "started"},
     "engine": {"type": "str", "default": SUPERVISED},
     "supervision": {"type": "dict"},
     "options": {"type": "dict", "default": {}},
     "left_out": {"type": "dict", "default": {}},
+    "answers": {"type": "dict", "default": {}},
     "answer_timeout": {"type": "int", "default": 600},
 }
 
@@ -47,12 +54,24 @@ class ActionModule(ActionBase):
         own = sorted(set(options["options"]) & set(NOT_ITS_OWN))
         if own:
             return {"failed": True, "msg": f"options has {own[0]}, which the launch says by itself; leave it out."}
+        try:
+            words = command_words(options["options"].get("command") or [], "gaudi_training_command")
+        except GaudiError as error:
+            return failed(error)
+        options["options"] = {**options["options"], "command": words}
         supervision = options["supervision"] if options["engine"] == SUPERVISED else None
         job = LaunchedJob(options["name"], options["hosts"], given(options["options"]), options["engine"], supervision)
         unknown = [node for node in job.voters if node not in task_vars["hostvars"]]
         if unknown or not job.hosts:
             return {"failed": True, "msg": f"hosts: {', '.join(unknown) or 'none given'}; name hosts of the inventory."}
         try:
+            role = next(iter(specified_here(self)), None)
+            prefix = role.prefix if role else ""
+            if options["state"] == "known":
+                refusal = unknown_job(job.name, options["answers"], f"{prefix}name")
+                return {"failed": True, "msg": refusal} if refusal else {"changed": False}
+            # Before a probe, which takes minutes: nodes are asked for the rest.
+            variables_from(f"{prefix}environment", options["options"].get("environment") or {})
             return self._launched(job, options, task_vars)
         except AnsibleError:
             raise
@@ -62,7 +81,7 @@ class ActionModule(ActionBase):
 
     def _launched(self, job: LaunchedJob, options: Mapping[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         hosts = [node for node in job.voters if node not in options["left_out"]]
-        ask = questions(self, hosts, task_vars, options["answer_timeout"])
+        ask = in_words_of(specified_here(self), questions(self, hosts, task_vars, options["answer_timeout"]))
         if options["state"] == "looked_at":
             found = look(job, ask)
             return {"changed": False, **literals({name: found[name] for name in ("start", "left_out")})}

@@ -9,6 +9,7 @@ from typing import Any
 
 from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.command_words import command_words
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._study.study_plan import study_plan, study_text
 
 ARGUMENTS: dict[str, dict[str, Any]] = {
@@ -28,7 +29,9 @@ class ActionModule(ActionBase):
         super().run(tmp, task_vars)
         options = self.validate_argument_spec(argument_spec=ARGUMENTS)[1]
         try:
-            text = {"text": study_text(options["study"])} if options["with_text"] else {}
-            return {"changed": False, **study_plan(options["study"]), **text}
+            words = command_words(options["study"].get("command") or [], "gaudi_tuning_study_command")
+            study = {**options["study"], "command": words}
+            text = {"text": study_text(study)} if options["with_text"] else {}
+            return {"changed": False, **study_plan(study), **text}
         except GaudiError as error:
             return {"failed": True, "msg": str(error)}

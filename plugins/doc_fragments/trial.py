@@ -20,6 +20,12 @@ options:
     description: The virtual environment with PyTorch and the node library.
     type: path
     default: /opt/gaudi3_scale/venv
+  environment:
+    description:
+      - Variables of the trials, such as C(PYTHONPATH). They win over those of O(environment_files).
+      - Values are texts and numbers. A boolean, a list, a mapping or nothing is refused.
+    type: dict
+    default: {}
   environment_files:
     description:
       - Files of variables that the job will have, too. One with a C(-) before its path may be missing.

@@ -331,6 +331,7 @@ def main() -> None:
             "memory_limit": {"type": "str"},
             "device": {"type": "str", "choices": ["hpu", "cuda", "cpu"], "default": "hpu"},
             "venv": {"type": "path", "default": "/opt/gaudi3_scale/venv"},
+            "environment": {"type": "dict", "default": {}},
             "environment_files": {"type": "list", "elements": "str", "default": ["-/etc/gaudi3_scale/environment"]},
             "user": {"type": "str", "default": DEFAULT_USER},
             "release": {"type": "str", "default": ""},

@@ -52,7 +52,8 @@ options:
         V(priorities) and V(generation) for V(plan_fabric); V(floors) and V(failure) for
         V(measure_collectives); V(release) for V(upgrade_driver); V(accepted) for
         V(upgrade_firmware); V(tolerance), V(together), V(built_in), V(workload), V(kept_file) and V(baseline) for
-        V(compare_settings); V(job), V(left_out), V(release), V(failure) and V(has_to_be_known) for V(training);
+        V(compare_settings); V(job), V(left_out), V(release), V(failure), V(has_to_be_known), and
+        in check mode V(would_start) and V(command), for V(training);
         V(study), V(fixed), V(keeper), V(report) and V(failure) for V(tune_training); the options of
         M(gaudi3.scale.cost_options) for V(report_cost); for V(verdict) further columns and their values, alike for
         all hosts.
@@ -395,6 +396,10 @@ options:
       ok:
         description: Whether all is well, where that is not simply whether there are nodes and all of them are.
         type: bool
+      unclear:
+        description: Whether the play could not find out. The verdict is then V(unclear), whatever O(outcome.ok) says.
+        type: bool
+        default: false
       numbers:
         description: Names and numbers. What is no number becomes null.
         type: dict

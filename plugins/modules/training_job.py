@@ -282,6 +282,9 @@ options:
     description:
       - Directory for checkpoints, which has to be there on each node and to be writable by O(user). The ranks find it
         as E(GAUDI3_SCALE_JOB_DIR). Without it the job's own directory below O(state_directory) is.
+      - A job with O(supervision) whose O(command) is not the built-in trainer has its checkpoints there, and no other
+        job has. Where each node has its own, the newest whole one is copied to those that lack it before the ranks
+        start.
     type: path
     default: ""
   allowed_networks:
@@ -356,9 +359,11 @@ options:
     type: path
     default: /opt/gaudi3_scale/venv
   working_directory:
-    description: Directory in which the ranks start.
+    description:
+      - Directory in which the ranks start. Relative paths of the program are below it.
+      - The job's own directory RV(job_directory) on each node when empty, whatever O(checkpoint_directory) is.
     type: path
-    default: /
+    default: ""
   user:
     description:
       - Account that runs the job; it gets the job's directories.
@@ -518,6 +523,12 @@ log_directory:
   returned: success
   type: str
   sample: /var/log/gaudi3_scale/jobs/llama
+jobs:
+  description: The names of the jobs that this node knows.
+  returned: when O(state=stopped) and it does not know this one
+  type: list
+  elements: str
+  sample: [llama]
 remarks:
   description: What is worth knowing of this node's part before it is measured, one sentence each.
   returned: when it is prepared

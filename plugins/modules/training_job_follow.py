@@ -7,14 +7,15 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 ---
 module: training_job_follow
-short_description: Show a training job while it runs, and end it everywhere when it fails on one node
+short_description: Show a training job while it runs, and say why it failed
 version_added: "1.0.0"
 description:
   - Prints a line for each new metric of rank 0, such as step, loss, tokens per second and time left, until the job has
     ended on all O(hosts).
   - Of a job with supervisors it also shows what they do - restarts, nodes that are lost and replaced, hangs. They end
     and restart the job by themselves. The task fails when it is over and has not succeeded.
-  - As soon as one node's worker group of any other job fails, ends the job on the others.
+  - As soon as a node says that its worker group of a job without supervisors has failed, ends the job on the others.
+    Nothing else ends a job here. Nodes that do not answer are waited for.
   - A failure is told with the rank that failed first - its node, exception and last lines, and where its log is.
   - One task follows all nodes, so run it with C(run_once). With a task on each host, hosts beyond C(forks) would not be
     looked at before the job has ended on the first ones.
@@ -47,6 +48,11 @@ options:
     description: Seconds between two looks.
     type: float
     default: 5
+  supervised:
+    description:
+      - Whether the job was launched with supervisors (O(gaudi3.scale.training_job#module:supervision)), where the play
+        knows it. Without it the nodes are asked until one knows the job.
+    type: bool
   timeout:
     description: Seconds to follow. Past them the task fails and the job goes on. Without it there is no limit.
     type: int
@@ -56,10 +62,11 @@ options:
     default: 30
   unreachable_timeout:
     description:
-      - Seconds for which a node may not answer before the job is ended on the others.
-      - A supervised job is never ended for it; the task fails when no node at all has answered for so long.
+      - Seconds for which all nodes of the job may be silent. Past them the task ends without an error, and RV(state)
+        is V(out_of_sight). The job is left alone.
+      - A node is silent from the first question on that it did not answer, however long this play itself stood still.
     type: int
-    default: 120
+    default: 1800
   settle_time:
     description: Seconds that the other nodes get to fail by themselves, so that they tell why.
     type: int
@@ -96,8 +103,14 @@ followed:
   returned: always
   type: bool
 state:
-  description: State of the whole job - V(succeeded), or with an error V(failed), V(stopped) or V(running).
+  description:
+    - State of the whole job - V(succeeded), or with an error V(failed), V(stopped) or V(running).
+    - V(out_of_sight), without an error, where no node has answered for O(unreachable_timeout) seconds. RV(msg) says so.
   returned: always
+  type: str
+msg:
+  description: Why the task failed, or how the job got out of sight.
+  returned: when the job has not succeeded
   type: str
 nodes:
   description:

@@ -164,7 +164,9 @@ failure:
         lost. Else empty.
       type: str
     echo:
-      description: 0 for a cause. Else the cause is another rank - 1 lost a peer, 2 was ended by its own agent.
+      description: >-
+        0 for a cause. Else the cause may be another rank - 1 lost a peer, 2 was ended by its own agent, 3 ended with
+        exit status 0 while other ranks ran.
       type: int
 supervision:
   description: How the whole job stands, as the supervisor of this node knows it. Empty where it has none.

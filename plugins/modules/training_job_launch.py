@@ -29,9 +29,11 @@ options:
     elements: str
     required: true
   state:
-    description: V(started) begins the job. V(looked_at) only asks which nodes answer, before work that takes long.
+    description:
+      - V(started) begins the job. V(looked_at) only asks which nodes answer, before work that takes long.
+      - V(known) asks nobody. It fails where none of O(answers) knows the job, with the names that are near.
     type: str
-    choices: [looked_at, started]
+    choices: [known, looked_at, started]
     default: started
   engine:
     description: As O(gaudi3.scale.training_job#module:engine).
@@ -50,6 +52,10 @@ options:
     default: {}
   left_out:
     description: Nodes that are known to be away, and why. They are not asked.
+    type: dict
+    default: {}
+  answers:
+    description: What M(gaudi3.scale.training_job) returned on each node with C(state=stopped), for O(state=known).
     type: dict
     default: {}
   answer_timeout:

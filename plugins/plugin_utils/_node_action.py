@@ -54,6 +54,14 @@ class NodeAction:
             return str(self._action._low_level_execute_command(command, sudoable=as_become_user)["stdout"])
 
 
+def job_info(node: NodeAction, arguments: dict[str, Any], timeout: float) -> dict[str, Any]:
+    """What ``node`` says of a job; raises UnreachableError also where it could not find out, as without memory."""
+    info = node.module("gaudi3.scale.training_job_info", arguments, timeout)
+    if info.get("failed"):
+        raise UnreachableError(str(info.get("msg")))
+    return info
+
+
 @contextmanager
 def _answer_within(seconds: float) -> Iterator[None]:
     """Ends what takes longer: a node that lost its power leaves an open SSH connection waiting for ever."""

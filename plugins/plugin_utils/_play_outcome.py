@@ -27,6 +27,7 @@ def play_outcome(
     good: Collection[str],
     inventory: Collection[str],
     ok: bool | None = None,
+    unclear: bool = False,
     numbers: Mapping[str, object] | None = None,
     words: Mapping[str, object] | None = None,
     check_mode: bool = False,
@@ -34,14 +35,15 @@ def play_outcome(
     """The outcome of a play, as plain JSON.
 
     ``nodes`` has a node's state; those in ``good`` are well, and names that are not in ``inventory`` are left out.
-    ``ok`` is the verdict where that is not simply whether there are nodes and all are well. ``numbers`` may come from a
-    node, and what is none becomes None; ``words`` are the operator's, strings or lists of them.
+    ``ok`` is the verdict where that is not simply whether there are nodes and all are well; ``unclear``: the play could
+    not find out. ``numbers`` may come from a node, and what is none becomes None; ``words`` are the operator's, strings
+    or lists of them.
     """
     states = {_word(host): _state(state) for host, state in nodes.items() if host in inventory and _word(host)}
     well = [host for host, state in states.items() if state in good]
     verdict = bool(states) and len(well) == len(states) if ok is None else ok
     return {
-        "verdict": OK if verdict else FAILED,
+        "verdict": UNCLEAR if unclear else OK if verdict else FAILED,
         "nodes": states,
         "ok_nodes": well,
         "failed_nodes": [host for host in states if host not in well],

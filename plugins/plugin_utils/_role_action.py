@@ -89,7 +89,10 @@ class RoleEntry(RoleStep):
 def joined(facts: Mapping[str, Any], done: Mapping[str, Any]) -> dict[str, Any]:
     """A module's result with the facts that were asked for before it.
 
-    Ansible adds the interpreter that it has found to the facts of every module of the task, so these are joined.
+    Ansible adds the interpreter that it has found to the facts of every module of the task, so these are joined. A
+    failure has none: the screen shows all of a failed result, a hundred lines of facts above the reason.
     """
+    if done.get("failed") or done.get("unreachable"):
+        return {name: value for name, value in done.items() if name != "ansible_facts"}
     both = {**facts.get("ansible_facts", {}), **done.get("ansible_facts", {})}
     return {**done, **({"ansible_facts": both} if both else {})}

@@ -78,6 +78,11 @@ def role_of(action: ActionBase) -> list[tuple[Path, str]]:
     return [_folder(action._task._role)] if action._task._role else []
 
 
+def specified_here(action: ActionBase) -> list[SpecifiedRole]:
+    """The role whose task this is, with its options; none outside of a role."""
+    return [_specified(action, folder, collection) for folder, collection in role_of(action)]
+
+
 def _folder(role: Any) -> tuple[Path, str]:
     return Path(role._role_path).absolute(), role._role_collection or ""
 

@@ -23,9 +23,15 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.watch imp
     witness_of,
     worker_group_words,
 )
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import ABSENT, RUNNING, SUCCEEDED
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_action import NodeAction, UnreachableError
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import (
+    ABSENT,
+    OUT_OF_SIGHT,
+    RUNNING,
+    SUCCEEDED,
+)
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_action import NodeAction, UnreachableError, job_info
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.usage_report import outside_line
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._silent_nodes import SilentNodes
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._worker_group_watch import followed_result
 
 # Seconds between two rounds in which all nodes are asked for one that knows more; a cluster can be large.
@@ -54,7 +60,7 @@ class SupervisedWatch:
         self._reported: set[tuple[Any, ...]] = set()
         self._leader = next(iter(nodes))
         self._round = float("-inf")
-        self._silent: set[str] = set()
+        self._silent = SilentNodes(show)
         self.info: dict[str, Any] = {}
 
     def follow(self) -> dict[str, Any]:
@@ -62,25 +68,29 @@ class SupervisedWatch:
         patience = self._options["timeout"]
         self._show(f"Following job {self._name} on {len(self._nodes)} node(s). It goes on if this play is interrupted.")
         end = None if patience is None else time.monotonic() + patience
-        answered = time.monotonic()
+        state = RUNNING
         while True:
             found = self._look()
             if found is not None:
-                answered = time.monotonic()
                 state = self._take(*found)
-                if state != RUNNING:
+                if state != RUNNING and self._is_over():
                     return self._ended(state)
-            silence = time.monotonic() - answered
-            if silence > self._options["unreachable_timeout"]:
-                return self._failed(
-                    f"No node of job {self._name} answered for {duration(silence)}. The job may go on without this "
-                    "play: look at the network, then launch it again to follow it."
-                )
+            unseen = self._silent.among(self._nodes)
+            is_wanted = found is None or state != RUNNING
+            if is_wanted and self._silent.all_of(unseen, self._options["unreachable_timeout"]):
+                return {**self._result(OUT_OF_SIGHT), "msg": self._silent.lost_sight(self._name, unseen)}
             if end is not None and time.monotonic() >= end:
                 return self._failed(
                     f"Job {self._name} still runs after {duration(patience)}. It goes on; launch it again to follow it."
                 )
             time.sleep(self._options["interval"])
+
+    def _is_over(self) -> bool:
+        """Whether the job has ended as far as can be known: a supervisor says how, or no node is left that could.
+
+        One that was rebooted, or has no part in the job any more, says nothing of those that do not answer.
+        """
+        return bool(_status(self.info).outcome) or not self._silent.among(self._nodes)
 
     def _look(self) -> tuple[str, dict[str, Any]] | None:
         """The node that knows best how the job stands, and what it says; None where no node answers."""
@@ -122,18 +132,11 @@ class SupervisedWatch:
             "log_lines": 0,
         }
         try:
-            patience = self._options["answer_timeout"]
-            info = self._nodes[host].module("gaudi3.scale.training_job_info", arguments, patience)
-            if info.get("failed"):
-                raise UnreachableError(str(info.get("msg")))
+            info = job_info(self._nodes[host], arguments, self._options["answer_timeout"])
         except UnreachableError as reason:
-            if host not in self._silent:
-                self._show(f"{host} does not answer: {reason}")
-            self._silent.add(host)
+            self._silent.missed(host, reason)
             return None
-        if host in self._silent:
-            self._show(f"{host} answers again.")
-            self._silent.discard(host)
+        self._silent.heard(host)
         return info
 
     def _take(self, host: str, info: dict[str, Any]) -> str:

@@ -2,7 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to gaudi3.scale: it may change in any release.
-"""Follows a job whose nodes do not supervise each other, and ends it on all of them when it fails on one."""
+"""Follows a job whose nodes do not supervise each other, and ends it on all of them when one says that it failed there.
+
+A node that does not answer is a reason to wait: whether the job runs there is not known, and nothing is ended for it.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +22,17 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.metrics i
     opening_lines,
 )
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.watch import job_state, verdict_sentence
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import RUNNING, SUCCEEDED
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import (
+    OUT_OF_SIGHT,
+    RUNNING,
+    SUCCEEDED,
+)
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.systemd_units import ACTIVE
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_action import NodeAction, UnreachableError
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_action import NodeAction, UnreachableError, job_info
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._silent_nodes import SilentNodes
+
+# Seconds for a node's processes to end: the agent gives its ranks half a minute, and more is a rank in the kernel.
+STOPPED_WITHIN_S = 120
 
 
 class WorkerGroupWatch:
@@ -57,7 +68,7 @@ class WorkerGroupWatch:
         self._offset = recent
         self._infos: dict[str, dict[str, Any]] = {}
         self._states = dict.fromkeys(nodes, RUNNING)
-        self._answered = dict.fromkeys(nodes, time.monotonic())
+        self._silent = SilentNodes(show)
 
     def follow(self) -> dict[str, Any]:
         """Poll until the job is over, or until it may not be waited for any longer."""
@@ -69,9 +80,11 @@ class WorkerGroupWatch:
             state = job_state(self._states)
             if state == SUCCEEDED:
                 return {**followed_result(state, self._states, self._infos[self._first]), "followed": True}
-            lost = [host for host in self._running() if self._silence(host) > self._options["unreachable_timeout"]]
-            if state != RUNNING or lost:
-                return self._give_up(lost)
+            if state != RUNNING:
+                return self._give_up()
+            if self._silent.all_of(self._running(), self._options["unreachable_timeout"]):
+                unseen = followed_result(OUT_OF_SIGHT, self._states, self._infos.get(self._first, {}))
+                return {**unseen, "followed": True, "msg": self._silent.lost_sight(name, self._running())}
             if end is not None and time.monotonic() >= end:
                 return self._failed(
                     f"Job {name} still runs after {duration(patience)}. It goes on; launch it again to follow it."
@@ -86,9 +99,9 @@ class WorkerGroupWatch:
             try:
                 if host == self._first or not self._is_active(host):
                     self._inform(host)
-                self._answered[host] = time.monotonic()
+                self._silent.heard(host)
             except UnreachableError as reason:
-                self._show(f"{host} does not answer for {duration(self._silence(host))}: {reason}")
+                self._silent.missed(host, reason)
 
     def _is_active(self, host: str) -> bool:
         question = f"systemctl show --property ActiveState {self._paths.unit}"
@@ -100,9 +113,7 @@ class WorkerGroupWatch:
         places = {key: self._options[key] for key in ("state_directory", "log_directory")}
         offset = {"metrics_after": self._offset} if host == self._first else {}
         arguments = {"name": self._paths.name, **places, **offset}
-        info = self._nodes[host].module("gaudi3.scale.training_job_info", arguments, self._options["answer_timeout"])
-        if info.get("failed"):
-            raise UnreachableError(str(info.get("msg")))
+        info = job_info(self._nodes[host], arguments, self._options["answer_timeout"])
         self._infos[host] = info
         self._states[host] = info["state"]
         # Slurm forgets a job, and its nodes, some minutes after its end.
@@ -153,29 +164,27 @@ class WorkerGroupWatch:
             elif known[0] not in self._nodes:
                 self._others.setdefault(*known)
 
-    def _silence(self, host: str) -> float:
-        return time.monotonic() - self._answered[host]
-
-    def _give_up(self, lost: list[str]) -> dict[str, Any]:
+    def _give_up(self) -> dict[str, Any]:
         """End the job on all nodes that answer, and say why it failed."""
         name = self._paths.name
         self._show(f"Job {name} does not run on all its nodes any more; ending it on the others.")
-        self._settle(lost)
-        self._stop([host for host in self._running() if host not in lost])
-        if lost:
-            silence = duration(self._options["unreachable_timeout"])
-            return self._failed(
-                f"{', '.join(lost)} did not answer for {silence}; job {name} was ended on the other nodes. Look at the "
-                "network and the node, and make sure that the job has ended there too before you launch it again."
-            )
+        self._settle()
+        silent = self._silent.among(self._running())
+        self._stop([host for host in self._running() if host not in silent])
         failures = {host: info["failure"] for host, info in self._infos.items() if info["failure"]}
-        return self._failed(verdict_sentence(name, self._states, {**failures, **self._failures_of_others()}))
+        verdict = verdict_sentence(name, self._states, {**failures, **self._failures_of_others()})
+        unasked = (
+            f"\n{', '.join(silent)} did not answer: make sure that the job has ended there before you launch it again."
+        )
+        return self._failed(f"{verdict}{unasked if silent else ''}")
 
-    def _settle(self, lost: list[str]) -> None:
+    def _settle(self) -> None:
         """Give the other nodes a moment to fail by themselves, since only then they tell which rank did, and why."""
         deadline = time.monotonic() + self._options["settle_time"]
         while time.monotonic() < deadline:
-            waiting = [host for host in self._running() if host not in lost]
+            running = self._running()
+            silent = self._silent.among(running)
+            waiting = [host for host in running if host not in silent]
             if not waiting:
                 return
             time.sleep(min(1.0, self._options["interval"]))
@@ -186,16 +195,16 @@ class WorkerGroupWatch:
 
         torchrun alone would keep an agent in its exit barrier for 300 s (torch 2.13, elastic/agent/server/api.py).
         """
-        patience = self._options["answer_timeout"], self._options["unreachable_timeout"]
+        patience = self._options["answer_timeout"]
         for host in hosts:
             with self._tolerating(host):
                 self._nodes[host].command(
-                    f"systemctl stop --no-block {self._paths.unit}", patience[0], as_become_user=True
+                    f"systemctl stop --no-block {self._paths.unit}", patience, as_become_user=True
                 )
         for host in hosts:
             with self._tolerating(host):
                 arguments = {"name": self._paths.name, "state": "stopped"}
-                result = self._nodes[host].module("gaudi3.scale.training_job", arguments, patience[1])
+                result = self._nodes[host].module("gaudi3.scale.training_job", arguments, STOPPED_WITHIN_S)
                 if result.get("failed"):
                     self._show(str(result.get("msg")))
                 self._inform(host)

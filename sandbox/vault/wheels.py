@@ -22,9 +22,10 @@ from .pure_wheel import pure_wheel
 
 PYTORCH = "2.13.0"
 # What the index serves, in the versions that the role pins: the node library's own needs and those of these extras;
-# accelerate for programs of other people's that tests train; setuptools because torch asks for it on Python 3.12.
+# accelerate, peft and trl for programs of other people's that tests train; setuptools because torch asks for it on
+# Python 3.12.
 EXTRAS = ("base", "hf", "s3", "tune")
-OTHERS = ("accelerate==1.*", "setuptools")
+OTHERS = ("accelerate==1.*", "peft==0.*", "setuptools", "trl==1.*")
 INDEX = ARTIFACTORY / "api" / "pypi" / "gaudi-python"
 WHEELHOUSE = CACHE / "wheels"
 

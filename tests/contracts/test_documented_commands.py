@@ -17,6 +17,7 @@ from .proofs import TABLE, in_every_run
 
 PAGES = sorted([*(ROOT / "docs").glob("*.md"), ROOT / "README.md"])
 NAMES = {path.stem for path in PLAYBOOKS}
+RULEBOOKS = {path.stem for path in (ROOT / "extensions" / "eda" / "rulebooks").glob("*.yml")}
 TARGETS = set(re.findall(r"^([a-z-]+):.*## ", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
 # Of the inventory as a whole, and no role's.
 SHARED = {
@@ -65,7 +66,7 @@ each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_a_playbook_that_a_page_names_exists(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     named = set(re.findall(r"gaudi3\.scale\.([a-z_]+)\b", "\n".join(commands(page))))
-    known = NAMES | {role.name for role in ROLES} | {"all", "quarantine", "git"}
+    known = NAMES | {role.name for role in ROLES} | RULEBOOKS | {"all", "git"}
     assert named - known == set()
     for name in re.findall(r"`([a-z_]+)\.yml`", text):
         if name in {"site", "driver"} or "_" in name:

@@ -12,6 +12,7 @@ import os
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
 
 from . import proved
 from .choosing import UnknownGateError, long_forms, named, of_run
@@ -50,11 +51,10 @@ def main(arguments: Sequence[str]) -> int:
         again_until=began + (AGAIN_WITHIN_S if options.again else 0.0),
         further=in_turn,
         further_until=began + 60 * options.until,
+        ended=partial(_record, {gate.name: proved.of_files(ROOT, gate.covers) for gate in forms}),
     )
     print(announced(gates, "" if options.names else options.run, seed, options.until), flush=True)
-    digests = {gate.name: proved.of_files(ROOT, gate.covers) for gate in forms}
     outcomes = run(gates, plan)
-    _record(outcomes, digests)
     proofs = proved.read()
     now = [proved.standing(ROOT, gate, proofs) for gate in forms]
     timing = f"{(time.monotonic() - began) / 60:.1f} min; {spent_since(before)}; SEED={seed}"
@@ -65,16 +65,11 @@ def main(arguments: Sequence[str]) -> int:
     return 1 if overdue or any(outcome.is_fault for outcome in outcomes) else 0
 
 
-def _record(outcomes: Sequence[Outcome], digests: dict[str, str]) -> None:
+def _record(digests: dict[str, str], outcome: Outcome) -> None:
     """Write down what held at once in its long form, where nobody has changed what it covers meanwhile."""
-    for outcome in outcomes:
-        gate = outcome.gate
-        if (
-            gate.run == LONG_RUN
-            and outcome.verdict == "ok"
-            and proved.of_files(ROOT, gate.covers) == digests[gate.name]
-        ):
-            proved.write(gate.name, proved.made_now(digests[gate.name], outcome.seconds))
+    gate = outcome.gate
+    if gate.run == LONG_RUN and outcome.verdict == "ok" and proved.of_files(ROOT, gate.covers) == digests[gate.name]:
+        proved.write(gate.name, proved.made_now(digests[gate.name], outcome.seconds))
 
 
 def _parser() -> argparse.ArgumentParser:

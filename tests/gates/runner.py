@@ -18,7 +18,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -51,13 +51,15 @@ class Plan:
     """What of a run is not a gate. ``variables`` are added to the gates' environment.
 
     A gate of which a few tests failed is run again where that would be done before ``again_until``, and ``further``
-    gates are played while they end before ``further_until``; both are moments of time.monotonic().
+    gates are played while they end before ``further_until``; both are moments of time.monotonic(). ``ended`` is called
+    for each gate at its end, one at a time.
     """
 
     variables: Mapping[str, str] = field(default_factory=dict)
     again_until: float = 0.0
     further: Queue | None = None
     further_until: float = 0.0
+    ended: Callable[[Outcome], None] = lambda outcome: None
 
 
 def run(gates: Sequence[Gate], plan: Plan | None = None) -> list[Outcome]:
@@ -209,6 +211,7 @@ class _Player:
         with self._lock:
             self._left -= 0 if is_further else 1
             left = f"  [{self._left} left]" if self._left else ""
+            self._plan.ended(outcome)
         said = outcome.reason or f"{outcome.counts} in {outcome.seconds:.0f} s"
         _say(f"{outcome.gate.name:<{NAME_WIDTH}} {outcome.verdict}, {said}{left}")
         return outcome

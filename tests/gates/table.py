@@ -306,6 +306,12 @@ GATES = (
         ),
     ),
     on_nodes(
+        "own-programs",
+        "users' own programs: a disk each, requirements, PYTHONPATH, ports, refusals",
+        1800,
+        ("tests/programs", "src/gaudi3_scale/checkpoints", *subjects("launch", "training_venv", "job")),
+    ),
+    on_nodes(
         "firmware",
         "cards' firmware shown, refused, written, cut off and taken up again",
         1200,

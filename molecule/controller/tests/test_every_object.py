@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""Each of the 62 objects of a controller is made by awx.awx's own modules, against the contract that was recorded.
+"""Each object of a controller is made by awx.awx's own modules, against the contract that was recorded.
 
 A process for each, so this takes minutes; that it needs no node lets it run where processors are free.
 """

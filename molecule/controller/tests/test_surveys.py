@@ -1,36 +1,37 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""Each template's playbook with exactly the answers of its survey that nobody changed, as a controller launches it.
+"""Each template's playbook with nothing but plausible answers to its survey, as a controller launches it.
 
 In the order in which a site uses them: what one leaves, the next finds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.objects import controller_objects
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.playbooks import read_playbooks
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.survey import answers, survey
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.site import Site
 from testinfra.host import Host
 
+from tests.controller_launch import typed
 from tests.long_rows import named_rows
 from tests.sandbox_nodes import ROOT, run
+from tests.template_launches import PLAUSIBLE, answers, job_variables
 
 KNOWN = {one.name: one for one in read_playbooks(ROOT)}
-# What a survey cannot know and its user has to say.
-SAID = {
-    "gaudi_bundle_host": "node1",
-    "gaudi_comparison_flags": "PT_HPU_LAZY_MODE=0",
-    "gaudi_driver_upgrade_node": "node1",
-    "gaudi_driver_upgrade_release": "1.24.1",
-    # What the cards of these nodes have.
-    "gaudi_power_watts": 850,
-    "gaudi_quarantine_node": "node2",
-    "gaudi_storage_directory": "/var/tmp",
-    "gaudi_training_batch_size": 8,
-}
+SITE = yaml.safe_load((ROOT / "roles" / "gaudi_controller" / "defaults" / "main.yml").read_text())
+OBJECTS = controller_objects(
+    Site(**{name: SITE[f"gaudi_controller_{name}"] for name in Site.__dataclass_fields__}), [*KNOWN.values()]
+)
+TEMPLATES = {one["name"].removeprefix("Gaudi: "): one for one in OBJECTS["controller_templates"]}
+# A playbook's second template, by the name of its row.
+VARIANTS = {"launch_built_in": "Train the built-in model"}
 LAYERS = (
     "preflight",
     "host",
@@ -60,6 +61,7 @@ LONG = (
     "monitoring",
     "site",
     "launch_training",
+    "launch_built_in",
     "show_training",
     "stop_training",
     "upgrade_driver",
@@ -84,7 +86,7 @@ PLAYED = named_rows({name: name for name in IN_ORDER}, {*QUICK_LAYERS, *LOOKS, *
 
 
 def test_each_template_is_tried() -> None:
-    assert {*IN_ORDER} == {*KNOWN} - ELSEWHERE
+    assert {*IN_ORDER} == {*KNOWN, *VARIANTS} - ELSEWHERE
 
 
 # A qualification, whose figures the baseline is made of. Any other looks at pages of its own run alone.
@@ -101,12 +103,47 @@ def qualified(tmp_path_factory: pytest.TempPathFactory) -> str:
 def released(nodes: dict[str, Host]) -> Iterator[None]:
     """What a row takes out of service is there for the next one: a launch leaves such a node alone."""
     yield
-    nodes[SAID["gaudi_quarantine_node"]].check_output("rm -f /etc/gaudi3_scale/quarantine.json")
+    nodes[PLAUSIBLE["gaudi_quarantine_node"]].check_output("rm -f /etc/gaudi3_scale/quarantine.json")
+
+
+def launched(title: str, said: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The extra variables of a job of that template, in which a person has said this and left the rest as it stood."""
+    spec = TEMPLATES[title]["survey_spec"]
+    return job_variables(TEMPLATES[title], typed(spec, {**answers(spec, everything=False), **(said or {})}))
 
 
 @pytest.mark.parametrize("name", PLAYED)
-def test_a_playbook_runs_with_the_answers_of_its_survey(tmp_path: Path, qualified: str, name: str) -> None:
-    playbook = KNOWN[name]
-    given = {**answers(survey(playbook, {})), **{option: SAID[option] for option in playbook.needs}}
-    done = run(tmp_path, name, gaudi_report_target=qualified if name in TOGETHER else str(tmp_path), **given)
+def test_a_playbook_runs_with_the_answers_of_its_survey(
+    tmp_path: Path, qualified: str, name: str, job: dict[str, Any]
+) -> None:
+    assert job, "the program of the launch is on its nodes"
+    title = VARIANTS.get(name) or KNOWN[name].title
+    playbook = TEMPLATES[title]["playbook"].removeprefix("playbooks/").removesuffix(".yml")
+    # Of a name of its own, so that it is no other description of the job before.
+    given = launched(title, {"gaudi_training_name": "built-in"} if name == "launch_built_in" else {})
+    done = run(tmp_path, playbook, **{"gaudi_report_target": qualified if name in TOGETHER else str(tmp_path), **given})
     assert done.status == "successful", done.stdout.read()[-6000:]
+
+
+PROGRAM = """
+import json, os, sys
+from pathlib import Path
+where = Path(os.environ["GAUDI3_SCALE_JOB_DIR"], f"said-{os.environ['RANK']}.json")
+where.write_text(json.dumps(sys.argv[1:]))
+"""
+
+
+def test_a_launch_with_nothing_but_a_survey_s_answers_runs_the_program_with_its_words(
+    tmp_path: Path, nodes: dict[str, Host]
+) -> None:
+    for host in nodes.values():
+        host.check_output(f"mkdir -p /srv && cat > /srv/said.py <<'END'\n{PROGRAM}\nEND")
+    said = {
+        "gaudi_training_command": "/srv/said.py {max_steps} --note 'two wörds' --empty ''",
+        "gaudi_training_name": "of-a-survey",
+        "gaudi_training_max_steps": 7,
+    }
+    done = run(tmp_path, "launch_training", gaudi_report_target=str(tmp_path), **launched("Launch a training", said))
+    assert done.status == "successful", done.stdout.read()[-6000:]
+    found = nodes["node1"].check_output("cat $(find /var/lib/gaudi3_scale -name said-0.json)")
+    assert json.loads(found) == ["7", "--note", "two wörds", "--empty", ""]

@@ -13,11 +13,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.long_rows import named_rows
-from tests.sandbox_jobs import lines, play, shell, status
-from tests.sandbox_programs import SHARED, Ended, Program, bring_programs, lose_a_rank, of_transformers, resumed_from
+from tests.sandbox_jobs import lines, shell, status
+from tests.sandbox_programs import (
+    SHARED,
+    Ended,
+    Program,
+    bring_programs,
+    equip,
+    lose_a_rank,
+    of_transformers,
+    resumed_from,
+)
 
 NODES = ["node1", "node2"]
 # All of them together would be too much for the cores of one machine.
@@ -55,16 +63,7 @@ def equipped(collections: Path, programs: set[Program], tmp_path_factory: pytest
     """The installed collection, once the nodes have what the programs import, as their authors would ask for it."""
     if {one.name for one in programs} <= NEEDS_NOTHING_MORE:
         return collections
-    defaults = collections / "ansible_collections/gaudi3/scale/roles/gaudi_training_stack/defaults/main.yml"
-    usual = yaml.safe_load(defaults.read_text(encoding="utf-8"))["gaudi_training_stack_requirements"]
-    code, said = play(
-        tmp_path_factory.mktemp("stack"),
-        "training_stack",
-        collections=collections,
-        gaudi_training_stack_extras=["hf"],
-        gaudi_training_stack_requirements=[*usual, ACCELERATE],
-    )
-    assert code == 0, said[-4000:]
+    equip(collections, [ACCELERATE], tmp_path_factory.mktemp("stack"))
     return collections
 
 

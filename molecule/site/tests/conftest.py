@@ -4,13 +4,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from tests.installed_collection import collections
 
-import pytest
-
-from tests.installed_collection import install_collection
-
-
-@pytest.fixture(scope="session")
-def collections(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return install_collection(tmp_path_factory.mktemp("installed"))
+__all__ = ["collections"]

@@ -4,9 +4,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -16,6 +13,7 @@ from tests.sandbox_jobs import (
     NODES,
     SPARE,
     TRAINEE,
+    kill,
     launching,
     lines,
     play,
@@ -40,12 +38,6 @@ LISTENER = "systemd-run --quiet --unit other-server python3 -m http.server 29500
 def members() -> list[str]:
     """The nodes that have ranks now, in their order."""
     return status("node1", NAME)["members"]
-
-
-def kill(controller: subprocess.Popen[str]) -> None:
-    """The playbook and its forks, as when the controller loses its power."""
-    os.killpg(controller.pid, signal.SIGKILL)
-    controller.wait()
 
 
 def test_a_controller_killed_half_way_is_taken_up_by_the_next_launch(tmp_path: Path) -> None:
@@ -109,7 +101,7 @@ def test_a_sick_spare_stops_nothing_and_is_named(tmp_path: Path) -> None:
     finally:
         shell(SPARE, "systemctl stop other-server")
     assert code == 0, said
-    assert "started without node4: rendezvous_port 29500 is in use on node4; choose another port" in said
+    assert "started without node4: gaudi_training_rendezvous_port 29500 is in use by python3 (process " in said
     assert "step 12/12" in said
     assert "Job sunday: succeeded" in said
     assert {node: processes(node, "sunday") for node in NODES} == {node: {} for node in NODES}

@@ -26,17 +26,17 @@ SICK = {
     "node1": (
         "systemd-run --quiet --unit other-server python3 -m http.server 29500 --bind 0.0.0.0; sleep 3",
         "systemctl stop other-server",
-        "node1: rendezvous_port 29500 is in use on node1; choose another port, or stop what uses it.",
+        "other-server.service); give this job another port, or stop what uses it.",
     ),
     "node2": (
         "mv /var/tmp/helping.py /var/tmp/helping.py.away",
         "mv /var/tmp/helping.py.away /var/tmp/helping.py",
-        "helped.py cannot be imported on node2: /opt/gaudi3_scale/venv has no module helping; install it there",
+        "helped.py cannot be imported: /opt/gaudi3_scale/venv has no module helping; install it there",
     ),
     "node3": (
         f"chown root {KEPT}",
         "true",
-        f"node3: checkpoint_directory {KEPT} cannot be written by operator on node3: Permission denied; let that user",
+        f"node3: gaudi_training_checkpoint_directory {KEPT} cannot be written by operator on node3: Permission denied",
     ),
 }
 # A clock is the machine's and cannot be set in a container; what Ansible's Python reads of it can.
@@ -96,7 +96,17 @@ def test_it_is_refused(tmp_path: Path, changes: dict[str, Any], said: str) -> No
     assert said in refused(tmp_path, **changes)
 
 
+def test_a_text_that_is_nowhere_is_said_once(tmp_path: Path) -> None:
+    wishes = {"gaudi_training_command": [], "gaudi_training_batch_size": 2, "gaudi_training_text": ["/data/text"]}
+    said = refused(tmp_path, **wishes)
+    reason = "gaudi_training_text: there is no /data/text on this node; copy it to every host of the job."
+    assert f"Job monday was not started. node1, node2, node3: {reason}" in said
+    assert said.count(reason) == 1
+
+
 def test_a_node_with_a_card_that_does_not_work_is_refused(tmp_path: Path) -> None:
     with fault("node3", "not_operational=3"):
-        said = refused(tmp_path, gaudi_training_device="hpu")
+        # These nodes have no flags, which is said first.
+        vendors = {"GC_KERNEL_PATH": "/usr/lib/habanalabs/libtpc_kernels.so"}
+        said = refused(tmp_path, gaudi_training_device="hpu", gaudi_training_environment=vendors)
     assert "node3 cannot take part: its cards are not all healthy" in said

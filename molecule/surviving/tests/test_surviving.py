@@ -80,7 +80,7 @@ def test_another_description_is_refused_with_the_difference(tmp_path: Path) -> N
     before = now_running()
     code, said = play(tmp_path, **variables(NAME, gaudi_training_command=["/var/tmp/trainee.py", "9", "0.2"]))
     assert code != 0
-    assert "is running on node1 with another description: command has '5000' where '9' is asked for" in said
+    assert "is running with another description: command has '5000' where '9' is asked for" in said
     assert now_running() == before
 
 

@@ -183,3 +183,18 @@ def test_a_launch_goes_on_from_the_storage_where_no_node_has_a_checkpoint(
     assert same
     code, said = play(tmp_path / "end", "stop_training", gaudi_training_name=NAME)
     assert code == 0, said
+
+
+def test_a_job_whose_last_state_is_nowhere_has_failed(disks: str, tmp_path: Path) -> None:
+    fill()
+    given = trainer("thursday", gaudi_training_hosts=["node2"], gaudi_training_spares=[], gaudi_training_follow=True)
+    arguments = ["--validation-batches", "0", "--loggers", "none", "--checkpoint-every", "1000"]
+    limits = {"gaudi_training_max_steps": 20, "gaudi_training_max_restarts": 0, "gaudi_training_arguments": arguments}
+    try:
+        code, said = play(tmp_path, **{**given, **limits, "gaudi_training_checkpoint_directory": disks})
+    finally:
+        shell("node2", f"rm {KEPT}/filler-*")
+    assert code != 0
+    assert "no checkpoint of step 20, with which the training ended, could be written to" in said
+    assert FULL in said
+    assert status("node2", "thursday")["outcome"] == "failed"

@@ -12,6 +12,7 @@ from .._batch_size.probe.batch_probe import parse_size
 from .._batch_size.trial import Workload
 from .._errors import GaudiError
 from .._flags.explanation import listed
+from .._job.variables import variables_from
 from .baseline import Baseline, read_baseline
 from .comparison import BASE, Comparison, Setting, read_setting
 from .flags import FlagTarget
@@ -64,6 +65,7 @@ def node(options: Options) -> Node:
         venv=options["venv"],
         timeout=options["timeout"],
         environment_files=tuple(options["environment_files"]),
+        environment=variables_from("environment", options["environment"]),
         state_directory=options["state_directory"],
         lock_timeout=options["lock_timeout"],
         user=options["user"],

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Mapping, Sequence
 
 from .._batch_size.probe.batch_probe import STATE_DIRECTORY, read_environment
+from .._batch_size.probe.probe import check_imports
 from .._batch_size.probe.sentences import NEIGHBOUR
 from .._batch_size.search import CRASH, HANG, OK, Trial
 from .._batch_size.trial import run_trial
@@ -19,6 +20,7 @@ from .._cards.device_access import check_device_access
 from .._errors import GaudiError
 from .._job.user import environment_as
 from .._node.commands import Run as RunProgram
+from .._node.commands import run_process
 from .._node.kernel_tree import kernel_tree
 from .._node.lock import exclusive
 from .baseline import Baseline, changes, check_same
@@ -31,6 +33,8 @@ from .verdict import measured, verdicts
 
 # The probe's: both measure, and want the card for themselves.
 _LOCK = "batch probe"
+# The role's variable with the runs' own variables.
+VARIABLE = "gaudi_comparison_environment"
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,7 @@ class Node:
     kernel_root: str = field(default_factory=kernel_tree)
     lock_timeout: float = 900
     user: str | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def python(self) -> str:
@@ -83,7 +88,7 @@ def compare(
     what cannot be meant, flags that are not real, a baseline of another comparison, and a base that does not run.
     """
     check(comparison)
-    environment = read_environment(node.environment_files, node.user)
+    environment = {**read_environment(node.environment_files, node.user), **node.environment}
     fields = place_fields(comparison, node.venv, node.kernel_root)
     path = log_path(node.state_directory, comparison_key(comparison, fields, environment))
     notes = judge_settings(comparison, environment, target, run)
@@ -91,6 +96,8 @@ def compare(
     if baseline is not None:
         check_same(baseline, fields, described(comparison))
     runs, _damage = _known(asked, refresh)
+    if not runs:
+        check_imports(comparison.workload, node.venv, node.user, environment, VARIABLE, run_process)
     if check_mode or next_run(runs, comparison) is None:
         return _reported(asked, runs, cached=True)
     if not os.access(node.python, os.X_OK):

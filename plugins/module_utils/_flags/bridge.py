@@ -18,9 +18,9 @@ from functools import cached_property
 from pathlib import Path
 
 from .._node.rendered_files import read_text
+from .._node.venv_sites import sites_of
 from .catalogue.flag_types import Flag
 
-_SITE = "lib/python3*/site-packages"
 _PACKAGE = "habana_frameworks"
 _CPP_FILE = f"{_PACKAGE}/torch/internal/bridge_config.py"
 _PYTHON_FILE = f"{_PACKAGE}/torch/dynamo/compile_backend/config.py"
@@ -98,7 +98,7 @@ def read_bridge(venv: str) -> InstalledBridge | None:
 
     Raises :class:`GaudiError` for a file that cannot be read.
     """
-    for site in sorted(Path(venv).glob(_SITE)) if venv else ():
+    for site in sites_of(venv) if venv else ():
         file = site / _CPP_FILE
         names = cpp_flags(read_text(str(file)) or "")
         if names:

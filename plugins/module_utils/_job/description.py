@@ -23,7 +23,7 @@ RANK_ARGUMENTS: dict[str, dict[str, Any]] = {
     "environment": {"type": "dict", "default": {}},
     "environment_files": {"type": "list", "elements": "str", "default": ["-/etc/gaudi3_scale/environment"]},
     "venv": {"type": "path", "default": "/opt/gaudi3_scale/venv"},
-    "working_directory": {"type": "path", "default": "/"},
+    "working_directory": {"type": "path", "default": ""},
     "user": {"type": "str", "default": DEFAULT_USER},
     "device": {"type": "str", "choices": ["hpu", "cuda", "cpu"], "default": "hpu"},
     "stop_timeout": {"type": "int", "default": 60},

@@ -25,11 +25,11 @@ def description_differences(running: Mapping[str, object], asked: Mapping[str, o
     return [phrase for key, old, new in pairs if old != new for phrase in _phrases(key, old, new)]
 
 
-def refuse_difference(name: str, host: str, differences: list[str]) -> GaudiError:
-    """The refusal of another description for a job that runs."""
+def refuse_difference(name: str, differences: list[str]) -> GaudiError:
+    """The refusal of another description for a job that runs; without the node, so that a launch can say it once."""
     return GaudiError(
-        f"job {name} is running on {host} with another description: {'; '.join(differences)}; "
-        "stop it first, give the new job another name, or set replace: true.",
+        f"job {name} is running with another description: {'; '.join(differences)}; "
+        "stop it first (playbooks/stop_training.yml), give the new job another name, or set replace: true.",
         differences=differences,
     )
 

@@ -178,6 +178,11 @@ class JobPaths:
         """The logs of the runs of this name before the present one, by the time they were put away."""
         return f"{self.log_directory}/earlier/{self.name}"
 
+    @property
+    def earlier_within(self) -> str:
+        """The same where the job's logs are a file system, which can neither be renamed nor be left; the account's."""
+        return f"{self.logs}/earlier"
+
 
 def paths_from(options: Mapping[str, Any]) -> JobPaths:
     """Where the job lives that a module's options name; GaudiError for a name that cannot be one."""

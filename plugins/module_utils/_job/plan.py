@@ -32,6 +32,7 @@ from .paths import JobPaths, check_name
 from .recipe_cache import RECIPE_CACHE
 from .supervision import check_supervision, nodes_of
 from .user import DEFAULT_USER, check_user
+from .variables import variables_from
 
 # A name, or an address of IPv4 or IPv6 with its zone; no word that a program would take for an option.
 ADDRESS = re.compile(r"[A-Za-z0-9_:][A-Za-z0-9_.:%-]{0,254}", re.ASCII)
@@ -45,7 +46,6 @@ OWN_VARIABLES = (
     "GAUDI3_SCALE_PROGRESS_DIR",
     "GAUDI3_SCALE_GENERATION",
 )
-REQUIRED_PATHS = ("venv", "working_directory")
 # Parts that descriptions did not have from the beginning.
 OPTIONAL = (
     "engine",
@@ -67,8 +67,9 @@ class Job:
 
     ``command`` is what each rank runs: a script or ``-m`` and a module, then its arguments. ``engine`` is what starts
     the ranks. ``bind`` says to which cores each rank is bound (``binding.plan``). ``global_batch_size`` 0: not told.
-    ``checkpoint_directory`` "": the job's own directory. ``allowed_networks``: with whom its unit may speak, as
-    ``networks.parse_networks`` gives them; none: with everybody. ``supervision`` None: torchrun alone runs the ranks.
+    ``working_directory`` and ``checkpoint_directory`` "": the job's own directory.
+    ``allowed_networks``: with whom its unit may speak, as ``networks.parse_networks`` gives them; none: with everybody.
+    ``supervision`` None: torchrun alone runs the ranks.
     ``key`` is the secret of a run that another node has begun and that this one is to join; "": it begins one, with the
     secret ``new_key`` or, without that, one of its own.
     """
@@ -83,7 +84,7 @@ class Job:
     venv: str
     environment_files: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
-    working_directory: str = "/"
+    working_directory: str = ""
     user: str = DEFAULT_USER
     device: str = "hpu"
     stop_timeout: int = 60
@@ -140,7 +141,7 @@ def job_from(options: Mapping[str, Any]) -> Job:
     values["mpi"] = options_from(MpiOptions, options.get("mpi"))
     supervised = options.get("supervision")
     values["supervision"] = None if supervised is None else options_from(SupervisionOptions, supervised)
-    environment = {str(name): str(value) for name, value in options["environment"].items()}
+    environment = variables_from("environment", options["environment"])
     words = {name: tuple(options[name]) for name in ("hosts", "command", "environment_files")}
     words["allowed_networks"] = parse_networks("allowed_networks", options.get("allowed_networks") or ())
     return Job(**{**values, **words, "environment": environment})
@@ -167,7 +168,7 @@ def check(job: Job, cards: int | None) -> Job:
         raise GaudiError(f"stop_timeout is {job.stop_timeout}; give at least 1.")
     for option in ("venv", "working_directory", "checkpoint_directory"):
         value = getattr(job, option)
-        if (value or option in REQUIRED_PATHS) and (not value.startswith("/") or "\n" in value):
+        if (value or option == "venv") and (not value.startswith("/") or "\n" in value):
             raise GaudiError(f"{option} is {value!r}; give an absolute path.")
     if job.engine == SLURM:
         check_slurm(job.slurm, job.rendezvous_port, job.hosts)
@@ -274,6 +275,13 @@ def _check_environment(job: Job) -> None:
             raise GaudiError(
                 f"environment_files has {path!r}; give absolute paths, with a leading - where the file may be missing."
             )
+
+
+def starts_in(job: Job, paths: JobPaths) -> str:
+    """The directory in which this node's ranks start. Their own is on the node itself: a unit whose directory lies on
+    shared storage would wait for that storage, and with it the supervisor, who is to say that the storage hangs.
+    """
+    return job.working_directory or paths.directory
 
 
 def job_environment(job: Job, paths: JobPaths, interface: str | None, recipes: str | None = None) -> dict[str, str]:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pwd
 import re
@@ -38,6 +39,13 @@ def account(user: str) -> pwd.struct_passwd:
             f"user {user} does not exist on this node; run playbooks/training_stack.yml, which makes the account in "
             f"gaudi_training_stack_user ({DEFAULT_USER}), or name one that every node has."
         ) from None
+
+
+def exists(user: str) -> bool:
+    """Whether this node has an account of that name."""
+    with contextlib.suppress(KeyError):
+        return bool(pwd.getpwnam(user))
+    return False
 
 
 def other_account(user: str) -> pwd.struct_passwd | None:

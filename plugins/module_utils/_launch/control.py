@@ -38,6 +38,7 @@ from .control_slurm import find_worker_group, remember_found, start_slurm
 from .directories import check_places, let_read, make_control, make_directories, put_away_logs, recipe_directory
 from .engines.mpirun import version_of_release
 from .engines.slurm_jobs import slurm_gres
+from .engines.torchrun import checkpoint_remarks
 from .environment_files import copies_of, setting_of_files
 from .library import Library, library_of
 from .node_check import check_node, open_mpi_version
@@ -75,7 +76,7 @@ def decide(job: Job, worker_group: WorkerGroup, options: StartOptions) -> str:
     """What to do with a worker group as it stands; raises GaudiError when a different job of this name runs."""
     changed = description_differences(worker_group.description or {}, describe(job))
     if worker_group.state == RUNNING and changed and not options.replace:
-        raise refuse_difference(job.name, job.host, changed)
+        raise refuse_difference(job.name, changed)
     if job.key:
         return _joining(worker_group, launch_of(bytes.fromhex(job.key)))
     if worker_group.state == RUNNING:
@@ -152,7 +153,7 @@ def _begin(job: Job, paths: JobPaths, site: Site, worker_group: WorkerGroup, run
     if worker_group.state == RUNNING:
         in_slurm = (worker_group.description or {}).get("engine") == SLURM
         stop(paths, run, check_mode=False, slurm_user=job.user if in_slurm else "")
-    put_away_logs(paths)
+    put_away_logs(paths, account(job.user))
     if not job.supervision and "supervision" in (worker_group.description or {}):
         # The unit of a supervisor is for the boot, too.
         not_at_boot(paths, run)
@@ -179,7 +180,7 @@ def prepare(job: Job, paths: JobPaths, run: Run, options: StartOptions = AS_DESC
 
     What refuses a start refuses this, so that a job begins on no node before it can on all.
     """
-    remarks = group_remarks(job, options.kernel_root)
+    remarks = [*group_remarks(job, options.kernel_root), *checkpoint_remarks(job)]
     return {**_prepared(job, paths, run, options), "remarks": remarks}
 
 

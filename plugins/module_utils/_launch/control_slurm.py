@@ -60,7 +60,7 @@ def start_slurm(job: Job, paths: JobPaths, launch: Launch, run: Run) -> None:
     stays = submit_once(script.path, slurm_name(paths), comment(job), job.user, run)
     if stays.comment != comment(job):
         found = _description(job, stays.array, stays.comment, run)
-        raise refuse_difference(job.name, job.host, description_differences(found, describe(job)))
+        raise refuse_difference(job.name, description_differences(found, describe(job)))
     _remember(job, paths, stays.array)
 
 

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import pwd
 import time
 from pathlib import Path
 from typing import Sequence
@@ -19,16 +21,27 @@ from .._job.user import account
 from .._node.account_directory import acting_as, give, may_change, remove
 
 EARLIER_KEPT = 5
+# A new file system has it; it is root's.
+OF_MKFS = "lost+found"
 
 
-def put_away_logs(paths: JobPaths) -> None:
+def put_away_logs(paths: JobPaths, owner: pwd.struct_passwd) -> None:
     """Give the new run empty logs, and keep those of a few runs before.
 
-    The account's directory is moved as a whole: nothing in it is looked at.
+    The account's directory is moved as a whole: nothing in it is looked at. Where it is a file system, or one begins
+    above it, what is in it stays on that, and ``owner`` moves it.
     """
     stamp = _sortable(time.time_ns())
-    _put_away(paths.logs, f"{paths.earlier}/{stamp}")
-    _put_away(paths.agent_log, f"{paths.agent_logs}/{stamp}.log")
+    try:
+        _put_away(paths.logs, f"{paths.earlier}/{stamp}")
+    except OSError as error:
+        if error.errno not in (errno.EBUSY, errno.EXDEV):
+            raise _stuck(paths.logs, f"{paths.earlier}/{stamp}", error) from error
+        _put_away_within(paths, stamp, owner)
+    try:
+        _put_away(paths.agent_log, f"{paths.agent_logs}/{stamp}.log")
+    except OSError as error:
+        raise _stuck(paths.agent_log, f"{paths.agent_logs}/{stamp}.log", error) from error
     logs = sorted(map(str, Path(paths.earlier).glob("*")))[:-EARLIER_KEPT]
     agents = sorted(map(str, Path(paths.agent_logs).glob("*Z.log")))[:-EARLIER_KEPT]
     remove([*logs, *agents])
@@ -36,15 +49,30 @@ def put_away_logs(paths: JobPaths) -> None:
 
 
 def _put_away(path: str, target: str) -> None:
-    if not os.path.lexists(path):
-        return
-    try:
+    if os.path.lexists(path):
         Path(target).parent.mkdir(parents=True, exist_ok=True)
         Path(path).rename(target)
-    except OSError as error:
-        raise GaudiError(
-            f"the logs of the last run, {path}, cannot be moved to {target}: {error.strerror}; move them by hand."
-        ) from error
+
+
+def _put_away_within(paths: JobPaths, stamp: str, owner: pwd.struct_passwd) -> None:
+    target = Path(paths.earlier_within, stamp)
+    give(paths.logs, owner)
+    with acting_as(owner):
+        try:
+            entries = [one for one in Path(paths.logs).iterdir() if one.name not in (target.parent.name, OF_MKFS)]
+            if entries:
+                target.mkdir(parents=True)
+            for entry in entries:
+                entry.rename(target / entry.name)
+        except OSError as error:
+            raise _stuck(paths.logs, str(target), error) from error
+        remove(sorted(map(str, target.parent.glob("*Z")))[:-EARLIER_KEPT])
+
+
+def _stuck(path: str, target: str, error: OSError) -> GaudiError:
+    return GaudiError(
+        f"the logs of the last run, {path}, cannot be moved to {target}: {error.strerror}; move them by hand."
+    )
 
 
 def _sortable(nanoseconds: int) -> str:

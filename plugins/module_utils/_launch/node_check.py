@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import os
 from pathlib import Path
 
@@ -18,7 +17,9 @@ from .._job.binding.topology import HPU
 from .._job.description import MPIRUN, SLURM
 from .._job.network import address_towards, port_is_free
 from .._job.paths import JobPaths
-from .._job.plan import Job
+from .._job.plan import Job, starts_in
+from .._job.port_holder import holder_of
+from .._job.program_imports import PYTHONPATH, RUN, Looked, check_found
 from .._job.supervision import control_port_of
 from .._job.user import account, as_user, check_left_to
 from .._node.commands import Run, last_line
@@ -29,52 +30,12 @@ from .engines.mpirun_reach import check_reach
 from .engines.slurm_jobs import check_slurm_there
 from .environment_files import setting_of_files, settings_of_files
 from .library import Library, check_library
+from .node_data import check_data
 
-# Of the program's own file only the imports that it cannot do without: not those in functions, in `try` and under
-# `if`. Nothing is executed but the packages above a module given by -m, as Python itself does to find it. Finding is
-# enough to see a package that one node lacks, and takes milliseconds where importing torch takes seconds.
-IMPORTS = """
-import ast, importlib.util, json, sys, tokenize
-def main(first, second):
-    # python -c looks into the folder that it happens to be started in.
-    sys.path[:] = [place for place in sys.path if place]
-    try:
-        if first == "-m":
-            found = importlib.util.find_spec(second)
-            if found is not None and found.submodule_search_locations is not None:
-                found = importlib.util.find_spec(second + ".__main__")
-            if found is None:
-                return {"missing": [second]}
-            file = found.origin
-        else:
-            file = first
-            sys.path.insert(0, first.rpartition("/")[0])
-        if not file or not file.endswith(".py"):
-            return {}
-        with tokenize.open(file) as stream:
-            tree = ast.parse(stream.read(), file)
-        names = set()
-        for node in tree.body:
-            if isinstance(node, ast.Import):
-                names |= {alias.name.partition(".")[0] for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and not node.level:
-                names.add(node.module.partition(".")[0])
-        return {"missing": sorted(name for name in names - set(sys.modules) if importlib.util.find_spec(name) is None)}
-    except ModuleNotFoundError as error:
-        return {"missing": [error.name]}
-    except Exception as error:
-        return {"error": "%s: %s" % (type(error).__name__, error)}
-print(json.dumps(main(*sys.argv[1:])))
-"""
-# A program with the variables of the ranks, once it is the job's account that runs it: root's own program, which
-# changes to that account, must not see what a file of the account says (LD_PRELOAD).
-VARIABLES = "GAUDI3_SCALE_VARIABLES"
-WITH_VARIABLES = f"""
-import json, os, sys
-os.environ.update(json.loads(os.environ.pop("{VARIABLES}")))
-os.execv(sys.argv[1], sys.argv[1:])
-"""
-IMPORT_SECONDS = 60.0
+# The role's variable that has the job's own variables.
+ENVIRONMENT = "gaudi_training_environment"
+# Of the vendor's variables the one that its bridge cannot do without.
+VENDORS = "GC_KERNEL_PATH"
 
 
 def check_node(
@@ -84,12 +45,13 @@ def check_node(
     ``library`` is what runs its supervisor.
     """
     if not job.is_witness:
-        _check_what_ranks_start_with(job)
+        _check_what_ranks_start_with(job, paths)
     account(job.user)
     if library:
         check_library(library)
     if not job.is_witness:
-        check_imports(job, run)
+        check_imports(job, paths, run)
+        check_data(job, paths, run)
         check_writable(job, paths, run)
         if not job.checkpoint_directory:
             check_left_to(job.user, f"{paths.directory}/checkpoints")
@@ -105,18 +67,32 @@ def check_node(
         check_reach(job, run)
 
 
-def _check_what_ranks_start_with(job: Job) -> None:
+def _check_what_ranks_start_with(job: Job, paths: JobPaths) -> None:
     _check_programs(job)
-    if not Path(job.working_directory).is_dir():
+    if job.working_directory and not Path(job.working_directory).is_dir():
         raise GaudiError(f"working_directory {job.working_directory} is no directory on this node; create it there.")
-    script = Path(job.working_directory, job.command[0])
+    script = Path(starts_in(job, paths), job.command[0])
     if job.command[0] != "-m" and not script.is_file():
-        raise GaudiError(
-            f"command: there is no script {str(script)!r:.200} on this node; copy it to every node of the job."
-        )
+        remedy = "copy it to every node of the job"
+        if not Path(job.command[0]).is_absolute() and not job.working_directory:
+            remedy = "give its whole path, or the directory that it is in as working_directory"
+        raise GaudiError(f"command: there is no script {str(script)!r:.200} on this node; {remedy}.")
     for path in job.environment_files:
         if not path.startswith("-") and not Path(path).is_file():
             raise GaudiError(f"environment_files: there is no {path} on this node; create it, or put a - before it.")
+    check_flags(job)
+
+
+def check_flags(job: Job) -> None:
+    """Without the paths of the vendor's software its bridge ends each rank with the name of a variable, no more."""
+    named = next((path[1:] for path in job.environment_files if path.startswith("-")), "")
+    known = job.device != HPU or VENDORS in job.environment or VENDORS in settings_of_files(job)
+    if named and not known and not Path(named).is_file():
+        raise GaudiError(
+            f"{named} is missing, with the node's flags and the paths of the vendor's software ({VENDORS}), without "
+            f"which no rank uses a card: run playbooks/tuning.yml on this node, or set them in environment "
+            f"({ENVIRONMENT})."
+        )
 
 
 def check_cards(job: Job, run: Run, kernel_root: str) -> None:
@@ -139,16 +115,20 @@ def _check_ports(job: Job, running: bool) -> None:
         return
     may_be_first = job.node_rank == 0 or (job.supervision and not job.is_witness)
     if may_be_first and not port_is_free(job.rendezvous_port):
-        raise GaudiError(
-            f"rendezvous_port {job.rendezvous_port} is in use on {job.host}; choose another port, or stop what uses it."
-        )
+        raise _taken("rendezvous_port", job.rendezvous_port)
     if job.supervision:
         port = control_port_of(job.supervision, job.rendezvous_port)
         if not port_is_free(port, datagrams=True):
-            raise GaudiError(
-                f"supervision.control_port {port} (UDP) is in use on {job.host}; choose another port, or stop what "
-                "uses it."
-            )
+            raise _taken("supervision.control_port", port, datagrams=True)
+
+
+def _taken(option: str, port: int, *, datagrams: bool = False) -> GaudiError:
+    """Without the node's name, so that a launch can say it once of all nodes."""
+    who = holder_of(port, datagrams=datagrams)
+    return GaudiError(
+        f"{option} {port}{' (UDP)' if datagrams else ''} is in use{f' by {who}' if who else ''}; give this job another "
+        "port, or stop what uses it."
+    )
 
 
 def _check_programs(job: Job) -> None:
@@ -177,40 +157,17 @@ def open_mpi_version(job: Job, run: Run) -> str:
     return version
 
 
-def check_imports(job: Job, run: Run) -> None:
+def check_imports(job: Job, paths: JobPaths, run: Run) -> None:
     """Raises GaudiError where the program's first imports cannot be found by this node's venv."""
     first, second = job.command[0], (*job.command, "")[1]
-    target = first if first == "-m" else str(Path(job.working_directory, first))
+    start = starts_in(job, paths)
     of_files = settings_of_files(job)
-    given = job.environment.get("PYTHONPATH", of_files.get("PYTHONPATH"))
-    # The ranks start in the working directory, from which -m finds modules too. A package above the module may import
-    # the bridge, which needs the vendor's variables.
-    places = os.pathsep.join(filter(None, (job.working_directory if first == "-m" else "", given)))
-    variables = {**of_files, **job.environment, "PYTHONPATH": places}
-    python = f"{job.venv}/bin/python"
-    argv = as_user(job.user, [python, "-c", WITH_VARIABLES, python, "-c", IMPORTS, target, second])
-    done = run(argv, timeout=IMPORT_SECONDS, env={VARIABLES: json.dumps(variables)})
-    what = second if first == "-m" else target
-    if done.rc == 124:
-        raise GaudiError(
-            f"command: nobody can tell whether {what} can be imported on {job.host}: {python} had not ended after "
-            f"{IMPORT_SECONDS:g} s; try again, and see how fast its storage is read."
-        )
-    try:
-        # A package may say something of its own when it is found.
-        answer = json.loads(last_line(done.stdout))
-    except ValueError:
-        raise GaudiError(
-            f"command: {what} cannot be imported on {job.host}, {job.venv}/bin/python says: "
-            f"{last_line(done.stderr)}; repair the venv there."
-        ) from None
-    if answer.get("error"):
-        raise GaudiError(f"command: {what} cannot be imported on {job.host}: {answer['error']}; correct it there.")
-    if answer.get("missing"):
-        raise GaudiError(
-            f"command: {what} cannot be imported on {job.host}: {job.venv} has no module {', '.join(answer['missing'])}"
-            "; install it there, or name its folder in PYTHONPATH."
-        )
+    given = job.environment.get(PYTHONPATH, of_files.get(PYTHONPATH))
+    # The ranks start in the working directory, from which -m finds modules too.
+    places = os.pathsep.join(filter(None, (start if first == RUN else "", given)))
+    program = second if first == RUN else str(Path(start, first))
+    looked = Looked("command", ENVIRONMENT, job.venv, job.user, RUN if first == RUN else "")
+    check_found(program, looked, {**of_files, **job.environment, PYTHONPATH: places}, run)
 
 
 def check_writable(job: Job, paths: JobPaths, run: Run) -> None:

@@ -50,7 +50,21 @@ def stop(paths: JobPaths, run: Run, *, check_mode: bool, slurm_user: str = "") -
                 processes=left,
             )
         worker_group = read_worker_group(paths, run)
-    return worker_group_result(paths, worker_group.state, changed=active)
+    return _stopped(paths, worker_group.state, changed=active)
+
+
+def _stopped(paths: JobPaths, state: str, *, changed: bool) -> dict[str, object]:
+    """The result. Of a job that this node does not know also which ones it knows: its name may be mistyped."""
+    return {
+        **worker_group_result(paths, state, changed=changed),
+        **({"jobs": known_jobs(paths)} if state == ABSENT else {}),
+    }
+
+
+def known_jobs(paths: JobPaths) -> list[str]:
+    """The names of all jobs with a description on this node."""
+    described = Path(paths.description)
+    return sorted(found.parent.name for found in described.parent.parent.glob(f"*/{described.name}"))
 
 
 def _stop_slurm(paths: JobPaths, worker_group: WorkerGroup, user: str, run: Run, check_mode: bool) -> dict[str, object]:
@@ -60,7 +74,7 @@ def _stop_slurm(paths: JobPaths, worker_group: WorkerGroup, user: str, run: Run,
     if active and not check_mode:
         stop_slurm(paths, user, float(grace) if isinstance(grace, int) else STOP_SECONDS, run)
         worker_group = read_worker_group(paths, run)
-    return worker_group_result(paths, STOPPED if active and not check_mode else worker_group.state, changed=active)
+    return _stopped(paths, STOPPED if active and not check_mode else worker_group.state, changed=active)
 
 
 def remove(paths: JobPaths, run: Run, *, check_mode: bool, slurm_user: str = "") -> dict[str, object]:

@@ -9,7 +9,7 @@ from typing import Mapping, Sequence
 
 from .._job.description import MPIRUN, SupervisionOptions
 from .._job.paths import JobPaths
-from .._job.plan import Job
+from .._job.plan import Job, starts_in
 from .._job.supervision import lease
 from .._node.environment_file import assignment
 from .confinement import confined
@@ -18,9 +18,14 @@ from .unit_words import command_line, specifiers
 
 # The unit's own commands run as the job's account, in that account's directory: what they record is its own story.
 # How the service ended, from what systemd tells its ExecStopPost; the rename keeps a reader from half a file.
+# With version 1 of control groups systemd does not see that the kernel ended a process for want of memory (it reads
+# memory.events of version 2): the unit's own count is asked (memory.oom_control, since Linux 4.13).
 RECORD_END = (
+    'ended=$SERVICE_RESULT; group=$(sed -n "s/^[0-9]*:memory://p" /proc/self/cgroup); '
+    'case "$ended:$group" in exit-code:*/"$2"|signal:*/"$2") '
+    'grep -qs "^oom_kill [1-9]" "/sys/fs/cgroup/memory$group/memory.oom_control" && ended=oom-kill ;; esac; '
     'printf \'{"result": "%s", "code": "%s", "status": "%s", "time": %s}\\n\' '
-    '"$SERVICE_RESULT" "$EXIT_CODE" "$EXIT_STATUS" "$(date +%s)" > "$1.new" && mv -f "$1.new" "$1"'
+    '"$ended" "$EXIT_CODE" "$EXIT_STATUS" "$(date +%s)" > "$1.new" && mv -f "$1.new" "$1"'
 )
 # The same of a supervisor, but only of ends after which systemd leaves the unit alone: a record would keep it from
 # starting (the condition). A signal, a core dump and the watchdog are none; nor is what touches no disk then, since
@@ -58,9 +63,9 @@ def unit_text(job: Job, paths: JobPaths, argv: Sequence[str], environment_files:
         "Type=exec",
         f"ExecStart={command_line(argv)}",
         *_stop_lines(job, paths),
-        f"ExecStopPost={command_line(['/bin/sh', '-c', record, 'sh', paths.ended])}",
+        f"ExecStopPost={command_line(['/bin/sh', '-c', record, 'sh', paths.ended, paths.unit])}",
         f"User={job.user}",
-        f"WorkingDirectory={specifiers(job.working_directory)}",
+        f"WorkingDirectory={specifiers(starts_in(job, paths))}",
         # The last file wins over those before it, and any file over Environment=.
         *(f"EnvironmentFile={specifiers(path)}" for path in (*environment_files, paths.environment)),
         f"StandardOutput=append:{specifiers(paths.agent_log)}",

@@ -62,9 +62,14 @@ def lines_of_runs(paths: JobPaths, name: str) -> list[Line]:
     """The lines in the file ``name`` of all runs whose logs are there, in their order; of too many the last."""
     found: list[list[Line]] = []
     left = MOST_LINE_BYTES
-    for logs in [Path(paths.logs), *sorted(Path(paths.earlier).glob("*"), reverse=True)]:
+    with acting_as_owner(paths.logs):
+        within = sorted(Path(paths.earlier_within).glob("*"), reverse=True)
+    apart = sorted(Path(paths.earlier).glob("*"), reverse=True)
+    # What is within the logs is read with the rights of whose they are: it may be a link to anything.
+    of_owner = [(Path(paths.logs), paths.logs), *((logs, paths.logs) for logs in within)]
+    for logs, owned in [*of_owner, *((logs, str(logs)) for logs in apart)]:
         found.append([])
-        with acting_as_owner(str(logs)):
+        with acting_as_owner(owned):
             for text in read_texts(str(logs / name), left):
                 left -= len(text)
                 line = object_of(text)

@@ -9,8 +9,8 @@ import math
 from dataclasses import asdict, dataclass, field
 from typing import Any, Mapping
 
-from .._job.failure import failure_from
 from .._job.paths import JobPaths
+from .._job.reported_failure import failure_from
 from .._node.json_file import read_json
 from .worker_group import FAILED, STOPPED, SUCCEEDED
 

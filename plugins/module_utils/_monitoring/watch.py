@@ -7,15 +7,19 @@ from __future__ import annotations
 
 from typing import Any, Mapping, Sequence
 
-from .._job.failure import failure_sentence, first_failure_of
 from .._job.paths import JobPaths
+from .._job.reported_failure import LOST_PEER, failure_sentence, first_failure_of
 from .status import WAITING, Status
 from .worker_group import ABSENT, FAILED, RUNNING, STOPPED, SUCCEEDED
 
 # What a node is to a supervised job that has no ranks of it.
 SPARE, WITNESS, LOST = "spare", "witness", "lost"
 # Events that are worth a line at the end; that ranks began is seen from the rest.
-REPORTED = ("rank_failed", "node_lost", "node_back", "hang", "straggler", "unfit", "spare", "shrunk", "grown")
+REPORTED = (
+    *("rank_failed", "node_lost", "node_back", "hang", "straggler", "unfit", "spare", "shrunk", "grown"),
+    # What became of a program's newest checkpoint.
+    "set_aside",
+)
 MOST_REPORTED = 12
 
 
@@ -46,12 +50,20 @@ def verdict_sentence(name: str, worker_groups: Mapping[str, str], failures: Mapp
     """Why a job that did not succeed did not; ``failures`` by host, as ``training_job_info`` returns them."""
     first = first_failure_of(failures)
     if first is not None:
-        return f"Job {name} failed: {failure_sentence(*first)}"
+        return f"Job {name} failed: {_left_before(worker_groups, first[1])}{failure_sentence(*first)}"
     absent = sorted(host for host, state in worker_groups.items() if state == ABSENT)
     if absent:
         return f"Job {name} is not on {', '.join(absent)}; start it there, on all its nodes at once."
     stopped = sorted(host for host, state in worker_groups.items() if state == STOPPED)
     return f"Job {name} was stopped on {', '.join(stopped)} before it was done; start it again to go on."
+
+
+def _left_before(worker_groups: Mapping[str, str], failure: Mapping[str, object]) -> str:
+    """The nodes whose ranks ended well, where all that failed are ranks that lost others."""
+    hosts = sorted(host for host, state in worker_groups.items() if state == SUCCEEDED)
+    if not hosts or failure.get("echo") != LOST_PEER:
+        return ""
+    return f"all ranks on {', '.join(hosts)} ended with exit status 0 while other ranks ran, which lost them; "
 
 
 def speaks_for_the_job(host: str, status: Status, worker_group: str) -> bool:

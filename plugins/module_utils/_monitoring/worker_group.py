@@ -17,6 +17,8 @@ RUNNING = "running"
 SUCCEEDED = "succeeded"
 FAILED = "failed"
 STOPPED = "stopped"
+# Of a job whose nodes have stopped answering: it may run or not.
+OUT_OF_SIGHT = "out_of_sight"
 
 
 @dataclass(frozen=True)

@@ -7,18 +7,22 @@ from __future__ import annotations
 
 import contextlib
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import Mapping
 
-from .._job.failure import NO_MEMORY, RankFailure, agent_failure, lost_node
+from .._job.failure import RankFailure, agent_failure, lost_node
+from .._job.kernel_reason import with_kernel_reason
 from .._job.paths import JobPaths
-from .._job.rank_logs import attempt_directory, tail, torchrun_failures
+from .._job.rank_logs import attempt_directory, last_words, tail, torchrun_failures
+from .._job.reported_failure import CAUSE
 from .._launch.engines.mpirun_failure import mpirun_failure
 from .._node.account_directory import acting_as_owner
 from .._node.json_file import read_json
 from .sweep import logged_points
 from .worker_group import FAILED, STOPPED, WorkerGroup
+
+# As systemd and Slurm call an end for want of memory.
+_NO_MEMORY = ("oom-kill", "OUT_OF_MEMORY")
 
 
 def rank_failures(paths: JobPaths) -> list[RankFailure]:
@@ -39,7 +43,7 @@ def _rank_failures(paths: JobPaths, description: Mapping[str, object]) -> list[R
     if failures or not log:
         return failures
     # One log for the ranks of all nodes: mpirun has brought their output to the first one.
-    reported = mpirun_failure(log, place, written, description)
+    reported = mpirun_failure(last_words(place), place, written, description)
     return [] if reported is None else [reported]
 
 
@@ -56,9 +60,11 @@ def newest_agent_log(paths: JobPaths) -> tuple[str, float]:
 def failure_of(paths: JobPaths, worker_group: WorkerGroup) -> RankFailure | None:
     """Why this node's worker group did not end well; None where it did, runs, or was only told to stop."""
     failures = rank_failures(paths) if worker_group.state in (FAILED, STOPPED) else []
-    if failures and (worker_group.state == FAILED or failures[0].echo == 0):
-        return _with_cause(failures[0], worker_group)
-    return _with_cause(_agent_failure(paths, worker_group), worker_group) if worker_group.state == FAILED else None
+    if failures and (worker_group.state == FAILED or failures[0].echo == CAUSE):
+        return _with_cause(failures[0], paths, worker_group)
+    if worker_group.state != FAILED:
+        return None
+    return _with_cause(_agent_failure(paths, worker_group), paths, worker_group)
 
 
 def _agent_failure(paths: JobPaths, worker_group: WorkerGroup) -> RankFailure:
@@ -76,7 +82,6 @@ def last_log(paths: JobPaths) -> str:
     return slurms[-1][1] if slurms and not written else agent
 
 
-def _with_cause(failure: RankFailure, worker_group: WorkerGroup) -> RankFailure:
-    if worker_group.result != "oom-kill":
-        return failure
-    return replace(failure, message=f"{failure.message}; {NO_MEMORY}")
+def _with_cause(failure: RankFailure, paths: JobPaths, worker_group: WorkerGroup) -> RankFailure:
+    with acting_as_owner(paths.logs):
+        return with_kernel_reason(failure, worker_group.result in _NO_MEMORY, paths.logs)

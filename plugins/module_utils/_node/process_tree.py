@@ -100,6 +100,18 @@ def oom_kills(control_group: str) -> int:
     return 0
 
 
+def oom_kills_of_node() -> int:
+    """How many processes the kernel has ended for want of memory since the node was booted (since Linux 4.13).
+
+    With version 1 of control groups a unit may have none for its memory, and so no count of its own.
+    """
+    with contextlib.suppress(OSError, ValueError):
+        for line in Path("/proc/vmstat").read_text(encoding="ascii").splitlines():
+            if line.startswith("oom_kill "):
+                return int(line.split()[1])
+    return 0
+
+
 def own_control_group(unit: str) -> str:
     """The control group of this process, where it is that of ``unit``; else empty: others may be in it."""
     with contextlib.suppress(OSError):

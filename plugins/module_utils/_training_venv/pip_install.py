@@ -67,8 +67,7 @@ def replace_same_version(options: VenvOptions, requirements: str, scratch: str, 
 def failure(program: str, options: VenvOptions, done: CommandResult) -> GaudiError:
     """The program's first error as a sentence with a remedy, and its last lines."""
     lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-    errors = [line.partition("ERROR: ")[2] for line in lines if line.startswith("ERROR: ")]
-    said = (errors or [line.strip() for line in lines[-1:]] or ["no message"])[0].partition(". ")[0].rstrip(".")
+    said = first_error(lines)
     wrong = next((found[1] for found in map(_OTHER_FILE.match, lines) if found), "")
     if wrong:
         said = f"{wrong} does not have the hash that it should have"
@@ -76,6 +75,12 @@ def failure(program: str, options: VenvOptions, done: CommandResult) -> GaudiErr
     sentence = f"{program} cannot fill the training environment {options.path}: {said}; {_remedy(lines, options)}."
     # pip masks an index's password itself, and no other address's.
     return GaudiError(without_credentials("\n".join([sentence, "The last lines are:", *end])), rc=done.rc)
+
+
+def first_error(lines: Sequence[str]) -> str:
+    """pip's first error, else the last line that there is; without its full stop."""
+    errors = [line.partition("ERROR: ")[2] for line in lines if line.startswith("ERROR: ")]
+    return (errors or [line.strip() for line in lines[-1:]] or ["no message"])[0].partition(". ")[0].rstrip(".")
 
 
 def _remedy(lines: Sequence[str], options: VenvOptions) -> str:

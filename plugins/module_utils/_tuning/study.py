@@ -12,6 +12,7 @@ from typing import Any, Mapping, Sequence
 from .._errors import GaudiError
 from .._job.job_secrets import masked
 from .._job.paths import check_name
+from .._job.variables import variables_from
 from .space import BATCH_SIZE, LOSS, THROUGHPUT, TRAINER, Choices, Parameter, Range, flag_sets, flags_from, space_from
 
 PRUNERS = ("median", "hyperband", "none")
@@ -88,7 +89,7 @@ def study_from(options: Mapping[str, Any]) -> Study:
         device=options["device"],
         timeout=float(options["timeout"]),
         sequence_length=int(options["sequence_length"]),
-        environment={str(name): str(value) for name, value in options["environment"].items()},
+        environment=variables_from("gaudi_tuning_study_environment", options["environment"]),
         probe=options["probe"] or None,
     )
     _check(study)

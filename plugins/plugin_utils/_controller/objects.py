@@ -26,6 +26,8 @@ _SIMULTANEOUS = ("nothing", "job")
 # Seconds. A controller may end whatever runs for four hours, as AWX has been seen to (awx issues 11594 and 11805); by
 # then following has ended by itself and says how it goes on.
 FOLLOWED_S = 13500
+# What a job says that nothing has qualified nodes for.
+ALONE = "No qualification came before; launch the workflow Qualify, then launch, or the template Launch a training."
 REPORTS = {
     "name": "gaudi3.scale reports in S3",
     "description": "Where pages and figures go, since an execution environment is gone after its job.",
@@ -96,15 +98,15 @@ def _sources(site: Site) -> list[dict[str, Any]]:
 
 
 def _templates(site: Site, playbooks: Sequence[Playbook]) -> list[dict[str, Any]]:
-    templates = [_template(site, one, {}) for one in playbooks]
+    templates = [_template(site, template, {}) for one in playbooks for template in one.templates]
     launch = next(one for one in playbooks if one.name == "launch_training")
-    hosts = {"gaudi_training_hosts": "{{ gaudi_qualify_nodes.ok_nodes }}"}
+    hosts = {"gaudi_training_hosts": f"{{{{ (gaudi_qualify_nodes | mandatory('{ALONE}')).ok_nodes }}}}"}
     qualified = {**_template(site, launch, hosts), "name": site.named(QUALIFIED)}
     return [*templates, {**qualified, "description": "The same on the nodes that the workflow has found well before."}]
 
 
 def _template(site: Site, playbook: Playbook, variables: Mapping[str, Any]) -> dict[str, Any]:
-    asked = survey(playbook, site.survey_defaults)
+    asked = survey(playbook, site.survey_defaults, site.variables)
     if "gaudi_training_follow" in playbook.asks:
         variables = {"gaudi_training_timeout": FOLLOWED_S, **variables}
     template: dict[str, Any] = {
@@ -129,7 +131,7 @@ def _template(site: Site, playbook: Playbook, variables: Mapping[str, Any]) -> d
         "allow_simultaneous": playbook.changes in _SIMULTANEOUS,
         "survey_enabled": bool(asked),
         "survey_spec": asked,
-        "extra_vars": {**site.variables, **variables},
+        "extra_vars": {**site.variables, **playbook.sets, **variables},
         "labels": ["gaudi3.scale"],
         **notified(site),
     }

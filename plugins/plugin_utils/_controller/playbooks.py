@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,23 @@ import yaml
 
 COLLECTION = "gaudi3.scale."
 IMPORT_PLAYBOOK, IMPORT_ROLE = "ansible.builtin.import_playbook", "ansible.builtin.import_role"
+# What plays read before they have hosts, so that no role can specify it: docs/first_day.md.
+SHARED: Mapping[str, Mapping[str, Any]] = {
+    "gaudi_hosts": {
+        "description": "A group or a pattern of hosts of the inventory.",
+        "type": "str",
+        "default": "gaudi",
+    },
+    "gaudi_serial": {
+        "description": "How many nodes are changed at the same time, a number or a share as 25%. All when empty.",
+        "type": "str",
+    },
+    "gaudi_max_fail_percentage": {
+        "description": "Once more than this share of the nodes have failed in a layer, the run ends there.",
+        "type": "int",
+        "default": 100,
+    },
+}
 
 
 @dataclass(frozen=True)
@@ -24,7 +41,9 @@ class Playbook:
     ``changes``: what is different afterwards: nothing, nodes, host, job or files. ``needs`` are options that have to be
     given, ``asks`` those that are worth a question. ``together``: it needs all of its nodes in one run, so that neither
     a limit nor a slice may leave out some. ``roles``: the names of those that it applies; ``options``: option -> its
-    specification in them.
+    specification in them. ``words``: option -> what its question has in place of its usual title, text, min, max or
+    default. ``sets``: extra variables of its template. ``variants``: the same playbook with another survey, since a
+    survey cannot ask for one thing or another.
     """
 
     name: str
@@ -36,6 +55,14 @@ class Playbook:
     together: bool
     roles: tuple[str, ...]
     options: Mapping[str, Mapping[str, Any]]
+    words: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    sets: Mapping[str, Any] = field(default_factory=dict)
+    variants: tuple[Playbook, ...] = ()
+
+    @property
+    def templates(self) -> tuple[Playbook, ...]:
+        """Each of which becomes a template of its own."""
+        return (self, *self.variants)
 
 
 def read_playbooks(root: Path) -> list[Playbook]:
@@ -59,14 +86,14 @@ def roles_of(playbook: Path) -> Iterator[tuple[str, str]]:
 
 def _playbook(meta: Path, playbook: Path, root: Path) -> Playbook:
     said = _read(meta)
-    options: dict[str, Mapping[str, Any]] = {}
+    options: dict[str, Mapping[str, Any]] = {**SHARED}
     entries = list(roles_of(playbook))
     # What another role has, and this one takes its default of, comes first.
     for role in said.get("asks_of", []):
         options.update(_specification(root, role)["main"]["options"])
     for role, entry in entries:
         options.update(_specification(root, role)[entry]["options"])
-    return Playbook(
+    first = Playbook(
         name=meta.stem,
         title=said["title"],
         purpose=said["purpose"],
@@ -76,6 +103,21 @@ def _playbook(meta: Path, playbook: Path, root: Path) -> Playbook:
         together=said["together"],
         roles=(*said.get("asks_of", []), *(role for role, _entry in entries)),
         options=options,
+        words=said.get("words", {}),
+        sets=said.get("sets", {}),
+    )
+    return replace(first, variants=tuple(_variant(first, one) for one in said.get("variants", [])))
+
+
+def _variant(first: Playbook, said: Mapping[str, Any]) -> Playbook:
+    return replace(
+        first,
+        title=said["title"],
+        purpose=said["purpose"],
+        needs=tuple(said["needs"]),
+        asks=tuple(said["asks"]),
+        words=said.get("words", {}),
+        sets=said.get("sets", {}),
     )
 
 

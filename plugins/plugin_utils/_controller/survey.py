@@ -5,17 +5,21 @@
 """A template's survey, made of the specifications of its playbook's options; pure.
 
 A survey's answer beats the inventory, as any extra variable does. So nothing is asked that is the site's own, and a
-question whose option has no default of its own is left unanswered by default.
+question whose option has no default of its own is left unanswered by default. AWX leaves out what was left empty, or
+hands it on as an empty text, and which depends on its version. So no empty text is a default, and where the option does
+not take one, AWX refuses it by the least length.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.playbooks import Playbook
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.questions import QUESTIONS
 
 # Ansible's markup in a description; a survey is plain text.
 _MARKUP = re.compile(r"\b(RV|[BCEILMOPRUV])\(([^)]*)\)")
@@ -23,27 +27,24 @@ _NUMBERS = {"int": "integer", "float": "float"}
 _TRUTHS = ["true", "false"]
 
 
-def survey(playbook: Playbook, defaults: Mapping[str, Any]) -> dict[str, Any]:
+def survey(
+    playbook: Playbook, defaults: Mapping[str, Any], variables: Mapping[str, Any] = MappingProxyType({})
+) -> dict[str, Any]:
     """The survey as the controller's API has it; empty where nothing is asked.
 
-    ``defaults``: option -> the site's own answer. Raises GaudiError for one that the option does not take.
+    ``defaults``: option -> the site's own answer; ``variables``: extra variables of the template, which a default would
+    beat. Raises GaudiError for an answer that the option does not take.
     """
-    spec = [_question(name, playbook, defaults, needed=True) for name in playbook.needs]
-    spec += [_question(name, playbook, defaults, needed=False) for name in playbook.asks]
+    spec = [
+        _question(name, playbook, defaults, variables, needed=name in playbook.needs)
+        for name in (*playbook.needs, *playbook.asks)
+    ]
     return {"name": "", "description": "", "spec": spec} if spec else {}
-
-
-def answers(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """The extra variables of a launch in which nobody has changed an answer."""
-    given = [one for one in spec.get("spec", []) if "default" in one]
-    return {
-        one["variable"]: one["default"].split("\n") if one["type"] == "multiselect" else one["default"] for one in given
-    }
 
 
 def refuse_unasked(playbooks: Iterable[Playbook], defaults: Mapping[str, Any]) -> None:
     """Raises GaudiError for a site's answer to a question that no survey has."""
-    asked = {name for one in playbooks for name in (*one.needs, *one.asks)}
+    asked = {name for one in playbooks for template in one.templates for name in (*template.needs, *template.asks)}
     unasked = sorted({*defaults} - asked)
     if unasked:
         raise GaudiError(
@@ -52,21 +53,25 @@ def refuse_unasked(playbooks: Iterable[Playbook], defaults: Mapping[str, Any]) -
         )
 
 
-def _question(name: str, playbook: Playbook, defaults: Mapping[str, Any], needed: bool) -> dict[str, Any]:
-    option = playbook.options[name]
+def _question(
+    name: str, playbook: Playbook, defaults: Mapping[str, Any], variables: Mapping[str, Any], needed: bool
+) -> dict[str, Any]:
+    words = {**QUESTIONS.get(name, {}), **playbook.words.get(name, {})}
+    option = {**playbook.options[name], **words}
     kind, choices = _kind(option)
     question = {
-        "question_name": _title(name, playbook.roles),
-        "question_description": _described(option),
-        "required": needed,
+        "question_name": words.get("title") or _title(name, playbook.roles),
+        "question_description": words.get("text") or _described(option),
+        # What the site has said for all launches needs no answer.
+        "required": needed and name not in variables,
         "type": kind,
         "variable": name,
-        "min": None,
-        "max": None,
+        "min": words.get("min", 1 if kind == "text" and (needed or option.get("default") != "") else None),
+        "max": words.get("max"),
         "choices": choices,
         "new_question": True,
     }
-    default = _default(name, option, kind, choices, defaults, needed)
+    default = _default(name, option, kind, choices, defaults, variables, needed)
     return question if default is None else {**question, "default": default}
 
 
@@ -92,17 +97,19 @@ def _default(
     kind: str,
     choices: list[str],
     defaults: Mapping[str, Any],
+    variables: Mapping[str, Any],
     needed: bool,
 ) -> Any:
     if name in defaults:
         return _checked(name, _answer(defaults[name], kind), kind, choices)
-    value = option.get("default")
+    # The controller's page of a survey does not open where a choice has none (awx issue 13640).
+    none = "" if kind == "multiplechoice" else None
+    value = variables.get(name, option.get("default"))
     # What has to be said is not foretold, and a template is the role's own affair.
-    if needed or value is None or (isinstance(value, str) and "{{" in value):
-        return None
-    if (kind == "text" and not isinstance(value, str)) or (choices and value == ""):
-        return None
-    return _answer(value, kind)
+    if needed or value is None or value == "" or (isinstance(value, str) and "{{" in value):
+        return none
+    answer = _answer(value, kind)
+    return answer if _fits(answer, kind, choices) else none
 
 
 def _answer(value: Any, kind: str) -> Any:
@@ -115,17 +122,20 @@ def _answer(value: Any, kind: str) -> Any:
 
 
 def _checked(name: str, value: Any, kind: str, choices: list[str]) -> Any:
-    fits = {
+    if not _fits(value, kind, choices):
+        kinds = {"integer": "a whole number", "float": "a number"}
+        wanted = f"one of {', '.join(choices)}" if choices else kinds.get(kind, "a text")
+        raise GaudiError(f"gaudi_controller_survey_defaults: {name} is {value}; give {wanted}.")
+    return value
+
+
+def _fits(value: Any, kind: str, choices: list[str]) -> bool:
+    return {
         "integer": isinstance(value, int),
         "float": isinstance(value, float),
         "multiselect": isinstance(value, str) and {*value.split("\n")} <= {*choices},
         "multiplechoice": value in choices,
     }.get(kind, isinstance(value, str))
-    if not fits:
-        kinds = {"integer": "a whole number", "float": "a number"}
-        wanted = f"one of {', '.join(choices)}" if choices else kinds.get(kind, "a text")
-        raise GaudiError(f"gaudi_controller_survey_defaults: {name} is {value}; give {wanted}.")
-    return value
 
 
 def _title(name: str, roles: Iterable[str]) -> str:

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.playbooks import Playbook
@@ -15,26 +16,30 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.survey im
 
 # The template of a launch on what the workflow has found before.
 QUALIFIED = "Launch a training on qualified nodes"
+# What names the canary in the workflow of an upgrade.
+CANARY = "gaudi_hosts"
 
 
 def workflows(site: Site, playbooks: Sequence[Playbook]) -> list[dict[str, Any]]:
     """What makes each: the options of the module workflow_job_template, and of its nodes those of their own module."""
     known = {one.name: one for one in playbooks}
     upgrade, launch = known["upgrade_driver"], known["launch_training"]
+    # A workflow's answer beats what one of its nodes says, and the canary's says which node it is.
+    upgrade = replace(upgrade, asks=tuple(name for name in upgrade.asks if name != CANARY))
     return [
         _workflow(site, "First day", "Preflight, the whole site, and each node measured.", {}, _first_day(site, known)),
         _workflow(
             site,
             "Upgrade",
             "A plan, an approval, one canary, an approval, the rest.",
-            survey(upgrade, site.survey_defaults),
+            survey(upgrade, site.survey_defaults, site.variables),
             _upgrade(site, known),
         ),
         _workflow(
             site,
             "Qualify, then launch",
             "Each node measured, and a training on those that are well.",
-            survey(launch, site.survey_defaults),
+            survey(launch, site.survey_defaults, site.variables),
             _qualified_launch(site, known),
         ),
     ]
@@ -53,7 +58,7 @@ def _first_day(site: Site, known: Mapping[str, Playbook]) -> list[dict[str, Any]
 
 def _upgrade(site: Site, known: Mapping[str, Playbook]) -> list[dict[str, Any]]:
     upgrade = known["upgrade_driver"].title
-    canary = {"extra_data": {"gaudi_hosts": site.canary}}
+    canary = {"extra_data": {CANARY: site.canary}}
     return [
         # A plan with a node in the way is worth a look, and is no reason to end here.
         _job(site, "plan", known["plan_upgrade"].title, always_nodes=["begin"]),

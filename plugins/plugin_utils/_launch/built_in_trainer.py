@@ -46,6 +46,13 @@ class BuiltInTrainer:
         return self.precision or ("fp32" if self.device == "cpu" else "bf16")
 
 
+def typed(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options as they are meant where ``text`` or ``model`` was typed, as with ``-e`` or into a survey."""
+    text = [name.strip() for name in options["text"]]
+    model = {name: int(value) if str(value).isdecimal() else value for name, value in options["model"].items()}
+    return {**options, "text": [name for name in text if name], "model": model}
+
+
 def refusal(trainer: BuiltInTrainer) -> str:
     """Why it has nothing to train on, or nothing."""
     if trainer.data and (trainer.text or trainer.text_upload):

@@ -5,22 +5,33 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.json_lines import mapping_of
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.watch import job_story
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import ABSENT, RUNNING, SUCCEEDED
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import (
+    ABSENT,
+    OUT_OF_SIGHT,
+    RUNNING,
+    SUCCEEDED,
+)
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.secret_words import without_secrets
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.training_page import training_report
 
+SHOWN_OUT_OF_SIGHT = "out of sight"
+# In a check; and what of a launch its table has.
+WOULD_START, LAUNCHED = "would be started", ("engine", "file")
 INFO, HISTORY = "__gaudi_training_info", "__gaudi_training_history"
 
 
 def training_kind(asked: Asked) -> Made:
-    """``given``: the ``job``'s name, nodes ``left_out`` and why, the ``release``, the ``failure`` of following it, and
-    whether it ``has_to_be_known``; raises GaudiError where that is so and no host knows the job."""
+    """``given``: the ``job``'s name, nodes ``left_out`` and why, the ``release``, the ``failure`` of following it, why
+    the job is ``out_of_sight``, and whether it ``has_to_be_known``; raises GaudiError where it has to and no host
+    knows it."""
     given, infos = asked.given, {host: mapping_of(info) for host, info in asked.results(INFO).items()}
     states = {host: infos.get(host, {}).get("state") for host in asked.hosts}
     if given.get("has_to_be_known") and set(states.values()) <= {ABSENT, None}:
@@ -28,14 +39,23 @@ def training_kind(asked: Asked) -> Made:
             f"gaudi_training_name {given['job']}: no host of gaudi_training_hosts knows such a job; give the name and "
             "the hosts that it was launched with."
         )
+    if asked.check_mode and given.get("would_start"):
+        return _would_start(asked, mapping_of(given["would_start"]))
     leader, left_out = leader_of(asked.hosts), mapping_of(given.get("left_out"))
     report = training_report(list(asked.hosts.values()), given.get("release") or None, leader, left_out)
-    state, failure, known = report["data"]["state"], given.get("failure") or "", infos.get(leader, {})
+    failure, unseen, known = given.get("failure") or "", given.get("out_of_sight") or "", infos.get(leader, {})
+    if unseen:
+        states = dict.fromkeys(asked.hosts, OUT_OF_SIGHT)
+        rows = [{**row, "state": SHOWN_OUT_OF_SIGHT} for row in report["rows"]]
+        report = {**report, "rows": rows, "data": {**report["data"], "state": OUT_OF_SIGHT}}
+    state = report["data"]["state"]
+    notes = [*([unseen] if unseen else []), *job_story(known, left_out), *report["notes"]]
     return Made(
-        {**report, "title": f"Job {given['job']}: {state}", "notes": [*job_story(known, left_out), *report["notes"]]},
+        {**report, "title": f"Job {given['job']}: {SHOWN_OUT_OF_SIGHT if unseen else state}", "notes": notes},
         {
             "nodes": {host: state or "unreachable" for host, state in states.items()},
             "good": [SUCCEEDED, RUNNING],
+            "unclear": bool(unseen),
             "ok": not failure and (asked.check_mode or state in (SUCCEEDED, RUNNING)),
             "numbers": {
                 "last_step": mapping_of(known.get("last_step")).get("step"),
@@ -44,6 +64,33 @@ def training_kind(asked: Asked) -> Made:
             "words": {"name": given["job"]},
         },
         refusal=failure,
+    )
+
+
+def _would_start(asked: Asked, launches: Mapping[str, Any]) -> Made:
+    """Of a check of a launch: no node has anything to tell of a job that nobody has started."""
+    job, command = asked.given["job"], asked.given.get("command")
+    rows = [
+        {"node": host, "state": WOULD_START, **{name: str(mapping_of(launch).get(name) or "-") for name in LAUNCHED}}
+        for host, launch in launches.items()
+    ]
+    argv = without_secrets([str(word) for word in command]) if isinstance(command, (list, tuple)) else []
+    words = f"each rank would run {shlex.join(argv)}" if argv else ""
+    return Made(
+        {
+            "title": f"Job {job}: {WOULD_START} on {len(rows)} host(s); this was a check, and nothing was started",
+            "columns": ["node", "state", *LAUNCHED],
+            "rows": rows,
+            "notes": [*filter(None, [words]), "the task before shows each host's program, variables and unit"],
+            "data": {"state": ABSENT, "would_start": list(launches)},
+        },
+        {
+            "nodes": dict.fromkeys(launches, WOULD_START),
+            "good": [WOULD_START],
+            "ok": True,
+            "numbers": {},
+            "words": {"name": job},
+        },
     )
 
 

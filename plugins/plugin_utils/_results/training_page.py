@@ -139,6 +139,10 @@ def _notes(info: Mapping[str, Any], runs: Sequence[Run], steps: Sequence[Run]) -
     unreal = [step["step"] for step in steps if "loss" in step and not is_number(step["loss"])]
     if unreal:
         notes.append(f"the loss is no number from step {unreal[0]:,} on: the training has diverged")
+    failed = [line for run in runs for line in run["remarks"] if line.get("kind") == "checkpoint_failed"]
+    if failed:
+        count = "a checkpoint was" if len(failed) == 1 else f"{len(failed)} checkpoints were"
+        notes.append(f"{count} not written; last at step {failed[-1].get('step')}: {failed[-1].get('message')}")
     left = last.get("seconds_left")
     if info.get("state") == "running" and is_number(left):
         notes.append(f"{duration(left)} left, by the speed of the last lines")

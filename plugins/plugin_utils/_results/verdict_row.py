@@ -17,6 +17,8 @@ FACTS = "ansible_facts"
 COULD_NOT_TELL = "could not tell"
 # Nothing is wrong with the node, and what its layers have set is not all in force.
 RESTART = "ok, restart needed"
+# What check mode says of a node without a driver.
+NOT_INSTALLED = "not installed yet"
 # In the order of site.yml.
 LAYERS = (
     "preflight",
@@ -81,6 +83,9 @@ def _verdict(
     if not summary:
         after = f"after {list(results)[-1]}" if results else "before preflight"
         return f"FAILED {after}", "it got no further; see the task that failed above."
+    # Only in check mode: else a node with failed checks has failed above.
+    if not summary.get("ok") and summary.get("driver") is None:
+        return NOT_INSTALLED, None
     if not summary.get("ok"):
         return f"not ok: {summary.get('problems')} checks", None
     state = results.get("verify_all_reduce", {}).get("state", "succeeded")

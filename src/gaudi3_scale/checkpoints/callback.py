@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import logging
+import time
+from typing import Any
 
 import lightning.pytorch as lightning
 
@@ -23,6 +25,8 @@ LOG = logging.getLogger(__name__)
 UPLOAD_SECONDS_AT_END = 600.0
 UPLOAD_SECONDS_WHEN_STOPPED = 10.0
 """What stops a job kills it when it takes too long; what did not go up then goes up in the next run."""
+AGAIN_AT_END_S = (5.0, 20.0)
+"""After so long the state that a training ended with is written again, where no directory took it."""
 
 
 class Checkpoints(lightning.Callback):
@@ -52,6 +56,8 @@ class Checkpoints(lightning.Callback):
         self._signal = StopSignal()
         self._agreement = Agreement(place.everyone, questions=2)
         self._troubles: list[Saved] = []
+        self._newest: Saved | None = None
+        self._last_state: dict[str, Any] | None = None
         self._step = 0
         self.stopped = False
         """Whether SIGTERM ended the training."""
@@ -99,7 +105,22 @@ class Checkpoints(lightning.Callback):
         # What the last step said is an answer that every rank has to take.
         self._agreement.last()
         self._tell_ended(wait=True)
-        self._tell_troubles()
+        unkept = self._unkept()
+        for pause in () if self.stopped else AGAIN_AT_END_S:
+            if unkept and self._last_state:
+                self._tell_troubles(f"it is tried again in {pause:.0f} s")
+                time.sleep(pause)
+                self._saver.begin(self._step, self._last_state)
+                self._tell_ended(wait=True)
+                unkept = self._unkept()
+        self._tell_troubles("the training has ended")
+        if unkept:
+            # It is lost, and the job would seem to have succeeded.
+            failure, directory = unkept
+            raise GaudiError(
+                f"no checkpoint of step {self._step}, with which the training ended, could be written to {directory}: "
+                f"{failure}; make room there, or name another --job-dir, and launch again."
+            )
 
     def on_exception(self, *_: object) -> None:
         if self._upload:
@@ -107,12 +128,16 @@ class Checkpoints(lightning.Callback):
 
     def _save(self, trainer: lightning.Trainer, step: int) -> None:
         self._tell_ended(wait=True)
-        self._saver.begin(step, state_of(trainer))
+        state = state_of(trainer)
+        # Of the tensors themselves; Lightning has left its loops when it may be wanted again.
+        self._last_state = state if step == trainer.max_steps else None
+        self._saver.begin(step, state)
         if not self._background:
             self._tell_ended(wait=True)
 
     def _tell_ended(self, wait: bool = False) -> None:
         saved = self._saver.ended(wait)
+        self._newest = saved or self._newest
         if saved and saved.failure and self._place.leads:
             self._troubles.append(saved)
         elif saved and not saved.failure:
@@ -129,18 +154,26 @@ class Checkpoints(lightning.Callback):
         if self._upload:
             self._tell_upload(self._upload)
 
+    def _unkept(self) -> tuple[str, str] | None:
+        """Collective: the first failure and its directory where none has the newest state, the same on every rank."""
+        newest = self._newest
+        everyones = self._place.gather((newest.failure, str(newest.path.parent)) if newest else None)
+        reported = [(failure or "", directory) for failure, directory in filter(None, everyones)]
+        return reported[0] if reported and all(failure for failure, _directory in reported) else None
+
     def _tell_upload(self, upload: Upload) -> None:
         for line in upload.lines():
             self._write("upload", **line)
 
-    def _tell_troubles(self) -> None:
+    def _tell_troubles(self, then: str = "training goes on, and the next one is tried") -> None:
         """Collective: the first rank writes the lines, whichever node's disk it was."""
         everyones = self._place.gather([(saved.step, str(saved.path), saved.failure) for saved in self._troubles])
         for saved in self._troubles:
             LOG.warning(
-                "gaudi3_scale: no checkpoint of step %s: %s; training goes on, and the next one is tried.",
+                "gaudi3_scale: no checkpoint of step %s: %s; %s.",
                 saved.step,
                 saved.failure,
+                then,
             )
         self._troubles = []
         for rank, troubles in enumerate(everyones):

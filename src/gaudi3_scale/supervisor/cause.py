@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from typing import Mapping
 
-from gaudi3_scale.core._job.failure import failure_sentence, first_failure_of
+from gaudi3_scale.core._job.reported_failure import LEFT, failure_sentence, first_failure_of
 from gaudi3_scale.supervisor.members import Standing
 from gaudi3_scale.supervisor.messages import GROWING, HANG, ISOLATED, LEAVING, NODE_LOST, RANK_FAILED
 from gaudi3_scale.supervisor.state import Rules, State
@@ -63,10 +63,13 @@ def why_it_ended(state: State, rules: Rules, view: Standing, failure: Mapping[st
     if names and failure is None:
         return f"{' and '.join(names)} {'were' if len(names) > 1 else 'was'} lost"
     refused = [f"{rules.names[index]}: {view.messages[index].report.unfit}" for index in unfit_members(state, view)]
-    if (state.interruption is not None and state.interruption.cause in (HANG, LEAVING, GROWING)) or failure is None:
+    failed = [] if failure is None else failure_sentence(str(failure["host"]), failure).splitlines()[:1]
+    if failure is None or (state.interruption is not None and state.interruption.cause in (HANG, LEAVING, GROWING)):
         said = state.interruption.text if state.interruption else ""
-        return "; ".join([said or "the ranks were ended", *refused])
-    return failure_sentence(str(failure["host"]), failure).splitlines()[0]
+        # Ranks wait for one that has ended well until they are taken for hung.
+        left = failed if failure is not None and failure.get("echo") == LEFT else []
+        return "; ".join([said or "the ranks were ended", *left, *refused])
+    return failed[0]
 
 
 def is_early(state: State, rules: Rules, view: Standing) -> bool:

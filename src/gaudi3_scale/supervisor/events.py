@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from gaudi3_scale.core._job.failure import failure_sentence
+from gaudi3_scale.core._job.reported_failure import failure_sentence
 from gaudi3_scale.supervisor.generation import END, FAILED, RUN, STOPPED, Generation
 from gaudi3_scale.supervisor.messages import HANG, RANK_FAILED, Interruption
 from gaudi3_scale.supervisor.pace import stragglers

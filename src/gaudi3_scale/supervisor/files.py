@@ -20,7 +20,7 @@ class Supervision:
     """One launch of a job, as ``supervision.json`` describes it to the node ``host``. ``witness`` "": there is none.
 
     ``argv`` is torchrun's, with RENDEZVOUS_ID, NNODES, NODE_RANK and MASTER_ADDRESS as whole words for what each
-    generation decides.
+    generation decides. ``file`` is what it was read from. ``checkpoint_directory`` "": nothing is handed over there.
     """
 
     job: str
@@ -32,6 +32,8 @@ class Supervision:
     control_port: int
     key: bytes
     argv: tuple[str, ...]
+    file: str
+    checkpoint_directory: str
     processes_per_node: int
     rendezvous_port: int
     device: str
@@ -58,14 +60,14 @@ def read_supervision(path: str) -> Supervision:
     """Raises GaudiError where the file is missing or is none."""
     try:
         data = json.loads(Path(path).read_text(encoding="utf-8"))
-        return _supervision(data)
+        return _supervision(data, path)
     except OSError as error:
         raise GaudiError(f"{path} cannot be read: {error.strerror}; launch the job again.") from error
     except (KeyError, TypeError, ValueError) as error:
         raise GaudiError(f"{path} does not describe a job ({error!r}); launch the job again.") from error
 
 
-def _supervision(data: Mapping[str, object]) -> Supervision:
+def _supervision(data: Mapping[str, object], path: str) -> Supervision:
     hosts, spares = _words(data["hosts"]), _words(data.get("spares") or [])
     witness = str(data.get("witness") or "")
     addresses = data["addresses"]
@@ -82,6 +84,8 @@ def _supervision(data: Mapping[str, object]) -> Supervision:
         control_port=int(str(data["control_port"])),
         key=bytes.fromhex(str(data["key"])),
         argv=_words(data["argv"]),
+        file=path,
+        checkpoint_directory=str(data.get("checkpoint_directory") or ""),
         processes_per_node=int(str(data["processes_per_node"])),
         rendezvous_port=int(str(data["rendezvous_port"])),
         kernel_root=str(data.get("kernel_root") or "/"),

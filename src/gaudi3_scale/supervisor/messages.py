@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Mapping, Optional
 
+from gaudi3_scale.core._job.log_lines import cut_middle
 from gaudi3_scale.supervisor.generation import Generation
 
 # Where a node's own worker group of the current generation stands.
@@ -115,6 +116,7 @@ class Ping:
 def short_failure(failure: Mapping[str, object], length: int = TEXT_LENGTH) -> dict[str, object]:
     """The failure in a length that a datagram carries well; the whole log is where its ``path`` says."""
     lines = failure.get("lines")
-    kept = [str(line)[-length // 2 :] for line in lines[-LINES_KEPT:]] if isinstance(lines, (list, tuple)) else []
+    last = lines[-LINES_KEPT:] if isinstance(lines, (list, tuple)) else ()
+    kept = [cut_middle(str(line), length // 2) for line in last]
     texts = {name: str(failure[name])[: 2 * length] for name in FAILURE_LENGTHS if name in failure}
     return {**failure, **texts, "lines": kept}

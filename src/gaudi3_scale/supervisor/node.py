@@ -5,23 +5,32 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Callable, Mapping
 
 from gaudi3_scale.core._cards.health import unfit_reason
-from gaudi3_scale.core._job.failure import ENDED_BY_AGENT, NO_MEMORY, RankFailure, agent_failure
+from gaudi3_scale.core._job.failure import RankFailure, agent_failure
+from gaudi3_scale.core._job.kernel_reason import with_kernel_reason
 from gaudi3_scale.core._job.network import port_is_free
 from gaudi3_scale.core._job.paths import JobPaths
-from gaudi3_scale.core._job.rank_logs import attempt_directory, ranks_that_end, torchrun_failures
+from gaudi3_scale.core._job.rank_logs import (
+    Exit,
+    attempt_directory,
+    has_raised,
+    ranks_that_end,
+    torchrun_failures,
+)
+from gaudi3_scale.core._job.reported_failure import ENDED_BY_AGENT, LEFT
 from gaudi3_scale.core._job.supervision import launch_of
 from gaudi3_scale.core._node.commands import Run
-from gaudi3_scale.core._node.process_tree import keep_descendants, oom_kills, own_control_group
+from gaudi3_scale.core._node.process_tree import keep_descendants, own_control_group
 from gaudi3_scale.supervisor.files import MASTER_ADDRESS, NNODES, NODE_RANK, RENDEZVOUS_ID, Supervision
 from gaudi3_scale.supervisor.generation import Generation
 from gaudi3_scale.supervisor.health import HealthCheck
+from gaudi3_scale.supervisor.memory_kills import MemoryKills
 from gaudi3_scale.supervisor.processes import MARK, Ranks, end_earlier_life, ranks_of
 from gaudi3_scale.supervisor.progress import Progress, clear_progress, read_progress
 from gaudi3_scale.supervisor.stacks import write_stacks
@@ -30,6 +39,7 @@ from gaudi3_scale.supervisor.watchdog import without_own
 
 # The fencing token of ranks: what they publish is refused once a later generation has begun (checkpoints.fence).
 FENCE = "GAUDI3_SCALE_GENERATION"
+HAND_OVER = "gaudi3_scale.checkpoints.hand_over"
 # The store of the generation before closes its port when it is gone.
 PORT_S = 5.0
 LOOK_AGAIN_S = 60.0
@@ -49,6 +59,7 @@ class Node:
         self._refused: RankFailure | None = None
         self._failure: RankFailure | None = None
         self._refused_since: float | None = None
+        self._left_at: float | None = None
         self._attempt_before: str | None = None
         self._progress = Progress()
         self._stepped: float | None = None
@@ -58,20 +69,22 @@ class Node:
         self._stacks: threading.Thread | None = None
         keep_descendants()
         end_earlier_life(supervision.status, meanwhile)
-        self._oom_kills = 0
         self._control_group = own_control_group(JobPaths(supervision.job).unit)
+        self._memory_kills = MemoryKills(self._control_group)
 
     def facts(self, now: float, terminated: bool, refused: frozenset[int] = frozenset()) -> Facts:
         """How things stand now. ``refused`` is passed on."""
         ranks = self._ranks
         if ranks is not None and ranks.alive:
             ranks.look(now)
+            self._memory_kills.look(now)
             if not ranks.alive:
-                self._after_ranks(ranks)
+                self._after_ranks(ranks, now)
         self._look_at_cards(now)
         self._read_progress(now)
         failure = self._refused or self._failure
         died = self._refused_since if self._refused is not None else ranks.died if ranks is not None else None
+        failed = died if self._left_at is None else self._left_at
         return Facts(
             generation=None if self._generation is None else self._generation.number,
             alive=ranks is not None and ranks.alive,
@@ -79,7 +92,7 @@ class Node:
             succeeded=ranks is not None and ranks.succeeded,
             stuck=ranks is not None and ranks.stuck,
             failure=None if failure is None else failure.as_dict(),
-            failure_age=0.0 if died is None else now - died,
+            failure_age=0.0 if failed is None else now - failed,
             steps=self._progress.steps,
             busy=self._progress.busy,
             step_age=None if self._stepped is None else now - self._stepped,
@@ -99,12 +112,15 @@ class Node:
             generation = self._generation
             if order.stacks and generation is not None and not self._stacks_written(self._ranks, generation):
                 return
-            self._ranks.end(order.grace, now, suspected=not self._ranks.is_ending and self._seems_to_fail())
+            self._ranks.end(order.grace, now, suspected=not self._ranks.is_ending and self._seems_to_fail(now))
 
-    def _seems_to_fail(self) -> bool:
+    def _seems_to_fail(self, now: float) -> bool:
         """Whether a rank here ends by itself just now. Word of a rank that has lost it may come before its agent's."""
-        attempt = self._attempt()
-        return attempt is not None and self._ranks is not None and ranks_that_end(attempt, self._ranks.below_agent())
+        attempt, ranks = self._attempt(), self._ranks
+        if attempt is None or ranks is None:
+            return False
+        ended_well = [local for local, one in ranks.gone(now).items() if one.ended_well]
+        return ranks_that_end(attempt, {*ranks.below_agent(), *ended_well})
 
     def _attempt(self) -> str | None:
         """Where the ranks of this generation log; None where their agent has not got so far."""
@@ -132,12 +148,20 @@ class Node:
         self._attempt_before = attempt_directory(given.ranks_directory)
         clear_progress(given.progress_directory)
         self._progress, self._stepped, self._stacks = Progress(), None, None
-        self._refused = self._failure = None
-        self._oom_kills = oom_kills(self._control_group)
+        self._refused = self._failure = self._left_at = None
+        self._memory_kills.begin(now)
         fence = f"{launch_of(given.key)}:{generation.number}"
         marked = {**without_own(os.environ), MARK: given.status, FENCE: fence}
         try:
-            self._ranks = Ranks(generation.number, argv_of(given, generation), marked, self._control_group, now)
+            self._ranks = Ranks(
+                generation.number,
+                argv_of(given, generation),
+                marked,
+                self._control_group,
+                now,
+                processes=given.processes_per_node,
+                says_why=self._says_why,
+            )
         except OSError as error:
             self._refused_since = now
             self._refuse(generation, f"{given.argv[0]} cannot be run: {error.strerror}")
@@ -148,22 +172,39 @@ class Node:
         self._generation = generation
         self._refused = agent_failure(1, time.time(), said, self._given.agent_log)
 
-    def _after_ranks(self, ranks: Ranks) -> None:
+    def _says_why(self, local_rank: int) -> bool:
+        attempt = self._attempt()
+        return attempt is not None and has_raised(attempt, local_rank)
+
+    def _after_ranks(self, ranks: Ranks, now: float) -> None:
         """Say why they ended, and look at the cards anew."""
         self._fit, self._health = None, None
-        if ranks.died is None or self._generation is None:
+        if self._generation is None:
             return
         given = self._given
-        attempt = self._attempt() or given.ranks_directory
-        failures = torchrun_failures(ranks.text, attempt, self._first_rank(self._generation))
-        if ranks.suspected and (not failures or failures[0].echo == ENDED_BY_AGENT):
+        failures = self._failures(ranks, self._generation, now)
+        if ranks.died is None:
+            # None has failed here; one that ended well too early is what others may have failed by.
+            failures = [failure for failure in failures if failure.echo == LEFT]
+        if not failures and (ranks.died is None or ranks.suspected):
+            return
+        if ranks.suspected and failures[0].echo == ENDED_BY_AGENT:
             # It had ended well, or it was the one that was told to.
             return
         agent = agent_failure(ranks.exit_code or 1, time.time(), ranks.text, given.agent_log)
         failure = failures[0] if failures else agent
-        if oom_kills(self._control_group) > self._oom_kills:
-            failure = replace(failure, message=f"{failure.message}; {NO_MEMORY}")
-        self._failure = failure
+        if failure.echo == LEFT:
+            self._left_at = ranks.gone(now)[failure.local_rank].since
+        self._failure = with_kernel_reason(failure, self._memory_kills.ended(failure), given.log_directory)
+
+    def _failures(self, ranks: Ranks, generation: Generation, now: float) -> list[RankFailure]:
+        given, steps, wall = self._given, self._progress.steps, time.time() - now
+        gone = {
+            local: Exit(wall + one.since, one.ended_well, steps[local] if local < len(steps) else None)
+            for local, one in ranks.gone(now).items()
+        }
+        attempt = self._attempt() or given.ranks_directory
+        return torchrun_failures(ranks.text, attempt, self._first_rank(generation), gone)
 
     def _first_rank(self, generation: Generation) -> int:
         return generation.indexes.index(self._given.rules.index) * self._given.processes_per_node
@@ -215,4 +256,12 @@ def argv_of(given: Supervision, generation: Generation) -> list[str]:
         NODE_RANK: str(generation.indexes.index(given.rules.index)),
         MASTER_ADDRESS: given.addresses[names[generation.indexes[0]]],
     }
-    return [words.get(word, word) for word in given.argv]
+    return [*_handing_over(given, generation), *(words.get(word, word) for word in given.argv)]
+
+
+def _handing_over(given: Supervision, generation: Generation) -> list[str]:
+    """What becomes torchrun once each node has the newest checkpoint; nothing where there is only one node."""
+    if not given.checkpoint_directory or len(generation.members) < 2:
+        return []
+    members = ",".join(map(str, generation.indexes))
+    return [sys.executable, "-I", "-m", HAND_OVER, given.file, members]

@@ -14,13 +14,15 @@ import time
 from typing import IO, Callable, Mapping, Sequence, cast
 
 from gaudi3_scale.core._errors import GaudiError
-from gaudi3_scale.core._job.failure import NOTICE
+from gaudi3_scale.core._job.agent_table import NOTICE, agent_entries, signalled
 from gaudi3_scale.core._node.process_tree import descendants, ended_children, environment_of, processes_in, started_with
+from gaudi3_scale.supervisor.rank_exits import Gone, RankExits
 
 # The agent ends its other ranks at once when one has failed, and says so; which one it was it says only when they are
 # gone, up to 30 s later (elastic/multiprocessing/api.py of torch 2.13).
 FIRST_SIGN = re.compile(r"Sending process \d+ closing signal")
-# What the agent gets to name the rank that failed first, once all are gone. Its table comes later and says no more.
+# What the agent gets to name the rank that failed first, once all are gone. Its table comes later: it is waited for
+# where another rank had gone by then, and neither its log nor the time since says how.
 AGENT_S = 10.0
 # Processes that are still there so long after SIGKILL hang in the kernel.
 STUCK_S = 30.0
@@ -70,8 +72,19 @@ class Ranks:
     """
 
     def __init__(
-        self, generation: int, argv: Sequence[str], environment: Mapping[str, str], control_group: str, now: float
+        self,
+        generation: int,
+        argv: Sequence[str],
+        environment: Mapping[str, str],
+        control_group: str,
+        now: float,
+        *,
+        processes: int,
+        says_why: Callable[[int], bool],
     ) -> None:
+        """``processes``: how many ranks the agent starts; ``says_why``: whether the log of the one with this local rank
+        has the exception that it ended by.
+        """
         self.generation = generation
         self.started = now
         self.output = b""
@@ -85,6 +98,10 @@ class Ranks:
         self._killed: float | None = None
         self._ranks_gone: float | None = None
         self._signs = self._named = False
+        self._says_why = says_why
+        # When the agent first said that a rank has failed, or ended itself.
+        self._settled: float | None = None
+        self._waits_for_table: bool | None = None
         self._collected = now
         self._reported: set[int] = set()
         self._agent = subprocess.Popen(
@@ -97,6 +114,13 @@ class Ranks:
         )
         self._pipe = cast(IO[bytes], self._agent.stdout)
         os.set_blocking(self._pipe.fileno(), False)
+        self._exits = RankExits(self.below_agent, processes)
+
+    def gone(self, now: float) -> dict[int, Gone]:
+        """The ranks that ended before they were told to, by whomever, by local rank."""
+        told = signalled(self.text)
+        gone = self._exits.gone(now if self._settled is None else self._settled)
+        return {local: one for local, one in gone.items() if self._exits.known.get(local) not in told}
 
     @property
     def succeeded(self) -> bool:
@@ -128,6 +152,10 @@ class Ranks:
         self.exit_code = self._agent.poll()
         if self.died is None and self._ending is None and self._has_failed():
             self.died = now
+        if self._settled is None and (self._signs or self.exit_code is not None):
+            self._settled = now
+        if self.died is None and self._ending is None and self.exit_code is None:
+            self._exits.look(now)
         if self._ending is not None:
             self._go_on_ending(self._ending, now)
         elif self.exit_code is not None:
@@ -151,7 +179,9 @@ class Ranks:
             self._ending = now + grace
             # Not to the agent: it would give its ranks 30 s, whatever was agreed upon. What a rank leaves behind looks
             # like one once its parent is gone, but is not waited for.
-            self._reported = set(ranks_of(os.getpid()).values())
+            ranks = ranks_of(os.getpid())
+            self._exits.ended_by(ranks, now)
+            self._reported = set(ranks.values())
             for pid in self._reported:
                 _send(pid, signal.SIGTERM)
         self._ending = min(self._ending, now + grace)
@@ -165,9 +195,18 @@ class Ranks:
         if self._ranks_gone is None:
             self._ranks_gone = now
         # Its word is wanted only where a rank failed by itself here.
-        named = self.died is None or self._named or self.exit_code is not None
+        named = self.died is None or (self._named and not self._table_is_wanted(now)) or self.exit_code is not None
         if named or now > self._ranks_gone + AGENT_S:
             self._kill_all(now)
+
+    def _table_is_wanted(self, now: float) -> bool:
+        """Whether only the agent's table can say how a rank ended that had gone before the others were ended."""
+        if self._waits_for_table is None:
+            notice = NOTICE.search(self.text)
+            named = int(notice["local"]) if notice else None
+            unclear = [local for local, one in self.gone(now).items() if not one.ended_well and local != named]
+            self._waits_for_table = not all(map(self._says_why, unclear))
+        return self._waits_for_table and not agent_entries(self.text)
 
     def _kill_all(self, now: float) -> None:
         if self._killed is None:

@@ -7,6 +7,7 @@ Only the leader asks; the answer becomes one by agreement. None means: not yet.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Mapping, Sequence
 
@@ -32,6 +33,8 @@ START_PATIENCE = 6
 # So often in a row a program fails before it has run for min_runtime, then no more: what fails at once fails again.
 # Where max_restarts allows fewer tries, that many are made.
 MOST_EARLY_FAILURES = 3
+# How argparse ends, "train.py: error: unrecognized arguments: --lr", and Click, "Error: No such option: --lr".
+USAGE_STATUS, USAGE_ERROR = 2, re.compile(r"(?:[^\s:]+(?: [^\s:]+)*: error|Error): \S")
 # Seconds before the first try after an early failure, twice as many before the next: what is missing may come.
 EARLY_PAUSE_S = 5.0
 
@@ -64,6 +67,8 @@ def _after_interruption(state: State, rules: Rules, view: Standing, now: float) 
     if went_silent_before(state, rules, view, failure, now):
         failure = None
     why = why_it_ended(state, rules, view, failure)
+    if not state.is_further and refused_its_arguments(failure):
+        return _end(current, FAILED, f"{why}; a program that refuses its arguments is not started again", failure)
     early = _early_failures(state, rules, view)
     if early >= MOST_EARLY_FAILURES:
         return _end(current, FAILED, f"{why}; {_of_early(early, rules)}: it is not started again", failure)
@@ -72,6 +77,15 @@ def _after_interruption(state: State, rules: Rules, view: Standing, now: float) 
     if early and now - state.interrupted < EARLY_PAUSE_S * 2 ** (early - 1):
         return None
     return _next_run(state, rules, view, why, failure, now)
+
+
+def refused_its_arguments(failure: Mapping[str, object] | None) -> bool:
+    """Whether the first rank ended with a usage error, however long its imports took before it: the next would too."""
+    if failure is None or failure.get("exit_code") != USAGE_STATUS:
+        return False
+    lines = failure.get("lines")
+    said = [str(failure.get("message")), *(map(str, lines[-1:]) if isinstance(lines, (list, tuple)) else ())]
+    return any(USAGE_ERROR.match(line) for line in said)
 
 
 def _early_failures(state: State, rules: Rules, view: Standing) -> int:

@@ -104,17 +104,18 @@ def run_child(
     argv: Sequence[str],
     environment: Mapping[str, str],
     directory: Path,
+    place: Path,
     progress: Progress,
     timeout: float,
     cannot_win: Callable[[int, float], bool],
 ) -> Ended:
-    """Run ``argv`` to its end, at most ``timeout`` seconds; ``cannot_win`` is asked after each window.
+    """Run ``argv`` in ``place`` to its end, at most ``timeout`` seconds; ``cannot_win`` is asked after each window.
 
     Its metrics and its log lie in ``directory``. Whatever happens, no process of it is left.
     """
     metrics, log = directory / "metrics.jsonl", directory / "log"
     deadline, offset, stopped = time.monotonic() + timeout, 0, ""
-    with log.open("wb") as output, _child(argv, environment, directory, output) as child:
+    with log.open("wb") as output, _child(argv, environment, place, output) as child:
         while True:
             over = child.poll() is not None
             read = read_metrics(str(metrics), offset)
@@ -142,14 +143,14 @@ def run_child(
 
 @contextlib.contextmanager
 def _child(
-    argv: Sequence[str], environment: Mapping[str, str], directory: Path, output: IO[bytes]
+    argv: Sequence[str], environment: Mapping[str, str], place: Path, output: IO[bytes]
 ) -> Iterator[subprocess.Popen[bytes]]:
     child = subprocess.Popen(
         argv,
         stdin=subprocess.DEVNULL,
         stdout=output,
         stderr=subprocess.STDOUT,
-        cwd=directory,
+        cwd=place,
         env=dict(environment),
         start_new_session=True,
     )

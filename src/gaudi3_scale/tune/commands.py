@@ -27,6 +27,7 @@ from gaudi3_scale.core._tuning.study import Study, definition, study_from
 from gaudi3_scale.options import ArgumentParser, positive_real
 from gaudi3_scale.tune.credentials import make_credentials
 from gaudi3_scale.tune.packages import install, missing_packages, require_packages
+from gaudi3_scale.tune.program import check_program
 
 if TYPE_CHECKING:
     import optuna
@@ -80,6 +81,7 @@ def _work(options: argparse.Namespace) -> None:
     options.study = options.study.absolute()
     study, given = read_study(options.study, options.digest)
     require_packages()
+    check_program(study, options.study.parent)
     import optuna
 
     from gaudi3_scale.json_lines import line_writer

@@ -27,6 +27,7 @@ from gaudi3_scale.json_lines import WriteLine
 from gaudi3_scale.tune.bound import ProbedBound
 from gaudi3_scale.tune.child import PRUNED, Ended, Progress, run_child
 from gaudi3_scale.tune.presence import DONE, GAVE_UP, Presence, Watch, nodes_of, working
+from gaudi3_scale.tune.program import place_of
 from gaudi3_scale.tune.queue import (
     MADE_AGAIN,
     SKIPPED,
@@ -172,6 +173,7 @@ class Worker:
                 child_argv(self._study, trial_command(self._study, values.params)),
                 child_environment(os.environ, self._study, values.flags, directory),
                 directory,
+                place_of(directory),
                 Progress(self._study.objective, steps),
                 self._study.timeout,
                 cannot_win,

@@ -286,6 +286,45 @@ def test_a_full_disk_costs_a_checkpoint_and_no_training(small_disk, tmp_path):
     assert f"no checkpoint of step {failed[0]['step']}: rank 1: " in (tmp_path / "second" / "1.log").read_text()
 
 
+def fill(directory: Path) -> None:
+    with (directory / "ballast").open("wb", buffering=0) as stream, pytest.raises(OSError, match="No space left"):
+        while True:
+            stream.write(bytes(1 << 16))
+
+
+def test_a_training_whose_last_state_is_nowhere_has_not_succeeded(small_disk, tmp_path):
+    fill(small_disk)
+    options = ["--max-steps", 8, "--text", LICENCE]
+    assert ends_of(start_ranks([small_disk.parent], [*TRAIN, *options])) == [1]
+    said = (small_disk.parent / "0.log").read_text()
+    assert f"no checkpoint of step 8, with which the training ended, could be written to {small_disk}: rank 0: " in said
+    assert "No space left on device" in said
+    assert "training goes on" not in said
+    assert said.count("it is tried again in") == 2
+    kinds = [line["kind"] for line in read_lines(small_disk.parent / "metrics.jsonl")]
+    assert kinds[-3:] == ["checkpoint_failed"] * 3
+    # One whole copy is enough to go on from, and the other disk's trouble is said.
+    assert ends_of(start_two_nodes(tmp_path, "--max-steps", 8)) == [0, 0]
+    assert list(steps_in(tmp_path / "first" / "checkpoints")) == [8]
+    lines = read_lines(tmp_path / "first" / "metrics.jsonl")
+    assert [line["rank"] for line in of_kind(lines, "checkpoint_failed")] == [1]
+    assert lines[-1]["kind"] == "end"
+
+
+@pytest.mark.long
+def test_the_last_state_is_written_once_there_is_room_again(small_disk):
+    fill(small_disk)
+    metrics = small_disk.parent / "metrics.jsonl"
+    ranks = start_ranks([small_disk.parent], [*TRAIN, "--max-steps", 8, "--text", LICENCE])
+    wait_until(lambda: of_kind(read_lines(metrics), "checkpoint_failed"), ranks[0])
+    (small_disk / "ballast").unlink()
+    assert ends_of(ranks) == [0]
+    kinds = [line["kind"] for line in read_lines(metrics)]
+    assert (kinds.count("checkpoint_failed"), kinds.count("checkpoint"), kinds[-1]) == (1, 1, "end")
+    assert list(steps_in(small_disk)) == [8]
+    assert not damage(checkpoint_path(small_disk, 8), manifest_of(checkpoint_path(small_disk, 8)))
+
+
 @pytest.mark.long
 def test_a_sharded_training_goes_on_sharded_or_not(tmp_path):
     """FSDP2's ranks write their own shards; DDP, and another number of ranks, read them all the same."""

@@ -8,14 +8,17 @@ import itertools
 import json
 import math
 import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy
 import pytest
 import torch
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.training_page import training_report
 
+from gaudi3_scale.core._job.paths import JobPaths
 from gaudi3_scale.core._monitoring.history import read_history
 from gaudi3_scale.reporting import steps
 from gaudi3_scale.reporting.reported_numbers import real_of, step_of
@@ -146,19 +149,15 @@ def test_a_loss_is_a_finite_number_or_a_name(job, tmp_path, value, shown):
     assert lines[-1]["loss"] == shown
 
 
-def test_a_diverged_loss_is_said_on_the_page(job, tmp_path, monkeypatch):
+def test_a_diverged_loss_is_said_on_the_page(job, tmp_path):
     environment, clock = job
     reports = StepReports(environment, clock)
     for step, loss in ((1, 3.0), (2, 2.0), (3, math.nan)):
         clock.now += LINE_EVERY_S
         reports.report(step, loss=loss, samples=8, max_steps=9)
-    paths = type(
-        "Paths",
-        (),
-        {"earlier": str(tmp_path / "earlier"), "metrics": environment["GAUDI3_SCALE_METRICS"], "logs": str(tmp_path)},
-    )
-    monkeypatch.setattr("gaudi3_scale.core._monitoring.history.read_usage", lambda _paths: [])
-    paths.events = str(tmp_path / "events.jsonl")
+    paths = JobPaths("diverged", str(tmp_path / "state"), str(tmp_path / "log"))
+    Path(paths.logs).mkdir(parents=True)
+    shutil.copy(environment["GAUDI3_SCALE_METRICS"], paths.metrics)
     host = {"inventory_hostname": "node1", "__gaudi_training_info": {}, "__gaudi_training_history": read_history(paths)}
     page = training_report([host])
     assert "the loss is no number from step 3 on: the training has diverged" in page["notes"]
@@ -233,6 +232,7 @@ def test_the_loss_of_a_graph_is_kept_without_it(job):
 
 SCRIPT = """
 import sys
+from pathlib import Path
 import gaudi3_scale
 for step in range(1, 4):
     gaudi3_scale.report_step(step, loss=1 / step)

@@ -9,6 +9,7 @@ import random
 import pytest
 
 from gaudi3_scale.supervisor.generation import END
+from gaudi3_scale.supervisor.succession import refused_its_arguments
 from tests.unit.simulated_job import ended, members, running
 from tests.unit.supervisor_simulation import Simulation
 
@@ -74,6 +75,45 @@ def test_a_program_that_tells_nothing_is_restarted_as_often_as_is_allowed(seed):
     end = ended(simulation, "failed")
     assert (end.restarts, end.early_failures, end.has_run) == (5, 0, True)
     assert end.reason.endswith("failed first: killed; max_restarts allows 5 restarts")
+
+
+@pytest.mark.parametrize("after", [1, 100])
+def test_a_usage_error_is_tried_once_however_long_the_imports_took(after):
+    simulation = Simulation(2, 0, silent=True)
+    said = "train.py: error: unrecognized arguments: --lr"
+    simulation.last_words = {"exit_code": 2, "message": said, "lines": ["usage: train.py [-h]", said]}
+    fails(simulation, 1, 1, after=after)
+    end = ended(simulation, "failed")
+    assert end.restarts == 0
+    assert end.reason == (
+        f"rank 1 on n1 failed first: {said}; a program that refuses its arguments is not started again"
+    )
+
+
+@pytest.mark.parametrize(
+    ("code", "lines", "final"),
+    [
+        (2, ["usage: train.py [-h]", "train.py: error: the following arguments are required: --data"], True),
+        (
+            2,
+            ["usage: python -m mine.train [-h]", "python -m mine.train: error: argument --x: invalid int value: 'a'"],
+            True,
+        ),
+        (2, ["Usage: train [OPTIONS]", "Error: No such option: --lr"], True),
+        # Another status, a program of the interpreter's own, and one that ends with these words by chance.
+        (1, ["train.py: error: unrecognized arguments: --lr"], False),
+        (2, ["python: can't open file '/x': [Errno 2] No such file or directory"], False),
+        (2, ["the run ended with error: 5"], False),
+        (2, [], False),
+        (-9, ["train.py: error: x"], False),
+    ],
+)
+def test_what_a_usage_error_is(code, lines, final):
+    failure = {"exit_code": code, "message": lines[-1] if lines else "exit status 2", "lines": lines}
+    assert refused_its_arguments(failure) is final
+    assert refused_its_arguments({**failure, "message": "exit status 2"}) is final
+    assert refused_its_arguments({**failure, "lines": []}) is final
+    assert not refused_its_arguments(None)
 
 
 def test_a_long_run_between_early_failures_begins_the_count_anew():

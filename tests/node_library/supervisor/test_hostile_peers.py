@@ -10,7 +10,8 @@ from dataclasses import replace
 
 import pytest
 
-from gaudi3_scale.core._job.failure import AgentEntry, rank_failure
+from gaudi3_scale.core._job.agent_table import AgentEntry
+from gaudi3_scale.core._job.failure import rank_failure
 from gaudi3_scale.supervisor.datagram import Decoder, encode
 from gaudi3_scale.supervisor.decision import advance, begin
 from gaudi3_scale.supervisor.events import MOST_REPORTED

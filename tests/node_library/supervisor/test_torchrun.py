@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import sys
@@ -32,6 +33,8 @@ control = pathlib.Path(sys.argv[1])
 for step in range(1, 10000):
     reported = torch.tensor([float(bool(stop)), float((control / "finish").exists())])
     distributed.all_reduce(reported, op=distributed.ReduceOp.MAX)
+    if (control / f"leave-{rank}").exists():
+        os._exit(0)
     if (control / f"raise-{rank}").exists():
         raise ValueError(f"bad thing on rank {rank}")
     if reported[0]:
@@ -52,22 +55,32 @@ SLACK_S = 12.0
 pytestmark = pytest.mark.skipif(not TORCHRUN.exists(), reason="torch is not installed")
 
 
-@pytest.fixture
-def nodes(tmp_path, monkeypatch):
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    monkeypatch.setenv("GLOO_SOCKET_IFNAME", "lo")
+def started(tmp_path, hosts, spares, processes, **rules):
+    """Nodes whose ranks have made a step."""
     (tmp_path / "program.py").write_text(PROGRAM)
-    cluster = Cluster(tmp_path, ["a", "b"], ["c"], processes=1, lost_after=6.0, join_timeout=60)
+    cluster = Cluster(tmp_path, hosts, spares, processes=processes, join_timeout=60, **rules)
     cluster.stand_in = lambda place: [
         str(TORCHRUN),
-        *("--nnodes", "@NNODES@", "--node-rank", "@NODE_RANK@", "--nproc-per-node", "1"),
+        *("--nnodes", "@NNODES@", "--node-rank", "@NODE_RANK@", "--nproc-per-node", str(processes)),
         *("--rdzv-backend", "static", "--rdzv-id", "test", "--max-restarts", "0"),
         *("--master-addr", "@MASTER_ADDRESS@", "--master-port", str(cluster.port)),
         *("--log-dir", str(place / "ranks"), "--redirects", "3"),
         *(str(tmp_path / "program.py"), str(cluster.control)),
     ]
     cluster.start()
-    cluster.wait(lambda: all(cluster.has_stepped(name, 1) for name in "ab"), 90)
+    cluster.wait(lambda: all(cluster.has_stepped(name, 1) for name in hosts), 90)
+    return cluster
+
+
+@pytest.fixture(autouse=True)
+def on_this_machine(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    monkeypatch.setenv("GLOO_SOCKET_IFNAME", "lo")
+
+
+@pytest.fixture
+def nodes(tmp_path):
+    cluster = started(tmp_path, ["a", "b"], ["c"], 1)
     yield cluster
     cluster.kill_all()
 
@@ -130,3 +143,24 @@ def test_a_node_that_goes_down_is_replaced_after_a_checkpoint(nodes):
     assert nodes.codes("a", "c") == {"a": 0, "c": 0}
     assert time.monotonic() - begun < 20
     shutil.rmtree(nodes.control)
+
+
+@pytest.mark.parametrize(
+    ("hosts", "processes", "host"),
+    [
+        # Its own agent names the rank that lost it, and only in its table not the one that left.
+        (["a"], 2, "a"),
+        # Its agent has no rank any more, and waits for the other agent.
+        pytest.param(["a", "b"], 1, "b", marks=pytest.mark.long),
+    ],
+)
+def test_a_rank_that_left_is_named_and_not_the_one_that_lost_it(tmp_path, hosts, processes, host):
+    cluster = started(tmp_path, hosts, [], processes, max_restarts=0)
+    try:
+        (cluster.control / "leave-1").write_text("x")
+        cluster.wait(lambda: cluster.status("a").get("outcome"), 60)
+        reason = cluster.status("a")["reason"]
+        said = rf"rank 1 on {host} ended with exit status 0 at \d\d:\d\d:\d\d after step \d+ while other ranks ran"
+        assert re.match(said, reason), reason
+    finally:
+        cluster.kill_all()

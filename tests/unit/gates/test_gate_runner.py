@@ -70,6 +70,14 @@ def test_lanes_without_work_help_in_the_one_that_is_anybodys(tmp_path: Path) -> 
     assert done.exists()
 
 
+def test_each_gate_is_told_of_at_its_own_end(tmp_path: Path) -> None:
+    """So that a run which is interrupted loses no record: the second one finds what was told of the first."""
+    told = tmp_path / "told"
+    gates = [Gate("first", "", shell("true")), Gate("second", "", shell(f"test $(cat {told}) = first"))]
+    assert run(gates, ended=lambda outcome: told.write_text(outcome.gate.name))
+    assert told.read_text() == "second"
+
+
 def test_a_lane_keeps_its_order(tmp_path: Path) -> None:
     later = tmp_path / "later"
     gates = [Gate("first", "", shell(f"sleep 0.2; test ! -e {later}")), Gate("second", "", shell(f"touch {later}"))]

@@ -99,6 +99,8 @@ class Simulation:
         self.saved = 0
         self.busy: dict[int, float] = {}
         self.stuck_step = None
+        # What a rank that dies leaves beside the rest.
+        self.last_words = {}
         self._agenda: list[tuple[float, int, Callable[[], None]]] = []
         self._count = 0
         self._refused: dict[tuple[int, int], float] = {}
@@ -389,7 +391,7 @@ class Simulation:
         failure = None
         if tree.died is not None and not tree.alive:
             failure = {"rank": node.index, "echo": tree.echo, "exception": "", "message": "killed", "lines": []}
-            failure["path"] = "/x"
+            failure.update(path="/x", **self.last_words)
         return Facts(
             generation=tree.generation,
             alive=tree.alive,

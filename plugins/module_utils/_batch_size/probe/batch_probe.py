@@ -13,6 +13,7 @@ from typing import Any, Mapping, Sequence, Union
 from ..._cards.device_access import check_device_access
 from ..._errors import GaudiError
 from ..._job.user import environment_as
+from ..._node.commands import run_process
 from ..._node.lock import exclusive
 from ..bounds import Answer, Try
 from ..choice import next_for
@@ -22,9 +23,11 @@ from ..search import OK, OUT_OF_MEMORY, WORKLOAD_ERROR, Trial
 from ..trial import run_trial
 from .key import probe_fields, probe_key
 from .log import ProbeLog, log_path, read_log, write_log
-from .probe import STATE_DIRECTORY, Probe, check, parse_size, read_environment
+from .probe import STATE_DIRECTORY, Probe, check, check_imports, parse_size, read_environment
 from .sentences import broken_trial, damaged_log, neighbours
 
+# The role's variable with the trials' own variables.
+VARIABLE = "gaudi_batch_probe_environment"
 __all__ = ["STATE_DIRECTORY", "Probe", "decide", "parse_size", "probe", "probe_step", "read_environment"]
 
 
@@ -56,7 +59,7 @@ def probe_step(wanted: Probe, *, refresh: bool = False, check_mode: bool = False
     Raises GaudiError for bounds that hold no size, a missing venv, and whatever ends the search.
     """
     check(wanted)
-    environment = read_environment(wanted.environment_files, wanted.user)
+    environment = {**read_environment(wanted.environment_files, wanted.user), **wanted.environment}
     fields = probe_fields(wanted.workload, environment, wanted.venv, wanted.kernel_root)
     key = probe_key(fields)
     place = _Place(log_path(wanted.state_directory, key), key, fields)
@@ -64,6 +67,7 @@ def probe_step(wanted: Probe, *, refresh: bool = False, check_mode: bool = False
     if isinstance(step, Answer):
         return _answered(wanted, place, log, step, tried=False, check_mode=check_mode)
     if check_mode:
+        _check_imports(wanted, place, log, environment)
         return _open(wanted, place, log, step)
     if not os.access(wanted.python, os.X_OK):
         raise GaudiError(
@@ -72,12 +76,23 @@ def probe_step(wanted: Probe, *, refresh: bool = False, check_mode: bool = False
         )
     if wanted.user is not None:
         check_device_access(wanted.user, wanted.workload.device, wanted.kernel_root)
+    _check_imports(wanted, place, log, environment)
     # A run that was cut off leaves its trial on the card until it ends; what it finds is read then.
     with exclusive("batch probe", wanted.lock_timeout, directory=wanted.state_directory):
         step, log = _known(wanted, place, refresh)
         if isinstance(step, Try):
             return _try(wanted, place, log, step, {**environment_as(wanted.user), **environment})
     return _answered(wanted, place, log, step, tried=False, check_mode=False)
+
+
+def _check_imports(wanted: Probe, place: _Place, log: ProbeLog, environment: Mapping[str, str]) -> None:
+    """On each node that is only looked at as well: what one lacks is known before another one is searched on."""
+    if log.trials:
+        return
+    try:
+        check_imports(wanted.workload, wanted.venv, wanted.user, environment, VARIABLE, run_process)
+    except GaudiError as error:
+        raise GaudiError(str(error), **place.reported(())) from None
 
 
 def _known(wanted: Probe, place: _Place, refresh: bool) -> tuple[Union[Try, Answer], ProbeLog]:

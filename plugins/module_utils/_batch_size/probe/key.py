@@ -18,6 +18,7 @@ from typing import Mapping
 from ..._cards.accel_sysfs import accel_devices, pci_cards
 from ..._cards.hardware import board_of, generation_of
 from ..._job.job_secrets import masked
+from ..._node.venv_sites import sites_of, stack_of
 from ..._releases.lookup import release_part
 from ..._training_venv.plan import installed_distributions
 from ..._training_venv.wheel_bundle import normalised
@@ -45,6 +46,7 @@ def probe_fields(
         "memory limit": "" if workload.memory_limit is None else f"{workload.memory_limit} bytes",
         **_cards(workload.device, kernel_root),
         **_packages(venv, workload.function),
+        "requirements": Path(venv).name if stack_of(venv) else "",
         **{f"variable {name}": value or '""' for name, value in sorted(masked(environment).items())},
     }
     return {name: value for name, value in fields.items() if value}
@@ -96,7 +98,8 @@ def _nvidia(directory: Path) -> dict[str, str]:
 
 def _packages(venv: str, function: str) -> dict[str, str]:
     """Versions in the venv, from the names of the packages' metadata directories."""
-    sites = Path(venv).glob("lib/python3*/site-packages")
-    found = installed_distributions([entry.name for site in sites for entry in site.iterdir()])
+    # What Python finds first counts last.
+    entries = [entry.name for site in reversed(sites_of(venv)) for entry in site.iterdir()]
+    found = installed_distributions(entries)
     own = normalised(function.partition(":")[0].partition(".")[0])
     return {f"package {name}": found.get(name, "") for name in dict.fromkeys((*PACKAGES, own))}

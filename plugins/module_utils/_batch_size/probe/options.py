@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping
 
+from ..._job.variables import variables_from
 from ..choice import sharing
 from ..trial import Workload
 from .probe import Probe, parse_size
@@ -24,6 +25,7 @@ def probe_from(options: Mapping[str, Any]) -> Probe:
     return Probe(
         workload=Workload(options["workload"], options["workload_options"], memory_limit=limit, **trial),
         environment_files=tuple(options["environment_files"]),
+        environment=variables_from("environment", options["environment"]),
         share=sharing(**{name: options[name] for name in _SHARE}),
         **{name: options[name] for name in _SEARCH + _PLACE},
     )

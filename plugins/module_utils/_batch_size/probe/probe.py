@@ -10,11 +10,13 @@ import os
 import pwd
 import re
 from dataclasses import dataclass, field
-from typing import Callable
+from typing import Callable, Mapping
 
 from ..._errors import GaudiError
-from ..._job.user import account
+from ..._job.program_imports import IMPORTED, Looked, check_found
+from ..._job.user import account, exists
 from ..._job.variable_file import variable_text
+from ..._node.commands import Run
 from ..._node.environment_file import parse
 from ..._node.kernel_tree import kernel_tree
 from ..bounds import Bounds
@@ -28,7 +30,8 @@ UNITS = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
 @dataclass(frozen=True)
 class Probe:
-    """``timeout`` is seconds a trial; an environment file may be missing where a dash is before it.
+    """``timeout`` is seconds a trial; an environment file may be missing where a dash is before it. The variables of
+    ``environment`` win over those of all files.
 
     ``verify`` is a size that a node of the same kind found; if it runs here, it is the answer. ``share`` makes a wanted
     global batch of a size. Trials run as ``user``; None: as the caller.
@@ -50,6 +53,7 @@ class Probe:
     lock_timeout: float = 900
     user: str | None = None
     share: Callable[[int], GlobalBatch] | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def bounds(self) -> Bounds:
@@ -99,6 +103,19 @@ def check(wanted: Probe) -> None:
     if wanted.share:
         # What no size up to the maximum can make, none that fits can.
         wanted.share(wanted.maximum)
+
+
+def check_imports(
+    workload: Workload, venv: str, user: str | None, environment: Mapping[str, str], variable: str, run: Run
+) -> None:
+    """Raises GaudiError where the workload's module cannot be found, or what it imports first, before any trial.
+
+    ``variable`` of a role may name its folder. A venv or an account that is not there is said elsewhere.
+    """
+    if not os.access(f"{venv}/bin/python", os.X_OK) or (user is not None and not exists(user)):
+        return
+    module = workload.function.partition(":")[0]
+    check_found(module, Looked(f"workload {workload.function}", variable, venv, user, IMPORTED), environment, run)
 
 
 def read_environment(paths: tuple[str, ...], user: str | None) -> dict[str, str]:

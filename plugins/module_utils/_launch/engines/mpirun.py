@@ -16,7 +16,7 @@ from typing import Mapping
 from ..._job.binding.launcher import Launcher
 from ..._job.binding.rank import UNSET
 from ..._job.paths import JobPaths
-from ..._job.plan import Job
+from ..._job.plan import Job, starts_in
 from ..._releases.lookup import find_release, version_key
 from .job_shell import INTERFACE, read_files, restored
 
@@ -108,7 +108,7 @@ def mpirun_argv(
         *(word for name in sorted({*environment, "MASTER_ADDR", "MASTER_PORT"}) for word in ("-x", name)),
         *options.arguments,
         # Not -u: pieces of lines would each get the tag of their rank, amid those of the others.
-        *("/bin/sh", "-c", rank_shell(job), "sh", *(launcher.argv(UNSET) if launcher else ()), python),
+        *("/bin/sh", "-c", rank_shell(job, paths), "sh", *(launcher.argv(UNSET) if launcher else ()), python),
         *job.command,
     )
 
@@ -123,7 +123,7 @@ def stop_argv(job: Job) -> tuple[str, ...]:
     return ("/bin/sh", "-c", STOP, "sh", str(max(1, job.stop_timeout - AT_LAST)))
 
 
-def rank_shell(job: Job) -> str:
+def rank_shell(job: Job, paths: JobPaths) -> str:
     """What each rank runs before the program: the node's flags, its interface, its place among the ranks."""
     return "\n".join(
         [
@@ -133,7 +133,7 @@ def rank_shell(job: Job) -> str:
             INTERFACE,
             *restored(job.environment, "kept_"),
             RANKS,
-            f"cd {shlex.quote(job.working_directory)} || exit",
+            f"cd {shlex.quote(starts_in(job, paths))} || exit",
             RANK,
         ]
     )

@@ -45,6 +45,7 @@ _THREADS = f"""set_threads={NEVER}
 
 # In the environment of srun, whose words everybody sees; a TaskProlog may give the names themselves other values.
 _KEPT = "GAUDI3_SCALE_KEPT_"
+_OWN_DIRECTORY = '"$directory"'
 OF_POINT = ("GAUDI3_SCALE_JOB_DIR", "GAUDI3_SCALE_METRICS")
 
 
@@ -193,6 +194,7 @@ def node_shell(
         [
             'place="${SLURM_ARRAY_TASK_ID:+/point-$SLURM_ARRAY_TASK_ID}"',
             f'logs={shlex.quote(paths.logs)}"$place"',
+            f'directory={shlex.quote(paths.directory)}"$place"',
             *_own_place(paths),
             "rank_logs=$logs/ranks",
             # A job that goes on appends to its log. Only the first node's logs were put away before the start.
@@ -208,7 +210,7 @@ def node_shell(
             *exports({name: value for name, value in environment.items() if name == "PT_HPU_RECIPE_CACHE_CONFIG"}),
             *_own_cards(job, cards),
             *([_THREADS] if launcher else []),
-            f"cd {shlex.quote(job.working_directory)} || exit",
+            f"cd {shlex.quote(job.working_directory) if job.working_directory else _OWN_DIRECTORY} || exit",
             # As the unit's LimitMEMLOCK: cards pin host memory. A site may not allow it.
             "ulimit -l unlimited 2> /dev/null || :",
             # exec keeps the number: it is torchrun's, by whose children the ranks are found.
@@ -232,9 +234,9 @@ def _own_cards(job: Job, cards: SlurmCards) -> list[str]:
 def _own_place(paths: JobPaths) -> list[str]:
     """On a node that no launch has prepared, which took a lost one's place, the account can only write at home."""
     return [
-        'if ! mkdir -p "$logs/ranks" "$GAUDI3_SCALE_JOB_DIR" 2> /dev/null; then',
+        'if ! mkdir -p "$logs/ranks" "$directory" "$GAUDI3_SCALE_JOB_DIR" 2> /dev/null; then',
         f'  own=$HOME/gaudi3_scale/{paths.name}"$place"',
-        "  logs=$own/logs",
+        "  logs=$own/logs directory=$own",
         '  export GAUDI3_SCALE_JOB_DIR="$own" GAUDI3_SCALE_METRICS="$logs/metrics.jsonl"',
         '  mkdir -p "$logs/ranks" || exit',
         "fi",

@@ -90,6 +90,8 @@ def supervision_text(job: Job, paths: JobPaths, kernel_root: str, launcher: Sequ
         "max_restarts": options.max_restarts,
         "min_runtime": options.min_runtime,
         "reports_steps": job.command[:2] == TELLS_STEPS,
+        # The built-in trainer's ranks hand them over themselves.
+        "checkpoint_directory": "" if job.command[:2] == TELLS_STEPS else job.checkpoint_directory,
         "lost_after": options.lost_after,
         "join_timeout": options.join_timeout,
         "hang_timeout": options.hang_timeout,
@@ -112,6 +114,18 @@ def supervision_text(job: Job, paths: JobPaths, kernel_root: str, launcher: Sequ
         "stop_requested": paths.stop_requested,
     }
     return json.dumps(reported, indent=2) + "\n"
+
+
+def checkpoint_remarks(job: Job) -> list[str]:
+    """What a restart of a program on several nodes needs, where nobody has said where its checkpoints lie."""
+    is_alone = not job.supervision or len(job.hosts) < 2 or job.is_witness
+    if is_alone or job.command[:2] == TELLS_STEPS or job.checkpoint_directory:
+        return []
+    remark = (
+        "gaudi_training_checkpoint_directory is not set: after a restart the program finds on each node only the "
+        "checkpoints that this node sees; set it to their directory, where that is not the same for all nodes."
+    )
+    return [remark]
 
 
 def supervisor_command(venv: str) -> tuple[str, ...]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from ansible_collections.gaudi3.scale.plugins.action.training_job_follow import find_supervision
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
+from ansible_collections.gaudi3.scale.plugins.plugin_utils import _silent_nodes
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_action import UnreachableError
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._worker_group_watch import WorkerGroupWatch
 
@@ -134,15 +136,109 @@ def test_a_node_may_be_away_for_a_while(follow):
     nodes = {"n1": Node("running", "succeeded"), "n2": Node("running", "silent", "silent", "running", "succeeded")}
     result, lines = follow(nodes)
     assert result["state"] == "succeeded"
-    assert sum("n2 does not answer for" in line for line in lines) == 2
+    assert [line.partition(",")[0] for line in lines if "n2" in line] == [
+        "n2 does not answer: no route",
+        "n2 answers again",
+    ]
 
 
-def test_a_node_that_stays_away_ends_the_job_on_the_others(follow):
-    nodes = {"n1": Node("running"), "n2": Node("running", "silent"), "n3": Node("succeeded")}
+def test_a_job_is_not_ended_for_a_node_that_stays_away(follow):
+    nodes = {"n1": Node(*["running"] * 60, "succeeded"), "n2": Node("running", *["silent"] * 50, "succeeded")}
+    result, _ = follow(nodes, unreachable_timeout=0.01)
+    assert result["state"] == "succeeded"
+    assert [node.reported for node in nodes.values()] == [[], []]
+
+
+def test_a_job_whose_nodes_are_all_silent_is_left_alone_and_no_failure(follow):
+    nodes = {"n1": Node("running", "silent"), "n2": Node("running", "silent"), "n3": Node("succeeded")}
     result, _ = follow(nodes, unreachable_timeout=0.05)
-    assert result["failed"]
-    assert result["msg"].startswith("n2 did not answer for 0 s; job llama was ended on the other nodes.")
-    assert [nodes[host].reported for host in nodes] == [["stop", "stopped"], [], []]
+    assert (result["state"], result.get("failed")) == ("out_of_sight", None)
+    assert result["msg"].startswith(
+        "Lost sight of job llama: no node of it has answered for 0 s (n1: no route; n2: no route). The job was left"
+    )
+    assert [node.reported for node in nodes.values()] == [[], [], []]
+
+
+def test_a_play_that_was_stopped_itself_has_missed_nobody(monkeypatch):
+    """A controller that stands still for an hour between two looks, and then meets one node that is slow."""
+    clock = [0.0]
+    monkeypatch.setattr(_silent_nodes.time, "monotonic", lambda: clock[0])
+    silent = _silent_nodes.SilentNodes(lambda _line: None)
+    silent.heard("n1")
+    clock[0] = 3600.0
+    silent.missed("n1", "no answer within 30 s")
+    assert silent.seconds("n1") == 0.0
+    assert not silent.all_of(["n1"], 120)
+
+
+def test_a_silent_node_has_a_line_a_minute(monkeypatch):
+    clock, lines = [0.0], []
+    monkeypatch.setattr(_silent_nodes.time, "monotonic", lambda: clock[0])
+    silent = _silent_nodes.SilentNodes(lines.append)
+    for clock[0] in range(0, 150, 5):
+        silent.missed("n1", "no route")
+    silent.heard("n1")
+    assert lines == [
+        "n1 does not answer: no route",
+        "n1 has not answered for 1 min 00 s: no route",
+        "n1 has not answered for 2 min 00 s: no route",
+        "n1 answers again, after 2 min 25 s.",
+    ]
+
+
+def test_a_failure_names_the_silent_nodes_that_were_not_asked_to_end(follow):
+    nodes = {"n1": Node("running", "running", "failed", failure=CAUSE), "n2": Node("running", "silent")}
+    result, _ = follow(nodes)
+    assert result["msg"].startswith("Job llama failed: rank 1 on n1 failed first: ValueError: bad\n")
+    assert result["msg"].endswith(
+        "\nn2 did not answer: make sure that the job has ended there before you launch it again."
+    )
+
+
+class Knowing:
+    """A node that says what it knows of the job, one answer of ``story`` at each question; the last one stays."""
+
+    def __init__(self, *story):
+        self.story = list(story)
+
+    def module(self, _name, _arguments, _timeout):
+        answer = self.story.pop(0) if len(self.story) > 1 else self.story[0]
+        if answer is None:
+            raise UnreachableError("no answer within 30 s")
+        return answer
+
+
+SUPERVISED = {"description": {"name": "llama", "supervision": {"spares": []}}}
+ALONE = {"description": {"name": "llama"}}
+NO_SUCH_JOB = {"description": {}}
+NO_FORK = {"failed": True, "msg": "fork: Cannot allocate memory"}
+
+
+@pytest.mark.parametrize(
+    ("nodes", "supervised"),
+    [
+        ([[SUPERVISED], [SUPERVISED]], True),
+        ([[ALONE], [None]], False),
+        ([[None, None, SUPERVISED], [None, None, None, SUPERVISED]], True),
+        ([[NO_SUCH_JOB], [None, None, SUPERVISED]], True),
+        ([[NO_FORK, SUPERVISED], [None, NO_FORK, SUPERVISED]], True),
+        ([[NO_SUCH_JOB], [NO_SUCH_JOB]], False),
+    ],
+    ids=["answers", "alone", "silent at first", "the one without it answers", "starved", "nobody has it"],
+)
+def test_no_answer_is_asked_again_and_says_nothing_of_supervision(nodes, supervised):
+    options = {"state_directory": "/s", "log_directory": "/l", "answer_timeout": 1, "interval": 0.001}
+    asked = {f"n{number}": Knowing(*story) for number, story in enumerate(nodes)}
+    found = find_supervision(JobPaths("llama"), {**options, "unreachable_timeout": 5}, asked, lambda _line: None)
+    assert found == (supervised, "")
+
+
+def test_a_job_that_nobody_answers_for_is_out_of_sight():
+    options = {"state_directory": "/s", "log_directory": "/l", "answer_timeout": 1, "interval": 0.001}
+    nodes = {"n1": Knowing(NO_SUCH_JOB), "n2": Knowing(None)}
+    found = find_supervision(JobPaths("llama"), {**options, "unreachable_timeout": 0.02}, nodes, lambda _line: None)
+    assert found[0] is False
+    assert "Lost sight of job llama: no node of it has answered for 0 s (n2: no answer within 30 s)." in found[1]
 
 
 def test_a_node_that_has_ended_is_not_asked_and_not_missed(follow):

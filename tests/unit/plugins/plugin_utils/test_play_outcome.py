@@ -94,3 +94,8 @@ def test_a_node_whose_restart_is_due_is_told_as_it_is():
     state = "ok, restart needed"
     reported = play_outcome({"n1": state, "n2": "ok"}, good=["ok", state], inventory=["n1", "n2"])
     assert (reported["verdict"], reported["nodes"]["n1"]) == ("ok", state)
+
+
+@pytest.mark.parametrize("ok", [None, True, False])
+def test_what_the_play_could_not_find_out_is_neither_well_nor_failed(ok):
+    assert outcome({"n1": "ok"}, ok=ok, unclear=True)["verdict"] == "unclear"

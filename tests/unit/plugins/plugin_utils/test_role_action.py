@@ -16,3 +16,9 @@ def test_the_interpreter_that_ansible_has_found_does_not_take_the_place_of_the_f
 
 def test_a_result_without_facts_has_none():
     assert joined({}, {"changed": False}) == {"changed": False}
+
+
+def test_a_failure_is_shown_without_the_facts():
+    facts = {"ansible_facts": {"distribution": "Debian"}}
+    failed = {"failed": True, "msg": "cards: found none", "ansible_facts": {"discovered_interpreter_python": "/p"}}
+    assert joined(facts, failed) == {"failed": True, "msg": "cards: found none"}

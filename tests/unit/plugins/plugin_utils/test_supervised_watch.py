@@ -141,9 +141,19 @@ def test_a_node_that_was_cut_off_does_not_speak_for_the_job(follow):
 
 def test_the_job_is_left_alone_when_no_node_answers(follow):
     result, _ = follow({"n1": Node(None), "n2": Node(None)}, unreachable_timeout=0.02)
-    assert result["failed"]
-    assert "No node of job llama answered for" in result["msg"]
-    assert "The job may go on without this play" in result["msg"]
+    assert (result["state"], result.get("failed")) == ("out_of_sight", None)
+    assert "Lost sight of job llama: no node of it has answered for" in result["msg"]
+
+
+@pytest.mark.parametrize("left", [{"state": "failed", "supervision": reported()}, {"state": "absent"}])
+def test_a_node_without_a_part_in_the_job_says_nothing_of_those_that_are_silent(follow, left):
+    """One that was rebooted, or was left out at the launch, and answers while the others are starved."""
+    ended = reported(state="ended", outcome="succeeded")
+    n2 = Node(None, None, None, {"state": "succeeded", "supervision": ended})
+    result, _ = follow({"n1": Node(left), "n2": n2})
+    assert (result["state"], result.get("failed")) == ("succeeded", None)
+    unseen, _ = follow({"n1": Node(left), "n2": Node(None)}, unreachable_timeout=0.02)
+    assert (unseen["state"], unseen.get("failed")) == ("out_of_sight", None)
 
 
 def test_a_job_that_nobody_ended_is_told(follow):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._comparison.runs impo
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
 from ansible_collections.gaudi3.scale.tests.unit.compared import comparison_of
+from ansible_collections.gaudi3.scale.tests.unit.own_module import own_module
 
 
 def nothing_to_run(*_arguments, **_options):
@@ -25,7 +27,8 @@ def nothing_to_run(*_arguments, **_options):
 def node(tmp_path):
     python = tmp_path / "venv/bin/python"
     python.parent.mkdir(parents=True)
-    python.write_text("#!/bin/sh\n")
+    # A Python that finds every module.
+    python.write_text("#!/bin/sh\necho {}\n")
     python.chmod(0o755)
     flags = tmp_path / "environment"
     flags.write_text("PT_HPU_LAZY_MODE=0\nCOLOUR=red\n")
@@ -91,6 +94,24 @@ def test_check_mode_runs_nothing_and_needs_no_venv(node, trials):
     assert trials[0] == []
     assert not Path(node.state_directory).exists()
     assert (result["changed"], result["verdicts"][0]["verdict"]) == (True, "not measured")
+
+
+@pytest.fixture
+def own(tmp_path):
+    return own_module(tmp_path)
+
+
+@pytest.mark.parametrize("check_mode", [True, False])
+def test_what_the_workload_lacks_is_said_before_any_run(node, trials, own, check_mode):
+    asked = comparison_of("a")
+    asked = replace(asked, workload=replace(asked.workload, function="mine:step"))
+    with pytest.raises(
+        GaudiError, match=r"mine cannot be imported: .* no module mine; .* \(gaudi_comparison_environment\)"
+    ):
+        compare(asked, node, FlagTarget(node.venv), nothing_to_run, check_mode=check_mode)
+    there = replace(node, environment={"PYTHONPATH": str(own), "COLOUR": "blue"})
+    compare(asked, there, FlagTarget(node.venv), nothing_to_run, check_mode=check_mode)
+    assert [environment["COLOUR"] for _name, _size, environment in trials[0]] == ["blue"] * (not check_mode)
 
 
 def test_a_flag_that_nothing_reads_is_refused_before_anything_runs(node, trials):

@@ -52,9 +52,9 @@ def test_of_the_environment_the_names_are_told_and_no_values():
 
 
 def test_the_refusal_names_the_differences_and_the_ways_out():
-    error = refuse_difference("llama", "n1", ["user is 'a', asked for 'b'"])
+    error = refuse_difference("llama", ["user is 'a', asked for 'b'"])
     assert str(error) == (
-        "job llama is running on n1 with another description: user is 'a', asked for 'b'; "
-        "stop it first, give the new job another name, or set replace: true."
+        "job llama is running with another description: user is 'a', asked for 'b'; "
+        "stop it first (playbooks/stop_training.yml), give the new job another name, or set replace: true."
     )
     assert error.facts == {"differences": ["user is 'a', asked for 'b'"]}

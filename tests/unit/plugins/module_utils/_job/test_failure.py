@@ -6,18 +6,21 @@ import datetime
 from pathlib import Path
 
 import pytest
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.agent_table import AgentEntry, agent_entries
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.failure import (
-    AgentEntry,
-    agent_entries,
     agent_failure,
-    failure_sentence,
     first_failure,
-    first_failure_of,
     lost_node,
     rank_failure,
-    uncaught,
 )
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.log_lines import log_lines
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.reported_failure import (
+    failure_sentence,
+    first_failure_of,
+)
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.tracebacks import uncaught
 
+UNCAUGHT = "[rank1]: Traceback (most recent call last):\n"
 ABORTED = "terminate called without an active exception"
 FIXTURES = Path(__file__).parents[3] / "fixtures/job_failure"
 
@@ -100,12 +103,26 @@ ENTRY = AgentEntry(3, 1, 1, 100.5, wrote_error=False)
         (-9, None, "some warning\n", "", "killed by SIGKILL", 0),
         (-11, recorded("error.json"), "", "ValueError", "recorded bad thing on rank 3", 0),
         (-15, None, "", "", "killed by SIGTERM", 2),
-        (-6, None, f"[rank1]: ValueError: bad\n{ABORTED}\nFatal Python error: Aborted\n", "ValueError", "bad", 0),
-        (-6, None, f"[rank0]: RuntimeError: Connection closed by peer\n{ABORTED}\n", "RuntimeError", "Connection", 1),
+        (
+            -6,
+            None,
+            f"{UNCAUGHT}[rank1]: ValueError: bad\n{ABORTED}\nFatal Python error: Aborted\n",
+            "ValueError",
+            "bad",
+            0,
+        ),
+        (
+            -6,
+            None,
+            f"{UNCAUGHT}[rank1]: RuntimeError: Connection closed by peer\n{ABORTED}\n",
+            "RuntimeError",
+            "Connection",
+            1,
+        ),
         (-6, None, f"{ABORTED}\n", "", "killed by SIGABRT", 0),
         (1, "{broken", "KeyError: 'x'\n", "KeyError", "'x'", 0),
         (1, '{"message": "plain text"}', "", "", "plain text", 0),
-        (1, '{"message": {"message": "OSError: a\\nb"}}', "", "OSError", "a\nb", 0),
+        (1, '{"message": {"message": "OSError: a\\nb"}}', "", "OSError", "a", 0),
     ],
 )
 def test_the_reason_of_a_rank(exit_code, error_file, stderr, exception, message, echo):
@@ -193,7 +210,8 @@ RAISED = "loss 3\nTraceback (most recent call last):\n  File x\n    y\nmodule.Od
     ],
 )
 def test_an_exception_that_ends_a_rank_is_the_last_that_it_says(stderr, exception):
-    assert uncaught(stderr) == exception
+    found = uncaught(log_lines(stderr), None)
+    assert (found.chain[-1].type + ": " + found.chain[-1].message if found else "") == exception
 
 
 def test_a_rank_that_raised_is_a_cause_though_its_agent_ended_it():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 
 import pytest
@@ -10,12 +11,17 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiE
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.description import SupervisionOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.plan import Job, check, describe, job_environment
-from ansible_collections.gaudi3.scale.plugins.module_utils._launch.engines.torchrun import supervision_text
+from ansible_collections.gaudi3.scale.plugins.module_utils._launch.engines.torchrun import (
+    checkpoint_remarks,
+    supervision_text,
+)
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.library import Library
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.plan import Site, plan_launch, shown
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.secret_words import HIDDEN
 
 from gaudi3_scale.supervisor.files import read_supervision
+from gaudi3_scale.supervisor.generation import RUN, first_generation
+from gaudi3_scale.supervisor.node import argv_of
 
 PATHS = JobPaths("demo")
 OPTIONS = SupervisionOptions(spares=("n4",), addresses=("10.0.0.1", "", "10.0.0.3", "10.0.0.4"), grow_after=90)
@@ -57,6 +63,42 @@ def test_the_supervisor_reads_what_it_is_told(tmp_path):
     assert words["--rdzv-id"] == "@RENDEZVOUS_ID@"
     assert reported.argv[-2:] == ("/x.py", "$$5")
     assert reported.votes == f"{PATHS.directory}/votes.json"
+
+
+TRAINER = ("-m", "gaudi3_scale.train", "--text", "/data/text")
+
+
+@pytest.mark.parametrize(("command", "handed_over"), [(JOB.command, "/local/kept"), (TRAINER, "")])
+def test_the_checkpoints_of_a_program_of_ones_own_are_handed_over_before_it_starts(tmp_path, command, handed_over):
+    file = tmp_path / "supervision.json"
+    file.write_text(supervision_text(replace(JOB, command=command, checkpoint_directory="/local/kept"), PATHS, "/"))
+    given = read_supervision(str(file))
+    assert given.checkpoint_directory == handed_over
+    generation = replace(first_generation(3), number=2, kind=RUN, places=((2, 7), (1, 8)))
+    before = [sys.executable, "-I", "-m", "gaudi3_scale.checkpoints.hand_over", str(file), "2,1"]
+    assert argv_of(given, generation)[: 7 if handed_over else 1] == [
+        *(before if handed_over else []),
+        "/venv/bin/torchrun",
+    ]
+    # One node has all that there is.
+    assert argv_of(given, replace(generation, places=((1, 8), None)))[0] == "/venv/bin/torchrun"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"checkpoint_directory": "/local/kept"},
+        {"command": TRAINER},
+        {"supervision": None},
+        {"hosts": ("n2",)},
+        {"host": "w", "supervision": replace(OPTIONS, witness="w")},
+    ],
+)
+def test_a_launch_says_once_that_nothing_will_be_handed_over(changes):
+    (remark,) = checkpoint_remarks(JOB)
+    assert "n2" not in remark
+    assert remark.startswith("gaudi_training_checkpoint_directory is not set: ")
+    assert checkpoint_remarks(replace(JOB, **changes)) == []
 
 
 def test_every_node_runs_a_supervisor_and_a_spare_waits():

@@ -92,7 +92,7 @@ def test_a_host_that_lost_its_files_finds_the_job_in_slurm(job, paths, slurm):
 def test_another_description_is_refused_by_what_slurm_keeps(job, paths, slurm):
     launch(job, paths, slurm)
     other = replace(job, slurm=SlurmOptions(time_limit="90"))
-    wanted = "running on n1 with another description: slurm.time_limit is '', asked for '90'; stop it first"
+    wanted = "running with another description: slurm.time_limit is '', asked for '90'; stop it first"
     for _ in ("known here", "known to Slurm alone"):
         with pytest.raises(GaudiError, match=wanted):
             launch(other, paths, slurm, restart=True)

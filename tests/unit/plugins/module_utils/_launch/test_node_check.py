@@ -9,6 +9,7 @@ import json
 import os
 import sys
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
@@ -18,13 +19,17 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import Job
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.plan import Job
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.node_check import (
     check_cards,
+    check_flags,
     check_imports,
+    check_node,
     check_writable,
     open_mpi_version,
     setting_of_files,
 )
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult, run_process
 from ansible_collections.gaudi3.scale.tests.unit.healthy_node import HlSmi, write_kernel
+
+PATHS = JobPaths("demo")
 
 
 @pytest.fixture
@@ -75,21 +80,21 @@ def refusal(check, *arguments):
 def test_a_script_that_has_what_it_imports_is_taken(job, work, text):
     (work / "train.py").write_bytes(text.encode("latin-1"))
     (work / "beside.py").write_text("x = 1\n")
-    check_imports(job, run_process)
+    check_imports(job, PATHS, run_process)
 
 
 def test_a_script_that_lacks_a_package_is_refused_and_both_are_named(job, work):
     (work / "train.py").write_text("import os\nimport no_such_one\nfrom no_such_two.part import x\n")
-    assert refusal(check_imports, job, run_process) == (
-        f"command: {work}/train.py cannot be imported on n1: {job.venv} has no module no_such_one, no_such_two; "
-        "install it there, or name its folder in PYTHONPATH."
+    assert refusal(check_imports, job, PATHS, run_process) == (
+        f"command: {work}/train.py cannot be imported: {job.venv} has no module no_such_one, no_such_two; "
+        "install it there, or name its folder in PYTHONPATH (gaudi_training_environment)."
     )
 
 
 def test_a_script_that_is_no_python_is_refused(job, work):
     (work / "train.py").write_text("def main(:\n")
-    said = refusal(check_imports, job, run_process)
-    assert f"command: {work}/train.py cannot be imported on n1: SyntaxError: " in said
+    said = refusal(check_imports, job, PATHS, run_process)
+    assert f"command: {work}/train.py cannot be imported: SyntaxError: " in said
 
 
 def test_a_module_is_found_from_the_working_directory_as_the_ranks_find_it(job, work):
@@ -97,20 +102,68 @@ def test_a_module_is_found_from_the_working_directory_as_the_ranks_find_it(job, 
     (work / "mine/__init__.py").touch()
     (work / "mine/train.py").write_text("from .parts import x\nimport os\n")
     module = replace(job, command=("-m", "mine.train", "--x"))
-    check_imports(module, run_process)
-    assert "has no module mine.other" in refusal(check_imports, replace(job, command=("-m", "mine.other")), run_process)
-    assert "has no module no_one" in refusal(check_imports, replace(job, command=("-m", "no_one.train")), run_process)
+    check_imports(module, PATHS, run_process)
+    assert "has no module mine.other" in refusal(
+        check_imports, replace(job, command=("-m", "mine.other")), PATHS, run_process
+    )
+    assert "has no module no_one" in refusal(
+        check_imports, replace(job, command=("-m", "no_one.train")), PATHS, run_process
+    )
     # A package is run by its __main__.
-    assert "has no module mine;" in refusal(check_imports, replace(job, command=("-m", "mine")), run_process)
+    assert "has no module mine;" in refusal(check_imports, replace(job, command=("-m", "mine")), PATHS, run_process)
     (work / "mine/__main__.py").write_text("import no_such_one\n")
-    assert "no module no_such_one" in refusal(check_imports, replace(job, command=("-m", "mine")), run_process)
+    assert "no module no_such_one" in refusal(check_imports, replace(job, command=("-m", "mine")), PATHS, run_process)
 
 
 def test_a_package_that_says_something_when_it_is_imported_is_no_trouble(job, work):
     (work / "loud").mkdir()
     (work / "loud/__init__.py").write_text("print('welcome to loud')\n")
     (work / "loud/train.py").write_text("import os\n")
-    check_imports(replace(job, command=("-m", "loud.train")), run_process)
+    check_imports(replace(job, command=("-m", "loud.train")), PATHS, run_process)
+
+
+def test_the_programs_own_modules_are_read_too_and_none_of_them_is_run(job, work, tmp_path):
+    (tmp_path / "code/mine").mkdir(parents=True)
+    (tmp_path / "code/mine/__init__.py").write_text("")
+    (tmp_path / "code/mine/step.py").write_text("from . import parts\nraise SystemExit('never run')\n")
+    (tmp_path / "code/mine/parts.py").write_text("from .layers.norm import x\n")
+    (tmp_path / "code/mine/layers").mkdir()
+    (tmp_path / "code/mine/layers/norm.py").write_text("import no_such_one\ntry:\n    import no_two\nexcept E: pass\n")
+    (work / "train.py").write_text("import json\nfrom mine.step import run\n")
+    named = replace(job, environment={"PYTHONPATH": f"{tmp_path}/code"})
+    assert "has no module no_such_one;" in refusal(check_imports, named, PATHS, run_process)
+    assert "has no module mine;" in refusal(check_imports, job, PATHS, run_process)
+    # In a circle.
+    (tmp_path / "code/mine/layers/norm.py").write_text("from ..parts import x\nimport mine.step\n")
+    check_imports(named, PATHS, run_process)
+
+
+def test_a_program_that_changes_where_python_looks_is_not_refused_for_what_it_finds_there(job, work):
+    (work / "train.py").write_text("import sys\nsys.path.insert(0, '/srv/mine')\nimport mine\n")
+    check_imports(job, PATHS, run_process)
+
+
+def test_a_card_without_the_nodes_flags_is_refused_by_the_layer_that_is_missing(job, work, tmp_path):
+    flags = tmp_path / "environment"
+    (work / "train.py").touch()
+    card = replace(job, device="hpu", engine="mpirun", environment_files=(f"-{flags}", "-/nowhere"))
+    assert refusal(partial(check_node, running=True), card, PATHS, run_process) == (
+        f"{flags} is missing, with the node's flags and the paths of the vendor's software (GC_KERNEL_PATH), without "
+        "which no rank uses a card: run playbooks/tuning.yml on this node, or set them in environment "
+        "(gaudi_training_environment)."
+    )
+
+
+@pytest.mark.parametrize("given", ["environment", "file", "flags", "cpu"])
+def test_who_brings_the_vendors_paths_himself_needs_no_flags(job, tmp_path, given):
+    (tmp_path / "file").write_text("GC_KERNEL_PATH=/x.so\n")
+    files = (f"-{tmp_path}/environment", *([f"-{tmp_path}/file"] if given == "file" else []))
+    if given == "flags":
+        # An older one, without the vendor's: its ranks say what they lack.
+        (tmp_path / "environment").touch()
+    environment = {"GC_KERNEL_PATH": "/x.so"} if given == "environment" else {}
+    device = "cpu" if given == "cpu" else "hpu"
+    check_flags(replace(job, device=device, environment_files=files, environment=environment))
 
 
 def test_a_script_is_not_helped_by_the_working_directory(job, work):
@@ -118,8 +171,8 @@ def test_a_script_is_not_helped_by_the_working_directory(job, work):
     (work / "tools/train.py").write_text("import beside\n")
     (work / "beside.py").touch()
     tool = replace(job, command=("tools/train.py",))
-    assert "has no module beside" in refusal(check_imports, tool, run_process)
-    check_imports(replace(tool, environment={"PYTHONPATH": str(work)}), run_process)
+    assert "has no module beside" in refusal(check_imports, tool, PATHS, run_process)
+    check_imports(replace(tool, environment={"PYTHONPATH": str(work)}), PATHS, run_process)
 
 
 def test_a_path_from_the_nodes_files_counts(job, work, tmp_path):
@@ -127,10 +180,10 @@ def test_a_path_from_the_nodes_files_counts(job, work, tmp_path):
     (tmp_path / "lib/beside.py").touch()
     (tmp_path / "flags").write_text(f"PYTHONPATH={tmp_path}/lib\n")
     (work / "train.py").write_text("import beside\n")
-    assert "has no module beside" in refusal(check_imports, job, run_process)
+    assert "has no module beside" in refusal(check_imports, job, PATHS, run_process)
     with_files = replace(job, environment_files=("-/nowhere", f"-{tmp_path}/flags"))
     assert setting_of_files(with_files, "PYTHONPATH") == f"{tmp_path}/lib"
-    check_imports(with_files, run_process)
+    check_imports(with_files, PATHS, run_process)
 
 
 def test_a_package_above_the_module_gets_the_variables_of_the_files(job, work, tmp_path):
@@ -141,8 +194,8 @@ def test_a_package_above_the_module_gets_the_variables_of_the_files(job, work, t
     (work / "bridged/train.py").touch()
     (tmp_path / "flags").write_text("GC_KERNEL_PATH=/usr/lib/habanalabs/libtpc_kernels.so\n")
     module = replace(job, command=("-m", "bridged.train"))
-    assert "KeyError: 'GC_KERNEL_PATH'" in refusal(check_imports, module, run_process)
-    check_imports(replace(module, environment_files=(f"-{tmp_path}/flags",)), run_process)
+    assert "KeyError: 'GC_KERNEL_PATH'" in refusal(check_imports, module, PATHS, run_process)
+    check_imports(replace(module, environment_files=(f"-{tmp_path}/flags",)), PATHS, run_process)
 
 
 @pytest.mark.parametrize("name", ["LD_PRELOAD", "LD_LIBRARY_PATH", "PYTHONPATH", "FOREIGN"])
@@ -156,7 +209,7 @@ def test_what_a_file_of_the_account_says_never_reaches_a_program_of_root(job, wo
         given.append(env)
         return run_process(argv, timeout=timeout, env=env)
 
-    check_imports(replace(job, environment_files=(f"-{tmp_path}/flags",)), run)
+    check_imports(replace(job, environment_files=(f"-{tmp_path}/flags",)), PATHS, run)
     assert [list(env) for env in given] == [["GAUDI3_SCALE_VARIABLES"]]
     assert json.loads(given[0]["GAUDI3_SCALE_VARIABLES"])[name] == "/var/tmp/mine.so"
 
@@ -164,7 +217,7 @@ def test_what_a_file_of_the_account_says_never_reaches_a_program_of_root(job, wo
 def test_a_python_that_does_not_run_is_told_by_its_last_words(job, work):
     (work / "train.py").touch()
     broken = CommandResult(1, "", "Fatal Python error\nModuleNotFoundError: No module named 'encodings'\n")
-    said = refusal(check_imports, job, lambda *_a, **_k: broken)
+    said = refusal(check_imports, job, PATHS, lambda *_a, **_k: broken)
     assert "ModuleNotFoundError: No module named 'encodings'; repair the venv there." in said
 
 
@@ -271,6 +324,8 @@ def test_slurm_gives_whole_nodes_or_says_which_cards(job, tmp_path, slurm):
 
 def test_a_python_that_had_not_ended_in_its_time_is_not_to_be_repaired(job, work):
     (work / "train.py").write_text("import os\n")
-    said = refusal(check_imports, job, lambda argv, **_more: CommandResult(124, "", f"{argv[0]}: no end after 60 s"))
-    assert f"nobody can tell whether {work}/train.py can be imported on n1: " in said
+    said = refusal(
+        check_imports, job, PATHS, lambda argv, **_more: CommandResult(124, "", f"{argv[0]}: no end after 60 s")
+    )
+    assert said.startswith(f"command: {work}/train.py could not be looked for: ")
     assert "had not ended after 60 s; try again, and see how fast its storage is read." in said

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import json
+import os
 import shlex
 import subprocess
 
@@ -19,6 +21,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._launch.unit import (
 )
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.unit_words import command_line
 from ansible_collections.gaudi3.scale.tests.unit.described_job import PATHS, described_job
+from ansible_collections.gaudi3.scale.tests.unit.memory_group import TAKE, V1, memory_group
 
 from gaudi3_scale.supervisor.state import Rules
 
@@ -58,6 +61,17 @@ def test_the_unit():
     assert start.startswith('ExecStart="/opt/venv/bin/torchrun" "--nnodes" "2" "--node-rank" "1" ')
     # $ is doubled once for torchrun's template and once for systemd.
     assert start.endswith(r'"/home/u/100%%.py" "say \"hi\"" "a$$$$b"')
+
+
+@pytest.mark.parametrize("supervision", [None, SupervisionOptions()])
+@pytest.mark.parametrize("checkpoints", ["", "/shared/llama"])
+def test_ranks_start_in_the_jobs_own_directory_which_is_no_shared_one(supervision, checkpoints):
+    job = described_job(hosts=("n1", "n2"), supervision=supervision, checkpoint_directory=checkpoints)
+    lines = unit_text(job, PATHS, ("/usr/bin/python3", "x.pyz"), ()).splitlines()
+    assert "WorkingDirectory=/var/lib/gaudi3_scale/jobs/llama" in lines
+    assert next(line for line in lines if line.startswith("ReadWritePaths=")).startswith(
+        'ReadWritePaths="-/var/lib/gaudi3_scale/jobs/llama"'
+    )
 
 
 def test_the_unit_of_a_supervisor_starts_at_boot_where_the_node_crashed():
@@ -111,6 +125,16 @@ def test_the_end_of_the_service_is_recorded(tmp_path):
     subprocess.run(["/bin/sh", "-c", RECORD_END, "sh", str(target)], env=environment, check=True)
     assert target.read_text().startswith('{"result": "exit-code", "code": "exited", "status": "1", "time": 1')
     assert list(tmp_path.iterdir()) == [target]
+
+
+@pytest.mark.parametrize(("program", "result"), [(TAKE, "oom-kill"), ("exit(1)", "exit-code")])
+def test_an_end_for_want_of_memory_is_recorded_where_systemd_does_not_see_it(tmp_path, program, result):
+    environment = {"SERVICE_RESULT": "exit-code", "EXIT_CODE": "exited", "EXIT_STATUS": "1", "PATH": os.environ["PATH"]}
+    script = f'echo $$ > "$3/cgroup.procs"; python3 -c "$4"; {RECORD_END}; echo $$ > {V1}/cgroup.procs'
+    with memory_group() as group:
+        words = [str(tmp_path / "ended.json"), group.name, str(group), program]
+        subprocess.run(["/bin/sh", "-c", script, "sh", *words], env=environment, check=True, capture_output=True)
+    assert json.loads((tmp_path / "ended.json").read_text())["result"] == result
 
 
 # What systemd.service(5) has for Restart=on-abnormal, by the $SERVICE_RESULT of systemd.exec(5).

@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import json
+import os
+import pwd
 from pathlib import Path
 
 import pytest
@@ -78,7 +80,7 @@ def test_a_job_that_is_no_sweep_has_no_points(paths):
 def test_a_point_that_went_on_is_one_curve_also_from_logs_that_were_put_away(paths):
     write(paths.of_point(1).metrics, {"kind": "start", "step": 0, "time": 1}, *steps(3.0, 2.5, 2.4))
     write(paths.agent_log, {})
-    put_away_logs(paths)
+    put_away_logs(paths, pwd.getpwuid(os.getuid()))
     assert not Path(paths.of_point(1).logs).exists()
     write(paths.of_point(1).metrics, {"kind": "start", "step": 2, "time": 110}, *steps(2.3, 2.2, first=3))
     point = read_sweep(paths)[1]

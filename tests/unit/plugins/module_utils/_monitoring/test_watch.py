@@ -55,6 +55,17 @@ def test_the_first_failing_rank_of_all_nodes_is_named():
     )
 
 
+def test_nodes_that_ended_well_are_named_before_a_rank_that_only_lost_others():
+    worker_groups = {"n1": "failed", "n2": "succeeded"}
+    assert verdict_sentence("llama", worker_groups, {"n1": failure(0, 1, 9.0)}).startswith(
+        "Job llama failed: all ranks on n2 ended with exit status 0 while other ranks ran, which lost them; "
+        "rank 0 on n1 failed first: E: of 0\n"
+    )
+    assert verdict_sentence("llama", worker_groups, {"n1": failure(0, 0, 9.0)}).startswith(
+        "Job llama failed: rank 0 on n1 failed first: E: of 0\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("worker_groups", "said"),
     [

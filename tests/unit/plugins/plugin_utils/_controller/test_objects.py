@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible.errors import AnsibleError
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.making import (
     CHANGED,
@@ -18,6 +19,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.making im
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.objects import controller_objects
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.playbooks import read_playbooks
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.site import Site
+from ansible_collections.gaudi3.scale.tests.unit.template_engine import filled_in
 
 ROOT = Path(__file__).resolve().parents[5]
 PLAYBOOKS = read_playbooks(ROOT)
@@ -100,9 +102,37 @@ def test_the_canary_is_upgraded_between_two_approvals() -> None:
 
 def test_a_training_takes_the_nodes_that_were_found_well() -> None:
     named = objects()["controller_templates"][-1]
-    assert named["extra_vars"]["gaudi_training_hosts"] == "{{ gaudi_qualify_nodes.ok_nodes }}"
+    hosts = named["extra_vars"]["gaudi_training_hosts"]
+    assert filled_in(hosts, {"gaudi_qualify_nodes": {"ok_nodes": ["n1"]}}) == ["n1"]
+    with pytest.raises(
+        AnsibleError, match="launch the workflow Qualify, then launch, or the template Launch a training"
+    ):
+        filled_in(hosts, {})
     nodes = objects()["controller_workflows"][2]["simplified_workflow_nodes"]
     assert nodes[1]["unified_job_template"] == named["name"]
+
+
+def test_a_playbook_with_two_surveys_has_two_templates() -> None:
+    """One of a program, one of the built-in trainer, which takes neither a program nor prepared tokens."""
+    launches = [
+        one
+        for one in objects(variables={"gaudi_training_data": "/data/tokens"})["controller_templates"]
+        if one["playbook"] == "playbooks/launch_training.yml"
+    ]
+    needed = [[one["variable"] for one in each["survey_spec"]["spec"] if one["required"]] for each in launches]
+    assert needed == [["gaudi_training_command"], ["gaudi_training_text"], ["gaudi_training_command"]]
+    assert launches[0]["extra_vars"]["gaudi_training_data"] == "/data/tokens"
+    assert (launches[1]["extra_vars"]["gaudi_training_command"], launches[1]["extra_vars"]["gaudi_training_data"]) == (
+        [],
+        "",
+    )
+
+
+def test_no_answer_of_the_upgrade_s_workflow_takes_the_canary_s_place() -> None:
+    """A workflow's answer beats what its node says, and so does the default of its question."""
+    upgrade = objects()["controller_workflows"][1]
+    canary = next(one for one in upgrade["simplified_workflow_nodes"] if one["identifier"] == "canary")
+    assert not {*canary["extra_data"]} & {one["variable"] for one in upgrade["survey_spec"]["spec"]}
 
 
 def test_templates_tell_of_what_the_site_wants_to_know() -> None:

@@ -9,6 +9,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.built_in_trai
     command,
     probe_options,
     refusal,
+    typed,
     vocabulary_in,
 )
 
@@ -37,6 +38,12 @@ def test_what_was_found_comes_before_the_operator_s_own_words():
         "0.0003",
         *trainer.arguments,
     ]
+
+
+def test_what_was_typed_is_taken_as_it_is_meant():
+    """Ansible has split both at the commas."""
+    given = {"text": ["/srv/a", " /srv/b ", ""], "model": {"layers": "2", "width": 64, "name": "x"}, "data": ""}
+    assert typed(given) == {"text": ["/srv/a", "/srv/b"], "model": {"layers": 2, "width": 64, "name": "x"}, "data": ""}
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.launch import
 HOSTS, SPARE = ["n1", "n2"], "n3"
 KEY, OTHER_KEY = "a" * 64, "b" * 64
 AWAY = {"unreachable": True, "msg": "No route to host"}
-FULL = {"failed": True, "msg": "rendezvous_port 29500 is in use on n2; choose another port."}
+FULL = {"failed": True, "msg": "rendezvous_port 29500 is in use by job books; give this job another port."}
 PREPARED = {"state": "prepared", "clock_offset": 0.1}
 
 
@@ -169,7 +169,7 @@ def test_a_key_that_is_none_is_refused(content):
 
 def test_one_that_cannot_begin_anew_stops_it_before_any_does():
     nodes = Nodes(prepared={"n1": {**PREPARED, "state": "succeeded"}, "n2": FULL})
-    with pytest.raises(GaudiError, match="port 29500 is in use on n2"):
+    with pytest.raises(GaudiError, match="port 29500 is in use by job books"):
         begin(nodes, LaunchedJob("llama", HOSTS, {"command": ["/t.py"], "restart": True}))
     assert nodes.questions("started", "stopped") == []
 

@@ -114,6 +114,7 @@ def test_the_table_says_how_each_node_stands(hosts):
         "at step 40 of 60",
         "16.0k tokens/s, 1,000 a card: the median over the job",
         "started 2 times, 10 step(s) were made twice; a line in the charts is where it went on",
+        "a checkpoint was not written; last at step 30: the disk is full",
         "1 min 30 s left, by the speed of the last lines",
     ]
 

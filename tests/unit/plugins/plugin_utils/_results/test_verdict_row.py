@@ -99,6 +99,11 @@ def test_check_mode_tells_what_is_missing_without_calling_it_a_failure():
     assert row["verdict"] == "not ok: 3 checks"
 
 
+def test_check_mode_calls_a_node_without_a_driver_not_installed_yet():
+    virgin = SUMMARY | {"ok": False, "problems": 3, "driver": None}
+    assert verdict_row(node(verify={"summary": virgin}))["verdict"] == "not installed yet"
+
+
 def test_an_all_reduce_that_did_not_succeed_is_a_failure():
     row = verdict_row(node(verify={"summary": SUMMARY}, verify_all_reduce={"state": "failed"}))
     assert (row["verdict"], row["all-reduce"]) == ("FAILED in all-reduce", "failed")

@@ -21,13 +21,15 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._batch_size.probe.bat
 from ansible_collections.gaudi3.scale.plugins.module_utils._batch_size.search import Trial
 from ansible_collections.gaudi3.scale.plugins.module_utils._batch_size.trial import Workload
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.tests.unit.own_module import own_module
 
 
 @pytest.fixture
 def wanted_probe(tmp_path):
     python = tmp_path / "venv/bin/python"
     python.parent.mkdir(parents=True)
-    python.write_text("#!/bin/sh\n")
+    # A Python that finds every module.
+    python.write_text("#!/bin/sh\necho {}\n")
     python.chmod(0o755)
     flags = tmp_path / "environment"
     flags.write_text("PT_HPU_LAZY_MODE=0\n")
@@ -58,6 +60,38 @@ def trials(monkeypatch):
 
     monkeypatch.setattr(batch_probe, "run_trial", run_trial)
     return made
+
+
+@pytest.fixture
+def own(tmp_path):
+    return own_module(tmp_path)
+
+
+@pytest.mark.parametrize("check_mode", [True, False])
+def test_what_the_workload_lacks_is_said_before_any_trial_also_where_it_is_only_looked_at(
+    wanted_probe, trials, own, check_mode
+):
+    workload = Workload("mine:step", device="cpu")
+    for environment, missing in (({}, "mine"), ({"PYTHONPATH": str(own)}, "helping")):
+        if missing == "helping":
+            (own / "helping.py").rename(own / "away.py")
+        with pytest.raises(GaudiError) as caught:
+            probe_step(wanted_probe(workload=workload, environment=environment), check_mode=check_mode)
+        assert str(caught.value).startswith("workload mine:step: mine cannot be imported: ")
+        assert str(caught.value).endswith(
+            f"has no module {missing}; install it there, or name its folder in PYTHONPATH "
+            "(gaudi_batch_probe_environment)."
+        )
+        # By which nodes of a kind are known.
+        assert caught.value.facts["key"]
+    assert trials == []
+
+
+def test_variables_of_the_trials_own_win_over_those_of_files(wanted_probe, trials, own):
+    given = {"PYTHONPATH": str(own), "PT_HPU_LAZY_MODE": "1"}
+    found = probe(wanted_probe(workload=Workload("mine:step", device="cpu"), environment=given))
+    assert [flags for _size, flags in trials] == ["1"] * len(trials)
+    assert (found["fields"]["variable PT_HPU_LAZY_MODE"], found["fields"]["variable PYTHONPATH"]) == ("1", str(own))
 
 
 def test_the_answer_is_found_with_the_flags_of_the_job_then_remembered(wanted_probe, trials):

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.binding.launcher import Launcher
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.description import MpiOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.plan import job_environment
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.engines.mpirun import (
     host_file_text,
@@ -125,6 +126,17 @@ def test_values_of_the_environment_are_passed_by_name():
     assert not [word for word in words if "s3cret" in word]
 
 
+def test_a_rank_starts_in_the_jobs_own_directory(tmp_path):
+    paths = JobPaths("llama", str(tmp_path))
+    (tmp_path / "jobs/llama").mkdir(parents=True)
+    ranks = {"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "1"}
+    local = {"OMPI_COMM_WORLD_LOCAL_RANK": "0", "OMPI_COMM_WORLD_LOCAL_SIZE": "1"}
+    given = {"PATH": "/usr/bin:/bin", "MASTER_ADDR": "127.0.0.1", "WANDB_API_KEY": "x", "OMP_NUM_THREADS": "1"}
+    argv = ["/bin/sh", "-c", rank_shell(JOB, paths), "sh", "pwd"]
+    done = subprocess.run(argv, env={**given, **ranks, **local}, capture_output=True, text=True, check=True)
+    assert done.stdout == f"{tmp_path}/jobs/llama\n"
+
+
 def test_where_the_ranks_meet():
     assert mpirun_environment(JOB, {"A": "1"}) == {"A": "1", "MASTER_ADDR": "192.0.2.2", "MASTER_PORT": "29500"}
 
@@ -151,7 +163,7 @@ def test_a_rank_finds_what_torchrun_would_tell_it(tmp_path):
         "OMPI_COMM_WORLD_LOCAL_SIZE": "8",
     }
     done = subprocess.run(
-        ["/bin/sh", "-c", rank_shell(job), "sh", "sh", "-c", 'env; pwd; echo "$1"', "sh", "a $word"],
+        ["/bin/sh", "-c", rank_shell(job, PATHS), "sh", "sh", "-c", 'env; pwd; echo "$1"', "sh", "a $word"],
         env=given,
         capture_output=True,
         text=True,

@@ -62,9 +62,10 @@ class Batch:
         self.noted = place / "calls"
         self.place = place
         self.launcher: Launcher | None = None
+        self.started_in = str(place)
 
     def start(self, job: Job, **variables: object) -> subprocess.Popen[str]:
-        job = replace(job, venv=str(self.bin.parent), working_directory=str(self.place))
+        job = replace(job, venv=str(self.bin.parent), working_directory=self.started_in)
         script = self.place / "batch.sh"
         script.write_text(script_text(job, self.paths, job_environment(job, self.paths, None), self.launcher))
         environment = {
@@ -360,6 +361,21 @@ def test_each_point_of_a_sweep_has_its_arguments_port_and_directories(batch):
     assert Path(batch.paths.directory, "point-1/ended.json").exists()
 
 
+@pytest.mark.parametrize(
+    ("variables", "place"),
+    [
+        ({}, "{state}/jobs/llama"),
+        ({"SLURM_ARRAY_JOB_ID": 40, "SLURM_ARRAY_TASK_ID": 1}, "{state}/jobs/llama/point-1"),
+    ],
+)
+def test_ranks_start_in_the_jobs_own_directory_and_those_of_a_point_in_its_own(batch, variables, place):
+    batch.started_in = ""
+    points = (("--lr", "1"), ("--lr", "2")) if variables else ()
+    assert batch.run(replace(JOB, slurm=SlurmOptions(array=points)), **variables) == 0
+    wanted = place.format(state=batch.paths.state_directory)
+    assert Path(f"{batch.noted}.pwd").read_text().strip() == wanted
+
+
 def test_a_job_that_goes_on_appends_to_its_log_and_a_new_one_does_not(batch):
     batch.run(JOB)
     batch.run(JOB, SLURM_RESTART_COUNT=1)
@@ -371,6 +387,7 @@ def test_a_job_that_goes_on_appends_to_its_log_and_a_new_one_does_not(batch):
 
 def test_on_a_node_that_no_launch_prepared_the_account_works_at_home(batch, tmp_path):
     (tmp_path / "log").write_text("no directory for this account")
+    batch.started_in = ""
     assert batch.run(JOB, HOME=tmp_path / "home") == 0
     own = tmp_path / "home/gaudi3_scale/llama"
     assert (own / "logs/agent.log").read_text() == "from the agent\n"
@@ -378,6 +395,7 @@ def test_on_a_node_that_no_launch_prepared_the_account_works_at_home(batch, tmp_
     assert found["GAUDI3_SCALE_JOB_DIR"] == str(own)
     assert found["GAUDI3_SCALE_METRICS"] == str(own / "logs/metrics.jsonl")
     assert f"--log-dir {own}/logs/ranks" in batch.noted.read_text()
+    assert Path(f"{batch.noted}.pwd").read_text().strip() == str(own)
 
 
 def test_an_interface_that_is_loopback_or_unknown_is_not_named(batch):

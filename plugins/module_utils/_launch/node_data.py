@@ -1,0 +1,58 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""Whether a node has what the built-in trainer reads; a program of one's own says nothing of what it reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Iterator, Sequence
+
+from .._errors import GaudiError
+from .._job.paths import JobPaths
+from .._job.plan import Job, starts_in
+from .._job.user import as_user
+from .._node.commands import Run
+from .engines.torchrun import TELLS_STEPS
+
+# By the trainer's own options, the variables that they come from.
+VARIABLES = {"--text": "gaudi_training_text", "--data": "gaudi_training_data"}
+LOOK = 'for path; do [ -e "$path" ] || echo "absent $path"; [ -r "$path" ] || echo "unreadable $path"; done'
+LOOK_SECONDS = 60.0
+
+
+def check_data(job: Job, paths: JobPaths, run: Run) -> None:
+    """Raises GaudiError where text or tokens are not here, or not for the job's account.
+
+    It says nothing of the node: what is missing everywhere is said once.
+    """
+    wanted = dict(data_of(job.command))
+    if not wanted:
+        return
+    places = [str(Path(starts_in(job, paths), path)) for path in wanted]
+    # As that account: root may read what it may not, and may not on a shared file system.
+    done = run(as_user(job.user, ["sh", "-c", LOOK, "sh", *places]), timeout=LOOK_SECONDS)
+    if done.rc == 124:
+        raise GaudiError(
+            f"{', '.join(places)} could not be looked at within {LOOK_SECONDS:g} s; see whether its storage answers."
+        )
+    for said in done.stdout.splitlines():
+        how, _space, path = said.partition(" ")
+        if path not in places:
+            continue
+        variable = VARIABLES[list(wanted.values())[places.index(path)]]
+        if how == "absent":
+            raise GaudiError(f"{variable}: there is no {path} on this node; copy it to every host of the job.")
+        raise GaudiError(f"{variable}: {job.user} cannot read {path} on this node; let that user read it.")
+
+
+def data_of(command: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Each path that the built-in trainer is to read, and the option that names it."""
+    option = ""
+    for word in command[len(TELLS_STEPS) :] if tuple(command[: len(TELLS_STEPS)]) == TELLS_STEPS else ():
+        if word.startswith("-"):
+            option, _equals, value = word.partition("=")
+            if value and option in VARIABLES:
+                yield value, option
+        elif option in VARIABLES:
+            yield word, option

@@ -1,0 +1,119 @@
+#!/usr/bin/python
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: program_packages
+short_description: Install a program's own requirements beside the training stack
+version_added: "1.0.0"
+description:
+  - Makes a virtual environment on that of the training stack and installs a requirements file into it. What the stack
+    has is found there too, and the bundle's PyTorch and the node library are never replaced.
+  - The environment is named by the requirements, the Python and the stack. The same ones are found again at once, and
+    change nothing.
+  - pip runs as O(user), since it runs what it builds. The index and the constraints are the stack's.
+  - The roles for trainings, probes, comparisons and studies use it. On the controller it asks all O(hosts) at the same
+    time, so give it C(run_once).
+options:
+  hosts:
+    description: Inventory names of the nodes. The action plugin asks each.
+    type: list
+    elements: str
+    default: []
+  file:
+    description: The requirements file on the controller, which may name others with C(-r). The action plugin reads it.
+    type: path
+    default: ""
+  text:
+    description: What is in it. The action plugin sets it; leave it alone.
+    type: str
+    default: ""
+  venv:
+    description: The virtual environment of the training stack.
+    type: path
+    default: /opt/gaudi3_scale/venv
+  user:
+    description: The account that the program runs as.
+    type: str
+    default: gaudi
+  timeout:
+    description: Seconds for each program that is started.
+    type: int
+    default: 3600
+attributes:
+  check_mode:
+    support: full
+    description: Refuses what cannot be installed, and says whether it would be.
+  diff_mode:
+    support: full
+    description: Shows the requirements of an environment that is not there yet.
+author: The gaudi3.scale authors (@gaudi3-scale)
+"""
+
+EXAMPLES = r"""
+- name: Install what the program needs
+  gaudi3.scale.program_packages:
+    hosts: [gaudi-01, gaudi-02]
+    file: my_training/requirements.txt
+  register: program
+  run_once: true
+"""
+
+RETURN = r"""
+venv:
+  description: The environment, by the same path on every node.
+  returned: success
+  type: str
+  sample: /opt/gaudi3_scale/environments/gaudi/5f1f3c9a0d4b7e21
+requirements:
+  description: The lines of the file.
+  returned: success
+  type: list
+  elements: str
+  sample: [einops==0.8.1]
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.user import DEFAULT_USER
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._training_venv.program_install import (
+    ProgramOptions,
+    converge,
+)
+
+
+class Module(MaskedOptions, AnsibleModule):
+    """The users in the URLs of packages are not shown."""
+
+
+def main() -> None:
+    module = Module(
+        argument_spec={
+            "hosts": {"type": "list", "elements": "str", "default": []},
+            "file": {"type": "path", "default": ""},
+            "text": {"type": "str", "default": ""},
+            "venv": {"type": "path", "default": "/opt/gaudi3_scale/venv"},
+            "user": {"type": "str", "default": DEFAULT_USER},
+            "timeout": {"type": "int", "default": 3600},
+        },
+        supports_check_mode=True,
+    )
+    try:
+        options = checked(module.params, module.argument_spec, text=("text",))
+        for name in ("hosts", "file"):
+            if options[name]:
+                raise GaudiError(f"{name} is read on the controller, by the action plugin; run this as a task.")
+        wanted = ProgramOptions(options["venv"], options["text"], options["user"], options["timeout"])
+        module.exit_json(**converge(wanted, run_process, module.check_mode))
+    except Exception as error:
+        module.fail_json(**module_failure(error))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to gaudi3.scale: it may change in any release.
+"""What a survey's question has where the option's own name and description do not make a good one: a table.
+
+``title``: in place of the option's name; ``text``: in place of its description, which is for somebody who writes
+YAML; ``min`` and ``max``: the least and the largest number, or of a text its shortest and longest, by which the
+controller refuses what the role would; ``default``: what stands in it at first, None where the role takes another
+variable's value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+QUESTIONS: Mapping[str, Mapping[str, Any]] = {
+    "gaudi_audit_job": {"title": "Job name"},
+    "gaudi_batch_probe_global_batch": {"title": "Global batch size (samples per step)", "min": 0},
+    "gaudi_batch_probe_multiple_of": {"title": "Multiple of (samples)", "min": 1},
+    "gaudi_batch_probe_refresh": {"title": "Repeat known trials"},
+    "gaudi_batch_probe_workload": {"title": "Workload (module:function)"},
+    "gaudi_bundle_fingerprint": {"title": "Fingerprint of the signing key"},
+    "gaudi_bundle_host": {"title": "Host of the bundle"},
+    "gaudi_bundle_jobs": {"title": "Number of downloads at the same time", "min": 1},
+    "gaudi_bundle_path": {"title": "Directory of the bundle"},
+    "gaudi_bundle_port": {"title": "TCP port", "min": 1, "max": 65535},
+    "gaudi_bundle_serve": {"title": "Serve the bundle"},
+    "gaudi_bundle_valid_days": {"title": "Validity (days)", "min": 1},
+    "gaudi_collectives_dtype": {"title": "Data type (dtype)"},
+    "gaudi_collectives_min_bytes": {"title": "Smallest size (bytes)"},
+    "gaudi_collectives_names": {"title": "Collectives"},
+    "gaudi_comparison_flags": {
+        "title": "Flags to compare",
+        "text": "Flags as NAME=value,NAME=value. Each is compared with the run without it.",
+    },
+    "gaudi_comparison_refresh": {"title": "Repeat known runs"},
+    "gaudi_comparison_rounds": {"title": "Number of rounds at most", "min": 1},
+    "gaudi_comparison_steps": {"title": "Steps per run", "min": 1},
+    "gaudi_comparison_together": {"title": "Measure the best flags together"},
+    "gaudi_comparison_workload": {"title": "Workload (module:function)"},
+    "gaudi_container_runtime_check": {"title": "Check with a container"},
+    "gaudi_cost_capital": {
+        "title": "Price of a node",
+        "text": "What a bought node cost, as price=160000, years=4, utilisation=0.8: its price, the years of use and "
+        "the part of that time in which it works.",
+    },
+    "gaudi_cost_currency": {"title": "Currency (such as EUR)", "min": 3, "max": 3},
+    "gaudi_cost_energy": {"title": "Report energy"},
+    "gaudi_cost_job": {"title": "Job name"},
+    "gaudi_cost_kwh": {
+        "title": "Electricity price per kWh",
+        "text": "The price of a kWh, in the currency above.",
+        "min": 0,
+    },
+    "gaudi_cost_node_hour": {
+        "title": "Price of a node per hour",
+        "text": "What a rented node costs per hour, in the currency above.",
+        "min": 0,
+    },
+    "gaudi_cost_overhead_watts": {"title": "Power of a server besides its cards (W)", "min": 0},
+    "gaudi_cost_pdf": {"title": "Also as PDF"},
+    "gaudi_cost_pue": {"title": "PUE (power usage effectiveness)", "min": 1},
+    "gaudi_driver_upgrade_canary": {"title": "Canary (first node)"},
+    "gaudi_driver_upgrade_node": {"text": "The node to explain, by its name in the inventory."},
+    "gaudi_driver_upgrade_stop_device_users": {"title": "Stop services that use the cards"},
+    "gaudi_exporter_state": {"title": "Metrics"},
+    "gaudi_fabric_measure": {"title": "Measure the network"},
+    "gaudi_fabric_measure_again": {"title": "Repeat known measurements"},
+    "gaudi_firmware_canary": {"title": "Canary (first node)"},
+    "gaudi_host_allow_reboot": {"title": "Allow reboots"},
+    "gaudi_hosts": {"title": "Hosts (group or pattern)"},
+    "gaudi_max_fail_percentage": {"title": "Failed nodes at most (%)", "min": 0, "max": 100},
+    "gaudi_power_watts": {"title": "Power limit of a card (W)", "min": 1},
+    "gaudi_power_while_busy": {"title": "Include busy cards"},
+    "gaudi_preflight_allow_unsupported_os": {"title": "Allow an unsupported operating system"},
+    "gaudi_qualification_baseline_report": {"title": "Report of the qualification", "default": None},
+    "gaudi_qualification_expected": {"title": "Expected bus bandwidth (GB/s)", "min": 0},
+    "gaudi_qualification_restart": {"title": "Restart tests that run"},
+    "gaudi_qualification_schedule": {
+        "title": "Time of the test",
+        "text": "When each node tests itself, as an OnCalendar time of systemd, such as Sun 03:00.",
+    },
+    "gaudi_qualification_schedule_state": {"title": "Timer"},
+    "gaudi_qualification_spares": {"title": "Number of spare nodes", "min": 0},
+    "gaudi_quarantine_hours": {"title": "Duration (hours)", "min": 0},
+    "gaudi_serial": {"title": "Nodes at the same time"},
+    "gaudi_slurm_reconfigure": {"title": "Reconfigure Slurm now"},
+    "gaudi_storage_checkpoint_interval": {"title": "Checkpoint interval (seconds)", "min": 0},
+    "gaudi_storage_files": {"title": "Files per node", "min": 1, "default": None},
+    "gaudi_storage_job": {"title": "Job name"},
+    "gaudi_storage_parameters": {"title": "Parameters of the model", "min": 0},
+    "gaudi_storage_seconds": {"title": "Duration of a phase (seconds)", "min": 1},
+    "gaudi_storage_size": {"title": "Size of a file"},
+    "gaudi_storage_tokens_per_second": {"title": "Tokens per second of the job", "min": 0},
+    "gaudi_training_batch_size": {"title": "Batch size per rank", "min": 0},
+    "gaudi_training_command": {
+        "title": "Program and arguments",
+        "text": "What each rank runs, as on a command line: a script's path on the nodes, or -m and a module, and its "
+        "arguments, such as /srv/train.py --max-steps {max_steps}.",
+    },
+    "gaudi_training_engine": {"title": "Launcher"},
+    "gaudi_training_follow": {"title": "Follow the job"},
+    "gaudi_training_max_restarts": {"title": "Restarts at most", "min": 0},
+    "gaudi_training_max_steps": {"title": "Optimizer steps", "min": 1},
+    "gaudi_training_min_nodes": {"title": "Nodes at least", "min": 0},
+    "gaudi_training_model": {
+        "title": "Size of the model",
+        "text": "As layers=4, width=256, heads=4, sequence_length=256; what is left out is as here.",
+    },
+    "gaudi_training_name": {"title": "Job name"},
+    "gaudi_training_replace": {"title": "Replace a running job"},
+    "gaudi_training_requirements": {
+        "title": "Requirements file",
+        "text": "A requirements file in the project, with what the program needs beside the training stack.",
+    },
+    "gaudi_training_restart": {"title": "Restart the job"},
+    "gaudi_training_stack_update_cache": {"title": "Update package lists"},
+    "gaudi_training_text": {
+        "title": "Training text",
+        "text": "Files and directories with text, on every node, with commas between them.",
+    },
+    "gaudi_tuning_explain_file": {"title": "Environment file"},
+    "gaudi_tuning_explain_flags": {
+        "title": "Flags",
+        "text": "Flags as NAME=value,NAME=value. Without flags, job and file the node's own file is explained.",
+    },
+    "gaudi_tuning_explain_job": {"title": "Running job"},
+    "gaudi_tuning_explain_profile": {"title": "Kind of job"},
+    "gaudi_tuning_study_follow": {"title": "Follow the study"},
+    "gaudi_tuning_study_name": {"title": "Name of the study"},
+    "gaudi_tuning_study_steps": {"title": "Optimizer steps per trial", "min": 0},
+    "gaudi_tuning_study_text": {
+        "title": "Training text",
+        "text": "Files and directories with text, on every node, with commas between them.",
+    },
+    "gaudi_tuning_study_trials": {"title": "Number of trials", "min": 1},
+    "gaudi_verify_all_reduce": {"title": "Run an all-reduce"},
+}

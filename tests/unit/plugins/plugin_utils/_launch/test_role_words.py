@@ -1,0 +1,44 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import pytest
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.role_words import in_role_words, in_words_of
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_options import SpecifiedRole
+
+OPTIONS = frozenset(
+    f"gaudi_training_{name}" for name in ("rendezvous_port", "control_port", "replace", "slurm", "command", "user")
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "in_words"),
+    [
+        ("rendezvous_port 29500 is in use by x; …", "gaudi_training_rendezvous_port 29500 is in use by x; …"),
+        ("supervision.control_port 29501 (UDP) is …", "gaudi_training_control_port 29501 (UDP) is …"),
+        ("slurm.nodes is 'x'; …", "gaudi_training_slurm.nodes is 'x'; …"),
+        ("command: there is no script", "gaudi_training_command: there is no script"),
+        ("job a is running; …, or set replace: true.", "job a is running; …, or set gaudi_training_replace=true."),
+        ("user a (gaudi_training_user) does not", "gaudi_training_user a does not"),
+        # A word that is no option of the role, or that stands elsewhere.
+        ("cards are missing", "cards are missing"),
+        ("the command is empty", "the command is empty"),
+        ("commands differ", "commands differ"),
+        ("set stop: true", "set stop: true"),
+    ],
+)
+def test_a_refusal_names_the_option_as_the_operator_wrote_it(said, in_words):
+    assert in_role_words(said, "gaudi_training_", OPTIONS) == in_words
+
+
+def test_only_what_a_node_refuses_is_put_into_other_words():
+    role = SpecifiedRole("gaudi_training", "gaudi3.scale.gaudi_training", OPTIONS)
+    answers = {
+        "n1": {"failed": True, "msg": "command is empty"},
+        "n2": {"unreachable": True, "msg": "command timed out"},
+        "n3": {"state": "prepared"},
+        "n4": {"failed": True, "msg": None},
+    }
+    asked = in_words_of([role], lambda _module, _arguments: answers)("m", {})
+    assert asked == {**answers, "n1": {"failed": True, "msg": "gaudi_training_command is empty"}}
+    assert in_words_of([], len) is len
