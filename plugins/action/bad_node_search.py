@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible.errors import AnsibleError
-from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_collectives import sizes_refusal
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import literals
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import NodeModule
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.over_nodes import (
     OPTIONS,
     over_nodes,
@@ -23,7 +23,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._task_answer import f
 ARGUMENTS: dict[str, dict[str, Any]] = {**OPTIONS, "expected": {"type": "float", "default": 0.0}}
 
 
-class ActionModule(ActionBase):
+class ActionModule(NodeModule):
     """See the documentation of the module ``gaudi3.scale.bad_node_search``."""
 
     TRANSFERS_FILES = False

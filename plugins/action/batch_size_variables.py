@@ -9,7 +9,6 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.rendered_files import (
     WantedFile,
@@ -18,6 +17,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._node.rendered_files 
     read_text,
     write,
 )
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import NodeModule
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._probe.variables_block import refusal, with_block
 
 ARGUMENTS: dict[str, dict[str, Any]] = {
@@ -31,7 +31,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 VARIABLES = ("batch_size", "accumulation_steps", "learning_rate")
 
 
-class ActionModule(ActionBase):
+class ActionModule(NodeModule):
     """See the documentation of the module ``gaudi3.scale.batch_size_variables``."""
 
     TRANSFERS_FILES = False

@@ -9,7 +9,6 @@ import posixpath
 import shlex
 from typing import Any
 
-from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.built_in_trainer import (
     MANIFEST,
@@ -24,6 +23,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.built_in_trai
     without_manifest,
 )
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_action import NodeAction, UnreachableError
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import NodeModule
 
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "text": {"type": "list", "elements": "str", "default": []},
@@ -51,7 +51,7 @@ OF_TRAINER = (
 READ_S, ANSWER_S = 60, 90
 
 
-class ActionModule(ActionBase):
+class ActionModule(NodeModule):
     """See the documentation of the module ``gaudi3.scale.built_in_trainer``."""
 
     TRANSFERS_FILES = False

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._bundle.contents import contents
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import NodeModule
 
 ROLES = Path(__file__).parents[2] / "roles"
 ARGUMENTS: dict[str, dict[str, Any]] = {
@@ -19,7 +19,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 }
 
 
-class ActionModule(ActionBase):
+class ActionModule(NodeModule):
     """See the documentation of the module ``gaudi3.scale.bundle_contents``."""
 
     TRANSFERS_FILES = False

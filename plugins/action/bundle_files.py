@@ -10,10 +10,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._bundle.collection_archive import archive
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import NodeModule
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._other_action import other_action
 
 COLLECTION = Path(__file__).parents[2]
@@ -23,7 +23,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 }
 
 
-class ActionModule(ActionBase):
+class ActionModule(NodeModule):
     """See the documentation of the module ``gaudi3.scale.bundle_files``."""
 
     # What is refused is refused before the host is asked for anything.

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible.errors import AnsibleError
-from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.answers import FACTS
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.items import ITEMS
@@ -20,6 +19,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.thresholds imp
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.verdicts import Failed, Measured, Passed, Unknown
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._kept_document import read_if_kept
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import literals, taken
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import NodeModule
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._task_answer import failed
 
 ARGUMENTS: dict[str, dict[str, Any]] = {
@@ -35,7 +35,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 REPORTS = ("site", "measure_collectives", "measure_storage", "tune_training")
 
 
-class ActionModule(ActionBase):
+class ActionModule(NodeModule):
     """See the documentation of the module ``gaudi3.scale.cluster_audit``."""
 
     TRANSFERS_FILES = False

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from ansible.errors import AnsibleError
-from ansible.plugins.action import ActionBase
 from ansible.plugins.loader import module_loader
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.rendered_files import (
@@ -29,6 +28,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.objects i
 )
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.playbooks import read_playbooks
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.site import Site
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import NodeModule
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._task_answer import failed, show
 
 ROOT = Path(__file__).parents[2]
@@ -66,7 +66,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 }
 
 
-class ActionModule(ActionBase):
+class ActionModule(NodeModule):
     """See the documentation of the module ``gaudi3.scale.controller_objects``."""
 
     TRANSFERS_FILES = False

@@ -8,11 +8,11 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.module_utils._cost.platforms import before_from, platforms_from
 from ansible_collections.gaudi3.scale.plugins.module_utils._cost.prices import prices_from
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import NAME
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import NodeModule
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.pdf import require_pdf
 
 ARGUMENTS: dict[str, dict[str, Any]] = {
@@ -30,7 +30,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 }
 
 
-class ActionModule(ActionBase):
+class ActionModule(NodeModule):
     """See the documentation of the module ``gaudi3.scale.cost_options``."""
 
     TRANSFERS_FILES = False

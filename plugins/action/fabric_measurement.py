@@ -10,7 +10,6 @@ from dataclasses import asdict
 from typing import Any
 
 from ansible.errors import AnsibleError
-from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric_measurement.answers import LOOKED
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric_measurement.nodes import measured_nodes
@@ -20,6 +19,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_collectives im
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_jobs import Ranks
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_limit import Limits
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import literals, taken
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import NodeModule
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_questions import ANSWER_SECONDS, addresses, questions
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._on_nodes import given
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._task_answer import failed, show
@@ -42,7 +42,7 @@ OPTION = "gaudi_fabric_measure_timeout"
 SET_UP = "gaudi_fabric_result"
 
 
-class ActionModule(ActionBase):
+class ActionModule(NodeModule):
     """See the documentation of the module ``gaudi3.scale.fabric_measurement``."""
 
     TRANSFERS_FILES = False

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._firmware.node_outcome import stops
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import NodeModule
 
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "hosts": {"type": "list", "elements": "str", "required": True},
@@ -16,7 +16,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 }
 
 
-class ActionModule(ActionBase):
+class ActionModule(NodeModule):
     """See the documentation of the module ``gaudi3.scale.firmware_batch``."""
 
     TRANSFERS_FILES = False

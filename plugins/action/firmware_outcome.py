@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._firmware.node_outcome import (
     BEGUN,
     ended,
     failed,
     not_resumed,
 )
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import NodeModule
 
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "event": {"type": "str", "required": True, "choices": ["begun", "ended", "failed", "not_resumed"]},
@@ -23,7 +23,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 }
 
 
-class ActionModule(ActionBase):
+class ActionModule(NodeModule):
     """See the documentation of the module ``gaudi3.scale.firmware_outcome``."""
 
     TRANSFERS_FILES = False

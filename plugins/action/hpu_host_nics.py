@@ -9,18 +9,18 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._brought_file import bring, task_directory
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._built_libraries import BuiltLibraries, BuiltLibrary
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import NodeModule
 
 MODULE = "gaudi3.scale.hpu_host_nics"
 DIRECTORY, DEFAULT_DIRECTORY = "libfabric_directory", "~/.cache/gaudi3_scale/libfabric"
 ARCHIVES = ("libfabric_archive", "ofi_wrapper_archive")
 
 
-class ActionModule(ActionBase):
+class ActionModule(NodeModule):
     """See the documentation of the module ``gaudi3.scale.hpu_host_nics``."""
 
     # A node that has everything gets no file, and no directory for one.

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._awx_job import slice_refusal
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.job_hosts import JobHosts, order_refusal, refusal
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import NodeModule
 
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "hosts": {"type": "list", "elements": "str", "required": True},
@@ -20,7 +20,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 }
 
 
-class ActionModule(ActionBase):
+class ActionModule(NodeModule):
     """See the documentation of the module ``gaudi3.scale.job_hosts``."""
 
     TRANSFERS_FILES = False

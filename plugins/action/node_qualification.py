@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible.errors import AnsibleError
-from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.matrix import LEVELS as OWN_LEVELS
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_collectives import sizes_refusal
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import literals
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import NodeModule
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._on_nodes import given
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.baseline_file import read_baseline
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.conclusion import (
@@ -50,7 +50,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 }
 
 
-class ActionModule(ActionBase):
+class ActionModule(NodeModule):
     """See the documentation of the module ``gaudi3.scale.node_qualification``."""
 
     TRANSFERS_FILES = False

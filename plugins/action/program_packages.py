@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from ansible.errors import AnsibleError
-from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._training_venv.program import lines_of
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.program_packages import (
@@ -18,6 +17,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.program_packa
 )
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.role_words import in_role_words, in_words_of
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import literals
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import NodeModule
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_questions import questions
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._on_nodes import differences
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_check import specified_here
@@ -35,7 +35,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 BESIDE_S = 300
 
 
-class ActionModule(ActionBase):
+class ActionModule(NodeModule):
     """See the documentation of the module ``gaudi3.scale.program_packages``."""
 
     TRANSFERS_FILES = False

@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._kept_document import read_document
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import NodeModule
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.baseline import baseline_of
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.baseline_file import NAME, read_baseline
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report_place import Document, file_place, place
@@ -22,7 +22,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 }
 
 
-class ActionModule(ActionBase):
+class ActionModule(NodeModule):
     """See the documentation of the module ``gaudi3.scale.qualification_baseline``."""
 
     TRANSFERS_FILES = False

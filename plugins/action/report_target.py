@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import NodeModule
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report_place import file_place, place
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._site_target import site_target
 
@@ -20,7 +20,7 @@ ARGUMENTS = {
 }
 
 
-class ActionModule(ActionBase):
+class ActionModule(NodeModule):
     """See the documentation of the module ``gaudi3.scale.report_target``."""
 
     TRANSFERS_FILES = False

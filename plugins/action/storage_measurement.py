@@ -10,10 +10,10 @@ from dataclasses import asdict
 from typing import Any
 
 from ansible.errors import AnsibleError
-from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._storage.sizes import bytes_of
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import literals
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import NodeModule
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_questions import ANSWER_SECONDS, questions
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._storage.job_rate import tokens_per_second
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._storage.needs import Needs, answer
@@ -43,7 +43,7 @@ MOST_AT_ONCE = 128
 _LATE_S = 240
 
 
-class ActionModule(ActionBase):
+class ActionModule(NodeModule):
     """See the documentation of the module ``gaudi3.scale.storage_measurement``."""
 
     TRANSFERS_FILES = False

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 from ansible.errors import AnsibleError
-from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JOB_ARGUMENTS, JobPaths, paths_from
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.watch import host_of_node
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import OUT_OF_SIGHT, RUNNING
@@ -18,6 +17,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure 
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.screen_text import lines_of
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_action import NodeAction, UnreachableError, job_info
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import NodeModule
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._silent_nodes import SilentNodes
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._supervised_watch import SupervisedWatch
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._task_answer import show
@@ -41,7 +41,7 @@ ARGUMENTS = {
 }
 
 
-class ActionModule(ActionBase):
+class ActionModule(NodeModule):
     """See the documentation of the module ``gaudi3.scale.training_job_follow``."""
 
     TRANSFERS_FILES = False

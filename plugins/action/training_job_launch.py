@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible.errors import AnsibleError
-from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.variables import variables_from
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.command_words import command_words
@@ -23,6 +22,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.launch import
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.role_words import in_words_of
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.unknown_job import unknown_job
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import literals
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import NodeModule
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_questions import questions
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._on_nodes import differences, given
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_check import specified_here
@@ -41,7 +41,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 }
 
 
-class ActionModule(ActionBase):
+class ActionModule(NodeModule):
     """See the documentation of the module ``gaudi3.scale.training_job_launch``."""
 
     TRANSFERS_FILES = False

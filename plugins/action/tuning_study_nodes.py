@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ansible.plugins.action import ActionBase
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import NodeModule
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._study.study_nodes import REGISTERED, lost, tune_nodes
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._study.study_plan import shown_storage, storage_words
 
@@ -21,7 +21,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 }
 
 
-class ActionModule(ActionBase):
+class ActionModule(NodeModule):
     """See the documentation of the module ``gaudi3.scale.tuning_study_nodes``."""
 
     TRANSFERS_FILES = False

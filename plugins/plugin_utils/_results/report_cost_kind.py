@@ -125,7 +125,7 @@ def _course(asked: Asked, runs: Sequence[Mapping[str, Any]], launch: Launch) -> 
 def _measured(asked: Asked, launch: Launch, course: Course, nodes: int) -> Measured:
     """Energy is None where no node has any, or the operator leaves it out."""
     energies = asked.results(ENERGY)
-    found = [energies[host] for host in launch.hosts if energies.get(host, {}).get("card_seconds")]
+    found = [energies[host] for host in launch.hosts if _was_watched(energies.get(host, {}))]
     is_wanted = bool(found) and _is_energy_wanted(asked.given)
     known = sum(float(one["card_seconds"]) - float(one["gap_seconds"]) for one in found)
     # A node whose readings are all missing is a gap of the size of the others.
@@ -140,6 +140,11 @@ def _measured(asked: Asked, launch: Launch, course: Course, nodes: int) -> Measu
         course.lost_seconds,
         course.between_seconds,
     )
+
+
+def _was_watched(energy: Mapping[str, Any]) -> bool:
+    """Whether there is a reading of the job's time, and not of other times alone."""
+    return float(energy.get("card_seconds", 0)) > float(energy.get("gap_seconds", 0))
 
 
 def _card_seconds(energy: Mapping[str, Any], course: Course) -> float:

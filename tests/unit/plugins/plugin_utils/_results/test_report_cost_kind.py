@@ -103,6 +103,21 @@ def test_a_node_without_readings_is_a_gap_and_no_zero():
     assert made(blind, energy=False).options["data"]["kwh"] is None
 
 
+def test_nodes_that_were_watched_at_other_times_alone_have_no_energy_either():
+    unwatched = {
+        host: {
+            **one,
+            **(
+                {ENERGY: {**one[ENERGY], "joules": 0.0, "gap_seconds": one[ENERGY]["card_seconds"]}}
+                if ENERGY in one
+                else {}
+            ),
+        }
+        for host, one in HOSTS.items()
+    }
+    assert made(unwatched).options["data"]["kwh"] is None
+
+
 def test_a_node_that_does_not_answer_today_has_cost_what_the_others_did():
     lost = {**HOSTS, "gaudi-02": {INFO: {"unreachable": True}, HISTORY: {"unreachable": True}}}
     lost["gaudi-01"] = node(runs=[{**one, "start": {**one["start"], "nodes": 2}} for one in RUNS])

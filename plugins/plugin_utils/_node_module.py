@@ -1,0 +1,77 @@
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to gaudi3.scale: it may change in any release.
+"""The door through which each answer of a node comes to the controller, whatever configuration Ansible has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from ansible import constants
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import taken
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._returned import (
+    COLLECTION,
+    FACTS,
+    facts_of,
+    taken_answer,
+)
+
+# Ansible finds a Python by itself, and tells with a fact which.
+_INTERPRETER = "discovered_interpreter_"
+_OPTION = re.compile(r"_*gaudi_")
+# The facts that modules of the collection set; every other name of this kind is an option of a role.
+_OWN_FACTS = facts_of("hpu_fabric") | facts_of("hpu_batch_probe")
+
+
+class NodeModule(ActionBase):
+    """Runs modules, and takes of what they answer what their RETURN has; a node that answers otherwise has failed."""
+
+    def _execute_module(self, module_name: Any = None, *others: Any, **named: Any) -> dict[str, Any]:
+        name = str(module_name or self._task.action)
+        variables = named.get("task_vars") or {}
+        host = str(variables.get("inventory_hostname", ""))
+        refusal = foreign_facts(host, variables.get(FACTS) or {})
+        if refusal:
+            return {"failed": True, "changed": False, "msg": refusal}
+        done: dict[str, Any] = super()._execute_module(module_name, *others, **named)
+        if not name.startswith(COLLECTION):
+            return done
+        return self._taken(host, name.removeprefix(COLLECTION), done)
+
+    def _taken(self, host: str, module: str, done: Mapping[str, Any]) -> dict[str, Any]:
+        try:
+            answer: dict[str, Any] = taken(host, COLLECTION + module, partial(taken_answer, module), done)
+        except GaudiError as error:
+            return {"failed": True, "changed": False, "msg": str(error)}
+        found = self._discovered_interpreter_key
+        if found:
+            answer[FACTS] = {**answer.get(FACTS, {}), found: self._discovered_interpreter}
+        return answer
+
+
+def foreign_facts(host: str, facts: Mapping[str, Any]) -> str:
+    """Why nothing is done for a host; empty where none of its facts has the name of an option.
+
+    With INJECT_FACTS_AS_VARS, which is Ansible's default, a fact wins over the inventory's variable of that name, and
+    facts are what the node says.
+    """
+    if not constants.INJECT_FACTS_AS_VARS:
+        return ""
+    Display().warning(
+        f"inject_facts_as_vars is on in {constants.CONFIG_FILE or 'the defaults of Ansible'}: what a node says becomes "
+        "variables. gaudi3.scale refuses nodes that say one of its options; set it to false for all others."
+    )
+    foreign = sorted(name for name in facts if _OPTION.match(str(name)) and name not in _OWN_FACTS)
+    if not foreign:
+        return ""
+    return (
+        f"{host} says {foreign[0]} as a fact of its own, which would stand for the option of that name. Nothing was "
+        "done; find out who changed that node before you trust it, and set inject_facts_as_vars = false."
+    )
