@@ -162,6 +162,7 @@ def documented_of(module: str) -> dict[str, Any]:
         for node in tree.body
         if isinstance(node, ast.Assign)
         and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
         and getattr(node.targets[0], "id", "") == "RETURN"
     ]
     # Each task of a run is a process of its own, which reads this anew: Ansible's loader is the one in C.

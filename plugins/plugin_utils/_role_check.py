@@ -17,6 +17,7 @@ from typing import Any
 from ansible import constants
 from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._no_answer import answered
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import foreign_facts
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._once_a_run import once_a_run
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._other_action import other_action
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._plain_arguments import (
@@ -37,7 +38,8 @@ def role_refusal(action: ActionBase, variables: Mapping[str, Any], roles: Iterab
 
     As a failed result; empty where nothing is. ``roles`` are as in ``names_refusal``.
     """
-    unknown = names_refusal(action, roles, variables)
+    host = str(variables["inventory_hostname"])
+    unknown = foreign_facts(host, variables.get("ansible_facts") or {}) or names_refusal(action, roles, variables)
     if unknown:
         return {"failed": True, "msg": unknown}
     role = action._task._role

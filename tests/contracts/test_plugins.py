@@ -95,6 +95,42 @@ def test_module_documents_itself(path: Path) -> None:
 
 
 @each_module
+def test_what_a_node_answers_goes_through_the_one_door(path: Path) -> None:
+    """Ansible's own action would take facts from a node, and variables for the next job."""
+    action = ROOT / "plugins" / "action" / path.name
+    routed = (
+        read_yaml(ROOT / "meta" / "runtime.yml")["plugin_routing"]["modules"].get(path.stem, {}).get("action_plugin")
+    )
+    assert (routed is None) == action.exists()
+    bases = door_classes(action if routed is None else action.with_name(f"{str(routed).rpartition('.')[2]}.py"))
+    assert bases & DOORS, bases
+
+
+# The door itself, and the classes that go through it.
+DOORS = {"NodeModule", "PlainArguments", "RoleStep", "RoleEntry", "StepByStep"}
+
+
+def door_classes(action: Path) -> set[str]:
+    found = next(
+        node for node in tree_of(action).body if isinstance(node, ast.ClassDef) and node.name == "ActionModule"
+    )
+    names = {base.id for base in found.bases if isinstance(base, ast.Name)}
+    # hpu_batch_probe_nodes is made of the action of a node.
+    return names | {"StepByStep"} if names == {"NodeProbe"} else names
+
+
+def test_no_plugin_runs_a_module_beside_the_door() -> None:
+    beside = [
+        path.name
+        for path in (ROOT / "plugins").rglob("*.py")
+        if path.parent.name in ("action", "plugin_utils")
+        and path.stem not in ("_node_module", "_other_action")
+        and "(ActionBase)" in path.read_text(encoding="utf-8")
+    ]
+    assert not beside
+
+
+@each_module
 def test_module_can_be_named_in_module_defaults(path: Path) -> None:
     assert path.stem in read_yaml(ROOT / "meta" / "runtime.yml")["action_groups"]["all"]
 
