@@ -110,8 +110,11 @@ def test_a_controller_that_asks_one_node_at_a_time_finds_them_as_they_are(tmp_pa
 
 @pytest.fixture
 def hanging_rank(nodes: dict[str, Host]) -> Iterator[None]:
-    """Whose processes are stopped once they measure, as a card that answers no more leaves them."""
-    wait = f"until grep -qs measuring {LOGS}/*/attempt_0/*/reached.jsonl; do sleep 0.05; done"
+    """Whose processes are stopped once they all measure, as a card that answers no more leaves them."""
+    ranks = f"ls -d {LOGS}/*/attempt_0/* 2>/dev/null | wc -l"
+    measure = f"grep -ls measuring {LOGS}/*/attempt_0/*/reached.jsonl | wc -l"
+    # A rank that was stopped before has told nothing, and then nobody could tell what its card does.
+    wait = f"until n=$({ranks}); [ $n -gt 0 ] && [ $({measure}) -eq $n ]; do sleep 0.05; done"
     stop = "exec pkill -STOP -f 'gaudi3_scale[.]compute'"
     nodes[HANGS].check_output(f"rm -rf {LOGS}")
     nodes[HANGS].check_output(f'systemd-run --unit hangs sh -c "{wait}; {stop}"')
