@@ -7,6 +7,7 @@ condemned, none of whom it is not known is qualified; and a rank that hangs is n
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -117,7 +118,9 @@ def hanging_rank(nodes: dict[str, Host]) -> Iterator[None]:
     wait = f"until n=$({ranks}); [ $n -gt 0 ] && [ $({measure}) -eq $n ]; do sleep 0.05; done"
     stop = "exec pkill -STOP -f 'gaudi3_scale[.]compute'"
     nodes[HANGS].check_output(f"rm -rf {LOGS}")
-    nodes[HANGS].check_output(f'systemd-run --unit hangs sh -c "{wait}; {stop}"')
+    # systemd would take a dollar for a variable of its own.
+    script = shlex.quote(f"{wait}; {stop}".replace("$", "$$"))
+    nodes[HANGS].check_output(f"systemd-run --unit hangs sh -c {script}")
     yield
     nodes[HANGS].run("systemctl stop hangs; pkill -CONT -f 'gaudi3_scale[.]compute'")
 
