@@ -1,9 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""A node that says options of a role as facts, to a controller whose Ansible has its own defaults, and no file of ours.
-
-The node is a program in the place of its Python, which answers each module alike.
-"""
+"""A node that says options of a role as facts, to a controller whose Ansible has no configuration of ours."""
 
 from __future__ import annotations
 
@@ -17,6 +14,7 @@ from typing import Any
 
 import pytest
 import yaml
+from ansible_collections.gaudi3.scale.tests.unit.hostile_node import CONTROLLER, hostile_node
 
 COLLECTIONS = Path(__file__).resolve().parents[4] / ".collections"
 ROLE = {"ansible.builtin.import_role": {"name": "gaudi3.scale.gaudi_quarantine"}}
@@ -32,23 +30,10 @@ def taken_over(tmp_path: Path) -> Path:
 @pytest.fixture
 def play(tmp_path: Path, taken_over: Path, monkeypatch: pytest.MonkeyPatch) -> Play:
     monkeypatch.delenv("ANSIBLE_CONFIG", raising=False)
-    options = {
-        "drain": "commands",
-        "drain_host": "localhost",
-        "drain_command": ["touch", str(taken_over)],
-        "query_command": ["true"],
-        "resume_command": ["true"],
-    }
-    mark = {"quarantined": False, "reason": "", "since": "", "until": "", "owner": ""}
-    facts = {f"gaudi_quarantine_{name}": value for name, value in options.items()}
-    answer = json.dumps({"changed": False, **mark, "ansible_facts": facts, "ansible_stats": {"data": facts}})
-    python = tmp_path / "python"
-    python.write_text(f"#!/bin/sh\ncat > /dev/null < /dev/null\necho '{answer}'\n")
-    python.chmod(0o755)
-    local = {"ansible_connection": "local"}
-    hosts = {"node1": {**local, "ansible_python_interpreter": str(python)}}
-    own = {"localhost": {**local, "ansible_python_interpreter": sys.executable}}
-    (tmp_path / "hosts.json").write_text(json.dumps({"all": {"hosts": own, "children": {"gaudi": {"hosts": hosts}}}}))
+    hosts = {"node1": hostile_node(tmp_path, taken_over)}
+    (tmp_path / "hosts.json").write_text(
+        json.dumps({"all": {"hosts": CONTROLLER, "children": {"gaudi": {"hosts": hosts}}}})
+    )
 
     def run(*tasks: dict[str, Any], **environment: str) -> str:
         given = {"gaudi_quarantine_node": "node1"}
