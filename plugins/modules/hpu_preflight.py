@@ -150,7 +150,6 @@ hpu:
   type: dict
 """
 
-import platform
 from dataclasses import fields
 
 from ansible.module_utils.basic import AnsibleModule
@@ -201,7 +200,7 @@ def main() -> None:
         boot = secure_boot.read(run_process, "/", kernel_tree(), *own)
         checks = preflight_checks(facts, read_disks(options["disk_paths"]), wanted, boot)
         for sentence in advice(checks):
-            module.warn(f"{platform.node()}: {sentence}")
+            module.warn(sentence)
         problems = failed(checks)
         if problems:
             # Without the facts: what an operator has to read would be lost among them on the screen.

@@ -270,7 +270,6 @@ hpu:
   type: dict
 """
 
-import platform
 import time
 
 from ansible.module_utils.basic import AnsibleModule
@@ -322,13 +321,13 @@ def main() -> None:
         checks = of_node.verdict(measured, release, limits := of_node.limits_of(options, measured.network))
         row, at = of_node.summary(measured, checks, release, limits), {"began": began, "ended": time.time()}
         for sentence in advice(checks):
-            module.warn(f"{platform.node()}: {sentence}")
+            module.warn(sentence)
         problems = failed(checks)
         if problems and options["fail"] and not module.check_mode:
             # Without the facts: what an operator has to read would be lost among them on the screen.
             module.fail_json(msg=of_node.unfit(problems), checks=as_results(problems), summary=row, times=at)
         if problems and module.check_mode:
-            module.warn(f"{platform.node()}: {of_node.outlook(measured.facts, problems)}")
+            module.warn(of_node.outlook(measured.facts, problems))
         module.exit_json(changed=False, checks=as_results(checks), summary=row, times=at, hpu=measured.facts.as_dict())
     except Exception as error:
         module.fail_json(**module_failure(error))

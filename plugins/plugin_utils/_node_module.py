@@ -50,6 +50,9 @@ class NodeModule(ActionBase):
             answer: dict[str, Any] = taken(host, COLLECTION + module, partial(taken_answer, module), done)
         except GaudiError as error:
             return {"failed": True, "changed": False, "msg": str(error)}
+        if "warnings" in answer:
+            # By the inventory's name: what the node calls itself need not be that, and need not be true.
+            answer["warnings"] = [f"{host}: {warning}" for warning in answer["warnings"]]
         found = self._discovered_interpreter_key
         if found:
             answer[FACTS] = {**answer.get(FACTS, {}), found: self._discovered_interpreter}

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import platform
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -107,13 +106,10 @@ def _converge(options: FabricOptions, place: Place, run: Run, check_mode: bool) 
         "changed": bool(changes or values),
         "diff": [*differences(changes), *values],
         "warnings": [
-            f"{platform.node()}: {warning}"
-            for warning in (
-                *replaced(changes),
-                *_warnings(after, options.provider, choice.provider, check_mode),
-                *_without_ports(options, after, choice.provider),
-                *routed.warnings,
-            )
+            *replaced(changes),
+            *_warnings(after, options.provider, choice.provider, check_mode),
+            *_without_ports(options, after, choice.provider),
+            *routed.warnings,
         ],
         "fabric": fact,
         "ports": [vars(port) for port in after.ports],

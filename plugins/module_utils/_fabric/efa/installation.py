@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import platform
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -91,7 +90,7 @@ def _converge(options: EfaOptions, machine: Machine, run: Run, check_mode: bool,
     return {
         "changed": wanted,
         "diff": [value_difference("Amazon's EFA installer", _shown(before), options.version)] if wanted else [],
-        "warnings": [one_line(f"{platform.node()}: {warning}") for warning in warnings],
+        "warnings": [one_line(warning) for warning in warnings],
         "reboot_required": bool(reasons),
         "reboot_reasons": reasons,
         "efa": {

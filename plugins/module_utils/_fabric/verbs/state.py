@@ -8,7 +8,6 @@ Whatever is refused is refused before anything is touched; then the stack, then 
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -162,7 +161,7 @@ def _converge(
     return {
         "changed": bool(diff),
         "diff": diff,
-        "warnings": [f"{platform.node()}: {warning}" for warning in [*warnings, *advice(checks)]],
+        "warnings": [*warnings, *advice(checks)],
         "checks": as_results(checks),
         "stack": result["stack"],
         "libfabric": library,

@@ -87,3 +87,10 @@ def test_an_answer_that_no_node_of_ours_gives_fails_the_node_and_says_why(play: 
     screen = play({"gaudi3.scale.hpu_info": {}})
     said = "node1 answered gaudi3.scale.hpu_info with what it never says: hpu is missing, not as its module answers."
     assert said in " ".join(screen.split())
+
+
+def test_a_warning_names_the_node_as_the_inventory_does(play: Play, tmp_path: Path) -> None:
+    """What a node calls itself need not be that, and need not be true."""
+    python = tmp_path / "python"
+    python.write_text(python.read_text().replace('"changed": false', '"changed": false, "warnings": ["it is late"]'))
+    assert "[WARNING]: node1: it is late" in play({"gaudi3.scale.node_quarantine_info": {}})
