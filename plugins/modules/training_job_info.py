@@ -346,6 +346,12 @@ job_directory:
   description: Where checkpoints are.
   returned: always
   type: str
+jobs:
+  description: The names of the jobs that this node knows, where it does not know this one.
+  returned: success
+  type: list
+  elements: str
+  sample: []
 """
 
 from ansible.module_utils.basic import AnsibleModule

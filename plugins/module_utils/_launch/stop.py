@@ -12,7 +12,7 @@ from typing import Mapping, Sequence
 from .._errors import GaudiError
 from .._job.description import SLURM
 from .._job.job_secrets import shown_differences
-from .._job.paths import JobPaths
+from .._job.paths import JobPaths, known_jobs
 from .._monitoring.state import read_worker_group
 from .._monitoring.worker_group import ABSENT, RUNNING, STOPPED, WorkerGroup
 from .._monitoring.worker_group_slurm import slurm_jobs_of
@@ -59,12 +59,6 @@ def _stopped(paths: JobPaths, state: str, *, changed: bool) -> dict[str, object]
         **worker_group_result(paths, state, changed=changed),
         **({"jobs": known_jobs(paths)} if state == ABSENT else {}),
     }
-
-
-def known_jobs(paths: JobPaths) -> list[str]:
-    """The names of all jobs with a description on this node."""
-    described = Path(paths.description)
-    return sorted(found.parent.name for found in described.parent.parent.glob(f"*/{described.name}"))
 
 
 def _stop_slurm(paths: JobPaths, worker_group: WorkerGroup, user: str, run: Run, check_mode: bool) -> dict[str, object]:

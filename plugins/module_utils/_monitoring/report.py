@@ -9,7 +9,7 @@ import time
 from typing import Callable, Mapping
 
 from .._job.job_secrets import masked_description
-from .._job.paths import JobPaths
+from .._job.paths import JobPaths, known_jobs
 from .._job.rank_logs import TAIL_BYTES, tail
 from .._job.reached import Reached, read_reached
 from .._node.account_directory import acting_as_owner
@@ -114,6 +114,7 @@ def report(
         "log": agent_lines[-log_lines:] if present and log_lines else [],
         "log_directory": paths.logs,
         "job_directory": paths.directory,
+        "jobs": [] if present else known_jobs(paths),
     }
 
 

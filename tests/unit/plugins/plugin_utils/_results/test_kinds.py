@@ -117,13 +117,15 @@ def test_a_training_that_failed_is_shown_and_then_refused() -> None:
 
 
 def test_a_job_that_nobody_knows_is_not_shown() -> None:
-    with pytest.raises(GaudiError, match=r"^gaudi_training_name llama: no host of gaudi_training_hosts knows such"):
-        made(
-            "training",
-            {"job": "llama", "has_to_be_known": True},
-            n1={"__gaudi_training_info": {"state": "absent"}},
-            n2={},
-        )
+    asked, absent = (
+        {"job": "lama", "has_to_be_known": True},
+        {"__gaudi_training_info": {"state": "absent", "jobs": ["llama"]}},
+    )
+    near = r"^gaudi_training_name lama: no host that answers \(n2 did not\) knows such a job; did you mean llama\?$"
+    with pytest.raises(GaudiError, match=near):
+        made("training", asked, n1=absent, n2={})
+    with pytest.raises(GaudiError, match=r"lama: none of gaudi_training_hosts has answered \(n1, n2\); see the task"):
+        made("training", asked, n1={"__gaudi_training_info": {"unreachable": True}}, n2={})
 
 
 def test_a_verdict_has_a_line_a_host_and_the_columns_that_were_given() -> None:
