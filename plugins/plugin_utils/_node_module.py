@@ -12,9 +12,11 @@ from functools import partial
 from typing import Any
 
 from ansible import constants
+from ansible.errors import AnsibleActionFail, AnsibleError
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.screen_text import lines_of
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import taken
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._returned import (
     COLLECTION,
@@ -32,6 +34,17 @@ _OWN_FACTS = facts_of("hpu_fabric") | facts_of("hpu_batch_probe")
 
 class NodeModule(ActionBase):
     """Runs modules, and takes of what they answer what their RETURN has; a node that answers otherwise has failed."""
+
+    def validate_argument_spec(self, *arguments: Any, **named: Any) -> Any:
+        """As Ansible's own; a refusal has no character that a terminal obeys, whatever the option was."""
+        try:
+            found = super().validate_argument_spec(*arguments, **named)  # type: ignore[no-untyped-call]
+        except AnsibleError as error:
+            raise AnsibleActionFail(lines_of(str(error))) from error
+        for name, value in found[1].items():
+            if "\0" in str(value):
+                raise AnsibleActionFail(f"{name} has a character that no text has (NUL); take it out.")
+        return found
 
     def _execute_module(self, module_name: Any = None, *others: Any, **named: Any) -> dict[str, Any]:
         name = str(module_name or self._task.action)

@@ -94,3 +94,13 @@ def test_a_warning_names_the_node_as_the_inventory_does(play: Play, tmp_path: Pa
     python = tmp_path / "python"
     python.write_text(python.read_text().replace('"changed": false', '"changed": false, "warnings": ["it is late"]'))
     assert "[WARNING]: node1: it is late" in play({"gaudi3.scale.node_quarantine_info": {}})
+
+
+def test_what_an_action_refuses_has_nothing_that_a_terminal_obeys(play: Play) -> None:
+    def refused(**options: str) -> str:
+        return play({"gaudi3.scale.batch_size_variables": options, "ignore_errors": True})
+
+    screen = refused(path="a", state="\x1b[2J\u202e")
+    assert "value of state must be one of: checked, present, got:  [2J" in screen
+    assert "\x1b" not in screen and "\u202e" not in screen
+    assert "path has a character that no text has (NUL); take it out." in refused(path="a\0b", state="checked")
