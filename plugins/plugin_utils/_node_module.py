@@ -40,7 +40,8 @@ class NodeModule(ActionBase):
         try:
             found = super().validate_argument_spec(*arguments, **named)  # type: ignore[no-untyped-call]
         except AnsibleError as error:
-            raise AnsibleActionFail(lines_of(str(error))) from error
+            # Ansible shows what it comes from, too.
+            raise AnsibleActionFail(lines_of(str(error))) from None
         for name, value in found[1].items():
             if "\0" in str(value):
                 raise AnsibleActionFail(f"{name} has a character that no text has (NUL); take it out.")
