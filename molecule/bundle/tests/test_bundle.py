@@ -7,6 +7,7 @@ The tests run in file order: the node is installed by the last ones, from a bund
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -274,6 +275,38 @@ def test_a_node_believes_nothing_but_the_signed_manifest(
         result = play(scratch, "driver", **site(connected, **variables))
     assert not result.ok and sentence in result.said and "\n" not in result.said, result.said
     assert written(node) == before
+
+
+# Many who ask and never end asking; then what leads out of the bundle, byte for byte as it is here; then a file of it.
+ATTACK = """
+import socket, sys
+def ask(path, wait=10):
+    one = socket.create_connection(("HOST", PORT), wait)
+    one.sendall(b"GET " + path + b" HTTP/1.0\\r\\n\\r\\n")
+    answer = b""
+    while part := one.recv(65536):
+        answer += part
+    return answer
+held = [socket.create_connection(("HOST", PORT), 10) for _ in range(1500)]
+for one in held:
+    one.sendall(b"GET /gaudi3_scale/bundle.json HTTP/1.0\\r\\nX: ")
+for path in b"/../../../etc/passwd /..%2f..%2f..%2fetc/passwd /%2e%2e/%2e%2e/etc/passwd //etc/passwd /out".split():
+    assert b"root:x:" not in ask(path), path
+print(ask(b"/gaudi3_scale/bundle.json", 30).decode().splitlines()[0])
+"""
+
+
+@pytest.mark.usefixtures("served")
+def test_the_server_under_attack_serves_the_bundle_and_nothing_else(connected: Host, node: Host) -> None:
+    address = connected.check_output("hostname -I").split()[0]
+    program = ATTACK.replace("HOST", address).replace("PORT", str(PORT))
+    connected.check_output(f"ln -s /etc/passwd {BUNDLE}/out")
+    try:
+        said = node.check_output(f"ulimit -n 4096; python3 -c {shlex.quote(program)}")
+    finally:
+        connected.check_output(f"rm {BUNDLE}/out")
+    assert said == "HTTP/1.0 200 OK"
+    assert connected.check_output("systemctl show --property NRestarts --value gaudi3-scale-bundle.service") == "0"
 
 
 @pytest.mark.long
