@@ -29,6 +29,11 @@ def last_line(text: str, otherwise: str = "no message") -> str:
     return (text.strip().splitlines() or [otherwise])[-1]
 
 
+def search_path(given: str | None) -> str:
+    """Where programs are looked for: SSH sessions leave the administrator's directories out on some systems."""
+    return (given or "/usr/local/bin:/usr/bin:/bin") + ":/usr/local/sbin:/usr/sbin:/sbin"
+
+
 class Run(Protocol):
     """How a program is run."""
 
@@ -41,12 +46,9 @@ class Run(Protocol):
 def run_process(
     argv: Sequence[str], *, timeout: float | None = None, env: Mapping[str, str] | None = None
 ) -> CommandResult:
-    """The real :class:`Run`: English messages, no standard input, ``env`` added to the caller's environment.
-
-    The search path ends with the administrator's directories, which SSH sessions leave out on some systems.
-    """
+    """The real :class:`Run`: English messages, no standard input, ``env`` added to the caller's environment."""
     environment = {**os.environ, "LC_ALL": "C", "LANGUAGE": "C", **(env or {})}
-    environment["PATH"] = environment.get("PATH", "/usr/local/bin:/usr/bin:/bin") + ":/usr/local/sbin:/usr/sbin:/sbin"
+    environment["PATH"] = search_path(environment.get("PATH"))
     try:
         # Not AnsibleModule.run_command: the wheel runs the same code beside PyTorch, where there is no Ansible.
         done = subprocess.run(  # pylint: disable=ansible-bad-function
