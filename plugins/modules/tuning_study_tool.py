@@ -60,6 +60,7 @@ made:
 """
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.user import check_user
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
@@ -88,6 +89,8 @@ def main() -> None:
     )
     try:
         given = checked(module.params, module.argument_spec)
+        if given["owner"] is not None:
+            check_user(given["owner"], "owner")
         tool = Tool(given["venv"], run_process, module.check_mode)
         is_new = (
             tool.install()

@@ -58,7 +58,9 @@ def check_node(
         check_imports(job, paths, run)
         check_data(job, paths, run)
         check_writable(job, paths, run)
-        check_given(paths.directory, account(job.user))
+        # Logs are put away where something is started, and go on where that is done from elsewhere.
+        for place in (paths.directory, *([] if job.host in job.starting_hosts else [paths.logs])):
+            check_given(place, account(job.user))
         if not job.checkpoint_directory:
             check_left_to(job.user, f"{paths.directory}/checkpoints")
     address_towards(job.rendezvous_address, job.rendezvous_port)
