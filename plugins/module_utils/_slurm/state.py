@@ -25,8 +25,12 @@ from .site import CONFIGURATION_OPTION, PREFIXES, SlurmSite, find_site
 HEALTH_CHECK, NHC = "gaudi3_scale/slurm_health_check", "gaudi3_scale/nhc.conf"
 # Slurm ends the program after a minute.
 SECONDS = 50
-# It asks hl-smi and Slurm's programs, and who holds the cards.
-CONFINED = (*ASKS_CARDS, *capability_lines(("CAP_DAC_OVERRIDE", "CAP_DAC_READ_SEARCH", "CAP_SYS_PTRACE")))
+# It asks hl-smi and Slurm's programs, which a site may have below /home, and who holds the cards.
+CONFINED = (
+    *ASKS_CARDS,
+    "ProtectHome=read-only",
+    *capability_lines(("CAP_DAC_OVERRIDE", "CAP_DAC_READ_SEARCH", "CAP_SYS_PTRACE")),
+)
 
 
 @dataclass(frozen=True)
