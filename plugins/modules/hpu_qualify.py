@@ -42,11 +42,11 @@ options:
     choices: [hpu, cuda, cpu]
     default: hpu
   venv:
-    description: Where the node library is. It has to be root's, since root runs it.
+    description: Where the node library is. Only root may write it and what is in it, since root runs it.
     type: path
     default: /opt/gaudi3_scale/venv
   flags:
-    description: File with the environment of the tests, which may be missing.
+    description: File with the environment of the tests, which may be missing. Only root may write it.
     type: path
     default: /etc/gaudi3_scale/environment
   leave_out:

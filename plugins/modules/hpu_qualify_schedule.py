@@ -29,11 +29,11 @@ options:
     type: int
     default: 3600
   venv:
-    description: Where the node library is.
+    description: Where the node library is. Only root may write it and what is in it, since root runs it.
     type: path
     default: /opt/gaudi3_scale/venv
   flags:
-    description: File with the environment of the tests, which may be missing.
+    description: File with the environment of the tests, which may be missing. Only root may write it.
     type: path
     default: /etc/gaudi3_scale/environment
 attributes:

@@ -70,11 +70,15 @@ options:
     type: int
     default: 1000
   venv:
-    description: The training venv whose torch is asked. Empty leaves torch out.
+    description:
+      - The training venv whose torch is asked. Empty leaves torch out.
+      - One that another account than root's may write is asked as that account.
     type: path
     default: /opt/gaudi3_scale/venv
   flags:
-    description: File with the environment of jobs, in which torch is asked. It need not exist.
+    description:
+      - File with the environment of jobs, in which torch is asked. It need not exist.
+      - Only root may write it, unless O(venv) is another account's.
     type: path
     default: /etc/gaudi3_scale/environment
   device:

@@ -76,7 +76,7 @@ options:
     type: str
     default: ""
   venv:
-    description: Where the node library is.
+    description: Where the node library is. Only root may write it and what is in it, since root runs it.
     type: path
     default: /opt/gaudi3_scale/venv
 attributes:

@@ -348,6 +348,7 @@ options:
     description:
       - Files of variables as systemd reads them. One with a C(-) before its path may be missing.
       - The node's flags with the paths of the vendor's software are in the default; name it first beside your own.
+      - One that another account than root's may write is read with the rights of O(user).
     type: list
     elements: str
     default: ["-/etc/gaudi3_scale/environment"]

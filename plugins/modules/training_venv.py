@@ -23,7 +23,9 @@ description:
   - Proxies are taken from the environment of the task (C(http_proxy), C(https_proxy), C(no_proxy)).
 options:
   path:
-    description: Directory of the virtual environment. It must not be there, be empty, or be made by this module.
+    description:
+      - Directory of the virtual environment. It must not be there, be empty, or be made by this module.
+      - Only root may write it and what is in it, since root runs its pip.
     type: path
     default: /opt/gaudi3_scale/venv
   python:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Iterator
 
 from .._job.user import other_account
+from .._node.account_directory import give
 from .._node.regular_file import read_end
 
 # A result has some numbers for each step; of a log only the end is of use.
@@ -61,11 +62,12 @@ def trial_place(prefix: str, user: str | None = None) -> Iterator[TrialPlace]:
     directory = tempfile.mkdtemp(prefix=prefix)
     try:
         place = TrialPlace(directory, account)
-        Path(place.work).mkdir(mode=0o700)
-        if account is not None:
+        if account is None:
+            Path(place.work).mkdir(mode=0o700)
+        else:
             # The account has to come through to what is its own.
             Path(directory).chmod(0o711)
-            os.chown(place.work, account.pw_uid, account.pw_gid)
+            give(place.work, account, 0o700)
         yield place
     finally:
         # By descriptors, without following links. TemporaryDirectory does follow them on its way out of a

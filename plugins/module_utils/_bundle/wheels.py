@@ -17,6 +17,7 @@ from typing import Iterable, Mapping
 
 from .._errors import GaudiError
 from .._node.commands import Run
+from .._node.root_program import root_python
 from .._releases.lookup import version_key
 from .._training_venv import pip_install
 from .._training_venv import plan as venv_plan
@@ -123,7 +124,7 @@ def _archive_wheels(
 
 def _require_reports(venv: VenvOptions, run: Run) -> None:
     """Have a pip that can report; the one that older distributions bring cannot."""
-    pip = [f"{venv.path}/bin/python", "-m", "pip", "--disable-pip-version-check"]
+    pip = [root_python(venv.path, "work"), "-I", "-m", "pip", "--disable-pip-version-check"]
     words = run([*pip, "--version"], timeout=60).stdout.split()
     if version_key(words[1] if len(words) > 1 else "0") >= version_key(_REPORTING_PIP):
         return
@@ -134,8 +135,18 @@ def _require_reports(venv: VenvOptions, run: Run) -> None:
 
 def _report(options: BundleOptions, venv: VenvOptions, what: Iterable[str], run: Run) -> dict[str, object]:
     file = f"{options.work}/report-{options.os_directory}.json"
-    pip = [f"{venv.path}/bin/python", "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check"]
-    settings = ["--dry-run", "--ignore-installed", "--report", file, "--only-binary", ":all:", "-c", venv.constraints]
+    pip = [root_python(venv.path, "work"), "-I", "-m", "pip", "install", "--quiet", "--no-input"]
+    settings = [
+        "--disable-pip-version-check",
+        "--dry-run",
+        "--ignore-installed",
+        "--report",
+        file,
+        "--only-binary",
+        ":all:",
+        "-c",
+        venv.constraints,
+    ]
     settings += ["-c", f"{venv.path}/{venv_plan.PINS_FILE}"]
     asked = Path(options.work, f"requirements-{options.os_directory}.txt")
     write_private(asked, list(what))

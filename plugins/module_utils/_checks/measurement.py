@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,10 +17,14 @@ from .._errors import GaudiError
 from .._fabric.chosen import chosen_network
 from .._host.hugepages import DROP_IN, SETTING
 from .._node import environment_file, restart_due
-from .._node.commands import Run
+from .._node.account_directory import account_of
+from .._node.account_unit import run_as
+from .._node.commands import CommandResult, Run
 from .._node.json_file import parse_json
 from .._node.lock import state_beside
 from .._node.rendered_files import read_text
+from .._node.root_program import PYTHON, WITH_VARIABLES, require_roots, root_python, sole_owner
+from .._node.unit_hardening import FOREIGN_PROGRAM, capability_lines, device_lines
 from .clock import read_clock
 from .patience import Patience
 from .pcie import read_access_control, read_links
@@ -68,12 +74,15 @@ def measure(
 
 def ask_torch(run: Run, training: TrainingEnvironment) -> TorchReport:
     """Import torch as a job would, and count the devices it sees."""
-    python = str(Path(training.venv, "bin", "python"))
     try:
         flags = environment_file.parse(read_text(training.flags) or "", training.flags)
     except GaudiError as error:
         return TorchReport(problem=str(error).rstrip("."))
-    done = run((python, "-c", _PROGRAM.format(count=_IMPORTS[training.device])), timeout=_TORCH_TIMEOUT_S, env=flags)
+    words = ("-c", _PROGRAM.format(count=_IMPORTS[training.device]))
+    try:
+        done = _run_python(run, training, words, flags)
+    except GaudiError as error:
+        return TorchReport(problem=str(error).rstrip("."))
     # The bridge prints its configuration to standard output; the answer is the last line.
     last = (done.stdout.strip().splitlines() or [""])[-1]
     try:
@@ -82,6 +91,28 @@ def ask_torch(run: Run, training: TrainingEnvironment) -> TorchReport:
     except (ValueError, KeyError, TypeError):
         said = (done.stderr.strip() or done.stdout.strip()).splitlines() or [f"no output (exit code {done.rc})"]
         return TorchReport(problem=said[-1].rstrip("."))
+
+
+def _run_python(
+    run: Run, training: TrainingEnvironment, words: Sequence[str], flags: Mapping[str, str]
+) -> CommandResult:
+    """As root where the environment and the flags are root's alone, else as the account that the environment is of."""
+    owner = sole_owner(training.venv)
+    if owner is None:
+        # In a sentence that names the place.
+        root_python(training.venv)
+    if not owner:
+        require_roots(training.flags, "flags", WITH_VARIABLES)
+        # Isolated: what stands in a variable of the flags, or lies where this happens to be started, is no module.
+        return run((root_python(training.venv), "-I", *words), timeout=_TORCH_TIMEOUT_S, env=flags)
+    python = str(Path(os.path.realpath(training.venv), PYTHON))
+    account, limits = account_of(owner, owner), torch_limits(training.device)
+    return run_as(account, (python, *words), run, timeout=_TORCH_TIMEOUT_S, env=flags, limits=limits)
+
+
+def torch_limits(device: str) -> list[str]:
+    """What its unit may do: cards pin host memory."""
+    return [*FOREIGN_PROGRAM, *capability_lines(), *device_lines(device), "LimitMEMLOCK=infinity"]
 
 
 def configured_hugepages(etc: str = "/etc") -> int | None:

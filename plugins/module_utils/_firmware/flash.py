@@ -23,6 +23,7 @@ from .._node import systemd_units
 from .._node.commands import Run, last_line
 from .._node.rendered_files import read_text
 from .._node.steps import Effects, Step, take
+from .._node.unit_hardening import VENDORS_CAPABILITIES, VENDORS_TOOL, capability_lines
 from . import record as card_firmware_record
 from .node import FLASH_UNIT, TOOL, read_cards, spi_of_tool
 from .plan import FirmwareNode, FirmwareOptions
@@ -33,8 +34,10 @@ LOGS = "var/log/gaudi3_scale"
 POLL_S = 3.0
 _OPERATIONAL = "Operational"
 # systemd must not end the tool either: an orderly shutdown waits for it, and the signal it would send does nothing.
-# Nothing else is kept from it: what a foreign tool misses while it writes leaves a card without firmware.
+# What a foreign tool misses while it writes leaves a card without firmware: only what nobody needs for that, or misses
+# before the first byte, is kept from it. The card's registers, PCI's files and the kernel's log are not.
 _UNIT_PROPERTIES = ("KillSignal=SIGCONT", "SendSIGKILL=no", "TimeoutStopSec=infinity", "RuntimeMaxSec=infinity")
+CONFINED = (*VENDORS_TOOL, "IPAddressDeny=any", *capability_lines(VENDORS_CAPABILITIES))
 
 
 @dataclass
@@ -157,7 +160,7 @@ def _flash_one(card: FlashCard, context: StepContext) -> None:
 
 def flash_command(address: str, image: str, log: str) -> list[str]:
     """``hl-fw-loader -y`` for one card, in a unit that outlives whoever started it and that nothing ends."""
-    properties = [f"--property={text}" for text in (*_UNIT_PROPERTIES, f"StandardOutput=append:{log}")]
+    properties = [f"--property={text}" for text in (*_UNIT_PROPERTIES, *CONFINED, f"StandardOutput=append:{log}")]
     unit = ["systemd-run", "--quiet", "--wait", "--collect", f"--unit={FLASH_UNIT}", *properties]
     return [*unit, "--property=StandardError=inherit", TOOL, "-y", "-d", address, "-f", image]
 

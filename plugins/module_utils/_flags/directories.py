@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-import os
 import pwd
 from dataclasses import dataclass
 from pathlib import Path
 
 from .._errors import GaudiError
+from .._node.account_directory import give
 
 _DIRECTORY_MODE = 0o755
 
@@ -53,11 +53,12 @@ def is_as_wanted(directory: WantedDirectory) -> bool:
 def make(directory: WantedDirectory) -> None:
     path = Path(directory.path)
     try:
-        if not path.exists():
-            path.mkdir(parents=True)
-            path.chmod(_DIRECTORY_MODE)
         if directory.account is not None:
-            os.chown(path, directory.account.pw_uid, directory.account.pw_gid)
+            give(directory.path, directory.account, _DIRECTORY_MODE, instead_of_empty=True)
+        elif not path.exists():
+            path.mkdir(parents=True)
+            # What the umask has taken, of what this has made in a directory of root's.
+            path.chmod(_DIRECTORY_MODE)
     except OSError as error:
         raise GaudiError(f"{path} cannot be made: {error.strerror}; check its parent directory.") from error
 

@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from typing import Iterable, Mapping
+from typing import Iterable, Mapping, Sequence
 
 from .._node.rendered_files import FileChange, differences
-from .._node.secret_words import without_secrets
+from .._node.secret_words import HIDDEN, without_secrets
 from .paths import JobPaths
 
 
@@ -25,3 +25,17 @@ def masked_description(description: Mapping[str, object]) -> dict[str, object]:
 def shown_differences(changes: Iterable[FileChange], paths: JobPaths) -> list[dict[str, str]]:
     """Ansible's ``diff`` of a job's files. What its supervisor is told, with the secret of the run, is not in it."""
     return differences(change for change in changes if change.wanted.path != paths.supervision)
+
+
+def command_remarks(command: Sequence[str]) -> list[str]:
+    """A sentence where a word of the command sounds like a secret, without the secret."""
+    shown = without_secrets(list(command))
+    if shown == list(command):
+        return []
+    found = next(number for number, word in enumerate(shown) if word != command[number])
+    word = shown[found - 1] if shown[found] == HIDDEN and found else shown[found]
+    return [
+        f"command has a word that sounds like a secret ({word:.80}), and every account of a node can "
+        "read the words of a process there; give it in environment, or in a file of environment_files, and let the "
+        "program read the variable."
+    ]

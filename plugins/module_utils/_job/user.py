@@ -9,9 +9,11 @@ import contextlib
 import os
 import pwd
 import re
-from typing import Sequence
+from typing import Mapping, Sequence
 
 from .._errors import GaudiError
+from .._node.account_unit import DEFAULT_LIMITS, home_variables, run_as
+from .._node.commands import CommandResult, Run
 
 # What the role gaudi_training_stack makes.
 DEFAULT_USER = "gaudi"
@@ -78,22 +80,21 @@ def check_left_to(user: str, directory: str) -> None:
     )
 
 
-def home_variables(entry: pwd.struct_passwd) -> dict[str, str]:
-    """What a login would tell the account of itself; root's home is of no use to anybody else."""
-    return {"HOME": entry.pw_dir, "USER": entry.pw_name, "LOGNAME": entry.pw_name}
-
-
 def environment_as(user: str | None) -> dict[str, str]:
     """The environment that a process of ``user`` begins with: this process's, with the account's own home."""
     entry = None if user is None else other_account(user)
     return {**os.environ, **(home_variables(entry) if entry else {})}
 
 
-def as_user(user: str, argv: Sequence[str]) -> tuple[str, ...]:
-    """``argv`` run as ``user``, which is a word more only where that is somebody else (runuser(1): root may)."""
-    entry = account(user)
-    if entry.pw_uid == os.geteuid():
-        return tuple(argv)
-    # runuser leaves the environment as it is.
-    home = ("env", *(f"{name}={value}" for name, value in home_variables(entry).items()))
-    return ("runuser", "-u", user, "--", *home, *argv)
+def run_as_user(
+    user: str,
+    argv: Sequence[str],
+    run: Run,
+    *,
+    timeout: float,
+    env: Mapping[str, str] | None = None,
+    limits: Sequence[str] = DEFAULT_LIMITS,
+    unit: str = "",
+) -> CommandResult:
+    """:func:`account_unit.run_as` for an account by its name; GaudiError where this node has none of it."""
+    return run_as(account(user), argv, run, timeout=timeout, env=env, limits=limits, unit=unit)

@@ -17,7 +17,7 @@ from typing import Mapping
 from .._errors import GaudiError
 from .._job.description import MPIRUN, SLURM
 from .._job.difference import description_differences, refuse_difference
-from .._job.job_secrets import shown_differences
+from .._job.job_secrets import command_remarks, shown_differences
 from .._job.network import address_towards, interface_with
 from .._job.paths import JobPaths
 from .._job.plan import Job, describe
@@ -35,7 +35,7 @@ from .._releases.table import NEWEST
 from .binding import binding_of
 from .card_groups import group_remarks
 from .control_slurm import find_worker_group, remember_found, start_slurm
-from .directories import check_places, let_read, make_control, make_directories, put_away_logs, recipe_directory
+from .directories import check_places, let_read, make_control, make_directories, put_away_logs
 from .engines.mpirun import version_of_release
 from .engines.slurm_jobs import slurm_gres
 from .engines.torchrun import checkpoint_remarks
@@ -159,7 +159,7 @@ def _begin(job: Job, paths: JobPaths, site: Site, worker_group: WorkerGroup, run
         not_at_boot(paths, run)
     group = account(job.user).pw_gid
     make_control(paths, group)
-    make_directories(job, paths, recipe_directory(job, site.recipes))
+    make_directories(job, paths)
     if job.engine == SLURM:
         start_slurm(job, paths, launch, run)
         return ""
@@ -180,7 +180,11 @@ def prepare(job: Job, paths: JobPaths, run: Run, options: StartOptions = AS_DESC
 
     What refuses a start refuses this, so that a job begins on no node before it can on all.
     """
-    remarks = [*group_remarks(job, options.kernel_root), *checkpoint_remarks(job)]
+    remarks = [
+        *group_remarks(job, options.kernel_root),
+        *checkpoint_remarks(job),
+        *command_remarks(job.command),
+    ]
     return {**_prepared(job, paths, run, options), "remarks": remarks}
 
 
@@ -206,7 +210,7 @@ def _prepared(job: Job, paths: JobPaths, run: Run, options: StartOptions) -> dic
             job, paths, run, running=worker_group.state == RUNNING, kernel_root=options.kernel_root, library=library
         )
         check_places(job, paths)
-        make_directories(job, paths, recipe_directory(job, setting_of_files(job, RECIPE_CACHE)))
+        make_directories(job, paths)
         _install_rank(job, paths)
     # What is to begin anew is nothing that other nodes could join.
     state = PREPARED if worker_group.state == ABSENT or options.restart else worker_group.state

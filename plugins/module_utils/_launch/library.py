@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from .._errors import GaudiError
 from .._job.description import RANK_ARGUMENTS
 from .._job.plan import Job
-from .._job.user import as_user
+from .._job.user import run_as_user
 from .._node.commands import Run, last_line
 from .._node.json_file import parse_object
 
@@ -69,11 +69,10 @@ def _look(job: Job, venv: str, run: Run) -> Library:
     if not os.access(python, os.X_OK):
         return Library(venv)
     try:
-        argv = as_user(job.user, [python, "-I", "-c", LOOK])
+        done = run_as_user(job.user, [python, "-I", "-c", LOOK], run, timeout=LOOK_SECONDS)
     except GaudiError:
         # An account that is not there, which has a sentence of its own.
         return Library(venv)
-    done = run(argv, timeout=LOOK_SECONDS)
     if done.rc == 124:
         raise GaudiError(
             f"nobody can tell what {venv} has: its Python had not ended after {LOOK_SECONDS:g} s; try again, and see "

@@ -21,10 +21,12 @@ from .._job.plan import Job, starts_in
 from .._job.port_holder import holder_of
 from .._job.program_imports import PYTHONPATH, RUN, Looked, check_found
 from .._job.supervision import control_port_of
-from .._job.user import account, as_user, check_left_to
+from .._job.user import account, check_left_to, run_as_user
+from .._node.account_directory import check_given
 from .._node.commands import Run, last_line
 from .binding import ranks_bound_now
 from .card_groups import group_remarks
+from .confinement import confined_question
 from .engines.mpirun import version_of
 from .engines.mpirun_reach import check_reach
 from .engines.slurm_jobs import check_slurm_there
@@ -36,6 +38,9 @@ from .node_data import check_data
 ENVIRONMENT = "gaudi_training_environment"
 # Of the vendor's variables the one that its bridge cannot do without.
 VENDORS = "GC_KERNEL_PATH"
+# A new file under a name that is nobody's yet: in a directory of the account's a pipe would be waited at for ever.
+WRITE = 'made=$(mktemp "$1.XXXXXX") && echo > "$made" && rm "$made"'
+WRITE_SECONDS, VERSION_SECONDS = 60.0, 30.0
 
 
 def check_node(
@@ -53,6 +58,9 @@ def check_node(
         check_imports(job, paths, run)
         check_data(job, paths, run)
         check_writable(job, paths, run)
+        # Logs are put away where something is started, and go on where that is done from elsewhere.
+        for place in (paths.directory, *([] if job.host in job.starting_hosts else [paths.logs])):
+            check_given(place, account(job.user))
         if not job.checkpoint_directory:
             check_left_to(job.user, f"{paths.directory}/checkpoints")
     address_towards(job.rendezvous_address, job.rendezvous_port)
@@ -141,7 +149,8 @@ def _check_programs(job: Job) -> None:
 
 def open_mpi_version(job: Job, run: Run) -> str:
     """The version of this node's mpirun; every node needs it, since mpirun starts a daemon of its own on each."""
-    done = run([job.mpi.mpirun, "--version"])
+    # As the account that will run it: whoever names the program need not be who may run programs as root.
+    done = run_as_user(job.user, [job.mpi.mpirun, "--version"], run, timeout=VERSION_SECONDS)
     if done.rc == 127:
         raise GaudiError(
             f"engine mpirun: {job.mpi.mpirun} is not installed on {job.host}; install Open MPI there, name its program "
@@ -166,7 +175,8 @@ def check_imports(job: Job, paths: JobPaths, run: Run) -> None:
     # The ranks start in the working directory, from which -m finds modules too.
     places = os.pathsep.join(filter(None, (start if first == RUN else "", given)))
     program = second if first == RUN else str(Path(start, first))
-    looked = Looked("command", ENVIRONMENT, job.venv, job.user, RUN if first == RUN else "")
+    way = RUN if first == RUN else ""
+    looked = Looked("command", ENVIRONMENT, job.venv, job.user, way, confined_question(job, paths))
     check_found(program, looked, {**of_files, **job.environment, PYTHONPATH: places}, run)
 
 
@@ -182,7 +192,13 @@ def check_writable(job: Job, paths: JobPaths, run: Run) -> None:
         )
     probe = f"{directory}/.gaudi3_scale-{job.name}-{job.host}"
     # As the account of the ranks: root may write where they may not, and may not on a shared file system.
-    done = run(as_user(job.user, ["sh", "-c", 'echo > "$1" && rm "$1"', "sh", probe]))
+    limits = confined_question(job, paths)
+    done = run_as_user(job.user, ["sh", "-c", WRITE, "sh", probe], run, timeout=WRITE_SECONDS, limits=limits)
+    if done.rc == 124:
+        raise GaudiError(
+            f"checkpoint_directory {directory} could not be written within {WRITE_SECONDS:g} s on {job.host}; see "
+            "whether its storage answers."
+        )
     if done.rc != 0:
         raise GaudiError(
             f"checkpoint_directory {directory} cannot be written by {job.user} on {job.host}: "

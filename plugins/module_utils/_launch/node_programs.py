@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import os
 import pkgutil
 import tempfile
 from pathlib import Path
@@ -34,7 +35,7 @@ def install(directory: str, entry: str) -> None:
     # A file with the final name is always whole, also while another job's launch writes the same.
     with tempfile.NamedTemporaryFile(dir=place.parent, delete=False) as stream:
         stream.write(_program(entry))
-    Path(stream.name).chmod(0o644)
+        os.fchmod(stream.fileno(), 0o644)
     Path(stream.name).replace(place)
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import grp
 import ipaddress
-import os
 import re
 import tempfile
 from collections.abc import Sequence
@@ -18,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .._errors import GaudiError
+from .account_directory import let_group_read
 from .commands import Run, last_line
 from .rendered_files import read_text
 
@@ -105,8 +105,7 @@ def make(identity: Identity, run: Run) -> None:
         )
         if done.rc != 0:
             raise GaudiError(f"openssl could not make a certificate: {last_line(done.stderr)}; install openssl.")
-        os.chown(key, 0 if os.geteuid() == 0 else -1, _group(identity.group))
-        key.chmod(0o640)
+        let_group_read(str(key), _group(identity.group), 0o640)
         certificate.chmod(0o644)
         key.replace(identity.key)
         certificate.replace(identity.certificate)

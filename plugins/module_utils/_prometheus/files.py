@@ -13,6 +13,7 @@ from .._job.paths import NAME
 from .._node.listening import place_of
 from .._node.rendered_files import WantedFile
 from .._node.systemd_units import UNIT_DIRECTORY
+from .._node.unit_hardening import DISTRIBUTIONS_SERVICE
 from .options import DIRECTORY, PRESENT, Options, Service, Webhook
 
 HEADING = "# Written by gaudi3.scale; what is changed here is lost. Options: roles/gaudi_monitoring."
@@ -23,6 +24,8 @@ JOB = "gaudi"
 # By node, so that a run over some of them forgets no other.
 CERTIFICATES = "certificates.json"
 NODES = "nodes.json"
+# What the node exporter could not do without: neither service tells of the node that it runs on.
+_OWN = ("ProtectHome=yes", "PrivateTmp=yes", "ProtectClock=yes")
 ALERTMANAGER, ALERTMANAGER_WEB = "alertmanager.yml", "alertmanager_web.yml"
 # For a person who is root, or of the group: amtool --http.config.file.
 AMTOOL = "amtool.yml"
@@ -228,10 +231,16 @@ def arguments(options: Options, service: Service) -> list[str]:
     ]
 
 
+def hardening() -> list[str]:
+    """What the two services may do."""
+    return [*DISTRIBUTIONS_SERVICE, *_OWN]
+
+
 def _drop_in(options: Options, service: Service) -> WantedFile:
     path = Path(options.root, "etc", UNIT_DIRECTORY, f"{service.unit}.d", DROP_IN)
     given = " ".join(arguments(options, service))
-    text = f"{HEADING}\n[Service]\nExecStart=\nExecStart={service.program} $ARGS {given}\n"
+    lines = ["[Service]", "ExecStart=", f"ExecStart={service.program} $ARGS {given}", *hardening()]
+    text = "\n".join([HEADING, *lines, ""])
     return WantedFile(str(path), text if options.state == PRESENT else None)
 
 

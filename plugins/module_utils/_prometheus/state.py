@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from .._errors import GaudiError
+from .._node.account_directory import let_group_read
 from .._node.commands import Run, last_line
 from .._node.json_file import read_json
 from .._node.rendered_files import FileChange, WantedFile, differences, pending, read_text, write
@@ -160,7 +161,7 @@ def _tokens(options: Options) -> list[WantedFile]:
 
 def _for_group(wanted: WantedFile, group: str) -> None:
     if wanted.content is not None and os.geteuid() == 0:
-        os.chown(wanted.path, 0, grp.getgrnam(group).gr_gid)
+        let_group_read(wanted.path, grp.getgrnam(group).gr_gid)
 
 
 def _refuse_others(options: Options, run: Run) -> None:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,13 @@ from typing import Any
 from .._errors import GaudiError
 from .._node.commands import Run, last_line
 from .._node.rendered_files import WantedFile, differences, pending, write
+from .._node.root_program import WITH_VARIABLES, require_roots, root_python
 from .._node.systemd_units import UNIT_DIRECTORY, disable, enable, is_active, is_enabled, reload_units
 from .files import DIRECTORY
+from .unit import CONFINED, LIMITS
 
 NAME = "gaudi3-scale-qualification-scheduled"
+_PLAIN = re.compile(r"/[A-Za-z0-9_./:,+@-]*")
 TIMER, SERVICE = f"{NAME}.timer", f"{NAME}.service"
 
 
@@ -35,6 +39,9 @@ def apply(options: Schedule, run: Run, check_mode: bool, etc: str = "/etc") -> d
     is_present = options.state == "present"
     if is_present:
         _check_calendar(options.on_calendar, run)
+        for option, path in (("venv", options.venv), ("flags", options.flags)):
+            _check_plain(option, path)
+        require_roots(options.flags, "flags", WITH_VARIABLES)
     changes = pending(_wanted(options, etc))
     enabled = is_enabled(run, TIMER) and is_active(run, TIMER)
     if not check_mode:
@@ -55,11 +62,9 @@ def apply(options: Schedule, run: Run, check_mode: bool, etc: str = "/etc") -> d
 
 
 def _wanted(options: Schedule, etc: str) -> list[WantedFile]:
-    texts = {TIMER: _timer(options), SERVICE: _service(options)}
     is_present = options.state == "present"
-    return [
-        WantedFile(str(Path(etc, UNIT_DIRECTORY, name)), text if is_present else None) for name, text in texts.items()
-    ]
+    texts = {TIMER: _timer(options), SERVICE: _service(options)} if is_present else {TIMER: None, SERVICE: None}
+    return [WantedFile(str(Path(etc, UNIT_DIRECTORY, name)), text) for name, text in texts.items()]
 
 
 def _timer(options: Schedule) -> str:
@@ -79,7 +84,8 @@ WantedBy=timers.target
 
 
 def _service(options: Schedule) -> str:
-    python = Path(options.venv, "bin", "python")
+    python = root_python(options.venv)
+    hardening = "\n".join((*LIMITS, *CONFINED))
     return f"""# Written by gaudi3.scale.
 [Unit]
 Description=gaudi3.scale: this node's tests, again
@@ -90,9 +96,14 @@ EnvironmentFile=-{options.flags}
 ExecStart={python} -I -m gaudi3_scale.qualification --directory {DIRECTORY} --again --unless-held
 # Left out, or nobody could tell: no failure of the node.
 SuccessExitStatus=2
-LimitMEMLOCK=infinity
-UMask=0077
+{hardening}
 """
+
+
+def _check_plain(option: str, path: str) -> None:
+    """In a unit a blank parts words, and % and $ stand for something else."""
+    if not _PLAIN.fullmatch(path):
+        raise GaudiError(f"{option} is {path!r:.200}; write an absolute path of letters, digits and _./:,+@- alone.")
 
 
 def _check_calendar(text: str, run: Run) -> None:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import stat
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,11 +15,13 @@ from .._cards.hpu_facts import HpuFacts
 from .._errors import GaudiError
 from .._host.kernel.modules import Holder
 from .._node.commands import Run, last_line
+from .._node.root_program import PYTHON, WITH_VARIABLES, require_roots, root_python
 from .._node.systemd_units import has_processes
 from .files import Files
 from .matrix import BURN_IN
 from .plan import Options, plan
 from .results import ABSENT, ENDED, INTERRUPTED, RUNNING
+from .unit import CONFINED, LIMITS
 
 UNIT = "gaudi3-scale-qualification.service"
 _POLL_S = 0.5
@@ -63,14 +64,14 @@ def start(
     elif holders:
         raise GaudiError(_held(holders))
     if not check_mode:
-        _require_of_root(options.venv)
+        python = _roots_python(options)
         stop(run)
         # What was cut off goes on; what has ended, or was something else, is measured anew.
         if how.restart or known.get("key") != wanted["key"] or _has_ended(wanted, files):
             files.forget(files.results, files.current, files.verdict)
         Path(files.directory).mkdir(parents=True, exist_ok=True)
         files.write(files.plan, {**wanted, "detached": how.detach})
-        _begin(options, run, files)
+        _begin(options, python, run, files)
     return {"changed": True, "plan": wanted}
 
 
@@ -144,34 +145,22 @@ def _held(holders: list[Holder]) -> str:
     return f"The cards are held by {listed}{more}, and its tests need them alone; wait for the end, or drain the node."
 
 
-def _begin(options: Options, run: Run, files: Files) -> None:
-    python = str(Path(options.venv, "bin", "python"))
+def _begin(options: Options, python: str, run: Run, files: Files) -> None:
     about = ["--unit", UNIT, "--description", "gaudi3.scale: qualification of this node", "--collect"]
-    limits = [
-        "--property=KillMode=control-group",
-        "--property=LimitMEMLOCK=infinity",
-        "--property=UMask=0077",
-        "--property=TimeoutStopSec=30",
-    ]
-    flags = f"--property=EnvironmentFile=-{options.flags}"
+    limits = [f"--property={line}" for line in (*LIMITS, *CONFINED, f"EnvironmentFile=-{options.flags}")]
     low = _LOW if options.level == BURN_IN else ()
     program = [python, "-I", "-m", "gaudi3_scale.qualification", "--directory", files.directory]
-    done = run(["systemd-run", "--quiet", *about, *limits, flags, *low, "--", *program])
+    done = run(["systemd-run", "--quiet", *about, *limits, *low, "--", *program])
     if done.rc != 0:
         raise GaudiError(
             f"The qualification cannot be started: {last_line(done.stderr)}; see `systemctl status {UNIT}`."
         )
 
 
-def _require_of_root(venv: str) -> None:
-    """Root runs nothing that another account could have written."""
-    for place in (venv, f"{venv}/bin", f"{venv}/lib"):
-        try:
-            found = Path(place).stat()
-        except OSError as error:
-            raise GaudiError(f"{place} is not there ({error.strerror}); run training_stack.yml first.") from error
-        if found.st_uid != 0 or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            raise GaudiError(
-                f"{place} belongs to account {found.st_uid} (mode {stat.S_IMODE(found.st_mode):04o}), and root runs "
-                "nothing that another account may write; name a venv of root's."
-            )
+def _roots_python(options: Options) -> str:
+    """What the unit runs; the tests need root, so that what another account could have written is refused."""
+    python = root_python(options.venv)
+    if not Path(python).exists():
+        raise GaudiError(f"{options.venv} has no {PYTHON}; run training_stack.yml first.")
+    require_roots(options.flags, "flags", WITH_VARIABLES)
+    return python

@@ -14,6 +14,8 @@ from typing import Any
 from .._errors import GaudiError
 from .._node.commands import Run
 from .._node.rendered_files import WantedFile, differences, pending, write
+from .._node.root_program import root_python
+from .._node.unit_hardening import ASKS_CARDS, capability_lines
 from .configuration import read_configuration
 from .fragments import GRES_FILE, SLURM, Wanted, gres_text, require_include, slurm_text
 from .gres import Gres, site_gres
@@ -23,6 +25,12 @@ from .site import CONFIGURATION_OPTION, PREFIXES, SlurmSite, find_site
 HEALTH_CHECK, NHC = "gaudi3_scale/slurm_health_check", "gaudi3_scale/nhc.conf"
 # Slurm ends the program after a minute.
 SECONDS = 50
+# It asks hl-smi and Slurm's programs, which a site may have below /home, and who holds the cards.
+CONFINED = (
+    *ASKS_CARDS,
+    "ProtectHome=read-only",
+    *capability_lines(("CAP_DAC_OVERRIDE", "CAP_DAC_READ_SEARCH", "CAP_SYS_PTRACE")),
+)
 
 
 @dataclass(frozen=True)
@@ -96,8 +104,9 @@ def _health_files(options: Options, site: SlurmSite, etc: str) -> list[WantedFil
     # slurmd gives its program no environment, not even a PATH; as a unit it has that of services.
     words = [
         *("systemd-run", "--quiet", "--wait", "--pipe", "--collect"),
+        *(f"--property={line}" for line in CONFINED),
         *(f"--setenv={name}={value}" for name, value in around.items()),
-        *("timeout", str(SECONDS), str(Path(options.venv, "bin", "python")), "-I", "-m", "gaudi3_scale.health"),
+        *("timeout", str(SECONDS), root_python(options.venv), "-I", "-m", "gaudi3_scale.health"),
         *("--release", options.release, "--cards", str(options.cards), "--node", options.node),
         *("--share", str(options.drain_share)),
         *(["--drain"] if options.drain else []),

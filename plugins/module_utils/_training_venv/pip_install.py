@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 import re
+import shutil
 from typing import Sequence
 
 from .._errors import GaudiError
 from .._node.commands import CommandResult, Run, last_line
+from .._node.root_program import require_roots, root_python
 from .._node.secret_words import without_credentials
 from .plan import VenvOptions
 
@@ -23,7 +25,8 @@ _PYTHON_REPORT = "import ensurepip, sys, venv; print(*sys.version_info[:2])"
 
 def python_version(options: VenvOptions, run: Run) -> tuple[int, int]:
     """Major and minor version of ``options.python``, if it can make a virtual environment at all."""
-    done = run([options.python, "-c", _PYTHON_REPORT], timeout=60)
+    require_roots(shutil.which(options.python) or options.python, "python")
+    done = run([options.python, "-I", "-c", _PYTHON_REPORT], timeout=60)
     if done.rc != 0:
         said = last_line(done.stderr)
         raise GaudiError(
@@ -42,7 +45,8 @@ def python_version(options: VenvOptions, run: Run) -> tuple[int, int]:
 
 def make(options: VenvOptions, run: Run) -> None:
     """``python -m venv`` in the directory of the environment."""
-    done = run([options.python, "-m", "venv", options.path], timeout=options.timeout)
+    require_roots(options.path, "path")
+    done = run([options.python, "-I", "-m", "venv", options.path], timeout=options.timeout)
     if done.rc != 0:
         raise failure(f"{options.python} -m venv", options, done)
 
@@ -51,7 +55,7 @@ def install(options: VenvOptions, what: Sequence[str], scratch: str, run: Run) -
     """Let the environment's own pip install wheel files and requirements in one go, so that they agree."""
     if not what:
         return
-    pip = [f"{options.path}/bin/python", "-m", "pip", "install", "--no-input", "--disable-pip-version-check"]
+    pip = [root_python(options.path, "path"), "-I", "-m", "pip", "install", "--no-input", "--disable-pip-version-check"]
     settings = ["--no-cache-dir", "--progress-bar", "off", "-c", options.constraints]
     # pip unpacks in TMPDIR: with it beside the environment, the space that was checked is the space that is used.
     done = run([*pip, *settings, *what], timeout=options.timeout, env={"TMPDIR": scratch, **_ONLY_IN_VENV})

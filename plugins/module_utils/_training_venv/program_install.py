@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .._errors import GaudiError
-from .._job.user import account, as_user
+from .._job.user import account, run_as_user
 from .._node.account_directory import acting_as, give, remove
 from .._node.commands import Run, last_line
 from .._node.json_file import read_json
@@ -129,11 +129,8 @@ def _refuse(lines: list[str], options: ProgramOptions, stack: Stack, run: Run) -
             "name them in gaudi_training_stack_requirements instead, which root installs."
         )
     asked = json.dumps([specifiers(lines), dict(stack.frozen)])
-    done = run(
-        as_user(options.user, [f"{options.venv}/bin/python", "-I", "-c", CHECK]),
-        timeout=CHECK_SECONDS,
-        env={ASKED: asked},
-    )
+    argv = [f"{options.venv}/bin/python", "-I", "-c", CHECK]
+    done = run_as_user(options.user, argv, run, timeout=CHECK_SECONDS, env={ASKED: asked})
     if done.rc != 0:
         raise GaudiError(
             f"requirements cannot be read by {options.venv}/bin/python: {last_line(done.stderr)}; correct them."
@@ -182,7 +179,7 @@ def _fill(
 
 
 def _as_account(options: ProgramOptions, argv: list[str], environment: dict[str, str], run: Run) -> None:
-    done = run(as_user(options.user, argv), timeout=options.timeout, env=environment)
+    done = run_as_user(options.user, argv, run, timeout=options.timeout, env=environment)
     if done.rc == 0:
         return
     lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]

@@ -77,8 +77,8 @@ def _reported(host: Mapping[str, Any]) -> str:
 
 def _reason(host: Mapping[str, Any], alive: Sequence[str]) -> str:
     packages, info = host.get("__gaudi_tuning_study_packages", {}), host.get("__gaudi_tuning_study_info", {})
-    if packages.get("rc"):
-        return str(packages.get("stderr") or packages.get("msg"))
+    if packages.get("failed"):
+        return str(packages.get("msg"))
     if info.get("unreachable") or (not info and host["inventory_hostname"] not in alive):
         return "it did not answer, or failed before it could begin"
     if info.get("state") == STOPPED:

@@ -40,7 +40,17 @@ def require_packages() -> None:
 
 def install() -> None:
     """pip's own settings of the environment say from which index. Raises GaudiError where it cannot be done."""
-    pip = [sys.executable, "-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--progress-bar", "off"]
+    pip = [
+        sys.executable,
+        "-I",
+        "-m",
+        "pip",
+        "install",
+        "--no-input",
+        "--disable-pip-version-check",
+        "--progress-bar",
+        "off",
+    ]
     needs = requirements_of(EXTRA)
     pins = Path(sys.prefix, PINS_FILE)
     exactly = ["--constraint", str(pins)] if pins.is_file() else []

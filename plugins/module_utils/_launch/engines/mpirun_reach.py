@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from ..._errors import GaudiError
 from ..._job.plan import Job
-from ..._job.user import as_user
+from ..._job.user import run_as_user
 from ..._node.commands import Run, last_line
 
 CONNECT_SECONDS = 10
@@ -35,9 +35,9 @@ def ssh_argv(job: Job, address: str) -> tuple[str, ...]:
     """What mpirun will do for each node, with an end for a node that is not there."""
     port = ["-p", str(job.mpi.ssh_port)] if job.mpi.ssh_port else []
     options = ["-o", "BatchMode=yes", "-o", f"ConnectTimeout={CONNECT_SECONDS}"]
-    return as_user(job.user, ["ssh", *options, *port, address, "true"])
+    return "ssh", *options, *port, address, "true"
 
 
 def _refusal(job: Job, address: str, run: Run) -> str:
-    done = run(ssh_argv(job, address), timeout=3 * CONNECT_SECONDS)
+    done = run_as_user(job.user, ssh_argv(job, address), run, timeout=3 * CONNECT_SECONDS)
     return "" if done.rc == 0 else last_line(done.stderr, f"status {done.rc}").rstrip(".")

@@ -9,18 +9,19 @@ Their text output is read, not ``--json``, for the reasons in ``_upgrade/drain/s
 
 from __future__ import annotations
 
+import functools
 import re
 import socket
 import time
-from typing import Callable, Sequence
+from typing import Callable, Mapping, Sequence
 
 from ..._errors import GaudiError
 from ..._job.binding.topology import HPU
 from ..._job.description import NAMED
 from ..._job.plan import Job
-from ..._job.user import as_user
+from ..._job.user import run_as_user
 from ..._node.commands import CommandResult, Run, last_line
-from ..._slurm.commands import DENIED, call_slurm
+from ..._slurm.commands import DENIED, TIMEOUT, call_slurm
 from ..._slurm.gres import cards_among, gres_in
 from .slurm import described_in, sbatch_argv
 from .slurm_batch_shell import STOP
@@ -65,11 +66,19 @@ def submit_once(script: str, name: str, comment: str, user: str, run: Run) -> Sl
 
 def submit(script: str, user: str, run: Run) -> str:
     """Hand the script to Slurm; returns the job's number."""
-    done = _call(as_user(user, sbatch_argv(script)), run)
+    done = call_slurm(sbatch_argv(script), functools.partial(_as_user, user, run), time_format="%s")
+    if done.rc != 0:
+        raise GaudiError(explain("sbatch", done), rc=done.rc)
     match = _NUMBER.fullmatch(done.stdout.strip())
     if match is None:
         raise GaudiError(f"sbatch did not tell the job's number but {last_line(done.stdout)!r}; look at `squeue`.")
     return match.group(1)
+
+
+def _as_user(
+    user: str, run: Run, argv: Sequence[str], *, timeout: float | None = None, env: Mapping[str, str] | None = None
+) -> CommandResult:
+    return run_as_user(user, argv, run, timeout=timeout or TIMEOUT, env=env)
 
 
 def state_of(number: str, run: Run) -> tuple[SlurmJob, ...]:

@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import os
 import sys
+import tempfile
+from pathlib import Path
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._checks.measurement import (
@@ -20,16 +23,17 @@ from ansible_collections.gaudi3.scale.tests.unit.healthy_node import HlSmi, writ
 @pytest.fixture
 def venv(tmp_path):
     """A venv whose torch and Gaudi bridge are small modules of the test, run by a real Python."""
-    site = tmp_path / "site"
+    site = tmp_path / "venv/lib/python{}.{}/site-packages".format(*sys.version_info)
     bridge = site / "habana_frameworks/torch/hpu"
     bridge.mkdir(parents=True)
     (bridge / "__init__.py").write_text("print('BRIDGE CONFIGURATION')\ndef device_count():\n    return 8\n")
     (site / "torch").mkdir()
+    (tmp_path / "site").symlink_to(site)
+    (tmp_path / "venv/pyvenv.cfg").write_text(f"home = {Path(sys.executable).resolve().parent}\n")
     (site / "torch/__init__.py").write_text("__version__ = '2.11.0a0+git1'\n")
     python = tmp_path / "venv/bin/python"
     python.parent.mkdir(parents=True)
-    python.write_text(f'#!/bin/sh\nPYTHONPATH={site} exec {sys.executable} "$@"\n')
-    python.chmod(0o755)
+    python.symlink_to(Path(sys.executable).resolve())
     return tmp_path / "venv"
 
 
@@ -87,3 +91,31 @@ def test_without_a_training_environment_torch_is_left_out(tmp_path):
     measured = measure(HlSmi(), str(tmp_path), None, etc=str(tmp_path))
     assert measured.torch is None
     assert measured.facts.count == 8
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root changes to another account")
+def test_torch_of_another_account_is_asked_as_that_account(tmp_path):
+    """Root ran it: whoever may write the environment was root."""
+    with tempfile.TemporaryDirectory() as made:
+        own = Path(made, "venv")
+        Path(made).chmod(0o755)
+        (own / "bin").mkdir(parents=True)
+        python = own / "bin/python"
+        python.write_text(f'#!/bin/sh\nid -un > {own}/ran\necho \'{{"version": "2", "devices": 8}}\'\n')
+        python.chmod(0o755)
+        for path in (own, own / "bin", python):
+            os.chown(path, 65534, 65534)
+        assert ask_torch(run_process, training(own)) == TorchReport("2", 8)
+        assert (own / "ran").read_text() == "nobody\n"
+        own.chmod(0o777)
+        problem = ask_torch(run_process, training(own)).problem
+        assert problem is not None and "root runs nothing that another account may change" in problem
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has something to lose")
+def test_roots_torch_has_no_variables_of_another_account(venv, tmp_path):
+    flags = tmp_path / "environment"
+    flags.write_text("LD_PRELOAD=/home/own.so\n")
+    os.chown(flags, 65534, 65534)
+    problem = ask_torch(run_process, training(venv, "cpu", flags)).problem
+    assert problem is not None and "root runs nothing with variables that another account may change" in problem

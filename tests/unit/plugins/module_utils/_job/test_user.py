@@ -13,10 +13,10 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiE
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.user import (
     DEFAULT_USER,
     account,
-    as_user,
     check_left_to,
     check_user,
     environment_as,
+    run_as_user,
 )
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 
@@ -56,7 +56,8 @@ def test_only_root_can_run_as_somebody_else(monkeypatch):
 
 @as_root
 def test_another_account_has_its_own_home_in_a_program_that_is_run_and_in_a_trial():
-    said = run_process(as_user(USER, ["sh", "-c", 'echo "$(id -un) $HOME $USER $LOGNAME"']), env={"HOME": "/root"})
+    script = 'echo "$(id -un) $HOME $USER $LOGNAME"'
+    said = run_as_user(USER, ["sh", "-c", script], run_process, timeout=10, env={"HOME": "/root"})
     home = pwd.getpwnam(USER).pw_dir
     assert said.stdout.split() == [USER, home, USER, USER]
     assert {name: environment_as(USER)[name] for name in ("HOME", "USER", "LOGNAME")} == {

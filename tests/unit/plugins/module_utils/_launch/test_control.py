@@ -52,7 +52,7 @@ def test_a_first_start(job, paths, unit):
     assert unit.calls == ["daemon-reload", "reset-failed", "start"]
     assert json.loads(Path(paths.description).read_text())["command"] == ["x.py"]
     modes = [Path(path).stat().st_mode & 0o777 for path in (paths.unit_file, paths.environment, paths.description)]
-    assert modes == [0o644, 0o600, 0o600]
+    assert modes == [0o600, 0o600, 0o600]
     assert [change["after_header"].partition(" ")[0] for change in result["diff"]] == [
         paths.unit_file,
         paths.environment,

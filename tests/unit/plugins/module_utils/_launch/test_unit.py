@@ -19,7 +19,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._launch.unit import (
     environment_text,
     unit_text,
 )
-from ansible_collections.gaudi3.scale.plugins.module_utils._launch.unit_words import command_line
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.unit_words import command_line
 from ansible_collections.gaudi3.scale.tests.unit.described_job import PATHS, described_job
 from ansible_collections.gaudi3.scale.tests.unit.memory_group import TAKE, V1, memory_group
 

@@ -16,9 +16,9 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._node.account_directo
     acting_as,
     acting_as_owner,
     give,
-    may_change,
     remove,
 )
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.path_writers import may_change
 
 NOBODY = pwd.getpwnam("nobody")
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root has something to lose")

@@ -60,6 +60,7 @@ class Node:
         self.venv = root / "venv"
         for name in ("bin", "lib"):
             (self.venv / name).mkdir(parents=True)
+        (self.venv / "bin/python").symlink_to("/bin/sh")
 
     def start(self, level: str = "quick", holders: Sequence[Holder] = (), **more: Any) -> dict[str, Any]:
         options = Options(level, "1.24.1", 8, "hpu", str(self.venv), "/flags")
@@ -161,7 +162,7 @@ def test_check_mode_tells_the_plan_and_does_nothing(node: Node) -> None:
 @pytest.mark.parametrize("place", ["", "bin", "lib"])
 def test_root_runs_nothing_that_another_account_may_write(place: str, node: Node) -> None:
     (node.venv / place).chmod(0o777)
-    with pytest.raises(GaudiError, match="root runs nothing that another account may write"):
+    with pytest.raises(GaudiError, match="root runs nothing that another account may change; name"):
         node.start()
 
 
@@ -201,3 +202,32 @@ def test_a_time_that_is_none_is_refused(tmp_path: Path) -> None:
     with pytest.raises(GaudiError, match="on_calendar is 'Sun 03:00', which is no time"):
         apply(SCHEDULE, Systemd(calendar=1), False, str(tmp_path))
     assert json.dumps(list(tmp_path.iterdir())) == "[]"
+
+
+@pytest.mark.parametrize("of", ["flags", "venv"])
+def test_a_schedule_runs_nothing_that_another_account_may_change(of: str, tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("root alone has something to lose")
+    (tmp_path / of).mkdir()
+    os.chown(tmp_path / of, 65534, 65534)
+    named = {"flags": "/flags", "venv": "/venv", of: str(tmp_path / of)}
+    with pytest.raises(GaudiError, match=f"{of} is {tmp_path}/{of}, but .* belongs to account 65534"):
+        apply(Schedule("present", "daily", 60, named["venv"], named["flags"]), Systemd(), False, str(tmp_path))
+    # Taken away, nothing is looked at.
+    assert not apply(Schedule("absent", "daily", 60, named["venv"], named["flags"]), Systemd(), False, str(tmp_path))[
+        "changed"
+    ]
+
+
+@pytest.mark.parametrize("path", ["/a b/venv", "/100%/venv", "venv", "/$HOME/venv", '/"/venv'])
+def test_a_path_that_systemd_reads_otherwise_is_refused(path: str, tmp_path: Path) -> None:
+    for options in (Schedule("present", "daily", 60, path, "/flags"), Schedule("present", "daily", 60, "/venv", path)):
+        with pytest.raises(GaudiError, match="write an absolute path of letters, digits and"):
+            apply(options, Systemd(), False, str(tmp_path))
+
+
+def test_a_link_is_resolved_once_and_what_was_looked_at_is_run(node: Node, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(node.venv)
+    real, node.venv = node.venv, tmp_path / "link"
+    node.start()
+    assert f"{real}/bin/python -I -m" in node.run.said("systemd-run")[0]

@@ -14,6 +14,8 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import
 from ansible_collections.gaudi3.scale.plugins.module_utils._storage.fio import Phase, arguments, parse
 from ansible_collections.gaudi3.scale.plugins.module_utils._storage.measure import measured
 
+# One that every system has.
+USER = "nobody"
 PHASE = Phase("write", "/mnt/data", "n1", 2, 64 << 20, 1 << 20, 5)
 
 
@@ -71,18 +73,19 @@ def test_what_is_no_answer_is_told_as_none(text: str) -> None:
 
 def test_it_runs_as_the_account_of_jobs_and_ends_in_time() -> None:
     node = Node(CommandResult(0, told(64 << 20, 64 << 20), ""))
-    found = measured(PHASE, "gaudi", node.run)
+    found = measured(PHASE, USER, node.run)
     assert (found["file_system"], found["written"]) == ("nfs", 64 << 20)
     unit = node.calls[-1]
-    assert {"--uid=gaudi", "--property=RuntimeMaxSec=67", "--property=NoNewPrivileges=yes"} <= set(unit)
+    assert {"--unit=gaudi3-scale-storage-rates", '--property=ReadWritePaths="-/mnt/data"'} <= set(unit)
+    assert {"--uid=nobody", "--property=RuntimeMaxSec=67", "--property=NoNewPrivileges=yes"} <= set(unit)
     assert "--filename_format=.gaudi3_scale_storage.n1.$$jobnum" in unit
     assert not node.has_removed
 
 
 def test_what_it_said_is_told_and_its_files_go() -> None:
     node = Node(CommandResult(1, "fio: io_u error on file x: No space left on device: write\n", ""))
-    with pytest.raises(GaudiError, match="write in /mnt/data as gaudi: fio: io_u error on file x: No space left"):
-        measured(PHASE, "gaudi", node.run)
+    with pytest.raises(GaudiError, match="write in /mnt/data as nobody: fio: io_u error on file x: No space left"):
+        measured(PHASE, USER, node.run)
     assert node.has_removed
 
 
@@ -90,16 +93,16 @@ def test_a_fio_that_systemd_had_to_end_is_told_with_its_time_and_not_by_an_exit_
     times = iter([1000.0, 1068.0])
     node = Node(CommandResult(1, "", ""))
     with pytest.raises(
-        GaudiError, match="as gaudi: fio had not ended after 67 s, and was ended; measure again, and see"
+        GaudiError, match="as nobody: fio had not ended after 67 s, and was ended; measure again, and see"
     ):
-        measured(PHASE, "gaudi", node.run, lambda: next(times))
+        measured(PHASE, USER, node.run, lambda: next(times))
     assert node.has_removed
 
 
 def test_a_storage_that_takes_nothing_is_told(tmp_path: object) -> None:
     node = Node(CommandResult(0, told(1000, 1000), ""))
     with pytest.raises(GaudiError, match="took less than 1 MiB a file in 5 s"):
-        measured(PHASE, "gaudi", node.run)
+        measured(PHASE, USER, node.run)
     assert node.has_removed
 
 
@@ -115,5 +118,5 @@ REFUSED = [
 def test_what_would_measure_nothing_is_refused(phase: Phase, node: dict[str, Any], sentence: str) -> None:
     asked = Node(CommandResult(0, "", ""), **node)
     with pytest.raises(GaudiError, match=sentence):
-        measured(phase, "gaudi", asked.run)
+        measured(phase, USER, asked.run)
     assert not any("fio" in call for call in asked.calls)

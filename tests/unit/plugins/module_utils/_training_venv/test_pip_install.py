@@ -102,7 +102,7 @@ def test_pip_runs_inside_the_environment_with_the_constraints() -> None:
 
     install(OPTIONS, ["/x/torch.whl", "lightning"], "/scratch", run)
     ((argv, more),) = seen
-    assert argv[:4] == ["/opt/venv/bin/python", "-m", "pip", "install"]
+    assert argv[:5] == ["/opt/venv/bin/python", "-I", "-m", "pip", "install"]
     assert argv[-4:] == ["-c", "/etc/c.txt", "/x/torch.whl", "lightning"]
     assert more == {"timeout": 3600, "env": {"TMPDIR": "/scratch", "PIP_REQUIRE_VIRTUALENV": "1"}}
 

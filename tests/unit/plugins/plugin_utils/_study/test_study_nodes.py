@@ -47,7 +47,7 @@ def test_each_node_that_did_not_work_is_named_with_its_reason():
         host("n1", __gaudi_tuning_study_info={"state": "succeeded"}),
         host("n2", __gaudi_tuning_study_info={"state": "failed", "failure": {"message": "there is no text"}}),
         host("n3", __gaudi_tuning_study_info={"unreachable": True}),
-        host("n4", __gaudi_tuning_study_packages={"rc": 1, "stderr": "pip cannot install"}),
+        host("n4", __gaudi_tuning_study_packages={"failed": True, "msg": "pip cannot install"}),
         host("n5", __gaudi_tuning_study_info={"state": "stopped"}),
         host("n6"),
     ]

@@ -88,8 +88,8 @@ def test_another_account_submits_as_itself(script):
 
     submit(script, "nobody", run)
     (call,) = calls
-    assert call[:5] == ["runuser", "-u", "nobody", "--", "env"]
-    assert call[-3:] == ["sbatch", "--parsable", script]
+    assert call[:5] == ("runuser", "-u", "nobody", "--", "env")
+    assert call[-3:] == ("sbatch", "--parsable", script)
     assert "HOME=/nonexistent" in call
 
 

@@ -15,7 +15,12 @@ def command_line(argv: Sequence[str]) -> str:
 
 def quoted(text: str) -> str:
     """One word of a list."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
+    return unexpanded(text).replace("%", "%%")
+
+
+def unexpanded(text: str) -> str:
+    """The same where % stands for itself, as in a property that systemd-run(1) is given."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return '"' + "".join(f"\\x{ord(char):02x}" if ord(char) < 32 else char for char in escaped) + '"'
 
 
