@@ -23,6 +23,8 @@ JOB = "gaudi"
 # By node, so that a run over some of them forgets no other.
 CERTIFICATES = "certificates.json"
 NODES = "nodes.json"
+# What certificates were last held against.
+NAMES = "names.json"
 ALERTMANAGER, ALERTMANAGER_WEB = "alertmanager.yml", "alertmanager_web.yml"
 # For a person who is root, or of the group: amtool --http.config.file.
 AMTOOL = "amtool.yml"
@@ -57,6 +59,7 @@ def wanted_files(options: Options, certificates: Mapping[str, str], kept_rules: 
     texts = {
         "prometheus.yml": _prometheus(options),
         NODES: nodes_text(options),
+        NAMES: names_text(options),
         "nodes.pem": "".join(f"{one.strip()}\n" for one in certificates.values()),
         CERTIFICATES: json.dumps(certificates, indent=1, sort_keys=True) + "\n",
         "web.yml": _web(options),
@@ -166,6 +169,12 @@ def nodes_text(options: Options) -> str:
     """The node's name in the inventory is its instance, so that it is one word in an alert, a playbook and a page."""
     found = [{"targets": [target], "labels": {"instance": name}} for name, target in options.nodes.items()]
     return json.dumps(found, indent=1) + "\n"
+
+
+def names_text(options: Options) -> str:
+    """By which names each node is known, all that a certificate may have."""
+    known = {name: [target, *options.node_names.get(name, ())] for name, target in options.nodes.items()}
+    return json.dumps(known, indent=1) + "\n"
 
 
 def _web(options: Options) -> str:
