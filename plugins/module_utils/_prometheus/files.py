@@ -33,6 +33,8 @@ NOBODY, SITE = "nobody", "site"
 _INTERVAL = "10s"
 # From an alert to its message: what comes at the same time is one.
 _WAIT = "5s"
+# In one message to the rulebook, all of one node and one name.
+_MOST_ALERTS = 10
 # A node tells what it likes, and one that was taken over is not to take the others' alerts with it. Labels that a rule
 # gives would make two of its alerts one, at which Prometheus gives up the rule for all nodes; names with a colon are
 # those of rules, and the others are Prometheus' own. What is told as a job goes into commands that people are given.
@@ -193,14 +195,17 @@ def alertmanager(options: Options) -> str:
     ]
     routes: list[dict[str, object]] = [{"receiver": SITE}] if options.webhooks else []
     if options.quarantine:
-        receivers.append({"name": QUARANTINE, "webhook_configs": [_hook(0, options.quarantine)]})
+        receivers.append(
+            {"name": QUARANTINE, "webhook_configs": [{**_hook(0, options.quarantine), "max_alerts": _MOST_ALERTS}]}
+        )
         routes.insert(
             0,
             {
                 "receiver": QUARANTINE,
                 "matchers": [f'gaudi_action="{QUARANTINE}"'],
                 "continue": True,
-                "group_by": ["..."],
+                # A node that tells thousands of cards which are cold is taken out by one message, and floods nobody.
+                "group_by": ["instance", "alertname"],
             },
         )
     route = {

@@ -332,6 +332,8 @@ def test_alerts_go_where_they_ask_to(machine: Machine) -> None:
     assert [route["receiver"] for route in document["route"]["routes"]] == ["quarantine", "site"]
     assert document["route"]["routes"][0]["matchers"] == ['gaudi_action="quarantine"']
     assert document["route"]["routes"][0]["continue"]
+    assert document["route"]["routes"][0]["group_by"] == ["instance", "alertname"]
+    assert document["receivers"][2]["webhook_configs"][0]["max_alerts"] == 10
     sent = {one["name"]: [hook["url"] for hook in one.get("webhook_configs", [])] for one in document["receivers"]}
     assert sent == {"nobody": [], "site": [hook.url for hook in hooks], "quarantine": [quarantine.url]}
 
