@@ -43,7 +43,7 @@ def parse_json(text: str | bytes, largest: int = LARGEST, *, named: bool = False
             text = text.decode("utf-8")
         except UnicodeDecodeError as error:
             raise ValueError(f"it is not UTF-8 at byte {error.start}") from None
-    if MOST_VALUES < len(text) and largest <= LARGEST and sum(map(text.count, "[{,")) > MOST_VALUES:
+    if len(text) > MOST_VALUES and largest <= LARGEST and sum(map(text.count, "[{,")) > MOST_VALUES:
         raise ValueError(f"it has more than {MOST_VALUES} values")
     if _depth(text) > DEEPEST:
         raise ValueError(f"it nests deeper than {DEEPEST} levels")
