@@ -269,7 +269,25 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.os_release import package_manager
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.option_forms import (
+    check_mtu,
+    check_package,
+    check_version,
+)
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.os_release import APT, DNF, package_manager
+
+FORMS = {
+    "release": check_version,
+    "libfabric_version": check_version,
+    "roce_mtu": check_mtu,
+    "ofed_packages": check_package,
+    "libfabric_build_packages": check_package,
+    **{
+        f"system_packages.{system}.{part}": check_package
+        for system in (APT, DNF)
+        for part in ("ofed", "libfabric_build")
+    },
+}
 
 
 class Module(MaskedOptions, AnsibleModule):
@@ -316,7 +334,7 @@ def main() -> None:
         supports_check_mode=True,
     )
     try:
-        options = options_of(checked(module.params, module.argument_spec), package_manager())
+        options = options_of(checked(module.params, module.argument_spec, forms=FORMS), package_manager())
         result = converge(options, run_process, module.check_mode, Place())
         for warning in result.pop("warnings"):
             module.warn(warning)

@@ -9,19 +9,18 @@ Each check raises GaudiError, in a sentence with the option's name, its value an
 from __future__ import annotations
 
 import re
-from typing import Sequence
 
 from .._errors import GaudiError
 
 # Also without what means something to systemd (% and quotes), to a shell, in a list and in a comment.
-_PLACE = re.compile(r"/[A-Za-z0-9._+@,:=~-]*(?:/[A-Za-z0-9._+@,:=~-]+)*/?")
+_PLACE = re.compile(r"/(?:[A-Za-z0-9._+@,:=~-]+(?:/[A-Za-z0-9._+@,:=~-]+)*/?)?")
 # systemd.unit(5), without the \ of escaped paths, of which we name none.
 _UNIT = re.compile(r"[A-Za-z0-9][A-Za-z0-9:_.@-]{0,200}\.(?:service|socket|target|timer)")
 # Debian policy 5.6.1 and rpm's, with the version that may be asked for. apt-get(8) takes a name with a last - for one
 # to remove, and anything with a first - for an option.
 _PACKAGE = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9+._-]*[A-Za-z0-9+])?(?::[a-z0-9]+)?(?:=[A-Za-z0-9.+:~-]*[A-Za-z0-9])?")
 _VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)+(?:[-.+~][A-Za-z0-9.+~-]*)?")
-_NETWORK_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@-]{0,14}")
+_ACCOUNT = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}\$?")
 
 
 def check_place(option: str, path: str) -> None:
@@ -46,14 +45,22 @@ def check_unit(option: str, unit: str) -> None:
         raise GaudiError(f"{option} is {unit!r:.80}; give the unit's name, as NAME.service.", option=option)
 
 
-def check_packages(option: str, names: Sequence[str]) -> None:
-    """Packages of the distribution by name: no option, no file, no address, and none to remove."""
-    for name in names:
-        if not _PACKAGE.fullmatch(name):
-            raise GaudiError(
-                f"{option} has {name!r:.80}; give names of packages of the distribution, as curl or curl=7.88.1-10.",
-                option=option,
-            )
+def check_package(option: str, name: str) -> None:
+    """A package of the distribution by name: no option, no file, no address, and none to remove.
+
+    ``{kernel}`` in it stands for the node's own kernel.
+    """
+    if not _PACKAGE.fullmatch(name.replace("{kernel}", "0")):
+        raise GaudiError(
+            f"{option} has {name!r:.80}; give names of packages of the distribution, as curl or curl=7.88.1-10.",
+            option=option,
+        )
+
+
+def check_group(option: str, name: str) -> None:
+    """An account's or a group's name (useradd(8))."""
+    if not _ACCOUNT.fullmatch(name):
+        raise GaudiError(f"{option} has {name!r:.80}; give a name as /etc/group has it.", option=option)
 
 
 def check_version(option: str, version: str) -> None:
@@ -68,7 +75,6 @@ def check_range(option: str, value: float, least: float, most: float) -> None:
         raise GaudiError(f"{option} is {value:g}; give a number from {least:g} to {most:g}.", option=option)
 
 
-def check_interface(option: str, name: str) -> None:
-    """The name of a network interface (IFNAMSIZ of Linux)."""
-    if not _NETWORK_NAME.fullmatch(name):
-        raise GaudiError(f"{option} is {name!r:.80}; give an interface as `ip link` calls it.", option=option)
+def check_mtu(option: str, value: int) -> None:
+    """What a network carries in a packet: from what IPv6 asks for to the largest of InfiniBand's and Ethernet's."""
+    check_range(option, value, 1280, 65520)

@@ -54,10 +54,10 @@ def read_node(facts: HpuFacts, run: Run, devices: str = "/dev/accel", site: Slur
     files = tuple(map(str, sorted(paths, key=lambda path: int(path.name[len("accel") :]))))
     kernel = facts.kernel
     left = left_for_jobs(kernel.memory_mib, kernel.hugepages, kernel.hugepage_kib)
-    real = int(words["RealMemory"]) if words.get("RealMemory", "").isdigit() else 0
+    real = int(words["RealMemory"]) if words.get("RealMemory", "").isdecimal() else 0
     # slurmd counts the huge pages as memory; a job that got them as such would be killed.
     memory = min(one for one in (left, real) if one) if left or real else 0
-    processors = {name: int(words[name]) for name in PROCESSORS if words.get(name, "").isdigit()}
+    processors = {name: int(words[name]) for name in PROCESSORS if words.get(name, "").isdecimal()}
     # A node whose files are not as many as its cards is counted, and not bound.
     # `slurmd -C` tells the host's name, also where the unit gives slurmd another one by -N.
     name = site.node or words["NodeName"]

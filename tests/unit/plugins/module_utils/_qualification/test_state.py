@@ -201,3 +201,12 @@ def test_a_time_that_is_none_is_refused(tmp_path: Path) -> None:
     with pytest.raises(GaudiError, match="on_calendar is 'Sun 03:00', which is no time"):
         apply(SCHEDULE, Systemd(calendar=1), False, str(tmp_path))
     assert json.dumps(list(tmp_path.iterdir())) == "[]"
+
+
+@pytest.mark.parametrize(
+    "tests", [5, [5], [None], [{}], {"test": "x"}, "words", None, [[["a"]]], [{"test": {"a": []}}]]
+)
+def test_a_plan_in_another_form_is_no_traceback(tmp_path: Path, tests: object) -> None:
+    Path(tmp_path, "plan.json").write_text(json.dumps({"tests": tests, "level": ["x"], "left_out": 7}))
+    planned = Files(str(tmp_path)).planned()
+    assert planned == (["{'a': []}"] if tests == [{"test": {"a": []}}] else [])
