@@ -92,7 +92,7 @@ def test_no_value_of_another_kind_gets_into_a_role(role: str, entry: str) -> Non
         try:
             said = validator.validate(at(way, value, options)).error_messages
         except TypeError:
-            # Ansible's own, for a number in the place of suboptions (2.17 to 2.21): the task fails before the role begins.
+            # Ansible has it of a number in the place of suboptions: the task fails before the role begins.
             assert "options" in rules_at(way, options)
             continue
         if not said:
