@@ -263,6 +263,8 @@ built:
   returned: when O(build_into) was given
 """
 
+from typing import Any, Callable
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.verbs.state import Place, converge, options_of
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
@@ -276,7 +278,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._node.option_forms im
 )
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.os_release import APT, DNF, package_manager
 
-FORMS = {
+FORMS: dict[str, Callable[[str, Any], None]] = {
     "release": check_version,
     "libfabric_version": check_version,
     "roce_mtu": check_mtu,

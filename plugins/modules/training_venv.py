@@ -280,7 +280,7 @@ def main() -> None:
         python = of_system(given.pop("system_pythons"))
         options = VenvOptions(**{**given, "python": given["python"] or python or "/usr/bin/python3"})
         result = training_venv.converge(options, run_process, module.check_mode)
-        for warning in warnings_of(result["release"], find_release(options.release, options.release_overrides).pytorch):
+        for warning in warnings_of(find_release(options.release, options.release_overrides)):
             module.warn(warning)
         module.exit_json(**result)
     except Exception as error:

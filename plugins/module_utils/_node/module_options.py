@@ -41,7 +41,8 @@ class _Exceptions:
     forms: Mapping[str, Callable[[str, Any], None]]
 
 
-_NONE = _Exceptions(*[frozenset()] * 4, forms={})
+_NO_NAMES: frozenset[str] = frozenset()
+_NONE = _Exceptions(_NO_NAMES, _NO_NAMES, _NO_NAMES, _NO_NAMES, {})
 
 
 def checked(

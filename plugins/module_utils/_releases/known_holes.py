@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .lookup import version_key
+from .row import Release
 
 
 @dataclass(frozen=True)
@@ -56,10 +57,10 @@ def holes_of(package: str, version: str, known: tuple[Hole, ...] = BY_HAND) -> l
     ]
 
 
-def warnings_of(release: str, pytorch: str) -> list[str]:
+def warnings_of(release: Release) -> list[str]:
     """What to say where a release is chosen whose torch has any."""
     return [
-        f"release {release} has torch {pytorch} with {hole.name}: {hole.what}; take a release with torch {hole.fixed} "
-        "or newer, or load no checkpoints of others."
-        for hole in holes_of("torch", pytorch)
+        f"release {release.version} has torch {release.pytorch} with {hole.name}: {hole.what}; take a release with "
+        f"torch {hole.fixed} or newer, or load no checkpoints of others."
+        for hole in holes_of("torch", release.pytorch)
     ]
