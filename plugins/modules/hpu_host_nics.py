@@ -263,33 +263,14 @@ built:
   returned: when O(build_into) was given
 """
 
-from typing import Any, Callable
-
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.verbs.forms import FORMS
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.verbs.state import Place, converge, options_of
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.option_forms import (
-    check_mtu,
-    check_package,
-    check_version,
-)
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.os_release import APT, DNF, package_manager
-
-FORMS: dict[str, Callable[[str, Any], None]] = {
-    "release": check_version,
-    "libfabric_version": check_version,
-    "roce_mtu": check_mtu,
-    "ofed_packages": check_package,
-    "libfabric_build_packages": check_package,
-    **{
-        f"system_packages.{system}.{part}": check_package
-        for system in (APT, DNF)
-        for part in ("ofed", "libfabric_build")
-    },
-}
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.os_release import package_manager
 
 
 class Module(MaskedOptions, AnsibleModule):

@@ -177,21 +177,10 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.option_forms import (
-    check_group,
-    check_place,
-    check_unit,
-)
-from ansible_collections.gaudi3.scale.plugins.module_utils._prometheus.options import options_from
+from ansible_collections.gaudi3.scale.plugins.module_utils._prometheus.options import FORMS, options_from
 from ansible_collections.gaudi3.scale.plugins.module_utils._prometheus.state import converge
 
 WEBHOOK = {"url": {"type": "str", "required": True}, "token": {"type": "str", "default": "", "no_log": True}}
-
-FORMS = {
-    **dict.fromkeys(("prometheus_unit", "alertmanager_unit"), check_unit),
-    **dict.fromkeys(("prometheus_program", "alertmanager_program"), check_place),
-    "group": check_group,
-}
 
 
 class Module(MaskedOptions, AnsibleModule):

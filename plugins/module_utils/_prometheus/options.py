@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from .._errors import GaudiError
 from .._node.certificate_names import canonical, is_address, is_number
 from .._node.listening import check_listening, check_port
+from .._node.option_forms import check_group, check_place, check_unit
 from .._node.tls_identity import Identity, check_names
 
 PRESENT, ABSENT = "present", "absent"
@@ -31,6 +32,13 @@ ALERTS_PAGE = "https://github.com/gaudi3-scale/gaudi3.scale/blob/main/docs/alert
 _PAGE = re.compile(r"https?://[A-Za-z0-9][A-Za-z0-9.:-]*(/[A-Za-z0-9._~%!$&()*+,;=:@/?-]*)?")
 # Alertmanager gives what it is told to whoever answers.
 _SCHEMES = ("http", "https")
+
+# What may stand in units and in commands of root.
+FORMS: dict[str, Callable[[str, Any], None]] = {
+    **dict.fromkeys(("prometheus_unit", "alertmanager_unit"), check_unit),
+    **dict.fromkeys(("prometheus_program", "alertmanager_program"), check_place),
+    "group": check_group,
+}
 
 
 @dataclass(frozen=True)
