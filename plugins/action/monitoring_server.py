@@ -20,7 +20,8 @@ class ActionModule(RoleStep):
         """Add the files to the rules that were given, and run the module."""
         directory = self._task.args.pop("rules_from", None)
         if directory:
-            files = sorted(Path(str(directory)).glob(RULES))
+            place = Path(str(directory))
+            files = sorted(place.glob(RULES)) if place.is_dir() else []
             if not files:
                 return {
                     "failed": True,

@@ -80,9 +80,12 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.option_forms import check_package
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.os_release import SYSTEMS, of_system
 from ansible_collections.gaudi3.scale.plugins.module_utils._packages.distribution import converge
 from ansible_collections.gaudi3.scale.plugins.module_utils._packages.node_packages import of_node
+
+FORMS = {"names": check_package, **{f"system_packages.{system}": check_package for system in SYSTEMS}}
 
 
 class Module(MaskedOptions, AnsibleModule):
@@ -106,7 +109,7 @@ def main() -> None:
         supports_check_mode=True,
     )
     try:
-        options = checked(module.params, module.argument_spec)
+        options = checked(module.params, module.argument_spec, forms=FORMS)
         options["names"] += of_system(options.pop("system_packages")) or []
         module.exit_json(**converge(system=of_node(run_process), check_mode=module.check_mode, **options))
     except Exception as error:

@@ -139,6 +139,9 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.option_forms import check_package, check_place
+
+FORMS = {"program": check_place, "hold": check_package}
 
 
 class Module(MaskedOptions, AnsibleModule):
@@ -159,7 +162,7 @@ def main() -> None:
         supports_check_mode=True,
     )
     try:
-        wishes = checked(module.params, module.argument_spec)
+        wishes = checked(module.params, module.argument_spec, forms=FORMS)
         options = RuntimeOptions(
             engines=tuple(wishes["engines"]),
             program=wishes["program"],

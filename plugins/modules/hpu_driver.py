@@ -274,9 +274,15 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.option_forms import check_package
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.os_release import SYSTEMS, of_system
 
 SIGNING = ("signing_key", "signing_certificate", "enrolment_hash_file")
+
+FORMS = {
+    **dict.fromkeys(("packages", "os_packages"), check_package),
+    **{f"system_packages.{system}": check_package for system in SYSTEMS},
+}
 
 
 class Module(MaskedOptions, AnsibleModule):
@@ -315,7 +321,7 @@ def main() -> None:
     # A connection that is cut must not leave the node between two releases.
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        given = checked(module.params, module.argument_spec)
+        given = checked(module.params, module.argument_spec, forms=FORMS)
         given["os_packages"] = [*(of_system(given.pop("system_packages")) or []), *given["os_packages"]]
         options = DriverOptions(**given)
         result = driver_state.converge(options, run_process, module.check_mode)

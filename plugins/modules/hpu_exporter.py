@@ -148,10 +148,21 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.option_forms import (
+    check_group,
+    check_place,
+    check_unit,
+)
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.tls_identity import check_names
 
 # Ansible sends to a node what a module imports; the program that stays there is made of it.
 PROGRAM = _program
+
+FORMS = {
+    **dict.fromkeys(("directory", "program", "arguments_file"), check_place),
+    "unit": check_unit,
+    "group": check_group,
+}
 
 
 class Module(MaskedOptions, AnsibleModule):
@@ -183,7 +194,7 @@ def main() -> None:
         supports_check_mode=True,
     )
     try:
-        given = checked(module.params, module.argument_spec, text=("readers",))
+        given = checked(module.params, module.argument_spec, text=("readers",), forms=FORMS)
         lists = {name: tuple(given[name]) for name in ("readers", "readers_to_come")}
         lists["names"] = check_names("names", given["names"])
         module.exit_json(**converge(Options(**{**given, **lists}), run_process, module.check_mode))

@@ -250,7 +250,11 @@ def main() -> None:
         wishes = checked(module.params, module.argument_spec, empty=("cpu_governor",))
         for name in ("kernel_arguments", "cstates", "firewall_nodes", "firewall_ports"):
             wishes[name] = tuple(wishes[name])
-        wishes["module_parameters"] = {name: str(value) for name, value in wishes["module_parameters"].items()}
+        given = wishes["module_parameters"]
+        # Of true and of nothing no text was meant, and the core refuses them.
+        wishes["module_parameters"] = {
+            name: str(one) if type(one) in (int, float) else one for name, one in given.items()
+        }
         result = converge(HostOptions(**wishes), run_process, module.check_mode, Node())
         for warning in result.pop("warnings"):
             module.warn(warning)

@@ -264,6 +264,7 @@ built:
 """
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.verbs.forms import FORMS
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.verbs.state import Place, converge, options_of
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
@@ -316,7 +317,7 @@ def main() -> None:
         supports_check_mode=True,
     )
     try:
-        options = options_of(checked(module.params, module.argument_spec), package_manager())
+        options = options_of(checked(module.params, module.argument_spec, forms=FORMS), package_manager())
         result = converge(options, run_process, module.check_mode, Place())
         for warning in result.pop("warnings"):
             module.warn(warning)

@@ -68,7 +68,10 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.option_forms import check_place
 from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.schedule import Schedule, apply
+
+FORMS = {"venv": check_place, "flags": check_place}
 
 
 class Module(MaskedOptions, AnsibleModule):
@@ -88,7 +91,7 @@ def main() -> None:
         supports_check_mode=True,
     )
     try:
-        options = Schedule(**checked(module.params, module.argument_spec))
+        options = Schedule(**checked(module.params, module.argument_spec, forms=FORMS))
         module.exit_json(**apply(options, run_process, module.check_mode))
     except Exception as error:
         module.fail_json(**module_failure(error))

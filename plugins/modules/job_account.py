@@ -93,6 +93,9 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.option_forms import check_account_field, check_group
+
+FORMS = {"home": check_account_field, "shell": check_account_field, "groups": check_group}
 
 
 class Module(MaskedOptions, AnsibleModule):
@@ -112,7 +115,7 @@ def main() -> None:
         supports_check_mode=True,
     )
     try:
-        wishes = checked(module.params, module.argument_spec)
+        wishes = checked(module.params, module.argument_spec, forms=FORMS)
         options = AccountOptions(**{name: value for name, value in wishes.items() if value is not None})
         module.exit_json(**converge(options, run_process, module.check_mode))
     except Exception as error:

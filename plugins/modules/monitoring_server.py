@@ -30,6 +30,12 @@ options:
       - Those of nodes that are not among them are kept from the runs before.
     type: dict
     default: {}
+  node_names:
+    description:
+      - Further names and addresses that the certificate of a node may have, in a list by the node's name. It may have
+        none beside these and those in O(nodes).
+    type: dict
+    default: {}
   rules:
     description: Files of rules by name, each as text. Names begin with C(gaudi_); others in that directory stay.
     type: dict
@@ -159,8 +165,8 @@ steps:
   returned: success
 unknown:
   description:
-    - Nodes whose certificate nobody has told yet, or told one that is also for another node, signs others, or is none.
-      Their answers are not believed. A warning says why.
+    - Nodes whose certificate nobody has told yet, or told one that is for other names than the node's own, signs
+      others, or is none. Their answers are not believed. A warning says why.
   type: list
   elements: str
   returned: success
@@ -171,7 +177,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
-from ansible_collections.gaudi3.scale.plugins.module_utils._prometheus.options import options_from
+from ansible_collections.gaudi3.scale.plugins.module_utils._prometheus.options import FORMS, options_from
 from ansible_collections.gaudi3.scale.plugins.module_utils._prometheus.state import converge
 
 WEBHOOK = {"url": {"type": "str", "required": True}, "token": {"type": "str", "default": "", "no_log": True}}
@@ -188,6 +194,7 @@ def main() -> None:
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
             "nodes": {"type": "dict", "default": {}},
             "node_certificates": {"type": "dict", "default": {}},
+            "node_names": {"type": "dict", "default": {}},
             "rules": {"type": "dict", "default": {}},
             # The controller has read it by then.
             "rules_from": {"type": "path"},
@@ -217,6 +224,7 @@ def main() -> None:
             text=("readers", "node_certificates", "rules"),
             long=("rules",),
             empty=("webhooks.token", "quarantine.token"),
+            forms=FORMS,
         )
         result = converge(options_from(given), run_process, module.check_mode)
         for warning in result.pop("warnings"):

@@ -20,10 +20,18 @@ description:
     the prefix of their programs or in C(/etc/slurm).
 options:
   nodes:
-    description: What M(gaudi3.scale.slurm_node_info) has told of each node.
+    description:
+      - What M(gaudi3.scale.slurm_node_info) has told of each node. With C(host), the host's name in the inventory, a
+        node that calls itself otherwise is refused, and so is any name that two of them have.
     type: list
     elements: dict
     required: true
+  names:
+    description:
+      - What hosts of O(nodes) are called in Slurm, by their names in the inventory, where that is not the same name
+        without its domain.
+    type: dict
+    default: {}
   node:
     description: The name of this host in Slurm. Empty for one that runs no jobs.
     type: str
@@ -41,7 +49,7 @@ options:
     type: bool
     default: true
   interval:
-    description: Seconds between two of them.
+    description: Seconds between two of them, up to 65535.
     type: int
     default: 300
   drain:
@@ -121,7 +129,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
-from ansible_collections.gaudi3.scale.plugins.module_utils._slurm.node import node_from
+from ansible_collections.gaudi3.scale.plugins.module_utils._slurm.node import nodes_from
 from ansible_collections.gaudi3.scale.plugins.module_utils._slurm.state import Options, apply
 
 EMPTY = ("node", "task_prolog", "gres", "configuration", "programs")
@@ -136,6 +144,7 @@ def main() -> None:
     module = Module(
         argument_spec={
             "nodes": {"type": "list", "elements": "dict", "required": True},
+            "names": {"type": "dict", "default": {}},
             "node": {"type": "str", "default": ""},
             "release": {"type": "str", "required": True},
             "cards": {"type": "int", "required": True},
@@ -154,7 +163,8 @@ def main() -> None:
     )
     try:
         given = checked(module.params, module.argument_spec, empty=EMPTY)
-        options = Options(**{**given, "nodes": [node_from(node) for node in given["nodes"]]})
+        names = given.pop("names")
+        options = Options(**{**given, "nodes": nodes_from(given["nodes"], names)})
         module.exit_json(**apply(options, run_process, module.check_mode))
     except Exception as error:
         module.fail_json(**module_failure(error))

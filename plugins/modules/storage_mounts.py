@@ -125,6 +125,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.option_forms import check_package
 from ansible_collections.gaudi3.scale.plugins.module_utils._storage.mounts import ABSENT, MOUNTED, TYPES
 from ansible_collections.gaudi3.scale.plugins.module_utils._storage.state import Options, converge
 from ansible_collections.gaudi3.scale.plugins.module_utils._storage.units import Node
@@ -142,6 +143,8 @@ STRIPE = {
     "count": {"type": "int", "required": True},
     "size": {"type": "str", "default": "1M"},
 }
+
+FORMS = {"lustre_packages": check_package}
 
 
 class Module(MaskedOptions, AnsibleModule):
@@ -162,7 +165,9 @@ def main() -> None:
         supports_check_mode=True,
     )
     try:
-        options = checked(module.params, module.argument_spec, empty=("mounts.source",), signed=("stripes.count",))
+        options = checked(
+            module.params, module.argument_spec, empty=("mounts.source",), signed=("stripes.count",), forms=FORMS
+        )
         module.exit_json(**converge(Options(**options), run_process, module.check_mode, Node()))
     except Exception as error:
         module.fail_json(**module_failure(error))

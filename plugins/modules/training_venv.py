@@ -234,6 +234,8 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options 
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.os_release import SYSTEMS, of_system
+from ansible_collections.gaudi3.scale.plugins.module_utils._releases.known_holes import warnings_of
+from ansible_collections.gaudi3.scale.plugins.module_utils._releases.lookup import find_release
 from ansible_collections.gaudi3.scale.plugins.module_utils._training_venv import state as training_venv
 from ansible_collections.gaudi3.scale.plugins.module_utils._training_venv.plan import VenvOptions
 
@@ -280,6 +282,8 @@ def main() -> None:
         python = of_system(given.pop("system_pythons"))
         options = VenvOptions(**{**given, "python": given["python"] or python or "/usr/bin/python3"})
         result = training_venv.converge(options, run_process, module.check_mode)
+        for warning in warnings_of(find_release(options.release, options.release_overrides)):
+            module.warn(warning)
         module.exit_json(**result)
     except Exception as error:
         module.fail_json(**module_failure(error))

@@ -33,7 +33,7 @@ FURTHER_RESULTS: Mapping[str, Collection[str]] = {
         "gaudi_qualification_find_result",
         "gaudi_qualification_schedule_result",
     ),
-    "gaudi_quarantine": ("gaudi_quarantine_info_result",),
+    "gaudi_quarantine": ("gaudi_quarantine_info_result", "gaudi_quarantine_marks_result"),
     "gaudi_storage": ("gaudi_storage_measure_result",),
     "gaudi_slurm": ("gaudi_slurm_node_result",),
     "gaudi_tuning": ("gaudi_tuning_explain_result",),

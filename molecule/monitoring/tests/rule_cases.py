@@ -387,6 +387,17 @@ CASES = [
         230,
     ),
     Case(
+        *("GaudiJobSlow", True, "another node tells start after start of a training of that name"),
+        {
+            **RUNNING,
+            of_job("tokens_per_second"): f"{steady(1e6, 200)} {steady(9e5, 60)}",
+            of_job("started_timestamp_seconds"): steady(1, 260),
+            of_job("started_timestamp_seconds", "gaudi-02"): rising(60, 260),
+            of_job("running", "gaudi-02"): steady(1, 260),
+        },
+        230,
+    ),
+    Case(
         *("GaudiJobSlow", False, "it has always varied by more"),
         {**RUNNING, of_job("tokens_per_second"): " ".join(["1e6 0.7e6 1.2e6 0.9e6"] * 400)},
         300,

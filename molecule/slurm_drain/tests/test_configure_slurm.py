@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from testinfra.host import Host
@@ -87,6 +88,25 @@ def test_a_node_that_loses_a_card_takes_itself_out_and_the_other_one_stays(site:
     again = nodes["node2"].check_output(f"{CHECK} --resume")
     assert "node2 is in service again." in again
     assert "DRAIN" not in shown(site, "node2")
+
+
+def test_a_node_that_calls_itself_as_another_one_writes_no_line(
+    site: Host, nodes: dict[str, Host], tmp_path: Path
+) -> None:
+    """Of a host that was taken over, whose slurmd says what it likes."""
+    before = site.file("/etc/slurm/gaudi3_scale.conf").content_string
+    slurmd = nodes["node2"].check_output("readlink -f $(command -v slurmd)")
+    lying = f"#!/bin/sh\n[ $1 = -C ] && exec {slurmd}.own -C | sed s/NodeName=node2/NodeName=$(cat /run/as)/\n"
+    nodes["node2"].check_output(f"mv {slurmd} {slurmd}.own && printf '{lying}' > {slurmd} && chmod 755 {slurmd}")
+    try:
+        for name in ("node1", "DEFAULT", "ALL"):
+            nodes["node2"].check_output(f"echo {name} > /run/as")
+            done = run(tmp_path, "configure_slurm", gaudi_slurm_interval=INTERVAL)
+            assert done.status == "failed"
+            assert "nodes has" in done.stdout.read()
+            assert site.file("/etc/slurm/gaudi3_scale.conf").content_string == before
+    finally:
+        nodes["node2"].check_output(f"mv {slurmd}.own {slurmd}; rm -f /run/as")
 
 
 @pytest.mark.long

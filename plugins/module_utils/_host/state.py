@@ -179,7 +179,8 @@ def _check(options: HostOptions) -> None:
     if not re.fullmatch(r"[a-z_]*", options.cpu_governor):
         raise GaudiError(f"cpu_governor={options.cpu_governor!r} is no governor's name; use for example performance.")
     for name, value in options.module_parameters.items():
-        if not _PARAMETER.fullmatch(f"{name}={value}"):
+        is_plain = isinstance(value, (str, int, float)) and not isinstance(value, bool)
+        if not is_plain or not _PARAMETER.fullmatch(f"{name}={value}"):
             raise GaudiError(f"module_parameters: {name}={value!r} is not one; write a name and one plain value.")
 
 

@@ -12,6 +12,7 @@ from typing import Any, Mapping
 from .._errors import GaudiError
 from .._node.environment_file import assignment
 from .._node.networks import parse_networks
+from .._node.option_forms import check_place
 from . import recipe_cache
 from .allowed_networks import check_allowed
 from .binding.plan import NONE, NUMA, check_bind
@@ -173,6 +174,9 @@ def check(job: Job, cards: int | None) -> Job:
     if job.engine == SLURM:
         check_slurm(job.slurm, job.rendezvous_port, job.hosts)
     if job.engine == MPIRUN:
+        parse_networks("mpi.network", filter(None, [job.mpi.network]))
+        if job.mpi.prefix:
+            check_place("mpi.prefix", job.mpi.prefix)
         check_mpi(job.mpi, job.processes_per_node, job.hosts)
     if job.supervision:
         _check_supervision(job, job.supervision)

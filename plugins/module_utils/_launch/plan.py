@@ -16,7 +16,7 @@ from .._job.paths import JobPaths
 from .._job.plan import Job, describe, job_environment
 from .._node.kernel_tree import kernel_tree
 from .._node.rendered_files import WantedFile
-from .._node.secret_words import HIDDEN, without_credentials, without_secrets
+from .._node.secret_words import HIDDEN, without_credentials, without_options, without_secrets
 from .binding import UNBOUND, Binding
 from .engines.mpirun import host_file_text, mpirun_argv, mpirun_environment
 from .engines.slurm import SlurmCards, sbatch_argv, script_text
@@ -120,7 +120,10 @@ def description_file(job: Job, paths: JobPaths) -> WantedFile:
 
 def shown(job: Job, paths: JobPaths, site: Site) -> dict[str, object]:
     """The launch as plain values for people, without the values of variables that sound like secrets."""
-    launch = plan_launch(replace(job, environment=masked(job.environment), key=HIDDEN, new_key=""), paths, site)
+    told = replace(
+        job, environment=masked(job.environment), command=tuple(without_options(job.command)), key=HIDDEN, new_key=""
+    )
+    launch = plan_launch(told, paths, site)
     return {
         "engine": launch.engine,
         "argv": without_secrets(launch.argv),

@@ -14,7 +14,7 @@ from typing import Any, Callable, Iterable, Mapping, Sequence
 from .._job.job_secrets import masked
 from .._job.paths import JobPaths
 from .._node.account_directory import acting_as_owner
-from .json_lines import object_of, read_lines, read_texts
+from .json_lines import object_of, read_lines, read_texts, weight_of
 from .metrics import RATES
 from .usage import read_usage
 
@@ -31,11 +31,13 @@ EVENTS = 200
 # The newest, since an account may write a line that begins one as often as it likes; an honest job that was started so
 # often has more of them than its page has points.
 MOST_RUNS = 1000
-# Of all runs together, the end: 2.7 million steps as our trainer tells them. In memory it is three times as much, and
-# 30 times, 4 GB, where an account writes what is short as text and large as data.
-MOST_LINE_BYTES = 1 << 27
+# Of all runs together, the end, as text, and with what each line costs as data: a hundred thousand lines as our trainer
+# writes them, and no more memory where an account writes what is short as text and large as data.
+MOST_LINE_BYTES = 1 << 26
+# Shorter ones cost time alone.
+MOST_LINES = 200_000
 # Of events the end, far more than are kept.
-_MOST_EVENT_BYTES = 1 << 22
+_MOST_EVENT_BYTES, _MOST_EVENT_LINES = 1 << 22, 20 * EVENTS
 # Characters of the runs that are told, the newest: a controller has the answers of all nodes, each several times over.
 _MOST_TOLD = 1 << 24
 # What a point has of a line.
@@ -51,7 +53,7 @@ def read_history(paths: JobPaths, limit: int = POINTS) -> dict[str, Any]:
     """The runs that have lines on this node, in the order of time, and what its supervisor noted and saw."""
     present = course_of(lines_of_runs(paths, "metrics.jsonl"))
     with acting_as_owner(paths.logs):
-        events = list(deque(read_lines(paths.events, _MOST_EVENT_BYTES), maxlen=EVENTS))
+        events = list(deque(read_lines(paths.events, _MOST_EVENT_BYTES, _MOST_EVENT_LINES), maxlen=EVENTS))
         usage = read_usage(paths)
     share = max(4, limit // max(1, len(present)))
     runs = [_thinned(run, share, STRETCHES // max(1, len(present))) for run in present]
@@ -60,21 +62,31 @@ def read_history(paths: JobPaths, limit: int = POINTS) -> dict[str, Any]:
 
 def lines_of_runs(paths: JobPaths, name: str) -> list[Line]:
     """The lines in the file ``name`` of all runs whose logs are there, in their order; of too many the last."""
-    found: list[list[Line]] = []
-    left = MOST_LINE_BYTES
+    found: list[list[bytes]] = []
+    left, lines = MOST_LINE_BYTES, MOST_LINES
     with acting_as_owner(paths.logs):
         within = sorted(Path(paths.earlier_within).glob("*"), reverse=True)
     apart = sorted(Path(paths.earlier).glob("*"), reverse=True)
     # What is within the logs is read with the rights of whose they are: it may be a link to anything.
     of_owner = [(Path(paths.logs), paths.logs), *((logs, paths.logs) for logs in within)]
     for logs, owned in [*of_owner, *((logs, str(logs)) for logs in apart)]:
-        found.append([])
+        if left <= 0 or lines <= 0:
+            break
         with acting_as_owner(owned):
-            for text in read_texts(str(logs / name), left):
-                left -= len(text)
-                line = object_of(text)
-                found[-1].extend([] if line is None else [line])
-    return [line for lines in reversed(found) for line in lines]
+            texts = _newest(read_texts(str(logs / name), left, lines), left)
+        left, lines = left - sum(map(weight_of, texts)), lines - len(texts)
+        found.append(texts)
+    lines_of = (object_of(text) for texts in reversed(found) for text in texts)
+    return [line for line in lines_of if line is not None]
+
+
+def _newest(texts: Iterable[bytes], left: int) -> list[bytes]:
+    """Those of a file, of too many the last, as they would weigh as data."""
+    kept = deque(texts)
+    weight = sum(map(weight_of, kept))
+    while kept and weight > left:
+        weight -= weight_of(kept.popleft())
+    return list(kept)
 
 
 def course_of(lines: Iterable[Line]) -> list[dict[str, Any]]:
@@ -103,7 +115,8 @@ def split_runs(lines: Iterable[Line]) -> list[dict[str, Any]]:
         elif kind in ("nodes", "end"):
             run[kind] = dict(line)
         elif kind != "step":
-            run["remarks"] = [*run["remarks"], dict(line)][-REMARKS:]
+            run["remarks"].append(dict(line))
+            del run["remarks"][:-REMARKS]
     return list(runs)
 
 

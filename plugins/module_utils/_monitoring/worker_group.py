@@ -20,6 +20,9 @@ STOPPED = "stopped"
 # Of a job whose nodes have stopped answering: it may run or not.
 OUT_OF_SIGHT = "out_of_sight"
 
+# Of a process; an account may write more digits than Python reads.
+_LONGEST_STATUS = 3
+
 
 @dataclass(frozen=True)
 class WorkerGroup:
@@ -59,10 +62,11 @@ def ended_state(ended: Mapping[str, object], stop_requested: bool) -> str:
 def exit_code_of(ended: Mapping[str, object]) -> int | None:
     """systemd tells a number for a process that exited, and the signal's name without SIG for one that was killed."""
     status = str(ended.get("status"))
-    if status.isdigit():
+    if status.isascii() and status.isdecimal() and len(status) <= _LONGEST_STATUS:
         return int(status)
     number = getattr(signal, f"SIG{status}", None)
-    return None if number is None else -int(number)
+    # SIG_DFL is 0, as if it had gone well.
+    return -int(number) if isinstance(number, signal.Signals) else None
 
 
 def time_of(data: Mapping[str, object] | None) -> float | None:

@@ -73,7 +73,7 @@ def end_of_unit(run: Run, unit: str) -> dict[str, object] | None:
     code, status = _CODES.get(found.get("ExecMainCode", "")), found.get("ExecMainStatus", "")
     if code is None:
         return None
-    if code != "exited" and status.isdigit() and int(status) in set(signal.Signals):
+    if code != "exited" and status.isdecimal() and int(status) in set(signal.Signals):
         status = signal.Signals(int(status)).name.removeprefix("SIG")
     return {"result": found.get("Result", ""), "code": code, "status": status}
 

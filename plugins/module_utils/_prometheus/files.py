@@ -26,6 +26,8 @@ CERTIFICATES = "certificates.json"
 NODES = "nodes.json"
 # What the node exporter could not do without: neither service tells of the node that it runs on.
 _OWN = ("ProtectHome=yes", "PrivateTmp=yes", "ProtectClock=yes")
+# What certificates were last held against.
+NAMES = "names.json"
 ALERTMANAGER, ALERTMANAGER_WEB = "alertmanager.yml", "alertmanager_web.yml"
 # For a person who is root, or of the group: amtool --http.config.file.
 AMTOOL = "amtool.yml"
@@ -34,6 +36,8 @@ NOBODY, SITE = "nobody", "site"
 _INTERVAL = "10s"
 # From an alert to its message: what comes at the same time is one.
 _WAIT = "5s"
+# In one message to the rulebook, all of one node and one name.
+_MOST_ALERTS = 10
 # A node tells what it likes, and one that was taken over is not to take the others' alerts with it. Labels that a rule
 # gives would make two of its alerts one, at which Prometheus gives up the rule for all nodes; names with a colon are
 # those of rules, and the others are Prometheus' own. What is told as a job goes into commands that people are given.
@@ -60,6 +64,7 @@ def wanted_files(options: Options, certificates: Mapping[str, str], kept_rules: 
     texts = {
         "prometheus.yml": _prometheus(options),
         NODES: nodes_text(options),
+        NAMES: names_text(options),
         "nodes.pem": "".join(f"{one.strip()}\n" for one in certificates.values()),
         CERTIFICATES: json.dumps(certificates, indent=1, sort_keys=True) + "\n",
         "web.yml": _web(options),
@@ -171,6 +176,12 @@ def nodes_text(options: Options) -> str:
     return json.dumps(found, indent=1) + "\n"
 
 
+def names_text(options: Options) -> str:
+    """By which names each node is known, all that a certificate may have."""
+    known = {name: [target, *options.node_names.get(name, ())] for name, target in options.nodes.items()}
+    return json.dumps(known, indent=1) + "\n"
+
+
 def _web(options: Options) -> str:
     tls: dict[str, object] = {"cert_file": "certificate.pem", "key_file": "key.pem", "min_version": "TLS12"}
     if options.readers:
@@ -187,14 +198,17 @@ def alertmanager(options: Options) -> str:
     ]
     routes: list[dict[str, object]] = [{"receiver": SITE}] if options.webhooks else []
     if options.quarantine:
-        receivers.append({"name": QUARANTINE, "webhook_configs": [_hook(0, options.quarantine)]})
+        receivers.append(
+            {"name": QUARANTINE, "webhook_configs": [{**_hook(0, options.quarantine), "max_alerts": _MOST_ALERTS}]}
+        )
         routes.insert(
             0,
             {
                 "receiver": QUARANTINE,
                 "matchers": [f'gaudi_action="{QUARANTINE}"'],
                 "continue": True,
-                "group_by": ["..."],
+                # A node that tells thousands of cards which are cold is taken out by one message, and floods nobody.
+                "group_by": ["instance", "alertname"],
             },
         )
     route = {

@@ -6,18 +6,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
 from .._errors import GaudiError
+from .._node.certificate_names import canonical, is_address, is_number
 from .._node.listening import check_listening, check_port
+from .._node.option_forms import check_group, check_place, check_unit
 from .._node.tls_identity import Identity, check_names
 
 PRESENT, ABSENT = "present", "absent"
 DIRECTORY = "/etc/gaudi3_scale/monitoring"
 _TARGET = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9][A-Za-z0-9._-]*):[0-9]{1,5}")
+# As the rulebook takes them (extensions/eda/rulebooks/quarantine.yml); in a summary they stand as they are.
+_INSTANCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,250}")
 _RULES = re.compile(r"gaudi_[a-z0-9_]+\.yml")
 _LAST_PORT = 65535
 _RETENTION = re.compile(r"[1-9][0-9]*[hdwy]")
@@ -27,6 +32,13 @@ ALERTS_PAGE = "https://github.com/gaudi3-scale/gaudi3.scale/blob/main/docs/alert
 _PAGE = re.compile(r"https?://[A-Za-z0-9][A-Za-z0-9.:-]*(/[A-Za-z0-9._~%!$&()*+,;=:@/?-]*)?")
 # Alertmanager gives what it is told to whoever answers.
 _SCHEMES = ("http", "https")
+
+# What may stand in units and in commands of root.
+FORMS: dict[str, Callable[[str, Any], None]] = {
+    **dict.fromkeys(("prometheus_unit", "alertmanager_unit"), check_unit),
+    **dict.fromkeys(("prometheus_program", "alertmanager_program"), check_place),
+    "group": check_group,
+}
 
 
 @dataclass(frozen=True)
@@ -65,6 +77,7 @@ class Options:
     group: str
     prometheus: Service
     alertmanager: Service
+    node_names: Mapping[str, Sequence[str]] = field(default_factory=dict)
     vendor_port: int = 0
     alerts_page: str = ""
     root: str = "/"
@@ -85,6 +98,10 @@ class Options:
 def host_of(target: str) -> str:
     """The name or address in a target; brackets are only for an address of version 6."""
     return target.rpartition(":")[0].strip("[]")
+
+
+def port_of(target: str) -> int:
+    return int(target.rpartition(":")[2])
 
 
 def check(options: Options) -> None:
@@ -116,13 +133,39 @@ def _check_nodes(options: Options) -> None:
     if not options.nodes:
         raise GaudiError("nodes is empty, so there is nothing to watch; give the nodes that monitoring.yml has set up.")
     for name, target in options.nodes.items():
-        if not isinstance(target, str) or not _TARGET.fullmatch(target):
+        if not (_INSTANCE.fullmatch(name) or is_address(name)):
+            raise GaudiError(
+                f"nodes has a node {name!r:.80}; give one of letters, digits, '.', '_' and '-', as in the inventory."
+            )
+        if not isinstance(target, str) or not _is_target(target):
             raise GaudiError(
                 f"nodes has {name!r:.80} at {target!r:.80}; give an address and a port, as 10.0.0.11:9100."
             )
-    if len(set(options.nodes.values())) < len(options.nodes):
-        twice = sorted(name for name, target in options.nodes.items() if list(options.nodes.values()).count(target) > 1)
-        raise GaudiError(f"nodes has {' and '.join(twice)} at one address; correct ansible_host in the inventory.")
+    _refuse_twins(options, {name: canonical(name) for name in options.nodes}, "one name; give each one of its own")
+    places = {name: (canonical(host_of(target)), port_of(target)) for name, target in options.nodes.items()}
+    _refuse_twins(options, places, "one address; correct ansible_host in the inventory")
+    for name, further in options.node_names.items():
+        if name not in options.nodes or not (
+            isinstance(further, list) and all(isinstance(one, str) for one in further)
+        ):
+            raise GaudiError(f"node_names has {further!r:.40} for {name!r:.80}; give a list of names to one of nodes.")
+        check_names(f"node_names of {name}", further)
+
+
+def _refuse_twins(options: Options, written: Mapping[str, object], what: str) -> None:
+    """``written``: what no two nodes may have, in its one form."""
+    count = Counter(written.values())
+    twins = sorted(name for name in options.nodes if count[written[name]] > 1)
+    if twins:
+        raise GaudiError(f"nodes has {' and '.join(twins)} at {what}.")
+
+
+def _is_target(target: str) -> bool:
+    if not _TARGET.fullmatch(target):
+        return False
+    host = host_of(target)
+    is_right = is_address(host) if target.startswith("[") else not is_number(host)
+    return is_right and 1 <= port_of(target) <= _LAST_PORT
 
 
 def _check_ports(options: Options) -> None:

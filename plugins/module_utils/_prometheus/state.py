@@ -16,6 +16,7 @@ from typing import Any
 
 from .._errors import GaudiError
 from .._node.account_directory import let_group_read
+from .._node.certificate_names import canonical
 from .._node.commands import Run, last_line
 from .._node.json_file import read_json
 from .._node.rendered_files import FileChange, WantedFile, differences, pending, read_text, write
@@ -26,11 +27,11 @@ from .files import (
     ALERTMANAGER,
     CERTIFICATES,
     DROP_IN,
-    NODES,
+    NAMES,
     alertmanager,
     arguments,
     hooks_of,
-    nodes_text,
+    names_text,
     token_file,
     wanted_files,
 )
@@ -72,7 +73,7 @@ def converge(options: Options, run: Run, check_mode: bool) -> dict[str, Any]:
     unknown = [name for name in options.nodes if name not in certificates]
     said = [
         f"The certificate of {node} {why}, so what answers there is not believed; look at that node, and at "
-        "gaudi_exporter_names."
+        "its gaudi_exporter_names in the inventory."
         for node, why in disbelieved.items()
     ]
     return {"changed": bool(steps), "diff": shown, "steps": steps, "unknown": unknown, "warnings": said}
@@ -122,14 +123,15 @@ def _certificates(options: Options, run: Run) -> tuple[dict[str, str], dict[str,
     both = {name: options.node_certificates.get(name) or known.get(name) for name in options.nodes}
     told = {name: text for name, text in both.items() if isinstance(text, str) and text}
     # One that was believed among the same nodes is believed again: hundreds would take seconds.
-    are_same = read_text(str(place / NODES)) == nodes_text(options)
+    are_same = read_text(str(place / NAMES)) == names_text(options)
     asked = {name: text for name, text in told.items() if not are_same or text != known.get(name)}
-    names = {name: (name, host_of(target)) for name, target in options.nodes.items()}
-    everyone = Counter(one for pair in names.values() for one in set(pair))
+    # By these it is asked for; what else it may be called, the inventory says.
+    places = {name: {canonical(name), canonical(host_of(target))} for name, target in options.nodes.items()}
+    everyone = Counter(one for pair in places.values() for one in pair)
     disbelieved = {}
     for name, text in asked.items():
-        others = everyone - Counter(set(names[name]))
-        why = disbelief(text, names[name], others, run)
+        own = {*places[name], *options.node_names.get(name, ())}
+        why = disbelief(text, own, everyone - Counter(places[name]), run)
         if why:
             disbelieved[name] = why
     return {name: text for name, text in told.items() if name not in disbelieved}, disbelieved

@@ -60,6 +60,12 @@ class Files:
         """The object in it; empty where there is none."""
         return read_json(path) or {}
 
+    def planned(self) -> list[str]:
+        """The tests of the plan; none of a file that says them in no form of ours."""
+        tests = self.read(self.plan).get("tests")
+        known = tests if isinstance(tests, list) else []
+        return [str(test["test"]) for test in known if isinstance(test, dict) and "test" in test]
+
     def read_results(self) -> list[dict[str, Any]]:
         """The tests that have ended; a line that a power cut left half written is none."""
         try:

@@ -115,7 +115,7 @@ def look(
         sleep(_POLL_S)
     wanted, verdict = files.read(files.plan), files.read(files.verdict)
     tests = files.read_results()
-    planned = [str(test["test"]) for test in wanted.get("tests", ())]
+    planned = files.planned()
     return {
         "changed": False,
         "state": _state(wanted, verdict, has_processes(run, UNIT)),

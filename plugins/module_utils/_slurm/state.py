@@ -13,6 +13,7 @@ from typing import Any
 
 from .._errors import GaudiError
 from .._node.commands import Run
+from .._node.option_forms import check_place, check_range, check_version
 from .._node.rendered_files import WantedFile, differences, pending, write
 from .._node.root_program import root_python
 from .._node.unit_hardening import ASKS_CARDS, capability_lines
@@ -31,6 +32,8 @@ CONFINED = (
     "ProtectHome=read-only",
     *capability_lines(("CAP_DAC_OVERRIDE", "CAP_DAC_READ_SEARCH", "CAP_SYS_PTRACE")),
 )
+# slurm.conf(5) has it in 16 bits; 0 would switch the check off.
+_LONGEST_INTERVAL = 65535
 
 
 @dataclass(frozen=True)
@@ -55,8 +58,7 @@ class Options:
 
 def apply(options: Options, run: Run, check_mode: bool, etc: str = "/etc") -> dict[str, Any]:
     """What the module returns; raises GaudiError before anything is written."""
-    if options.node:
-        check_name(options.node)
+    _check(options)
     site = find_site(run, etc, options.configuration, options.programs)
     if not site.configuration and not options.node:
         raise GaudiError(
@@ -80,6 +82,18 @@ def apply(options: Options, run: Run, check_mode: bool, etc: str = "/etc") -> di
         # With these the site's own scontrol reads the site's own configuration.
         "environment": site.environment,
     }
+
+
+def _check(options: Options) -> None:
+    """Raises GaudiError for what Slurm, or the health check's own unit, would read otherwise than it is meant."""
+    if options.node:
+        check_name(options.node)
+    check_version("release", options.release)
+    check_range("interval", options.interval, 1, _LONGEST_INTERVAL)
+    check_range("drain_share", options.drain_share, 0, 1)
+    for name in ("task_prolog", "configuration", "programs", "venv"):
+        if getattr(options, name):
+            check_place(name, getattr(options, name))
 
 
 def _fragments(options: Options, directory: str, configuration: str, etc: str) -> list[WantedFile]:

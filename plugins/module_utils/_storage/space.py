@@ -45,7 +45,7 @@ def _quota(mount: Mount, user: str, run: Run) -> list[int]:
     words = done.stdout.split()
     if done.rc != 0 or len(words) < 4:
         return endless
-    used, limits = words[1].rstrip("*"), [word for word in words[2:4] if word.isdigit() and int(word)]
-    if not used.isdigit() or not limits:
+    used, limits = words[1].rstrip("*"), [word for word in words[2:4] if word.isdecimal() and int(word)]
+    if not used.isdecimal() or not limits:
         return endless
     return [max(0, min(map(int, limits)) - int(used)) << 10]

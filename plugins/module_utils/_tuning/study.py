@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Mapping, Sequence
 
 from .._errors import GaudiError
-from .._job.job_secrets import masked
+from .._job.job_secrets import told_apart
 from .._job.paths import check_name
 from .._job.variables import variables_from
 from .space import BATCH_SIZE, LOSS, THROUGHPUT, TRAINER, Choices, Parameter, Range, flag_sets, flags_from, space_from
@@ -107,7 +107,7 @@ def plan(options: Mapping[str, Any]) -> dict[str, object]:
 
 def definition(options: Mapping[str, Any]) -> dict[str, object]:
     """What has to be as it was when a study goes on; it is kept with the study, so without the values of secrets."""
-    return {**{name: options[name] for name in KEPT}, "environment": masked(options["environment"])}
+    return {**{name: options[name] for name in KEPT}, "environment": told_apart(options["environment"])}
 
 
 def trial_command(study: Study, params: Mapping[str, Any]) -> list[str]:

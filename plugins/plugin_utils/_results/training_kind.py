@@ -18,7 +18,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_gr
     RUNNING,
     SUCCEEDED,
 )
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.secret_words import without_secrets
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.secret_words import without_options
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.unknown_job import unknown_job
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.training_page import training_report
@@ -80,7 +80,7 @@ def _would_start(asked: Asked, launches: Mapping[str, Any]) -> Made:
         {"node": host, "state": WOULD_START, **{name: str(mapping_of(launch).get(name) or "-") for name in LAUNCHED}}
         for host, launch in launches.items()
     ]
-    argv = without_secrets([str(word) for word in command]) if isinstance(command, (list, tuple)) else []
+    argv = without_options([str(word) for word in command]) if isinstance(command, (list, tuple)) else []
     words = f"each rank would run {shlex.join(argv)}" if argv else ""
     return Made(
         {

@@ -31,6 +31,8 @@ KEPT_BYTES = 1 << 16
 MARK = "GAUDI3_SCALE_SUPERVISOR"
 # A rank may leave processes behind for as long as the job runs.
 COLLECT_S = 60.0
+# Python 3.11 refuses to read one of some thousand digits.
+_LONGEST_NUMBER = 9
 
 
 def ranks_of(pid: int) -> dict[int, int]:
@@ -39,7 +41,7 @@ def ranks_of(pid: int) -> dict[int, int]:
     found: dict[int, int] = {}
     ranks = {child: environment_of(child).get("LOCAL_RANK", "") for child in tree}
     for child, local in ranks.items():
-        if local.isdigit() and not ranks.get(tree[child]):
+        if local.isdecimal() and len(local) <= _LONGEST_NUMBER and not ranks.get(tree[child]):
             found[int(local)] = child
     return found
 

@@ -17,7 +17,7 @@ from typing import Mapping
 
 from ..._cards.accel_sysfs import accel_devices, pci_cards
 from ..._cards.hardware import board_of, generation_of
-from ..._job.job_secrets import masked
+from ..._job.job_secrets import told_apart
 from ..._node.venv_sites import sites_of, stack_of
 from ..._releases.lookup import release_part
 from ..._training_venv.plan import installed_distributions
@@ -47,7 +47,7 @@ def probe_fields(
         **_cards(workload.device, kernel_root),
         **_packages(venv, workload.function),
         "requirements": Path(venv).name if stack_of(venv) else "",
-        **{f"variable {name}": value or '""' for name, value in sorted(masked(environment).items())},
+        **{f"variable {name}": value or '""' for name, value in sorted(told_apart(environment).items())},
     }
     return {name: value for name, value in fields.items() if value}
 

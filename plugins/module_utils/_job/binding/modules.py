@@ -67,7 +67,7 @@ def check_share(share: Share, kernel_root: str = "/") -> None:
 
 def _check_named(share: Share, known: dict[int, int]) -> None:
     words = [word.strip() for word in share.visible.split(",")]
-    strange = [word for word in words if not word.isdigit() or (known and int(word) not in known.values())]
+    strange = [word for word in words if not word.isdecimal() or (known and int(word) not in known.values())]
     if strange:
         raise GaudiError(
             f"{VARIABLE}={share.visible} names {strange[0]!r}, and no card of {share.host} has that module id "

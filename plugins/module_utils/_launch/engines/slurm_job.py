@@ -112,7 +112,7 @@ def parse_kept(text: str) -> tuple[SlurmJob, ...]:
 def _exit_code(text: str) -> int | None:
     """``3:0`` is an exit status, ``0:9`` a signal."""
     status, _colon, number = text.partition(":")
-    if not status.isdigit() or not number.isdigit():
+    if not status.isdecimal() or not number.isdecimal():
         return None
     return -int(number) if int(number) else int(status)
 
@@ -123,4 +123,4 @@ def _nodes(text: str) -> str:
 
 
 def _time(text: str) -> float | None:
-    return float(text) if text.isdigit() else None
+    return float(text) if text.isdecimal() else None

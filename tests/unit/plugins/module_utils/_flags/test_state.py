@@ -286,12 +286,12 @@ def test_a_secret_is_not_put_where_every_account_reads(tmp_path: Path, name: str
 def test_a_secret_that_a_person_wrote_there_is_told_without_its_value(tmp_path: Path) -> None:
     converge(options(tmp_path), check_mode=False)
     file = tmp_path / "etc" / "environment"
-    file.write_text(file.read_text() + "HF_TOKEN=Planted1\nMINE=shown\n")
+    file.write_text(file.read_text() + "HF_TOKEN=Planted1\nMINE=7\n")
     for check_mode in (True, False):
         result: Any = converge(options(tmp_path), check_mode=check_mode)
         assert "Planted1" not in str(result)
         assert "HF_TOKEN" in str(result["hand_edit"])
-        assert "MINE=shown" in str(result["warnings"])
-        assert "MINE=shown" in result["diff"][0]["after"]
+        assert "MINE=7" in str(result["warnings"])
+        assert "MINE=7" in result["diff"][0]["after"]
     # The copy is the file as it was, for whoever could read it before.
     assert "HF_TOKEN=Planted1" in Path(result["backup"]).read_text()

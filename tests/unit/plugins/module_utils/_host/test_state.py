@@ -269,6 +269,14 @@ def test_no_governor_takes_the_unit_away(machine: Machine) -> None:
     assert not (machine.etc / "systemd/system" / UNIT).exists()
 
 
+@pytest.mark.parametrize("value", [None, True, {"a": 1}, ["a"], "a b", "a;id", ""])
+def test_a_module_parameter_is_one_plain_value(machine: Machine, value: Any) -> None:
+    with pytest.raises(
+        GaudiError, match=r"module_parameters: timeout_locked=.* is not one; write a name and one plain value"
+    ):
+        machine.converge(module_parameters={"timeout_locked": value})
+
+
 def test_module_parameters_wait_for_the_next_load(machine: Machine) -> None:
     machine.write("kernel/sys/module/habanalabs/parameters/timeout_locked", "30\n")
     result = machine.converge(module_parameters={"timeout_locked": "0"})

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import resource
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -20,6 +24,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.history i
     split_runs,
     thin,
 )
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.json_lines import weight_of
 
 
 def step(number, time, loss=3.0, rate=1000.0):
@@ -100,8 +105,33 @@ def test_of_runs_without_number_the_newest_are_kept(paths):
 def test_of_more_lines_than_are_read_the_last_are_there_in_their_order(paths, monkeypatch, lines, first):
     write(Path(paths.earlier, "20261121T172311.042000000Z", "metrics.jsonl"), [step(n, n) for n in range(10, 20)])
     write(Path(paths.metrics), [step(n, n) for n in range(20, 30)])
-    monkeypatch.setattr(module, "MOST_LINE_BYTES", lines * Path(paths.metrics).stat().st_size // 10)
+    weight = sum(map(weight_of, Path(paths.metrics).read_bytes().splitlines(keepends=True)))
+    monkeypatch.setattr(module, "MOST_LINE_BYTES", lines * weight // 10)
     assert [line["step"] for line in lines_of_runs(paths, "metrics.jsonl")] == [*range(first, 30)]
+    monkeypatch.setattr(module, "MOST_LINE_BYTES", 1 << 20)
+    monkeypatch.setattr(module, "MOST_LINES", lines)
+    assert [line["step"] for line in lines_of_runs(paths, "metrics.jsonl")] == [*range(first, 30)]
+
+
+@pytest.mark.parametrize(
+    "line", [b"{}\n", b"\n", b"7\n", b'{"kind":"x"}\n', b"[[],[],[]]\n", b'{"a":[' + b"[]," * 300_000 + b"[]]}\n"]
+)
+def test_an_account_that_writes_many_lines_or_dense_ones_takes_little_of_root(paths, line):
+    """Six MB of {} were 9 s and 177 MB before there was a bound on lines."""
+    Path(paths.metrics).parent.mkdir(parents=True, exist_ok=True)
+    Path(paths.metrics).write_bytes(line * ((6 << 20) // len(line)))
+    Path(paths.events).write_bytes(line * ((6 << 20) // len(line)))
+    code = (
+        f"import resource\nfrom {module.__name__} import *\n"
+        f"resource.setrlimit(resource.RLIMIT_AS, ({256 << 20}, {256 << 20}))\nread_history({paths!r})"
+    )
+    around = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    begun = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    assert (
+        subprocess.run([sys.executable, "-c", code], env=around, capture_output=True, check=False, text=True).stderr
+        == ""
+    )
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - begun < 5
 
 
 def test_parts_that_every_step_names_anew_hold_nobody_up():

@@ -18,6 +18,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.report im
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.status import status_from
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.sweep import read_sweep
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.watch import job_story, outcome_sentence
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import exit_code_of
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.page import report_page
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.text_table import text_table
@@ -205,3 +206,13 @@ def test_a_log_that_names_what_cannot_be(paths, fields, supervised):
         Path(paths.status).unlink()
     put(paths.agent_log, AGENT_LOG % fields)
     assert "root:x:0:0" not in json.dumps(reported(paths))
+
+
+@pytest.mark.parametrize("status", ["²", "٣٣٣٣", "9" * 5000, "", "-1", "1.5", None, [], {"a": 1}, "_", "_DFL", "IGN"])
+def test_an_end_that_is_no_number_has_no_code(status):
+    assert exit_code_of({"status": status}) is None
+
+
+@pytest.mark.parametrize(("status", "code"), [("0", 0), ("137", 137), (3, 3), ("KILL", -9)])
+def test_an_end_has_its_code(status, code):
+    assert exit_code_of({"status": status}) == code

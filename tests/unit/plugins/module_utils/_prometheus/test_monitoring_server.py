@@ -8,6 +8,7 @@ import grp
 import json
 import os
 import re
+import ssl
 import stat
 import subprocess
 import tempfile
@@ -167,31 +168,112 @@ def of_everyone(name: str) -> str:
         return Path(made).read_text(encoding="ascii")
 
 
+def made(extensions: str, *, version: int = 3) -> str:
+    """A certificate with these lines of openssl's configuration; of an older version it has them all the same."""
+    with tempfile.TemporaryDirectory() as place:
+        Path(place, "made.cnf").write_text(
+            f"[req]\ndistinguished_name=name\nx509_extensions=more\n[name]\n[more]\n{extensions}\n"
+        )
+        command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+        words = ["-config", f"{place}/made.cnf", "-subj", "/CN=a", "-keyout", f"{place}/key.pem"]
+        subprocess.run([*command, *words, "-out", f"{place}/made.pem"], check=True, capture_output=True)
+        der = ssl.PEM_cert_to_DER_cert(Path(place, "made.pem").read_text(encoding="ascii"))
+    third, other = (bytes([0xA0, 3, 2, 1, number]) for number in (2, version - 1))
+    return ssl.DER_cert_to_PEM_cert(der.replace(third, other, 1))
+
+
+LEAF = "basicConstraints=critical,CA:FALSE"
+
+
+def named(*names: str) -> Callable[[], str]:
+    """One of ours but for its names."""
+    return lambda: made(f"{LEAF}\nsubjectAltName={','.join(names)}")
+
+
 @pytest.mark.parametrize(
     ("told", "why"),
     [
-        (lambda: certificate("gaudi-02", "gaudi-01"), "is for gaudi-01 as well"),
+        (lambda: certificate("gaudi-02", "gaudi-01"), "is for gaudi-01 as well, which is another node's"),
         (lambda: certificate("gaudi-02", "10.0.0.11"), "is for 10.0.0.11 as well"),
-        (lambda: certificate("gaudi-03"), "is not for this node"),
+        # Go takes a mapped address for the one in it, and names in any case and with a last dot.
+        (named("DNS:gaudi-02", "IP:::ffff:10.0.0.11"), "is for 10.0.0.11 as well"),
+        (named("DNS:gaudi-02", "IP:::ffff:a00:b"), "is for 10.0.0.11 as well"),
+        (named("DNS:gaudi-02", "DNS:GAUDI-01"), "is for gaudi-01 as well"),
+        (named("DNS:gaudi-02", "DNS:Gaudi-01."), "is for gaudi-01 as well"),
+        (named("DNS:gaudi-02", "DNS:10.0.0.11"), "is for 10.0.0.11 as well"),
+        (named("DNS:gaudi-02", "DNS:010.000.000.011"), "is for '010.000.000.011', which the inventory does not say"),
+        (named("DNS:gaudi-02", "DNS:*"), "is for '*', which the inventory does not say"),
+        (named("DNS:gaudi-02", "DNS:*.example.org"), "is for '*.example.org', which the inventory does not say"),
+        (named("DNS:gaudi-02", "DNS:fe80::1%eth0"), "is for 'fe80::1%eth0', which the inventory does not say"),
+        (named("DNS:gaudi-02", "DNS:gaudi-03"), "is for 'gaudi-03', which the inventory does not say of it"),
+        (named("DNS:gaudi-02", "URI:https://gaudi-01/"), "is for 'URI:https://gaudi-01/', which is neither a name"),
+        (named("DNS:gaudi-02", "email:a@gaudi-01"), "is for 'email:a@gaudi-01', which is neither a name"),
+        (lambda: certificate("gaudi-03"), "is for 'gaudi-03', which the inventory does not say of it"),
         (lambda: of_everyone("gaudi-02"), "may sign other certificates"),
+        # The name reads as if it signed none.
+        (lambda: made("basicConstraints=CA:TRUE\nsubjectAltName=DNS:gaudi-02,DNS:CA:FALSE"), "may sign other"),
+        (lambda: made("subjectAltName=DNS:gaudi-02,DNS:CA:FALSE"), "is not one that the role gaudi_exporter makes"),
+        # Of version 1 Go reads no extension, and lets it sign.
+        (lambda: made(f"{LEAF}\nsubjectAltName=DNS:gaudi-02", version=1), "is not one that the role"),
+        (lambda: made(f"{LEAF}\nsubjectAltName=DNS:gaudi-02", version=2), "is not one that the role"),
+        (lambda: made(LEAF), "is not one that the role gaudi_exporter makes"),
         (lambda: ONE + TWO, "is not one certificate in PEM"),
-        (lambda: "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "cannot be read by openssl"),
+        (lambda: "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "is not one that the role"),
         (lambda: "x" * 100_000, "is not one certificate in PEM"),
     ],
-    ids=range(7),
+    ids=range(24),
 )
 def test_a_node_cannot_answer_for_another_one(machine: Machine, told: Callable[[], str], why: str) -> None:
     done = machine.run(node_certificates={"gaudi-01": ONE, "gaudi-02": told()})
     assert (done["unknown"], machine.text("nodes.pem")) == (["gaudi-02"], ONE)
     (said,) = done["warnings"]
-    assert said.startswith(f"The certificate of gaudi-02 {why}, so what answers there is not believed")
+    assert said.startswith(f"The certificate of gaudi-02 {why}")
+    assert said.endswith(
+        ", so what answers there is not believed; look at that node, and at its gaudi_exporter_names in the inventory."
+    )
+
+
+@pytest.mark.parametrize(
+    ("nodes", "names", "own"),
+    [
+        ({"gaudi-02": "10.0.0.12:9100"}, {}, ("DNS:GAUDI-02.", "IP:::ffff:10.0.0.12")),
+        ({"Gaudi-02": "[fd00:0:0::2]:9100"}, {}, ("DNS:gaudi-02", "IP:fd00::2")),
+        (
+            {"gaudi-02": "10.0.0.12:9100"},
+            {"gaudi-02": ["n2.example.org", "fd00::2"]},
+            ("DNS:N2.Example.org", "IP:fd00::2"),
+        ),
+    ],
+)
+def test_a_node_is_believed_in_any_writing_of_its_own_names(
+    machine: Machine, nodes: dict[str, str], names: dict[str, list[str]], own: tuple[str, ...]
+) -> None:
+    told = dict.fromkeys(nodes, named(*own)())
+    assert machine.run(nodes=nodes, node_names=names, node_certificates=told)["unknown"] == []
+
+
+def test_what_an_earlier_release_believed_is_asked_again(machine: Machine) -> None:
+    machine.run()
+    place = machine.root / "etc/gaudi3_scale/monitoring"
+    wide = named("DNS:gaudi-02", "IP:::ffff:10.0.0.11")()
+    (place / "certificates.json").write_text(json.dumps({"gaudi-01": ONE, "gaudi-02": wide}))
+    (place / "names.json").unlink()
+    assert machine.run(node_certificates={})["unknown"] == ["gaudi-02"]
 
 
 def test_what_was_believed_is_asked_again_where_a_node_came(machine: Machine) -> None:
     wide = certificate("gaudi-02", "10.0.0.12", "gaudi-03")
-    assert not machine.run(node_certificates={"gaudi-01": ONE, "gaudi-02": wide})["unknown"]
+    known = {"gaudi-02": ["gaudi-03"]}
+    assert not machine.run(node_certificates={"gaudi-01": ONE, "gaudi-02": wide}, node_names=known)["unknown"]
     more = {**OPTIONS.nodes, "gaudi-03": "10.0.0.13:9100"}
-    assert machine.run(nodes=more, node_certificates={})["unknown"] == ["gaudi-02", "gaudi-03"]
+    assert machine.run(nodes=more, node_certificates={}, node_names=known)["unknown"] == ["gaudi-02", "gaudi-03"]
+
+
+def test_what_was_believed_is_asked_again_where_the_inventory_took_a_name_away(machine: Machine) -> None:
+    wide = certificate("gaudi-02", "10.0.0.12", "n2")
+    told = {"gaudi-01": ONE, "gaudi-02": wide}
+    assert not machine.run(node_certificates=told, node_names={"gaudi-02": ["n2"]})["unknown"]
+    assert machine.run(node_certificates={})["unknown"] == ["gaudi-02"]
 
 
 def test_a_node_takes_no_alert_of_another_one_away(machine: Machine) -> None:
@@ -250,6 +332,8 @@ def test_alerts_go_where_they_ask_to(machine: Machine) -> None:
     assert [route["receiver"] for route in document["route"]["routes"]] == ["quarantine", "site"]
     assert document["route"]["routes"][0]["matchers"] == ['gaudi_action="quarantine"']
     assert document["route"]["routes"][0]["continue"]
+    assert document["route"]["routes"][0]["group_by"] == ["instance", "alertname"]
+    assert document["receivers"][2]["webhook_configs"][0]["max_alerts"] == 10
     sent = {one["name"]: [hook["url"] for hook in one.get("webhook_configs", [])] for one in document["receivers"]}
     assert sent == {"nobody": [], "site": [hook.url for hook in hooks], "quarantine": [quarantine.url]}
 
@@ -317,6 +401,19 @@ def test_a_prometheus_of_the_site_is_not_taken_away(machine: Machine) -> None:
         ({"nodes": {"gaudi-01": ["10.0.0.11:9100"]}}, "nodes has 'gaudi-01' at .* give an address and a port"),
         ({"rules": {"gaudi_cards.yml": None}}, "rules has None for 'gaudi_cards.yml'; give it as text"),
         ({"nodes": {"a": "10.0.0.11:9100", "b": "10.0.0.11:9100"}}, "nodes has a and b at one address"),
+        ({"nodes": {"a": "10.0.0.11:9100", "b": "[::ffff:10.0.0.11]:9100"}}, "nodes has a and b at one address"),
+        ({"nodes": {"a": "10.0.0.11:9100", "A": "10.0.0.12:9100"}}, "nodes has A and a at one name"),
+        ({"nodes": {"a": "10.0.0.11:99999"}}, "nodes has 'a' at '10.0.0.11:99999'; give an address and a port"),
+        ({"nodes": {"a": "010.0.0.11:9100"}}, "nodes has 'a' at '010.0.0.11:9100'; give an address and a port"),
+        ({"nodes": {"a": "[fe80::1::2]:9100"}}, "nodes has 'a' at .* give an address and a port"),
+        ({"nodes": {"{{ $value }}": "10.0.0.11:9100"}}, "nodes has a node .* give one of letters"),
+        ({"nodes": {"a/b": "10.0.0.11:9100"}}, "nodes has a node 'a/b'; give one of letters"),
+        ({"node_names": {"gaudi-01": "n1"}}, "node_names has 'n1' for 'gaudi-01'; give a list of names"),
+        (
+            {"node_names": {"gaudi-09": ["n9"]}},
+            "node_names has .* for 'gaudi-09'; give a list of names to one of nodes",
+        ),
+        ({"node_names": {"gaudi-01": ["*.org"]}}, "node_names of gaudi-01 has '\\*.org'; give names of hosts"),
         ({"address": "0.0.0.0"}, "address is 0.0.0.0, which is every network"),
         ({"address": "10.0.0.2"}, "readers is empty, and everyone who reaches 10.0.0.2"),
         ({"port": 0}, "port is 0, which is no port"),

@@ -231,3 +231,12 @@ def test_a_link_is_resolved_once_and_what_was_looked_at_is_run(node: Node, tmp_p
     real, node.venv = node.venv, tmp_path / "link"
     node.start()
     assert f"{real}/bin/python -I -m" in node.run.said("systemd-run")[0]
+
+
+@pytest.mark.parametrize(
+    "tests", [5, [5], [None], [{}], {"test": "x"}, "words", None, [[["a"]]], [{"test": {"a": []}}]]
+)
+def test_a_plan_in_another_form_is_no_traceback(tmp_path: Path, tests: object) -> None:
+    Path(tmp_path, "plan.json").write_text(json.dumps({"tests": tests, "level": ["x"], "left_out": 7}))
+    planned = Files(str(tmp_path)).planned()
+    assert planned == (["{'a': []}"] if tests == [{"test": {"a": []}}] else [])

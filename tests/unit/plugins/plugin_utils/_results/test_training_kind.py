@@ -38,7 +38,7 @@ def test_a_job_that_runs_is_well_and_one_whose_following_failed_is_not():
 
 
 LAUNCHES = {"n1": {"engine": "torchrun", "file": "/etc/systemd/system/x.service"}, "n2": "nothing"}
-CHECKED = {**GIVEN, "would_start": LAUNCHES, "command": ["-m", "mine.train", "--note", "a b", "--token", "s3cret"]}
+CHECKED = {**GIVEN, "would_start": LAUNCHES, "command": ["-m", "mine.train", "--run-name", "a b", "--token", "s3cret"]}
 HOSTS = {node: {"inventory_hostname": node, INFO: {"state": "absent"}} for node in LAUNCHES}
 
 
@@ -48,7 +48,7 @@ def test_a_check_of_a_launch_says_what_would_be_started_and_shows_no_empty_table
         "Job llama: would be started on 2 host(s); this was a check, and nothing was started"
     )
     assert [row["file"] for row in made.options["rows"]] == ["/etc/systemd/system/x.service", "-"]
-    assert made.options["notes"][0].startswith("each rank would run -m mine.train --note 'a b' --token ")
+    assert made.options["notes"][0].startswith("each rank would run -m mine.train --run-name 'a b' --token ")
     assert "s3cret" not in str(made.options)
     assert (made.outcome["ok"], made.refusal) == (True, "")
 
