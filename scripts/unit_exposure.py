@@ -136,14 +136,15 @@ UNITS = (
         "`gaudi3-scale-metrics@`",
         lambda: _service(*metrics_hardening()),
         6.5,
-        "root: it reads with each account's rights what is that account's (`CAP_SETUID`, `CAP_SETGID`), who holds a card "
-        "(`CAP_SYS_PTRACE`), and asks `hl-smi`, which opens the cards' devices",
+        "root: it reads with each account's rights what is that account's (`CAP_SETUID`, `CAP_SETGID`), who holds a "
+        "card (`CAP_SYS_PTRACE`), and asks `hl-smi`, which opens the cards' devices",
     ),
     Unit(
         "Slurm's health check",
         lambda: _service(*SLURM_HEALTH),
         9.6,
-        "root, as Slurm wants it for a drain; `hl-smi` with the cards' devices, and Slurm's own programs over the network",
+        "root, as Slurm wants it for a drain; `hl-smi` with the cards' devices, and Slurm's own programs over the "
+        "network",
     ),
     Unit(
         "`gaudi3-scale-ports`",
@@ -156,7 +157,8 @@ UNITS = (
         lambda: _service(*qualification.LIMITS, *qualification.CONFINED),
         9.6,
         "`hl_qual`: all devices, the cards' registers over PCI (`CAP_SYS_RAWIO`, `CAP_SYS_ADMIN`), pinned and huge "
-        "pages, files below `/sys`, and the kernel's modules, since tests may want the driver loaded anew (`reload_driver`)",
+        "pages, files below `/sys`, and the kernel's modules, since tests may want the driver loaded anew "
+        "(`reload_driver`)",
     ),
     Unit(
         "`gaudi3-scale-firmware`",

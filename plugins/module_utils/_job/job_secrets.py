@@ -50,8 +50,9 @@ def command_remarks(command: Sequence[str]) -> list[str]:
         return []
     found = next(number for number, word in enumerate(shown) if word != command[number])
     word = shown[found - 1] if shown[found] == HIDDEN and found else shown[found]
-    return [
-        f"command has a word that sounds like a secret ({word:.80}), and every account of a node can "
-        "read the words of a process there; give it in environment, or in a file of environment_files, and let the "
-        "program read the variable."
-    ]
+    remark = (
+        f"command has a word that sounds like a secret ({word:.80}), and every account of a node can read the words of "
+        "a process there; give it in environment, or in a file of environment_files, and let the program read the "
+        "variable."
+    )
+    return [remark]

@@ -99,7 +99,7 @@ def _unit_launch(job: Job, paths: JobPaths, site: Site) -> Launch:
         program = (*supervisor_command(site.library.venv), paths.supervision)
         further = [WantedFile(paths.supervision, supervision_text(job, paths, site.kernel_root, launcher), mode=0o640)]
     copies = site.environment_copies
-    # A command may hold a secret. Of a process, and of a unit that is loaded, every account can ask for it all the same.
+    # A command may hold a secret. Of a process, and of a loaded unit, every account can ask for it all the same.
     unit = WantedFile(paths.unit_file, unit_text(job, paths, program, unit_files(job, copies)), mode=0o600)
     variables = WantedFile(paths.environment, environment_text(environment), mode=0o600)
     files = (unit, variables, *filter(None, copies.values()), *further, description_file(job, paths))

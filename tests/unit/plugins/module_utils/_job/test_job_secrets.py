@@ -9,7 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.module_utils._job.job_secrets import masked, shown_differences
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.job_secrets import (
+    command_remarks,
+    masked,
+    shown_differences,
+)
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.plan import describe
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.control import StartOptions, decide
@@ -150,3 +154,22 @@ def test_the_module_shows_no_secret_in_check_mode_with_diff_and_in_its_options(t
     refused, status = call("training_job", check_mode=True, **{**options, "global_batch_size": -1})
     assert (status, "global_batch_size is -1" in refused["msg"]) == (1, True)
     assert not has_a_secret(refused)
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["--api-key", "s3cret"], "(--api-key)"),
+        (["--api-key=s3cret"], "(--api-key=(not shown))"),
+        (["WANDB_API_KEY=s3cret"], "(WANDB_API_KEY=(not shown))"),
+        (["https://u:s3cret@host/x"], "(https://(not shown)@host/x)"),
+    ],
+)
+def test_a_command_with_a_secret_is_remarked_on_without_it(words, named):
+    (remark,) = command_remarks(["train.py", *words])
+    assert named in remark and "s3cret" not in remark
+    assert "every account of a node can read the words of a process" in remark
+
+
+def test_a_command_without_one_is_not():
+    assert command_remarks(["-m", "train", "--lr", "0.1", "--tokenizer", "x"]) == []
