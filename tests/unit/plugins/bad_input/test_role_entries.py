@@ -1,109 +1,52 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""Every option of every entry point of every role under values that are none of its kind.
+"""Every option of every entry point of every role, and of every action, under values that are none of its kind.
 
-Ansible itself refuses them, by the role's argument_specs, before its first task. Texts and paths are for the modules.
+Ansible itself refuses them, by the role's argument_specs and by what the action declares, before anything is done.
+Texts and paths are for the modules.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
+import importlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible_collections.gaudi3.scale.tests.unit.plugins.bad_input.wrong_kinds import cases, unrefused
 
-ROLES = Path(__file__).resolve().parents[4] / "roles"
-SPECS = {
+ROOT = Path(__file__).resolve().parents[4]
+ROLES = {
     (path.parents[1].name, entry): spec.get("options") or {}
-    for path in sorted(ROLES.glob("*/meta/argument_specs.yml"))
+    for path in sorted((ROOT / "roles").glob("*/meta/argument_specs.yml"))
     for entry, spec in yaml.safe_load(path.read_text(encoding="utf-8"))["argument_specs"].items()
 }
-FEWEST = 1500
-# Of no option of the kind: lists where numbers are meant, words where truths are.
-_OF_KIND: dict[str, list[Any]] = {
-    "int": ["$(id)", "", "1.5", [1], {"a": 1}, float("nan"), "0x10", "1 2", "12px", b"x"],
-    "float": ["$(id)", "", [1.0], {"a": 1}, "1,5", "one", b"x"],
-    "bool": ["perhaps", "", 2, [True], {"a": True}, "ja", -1],
-    "dict": [[1], 7, "neither", 1.5, True, [["a", "b"]], "{'a': "],
-    "list": [{"a": 1}],
+ACTIONS: dict[str, Mapping[str, Any]] = {
+    path.stem: arguments
+    for path in sorted((ROOT / "plugins/action").glob("*.py"))
+    if (
+        arguments := getattr(
+            importlib.import_module(f"ansible_collections.gaudi3.scale.plugins.action.{path.stem}"), "ARGUMENTS", None
+        )
+    )
 }
-_CHOSEN = ["", "$(id)", "{{ 7 }}", ["a"], {"a": 1}, 7, "\x1b[2J", "no such", "a" * 100_000]
+FEWEST = 3000
 
 
-def wrong_values(rules: Mapping[str, Any]) -> Iterator[Any]:
-    """What Ansible has to refuse of an option with these rules."""
-    kind = rules.get("type", "str")
-    is_list = kind == "list"
-    if "choices" in rules:
-        yield from ([value] if is_list else value for value in _CHOSEN if value not in rules["choices"])
-        return
-    yield from _OF_KIND.get(kind, [])
-    if is_list:
-        yield from ([value] for value in _OF_KIND.get(rules.get("elements", "str"), []))
-
-
-def cases(options: Mapping[str, Any], way: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    for name, rules in options.items():
-        for value in wrong_values(rules):
-            yield (*way, name), value
-        yield from cases(rules.get("options") or {}, (*way, name))
-
-
-def at(way: tuple[str, ...], value: Any, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options with this value at the end of the way, as a list where one has suboptions for each entry."""
-    first, *rest = way
-    if not rest:
-        return {first: value}
-    inner = at(tuple(rest), value, options[first]["options"])
-    return {first: [inner] if options[first].get("type") == "list" else inner}
-
-
-def rules_at(way: tuple[str, ...], options: Mapping[str, Any]) -> Mapping[str, Any]:
-    first, *rest = way
-    found: Mapping[str, Any] = options[first]
-    return rules_at(tuple(rest), found["options"]) if rest else found
-
-
-def lenient(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The same options of which none is needed, so that each refusal is for the one value."""
-    return {
-        name: {
-            **{
-                key: rule
-                for key, rule in rules.items()
-                if key not in ("required", "default", "description", "version_added")
-            },
-            **({"options": lenient(rules["options"])} if rules.get("options") else {}),
-        }
-        for name, rules in options.items()
-    }
-
-
-@pytest.mark.parametrize(("role", "entry"), SPECS)
+@pytest.mark.parametrize(("role", "entry"), ROLES)
 def test_no_value_of_another_kind_gets_into_a_role(role: str, entry: str) -> None:
-    options = lenient(SPECS[role, entry])
-    validator = ArgumentSpecValidator(options)
-    taken, silent = [], []
-    for way, value in cases(options):
-        try:
-            said = validator.validate(at(way, value, options)).error_messages
-        except TypeError:
-            # Ansible has it of a number in the place of suboptions: the task fails before the role begins.
-            assert "options" in rules_at(way, options)
-            continue
-        if not said:
-            taken.append((".".join(way), value))
-        elif way[-1] not in " ".join(said) and "dictionary requested" not in " ".join(said):
-            silent.append((".".join(way), value, said))
-    assert (taken, silent) == ([], [])
+    assert unrefused(ROLES[role, entry]) == ([], [])
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_no_value_of_another_kind_gets_into_an_action(action: str) -> None:
+    assert unrefused(ACTIONS[action]) == ([], [])
 
 
 def test_there_are_enough_of_them(capsys: pytest.CaptureFixture[str]) -> None:
-    count = Counter(role for (role, _entry), options in SPECS.items() for _case in cases(options))
+    roles, actions = (sum(1 for options in given.values() for _case in cases(options)) for given in (ROLES, ACTIONS))
     with capsys.disabled():
-        print(f"\n{sum(count.values())} bad inputs over {len(SPECS)} entry points of {len(count)} roles")
-    assert sum(count.values()) >= FEWEST
+        print(f"\n{roles} bad inputs over {len(ROLES)} entry points of roles, {actions} over {len(ACTIONS)} actions")
+    assert roles + actions >= FEWEST
