@@ -8,8 +8,8 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from typing import Any
 
-from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import NodeModule
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._quarantine.marks import (
     answers_of,
     changed_marks,
@@ -30,7 +30,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 RESULT = "gaudi_quarantine_info_result"
 
 
-class ActionModule(ActionBase):
+class ActionModule(NodeModule):
     """See the documentation of the module ``gaudi3.scale.quarantine_marks``."""
 
     TRANSFERS_FILES = False
