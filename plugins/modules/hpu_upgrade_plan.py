@@ -207,9 +207,12 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_tree imp
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.option_forms import check_package
 from ansible_collections.gaudi3.scale.plugins.module_utils._releases.lookup import find_release
 from ansible_collections.gaudi3.scale.plugins.module_utils._upgrade import inventory as node_inventory
 from ansible_collections.gaudi3.scale.plugins.module_utils._upgrade.plan import PlanOptions, upgrade_plan
+
+FORMS = dict.fromkeys(("packages",), check_package)
 
 
 class Module(MaskedOptions, AnsibleModule):
@@ -229,7 +232,7 @@ def main() -> None:
         supports_check_mode=True,
     )
     try:
-        wishes = checked(module.params, module.argument_spec)
+        wishes = checked(module.params, module.argument_spec, forms=FORMS)
         venv = wishes.pop("venv")
         options = PlanOptions(**wishes)
         release = find_release(options.release, options.release_overrides)

@@ -249,6 +249,9 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.option_forms import check_package
+
+FORMS = dict.fromkeys(("packages", "rpm_packages", "os_packages"), check_package)
 
 
 class Module(MaskedOptions, AnsibleModule):
@@ -297,7 +300,7 @@ def main() -> None:
         supports_check_mode=True,
     )
     try:
-        options = BundleOptions(**checked(module.params, module.argument_spec))
+        options = BundleOptions(**checked(module.params, module.argument_spec, forms=FORMS))
         result = vault_bundle.converge(options, run_process, module.check_mode)
         module.exit_json(**result)
     except Exception as error:

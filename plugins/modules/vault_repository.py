@@ -262,7 +262,10 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.option_forms import check_package
 from ansible_collections.gaudi3.scale.plugins.module_utils._packages import vault_repository
+
+FORMS = dict.fromkeys(("packages", "os_packages"), check_package)
 
 
 class Module(MaskedOptions, AnsibleModule):
@@ -299,7 +302,7 @@ def main() -> None:
         supports_check_mode=True,
     )
     try:
-        wishes = checked(module.params, module.argument_spec)
+        wishes = checked(module.params, module.argument_spec, forms=FORMS)
         if wishes.pop("state") == "absent":
             module.exit_json(**bundle_vault.remove(module.check_mode))
         of_bundle = ("fingerprint", "allow_older", "allow_expired")
