@@ -87,12 +87,22 @@ _SIMPLE: dict[str, Kind] = {
 
 def _kind(told: Mapping[str, Any]) -> Kind:
     """The kind of a documented value that is not null."""
-    of_its_members = record({}, _members(told["contains"])) if told.get("contains") else None
+    inside = _with_members(told["contains"]) if told.get("contains") else None
     if told["type"] == "list":
-        return several(of_its_members or maybe(_SIMPLE.get(told.get("elements", "raw"), _anything)))
-    if told["type"] == "dict" and of_its_members:
-        return of_its_members
-    return _SIMPLE[told["type"]]
+        return several(inside or maybe(_SIMPLE.get(told.get("elements", "raw"), _anything)))
+    return inside if told["type"] == "dict" and inside else _SIMPLE[told["type"]]
+
+
+def _with_members(documented: Mapping[str, Any]) -> Kind:
+    """A mapping with these members, and with more: of what is inside of an answer Ansible obeys no name, and some are
+    such as nobody can list, as cards' addresses."""
+    known = record({}, _members(documented))
+
+    def kind(value: Any, field: str) -> dict[str, Any]:
+        found: dict[str, Any] = known(value, field)
+        return {**_mapping({name: one for name, one in value.items() if name not in documented}, field), **found}
+
+    return kind
 
 
 def _members(documented: Mapping[str, Any]) -> dict[str, Kind]:
@@ -100,11 +110,19 @@ def _members(documented: Mapping[str, Any]) -> dict[str, Kind]:
     return {name: maybe(_kind(told)) for name, told in documented.items()}
 
 
+def _kind_of(name: str, told: Mapping[str, Any]) -> Kind:
+    """Of an answer's own member. Facts have the names alone that are documented."""
+    return record({}, _members(told.get("contains") or {})) if name == FACTS else _kind(told)
+
+
 def answer_kind(documented: Mapping[str, Any]) -> Kind:
     """The schema of an answer, from a parsed RETURN: what is always there, is; a list or mapping is null where that is
     said alone."""
     documented = {name: told for name, told in documented.items() if name not in _REPORTED}
-    kinds = {name: maybe(_kind(told)) if _may_be_null(told) else _kind(told) for name, told in documented.items()}
+    kinds = {
+        name: maybe(_kind_of(name, told)) if _may_be_null(told) else _kind_of(name, told)
+        for name, told in documented.items()
+    }
     needed = {name: kinds[name] for name, told in documented.items() if told.get("returned") in ("always", "success")}
     may = {name: kind for name, kind in kinds.items() if name not in needed}
     return record(needed, may)
@@ -186,8 +204,9 @@ def taken_answer(module: str, answer: Mapping[str, Any], _field: str = "") -> di
         return {**_fitting(_BEGUN, answer), **reported}
     if any(answer.get(name) for name in ("failed", "skipped", "unreachable")):
         # What failed is told with words of its own: the option, the file, the lines of a log.
+        kinds = {name: maybe(_kind_of(name, told)) for name, told in documented.items()}
         more = {name: _anything for name in answer if _NAME.fullmatch(str(name)) and not _OBEYED.match(name)}
-        return {**_fitting({**more, **_members(documented)}, answer), **reported}
+        return {**_fitting({**more, **kinds}, answer), **reported}
     return {**answer_kind(documented)(answer, ""), **reported}
 
 

@@ -13,6 +13,8 @@ from .._errors import GaudiError
 from .._node.account_directory import give
 
 _DIRECTORY_MODE = 0o755
+# Below these nobody but the collection makes anything.
+_OWN = ("/var/log/gaudi3_scale/", "/var/lib/gaudi3_scale/")
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,8 @@ def make(directory: WantedDirectory) -> None:
     path = Path(directory.path)
     try:
         if directory.account is not None:
-            give(directory.path, directory.account, _DIRECTORY_MODE, instead_of_empty=True)
+            made_by_us = directory.path.startswith(_OWN)
+            give(directory.path, directory.account, _DIRECTORY_MODE, instead_of_empty=True, made_by_us=made_by_us)
         elif not path.exists():
             path.mkdir(parents=True)
             # What the umask has taken, of what this has made in a directory of root's.

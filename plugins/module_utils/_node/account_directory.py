@@ -62,13 +62,21 @@ def account_of(uid: int, gid: int) -> pwd.struct_passwd:
         return pwd.struct_passwd((str(uid), "x", uid, gid, "", "/", "/bin/sh"))
 
 
-def give(directory: str, account: pwd.struct_passwd, mode: int = 0o755, *, instead_of_empty: bool = False) -> None:
+def give(
+    directory: str,
+    account: pwd.struct_passwd,
+    mode: int = 0o755,
+    *,
+    instead_of_empty: bool = False,
+    made_by_us: bool = False,
+) -> None:
     """Make a directory in one of root's and give it to the account; one that is the account's already stays.
 
     Nothing that was there before is given to another owner, but for a file system that was mounted there and is empty:
     whatever the place is called, others may rely on what they find in it. ``instead_of_empty``: an empty one of root's
-    makes room for it, where nobody else knows the place. GaudiError for what was there, for a link, and for a place on
-    the way that the account may change.
+    makes room for it, where nobody else knows the place. ``made_by_us``: one of root's is handed over, and what is in
+    it stays whose it is: an earlier run has made it before there was the account. GaudiError for what was there, for a
+    link, and for a place on the way that the account may change.
     """
     if os.geteuid() != 0:
         Path(directory).mkdir(parents=True, exist_ok=True)
@@ -86,7 +94,8 @@ def give(directory: str, account: pwd.struct_passwd, mode: int = 0o755, *, inste
         made = _made(name, mode, parent)
         try:
             with _opened(name, parent) as own:
-                _hand_over(own, parent, directory, account, mode, made=made)
+                is_ours = made_by_us and os.fstat(own).st_uid == 0
+                _hand_over(own, parent, directory, account, mode, made=made or is_ours)
         except OSError as error:
             raise GaudiError(f"{directory} is no directory ({error.strerror}); remove what is in its place.") from error
 

@@ -61,3 +61,11 @@ def test_what_is_always_there_is_needed_and_a_failure_needs_nothing() -> None:
         taken_answer("hpu_info", {**answer, "hpu": None})
     failed = {"failed": True, "msg": "no\x1b[2J\ncards", "hpu": 5, "option": "release"}
     assert taken_answer("hpu_info", failed) == {"failed": True, "msg": "no [2J\ncards", "option": "release"}
+
+
+def test_names_that_nobody_can_list_are_kept_inside_of_an_answer() -> None:
+    cards = {f"0000:{number}:00.0": {"joules": 2.5, "gap_seconds": 0.0} for number in (33, 34)}
+    answer = {**whole_answer("hpu_energy_info"), "cards": cards}
+    assert taken_answer("hpu_energy_info", answer) == answer
+    with pytest.raises(RefusedError, match="is nan, not a finite number"):
+        taken_answer("hpu_energy_info", {**answer, "cards": {"0000:33:00.0": {"joules": float("nan")}}})

@@ -103,6 +103,17 @@ def test_nothing_that_was_there_is_given_away(place):
     assert (place / "daemons").stat().st_uid == DAEMON.pw_uid
 
 
+def test_one_of_roots_that_we_have_made_is_handed_over_and_nothing_in_it(place):
+    (place / "roots").mkdir()
+    (place / "roots/file").touch()
+    give(str(place / "roots"), NOBODY, made_by_us=True)
+    assert ((place / "roots").stat().st_uid, (place / "roots/file").stat().st_uid) == (NOBODY.pw_uid, 0)
+    give(str(place / "daemons"), DAEMON)
+    (place / "daemons/file").touch()
+    with pytest.raises(GaudiError, match="belongs to daemon"):
+        give(str(place / "daemons"), NOBODY, made_by_us=True)
+
+
 def test_an_empty_one_of_roots_makes_room_only_where_that_is_said(place):
     (place / "empty").mkdir()
     with pytest.raises(GaudiError, match="belongs to root"):
