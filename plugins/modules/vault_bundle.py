@@ -301,8 +301,7 @@ def main() -> None:
     )
     try:
         options = BundleOptions(**checked(module.params, module.argument_spec, forms=FORMS))
-        result = vault_bundle.converge(options, run_process, module.check_mode)
-        module.exit_json(**result)
+        module.exit_json(**vault_bundle.converge(options, run_process, module.check_mode))
     except Exception as error:
         module.fail_json(**module_failure(error))
 

@@ -305,8 +305,7 @@ def main() -> None:
         wishes = checked(module.params, module.argument_spec, forms=FORMS)
         if wishes.pop("state") == "absent":
             module.exit_json(**bundle_vault.remove(module.check_mode))
-        of_bundle = ("fingerprint", "allow_older", "allow_expired")
-        trust = Trust(**{name: wishes.pop(f"bundle_{name}") for name in of_bundle})
+        trust = Trust(**{name: wishes.pop(f"bundle_{name}") for name in Trust.__dataclass_fields__})
         options = vault_repository.VaultOptions(**wishes)
         result: dict[str, Any] = bundle_vault.converge(options, trust, run_process, module.check_mode)
         for path in result["taken_over"]:

@@ -13,9 +13,12 @@ import json
 import re
 from typing import Any, Mapping, Sequence
 
+from . import secret_shapes
 from .harmless_names import is_harmless, is_hidden_here
-from .secret_shapes import HIDDEN as HIDDEN
 from .secret_shapes import is_secret_name, without_shapes
+
+# What is shown in the place of a secret.
+HIDDEN = secret_shapes.HIDDEN
 
 # Keys of options and of descriptions that hold variables, and commands.
 _ENVIRONMENTS = re.compile(r"(?:.*_)?(?:environment|env)", re.IGNORECASE)
