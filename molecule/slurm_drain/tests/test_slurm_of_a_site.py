@@ -7,6 +7,7 @@ No program of it is on a search path, nothing is in /etc/slurm, lines of slurm.c
 
 from __future__ import annotations
 
+import re
 import shlex
 import time
 from collections.abc import Iterator
@@ -66,6 +67,11 @@ def nodes() -> dict[str, Host]:
 
 def shown(controller: Host, node: str, around: str = AROUND) -> str:
     return controller.run(f"{around} scontrol --oneliner show node {node}").stdout
+
+
+def started(controller: Host, node: str) -> str:
+    """When the node's slurmd has begun, as Slurm knows it; empty where it does not answer."""
+    return "".join(re.findall(r"SlurmdStartTime=([0-9]\S*)", shown(controller, node)))
 
 
 def wait_for(controller: Host, node: str, words: str, around: str = AROUND) -> str:
@@ -159,8 +165,14 @@ def test_a_job_of_fewer_cards_takes_the_modules_behind_its_devices(site: Host, n
     named = f"sed -i 's#Count=8#File=/var/tmp/cards/accel[0-7]#' {HOME}/etc/gaudi3_scale_gres.conf"
     for host in nodes.values():
         host.check_output(f"{cards} && {named}")
+    before = started(site, "node2")
     restart(nodes)
-    wait_for(site, "node2", "IDLE")
+    # Until its slurmd has told what it has by now, Slurm knows of the cards what it knew before.
+    deadline = time.monotonic() + LATEST_SECONDS
+    while started(site, "node2") in (before, ""):
+        assert time.monotonic() < deadline, shown(site, "node2")
+        time.sleep(1)
+    wait_for(site, "node2", "State=IDLE ")
     places = [f"{KERNEL}/sys/class/accel/accel{device}/device/module_id" for device in range(4)]
     known = [nodes["node2"].check_output(f"cat {place}") for place in places]
     assert site.check_output(JOB) == f"modules {known[0]},{known[1]}"
