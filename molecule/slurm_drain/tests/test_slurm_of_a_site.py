@@ -172,7 +172,7 @@ def test_a_job_of_fewer_cards_takes_the_modules_behind_its_devices(site: Host, n
     while started(site, "node2") in (before, ""):
         assert time.monotonic() < deadline, shown(site, "node2")
         time.sleep(1)
-    wait_for(site, "node2", "State=IDLE ")
+    wait_for(site, "node2", "IDLE")
     places = [f"{KERNEL}/sys/class/accel/accel{device}/device/module_id" for device in range(4)]
     known = [nodes["node2"].check_output(f"cat {place}") for place in places]
     assert site.check_output(JOB) == f"modules {known[0]},{known[1]}"
