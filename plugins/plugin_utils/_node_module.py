@@ -25,11 +25,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._returned import (
     taken_answer,
 )
 
-# Ansible finds a Python by itself, and tells with a fact which.
-_INTERPRETER = "discovered_interpreter_"
 _OPTION = re.compile(r"_*gaudi_")
-# The facts that modules of the collection set; every other name of this kind is an option of a role.
-_OWN_FACTS = facts_of("hpu_fabric") | facts_of("hpu_batch_probe")
 
 
 class NodeModule(ActionBase):
@@ -67,6 +63,7 @@ class NodeModule(ActionBase):
         if "warnings" in answer:
             # By the inventory's name: what the node calls itself need not be that, and need not be true.
             answer["warnings"] = [f"{host}: {warning}" for warning in answer["warnings"]]
+        # Ansible finds a Python by itself, and tells with a fact which.
         found = self._discovered_interpreter_key
         if found:
             answer[FACTS] = {**answer.get(FACTS, {}), found: self._discovered_interpreter}
@@ -85,7 +82,9 @@ def foreign_facts(host: str, facts: Mapping[str, Any]) -> str:
         f"inject_facts_as_vars is on in {constants.CONFIG_FILE or 'the defaults of Ansible'}: what a node says becomes "
         "variables. gaudi3.scale refuses nodes that say one of its options; set it to false for all others."
     )
-    foreign = sorted(name for name in facts if _OPTION.match(str(name)) and name not in _OWN_FACTS)
+    # What modules of the collection set; every other name of this kind is an option of a role.
+    own = facts_of("hpu_fabric") | facts_of("hpu_batch_probe")
+    foreign = sorted(name for name in facts if _OPTION.match(str(name)) and name not in own)
     if not foreign:
         return ""
     return (

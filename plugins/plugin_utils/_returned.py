@@ -107,11 +107,11 @@ def _with_members(documented: Mapping[str, Any]) -> Kind:
 
 def _members(documented: Mapping[str, Any]) -> dict[str, Kind]:
     """What is inside of an answer may be unknown, and then it is null or left out."""
-    return {name: maybe(_kind(told)) for name, told in documented.items()}
+    return {name: maybe(_member(name, told)) for name, told in documented.items()}
 
 
-def _kind_of(name: str, told: Mapping[str, Any]) -> Kind:
-    """Of an answer's own member. Facts have the names alone that are documented."""
+def _member(name: str, told: Mapping[str, Any]) -> Kind:
+    """Facts have the names alone that are documented."""
     return record({}, _members(told.get("contains") or {})) if name == FACTS else _kind(told)
 
 
@@ -120,7 +120,7 @@ def answer_kind(documented: Mapping[str, Any]) -> Kind:
     said alone."""
     documented = {name: told for name, told in documented.items() if name not in _REPORTED}
     kinds = {
-        name: maybe(_kind_of(name, told)) if _may_be_null(told) else _kind_of(name, told)
+        name: maybe(_member(name, told)) if _may_be_null(told) else _member(name, told)
         for name, told in documented.items()
     }
     needed = {name: kinds[name] for name, told in documented.items() if told.get("returned") in ("always", "success")}
@@ -204,9 +204,8 @@ def taken_answer(module: str, answer: Mapping[str, Any], _field: str = "") -> di
         return {**_fitting(_BEGUN, answer), **reported}
     if any(answer.get(name) for name in ("failed", "skipped", "unreachable")):
         # What failed is told with words of its own: the option, the file, the lines of a log.
-        kinds = {name: maybe(_kind_of(name, told)) for name, told in documented.items()}
         more = {name: _anything for name in answer if _NAME.fullmatch(str(name)) and not _OBEYED.match(name)}
-        return {**_fitting({**more, **kinds}, answer), **reported}
+        return {**_fitting({**more, **_members(documented)}, answer), **reported}
     return {**answer_kind(documented)(answer, ""), **reported}
 
 

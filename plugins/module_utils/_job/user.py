@@ -12,6 +12,7 @@ import re
 from typing import Mapping, Sequence
 
 from .._errors import GaudiError
+from .._node.account_directory import account_of
 from .._node.account_unit import DEFAULT_LIMITS, home_variables, run_as
 from .._node.commands import CommandResult, Run
 
@@ -70,10 +71,7 @@ def check_left_to(user: str, directory: str) -> None:
     uid = account(user).pw_uid
     if uid in (0, owner):
         return
-    try:
-        other = pwd.getpwuid(owner).pw_name
-    except KeyError:
-        other = str(owner)
+    other = account_of(owner, owner).pw_name
     raise GaudiError(
         f"{directory} belongs to {other}, as whom this job ran before, and {user} cannot go on from it; set user "
         f"(gaudi_training_user) to {other}, or give it away on every node (chown -R {user}: {directory})."

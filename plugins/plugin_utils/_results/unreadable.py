@@ -13,8 +13,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiE
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.screen_text import one_line
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import literal
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Kind, Made
-
-FACTS = "ansible_facts"
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.verdict_row import FACTS
 
 
 def made_of(kind: Kind, asked: Asked) -> Made:
@@ -50,5 +49,5 @@ def _why(kind: Kind, asked: Asked, host: str) -> str:
 def _failed(values: Mapping[str, Any], why: str) -> dict[str, Any]:
     """The host's variables, with each that a task registered as that of a task that failed."""
     failed = {"failed": True, "msg": why}
-    as_it_is = {name: values[name] for name in ("inventory_hostname",) if name in values}
-    return {**{name: {} if name == FACTS else failed for name in values}, **as_it_is}
+    registered_by_none: dict[str, Any] = {"inventory_hostname": values.get("inventory_hostname"), FACTS: {}}
+    return {name: registered_by_none.get(name, failed) for name in values}

@@ -6,10 +6,7 @@ from __future__ import annotations
 
 import os
 import pwd
-import shutil
 import struct
-import tempfile
-from pathlib import Path
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
@@ -26,15 +23,6 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._node.path_writers im
 
 NOBODY, DAEMON = pwd.getpwnam("nobody"), pwd.getpwnam("daemon")
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root has something to lose")
-
-
-@pytest.fixture
-def place():
-    """A directory that every account reaches, unlike those of pytest."""
-    made = Path(tempfile.mkdtemp())
-    made.chmod(0o755)
-    yield made
-    shutil.rmtree(made)
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import os
 import pwd
 import shutil
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -23,14 +22,6 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._node.root_program im
 NOBODY, DAEMON = pwd.getpwnam("nobody"), pwd.getpwnam("daemon")
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root has something to lose")
 SITE = "lib/python3.11/site-packages"
-
-
-@pytest.fixture
-def place():
-    made = Path(tempfile.mkdtemp())
-    made.chmod(0o755)
-    yield made
-    shutil.rmtree(made)
 
 
 @pytest.fixture
