@@ -199,6 +199,10 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.option_forms import check_place
+
+# A word of a unit that writes a card.
+FORMS = {"image": check_place}
 
 
 class Module(MaskedOptions, AnsibleModule):
@@ -223,7 +227,7 @@ def main() -> None:
         supports_check_mode=True,
     )
     try:
-        options = FirmwareOptions(**checked(module.params, module.argument_spec))
+        options = FirmwareOptions(**checked(module.params, module.argument_spec, forms=FORMS))
         result = card_firmware_state.converge(options, run_process, module.check_mode)
         for warning in result.pop("warnings"):
             module.warn(warning)

@@ -12,6 +12,8 @@ from __future__ import annotations
 import math
 import os
 import pwd
+import re
+import shlex
 import shutil
 import tempfile
 import time
@@ -35,6 +37,9 @@ _NOT_EXECUTED = 203
 # What belongs to a login, hence not to another account's program; systemd sets the account's own.
 _OF_A_LOGIN = ("HOME", "USER", "LOGNAME", "SHELL", "MAIL", "PWD", "OLDPWD", "TERM", "DBUS_SESSION_BUS_ADDRESS")
 _OF_LOGINS = ("SSH_", "SUDO_", "XDG_", "LISTEN_", "NOTIFY_", "INVOCATION_", "JOURNAL_", "WATCHDOG_")
+# A reload, which each launch asks for, has systemd write a unit that was just asked for and read it again, and what 252
+# then reads has $$ where $ was and \\; where ; was.
+_CHANGED_BY_RELOADS = re.compile("[$;]")
 DEFAULT_LIMITS = (*FOREIGN_PROGRAM, *capability_lines())
 
 
@@ -64,10 +69,11 @@ def run_as(
     if program is None and not unit:
         return CommandResult(127, "", f"{argv[0]}: not installed")
     named = [f"--unit={unit}"] if unit else []
-    with _file_of(variables) as file:
+    assigned = "".join(f"{assignment(name, value)}\n" for name, value in variables.items())
+    further = (*named, *_properties(limits))
+    with _file_of(assigned) as file, _unchanged((program or argv[0], *argv[1:]), entry) as words:
         begun = time.monotonic()
-        words = unit_argv(entry, (program or argv[0], *argv[1:]), file, timeout, (*named, *_properties(limits)))
-        done = run(words, timeout=timeout + _STOP_S + _GRACE_S)
+        done = run(unit_argv(entry, words, file, timeout, further), timeout=timeout + _STOP_S + _GRACE_S)
     if done.rc != 0 and time.monotonic() - begun >= timeout:
         # By systemd, which does not say so.
         return CommandResult(124, done.stdout, f"{argv[0]}: no end after {timeout:g} s")
@@ -87,8 +93,7 @@ def unit_argv(
     ends = [f"RuntimeMaxSec={math.ceil(timeout)}", f"TimeoutStopSec={_STOP_S}", "KillMode=control-group"]
     properties = [*_properties((*ends, f"EnvironmentFile={file}")), *further]
     description = f"--description=gaudi3.scale: {Path(argv[0]).name} as {entry.pw_name}"
-    # systemd replaces $NAME by a variable of the unit's.
-    return ["systemd-run", *about, description, *properties, "--", *(word.replace("$", "$$") for word in argv)]
+    return ["systemd-run", *about, description, *properties, "--", *argv]
 
 
 def _properties(lines: Sequence[str]) -> list[str]:
@@ -112,9 +117,24 @@ def _is_written(name: str, value: str) -> bool:
 
 
 @contextmanager
-def _file_of(variables: Mapping[str, str]) -> Iterator[str]:
+def _unchanged(argv: Sequence[str], entry: pwd.struct_passwd) -> Iterator[Sequence[str]]:
+    """The words as systemd leaves them: in a script that the account may read where it would not."""
+    shell = shutil.which("sh", path=search_path(None))
+    if shell is None or not any(map(_CHANGED_BY_RELOADS.search, argv)):
+        yield argv
+        return
+    with _file_of(f"exec {shlex.join(argv)}\n", entry.pw_gid) as script:
+        yield shell, script
+
+
+@contextmanager
+def _file_of(text: str, group: int | None = None) -> Iterator[str]:
+    """A file of root's alone, or one that ``group`` may read too."""
     place = _HANDED_OVER if os.access(_HANDED_OVER, os.W_OK) else None
     with tempfile.NamedTemporaryFile("w", dir=place, prefix="gaudi3_scale-", encoding="utf-8") as file:
-        file.write("".join(f"{assignment(name, value)}\n" for name, value in variables.items()))
+        if group is not None:
+            os.fchown(file.fileno(), -1, group)
+            os.fchmod(file.fileno(), 0o640)
+        file.write(text)
         file.flush()
         yield file.name

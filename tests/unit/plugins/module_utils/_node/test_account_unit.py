@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import shlex
 import stat
 from pathlib import Path
 
@@ -33,6 +34,10 @@ class Systemd:
         (file,) = [word.rpartition("=")[2] for word in argv if word.startswith("--property=EnvironmentFile=")]
         self.variables, self.mode = Path(file).read_text(), stat.S_IMODE(Path(file).stat().st_mode)
         self.file = Path(file)
+        self.program = argv[argv.index("--") + 1 :]
+        script = Path(self.program[-1])
+        if script.is_file() and script.parent == self.file.parent:
+            self.script, self.readers = script.read_text(), stat.S_IMODE(script.stat().st_mode)
         return self.answer
 
 
@@ -49,22 +54,35 @@ def test_it_is_a_unit_of_the_accounts_with_an_end_and_without_powers(monkeypatch
     monkeypatch.setenv("HOME", "/root")
     systemd = Systemd()
     assert (
-        run_as(NOBODY, ["sh", "-c", 'echo "$1"', "sh"], systemd, timeout=9.5, env={"TOKEN": 's"3 cret'}).stdout
+        run_as(NOBODY, ["sh", "-c", "echo said", "sh"], systemd, timeout=9.5, env={"TOKEN": 's"3 cret'}).stdout
         == "said\n"
     )
     (argv,) = systemd.asked
     assert argv[:6] == ["systemd-run", "--quiet", "--wait", "--pipe", "--collect", "--uid=nobody"]
     wanted = ("NoNewPrivileges=yes", "KillMode=control-group", "RuntimeMaxSec=10", "CapabilityBoundingSet=")
     assert {f"--property={line}" for line in wanted} <= set(argv)
-    # Its whole path, since systemd looks elsewhere; and systemd leaves $1 to the shell.
-    program = argv[argv.index("--") + 1 :]
-    assert program[0].endswith("/sh") and program[1:] == ["-c", 'echo "$$1"', "sh"]
+    # Its whole path, since systemd looks elsewhere.
+    assert systemd.program[0].endswith("/sh") and systemd.program[1:] == ["-c", "echo said", "sh"]
     # Variables may be secrets: everybody can ask for the words of a program and for the properties of a unit.
     assert "cret" not in " ".join(argv)
     assert systemd.mode == 0o600 and not systemd.file.exists()
     lines = systemd.variables.splitlines()
     assert 'TOKEN="s\\"3 cret"' in lines and "HTTPS_PROXY=http://proxy" in lines
     assert not [line for line in lines if line.startswith(("HOME=", "SSH_"))]
+
+
+@pytest.mark.usefixtures("booted")
+@pytest.mark.parametrize("word", ['made=$(mktemp "$1") && echo "$made"', "import os; print(os.getpid())"])
+def test_words_that_a_reload_of_systemd_changes_are_no_words_of_the_unit(word):
+    """Seen of 252: "a;b" became "a\\;b", and $$ of what was asked for stayed $$, in one of four runs beside reloads."""
+    systemd = Systemd()
+    run_as(NOBODY, ["sh", "-c", word, "two words"], systemd, timeout=9)
+    (argv,) = systemd.asked
+    assert not [one for one in argv if "$" in one or ";" in one]
+    # The account reads it, as a member of its group; it may be nobody else's business.
+    assert systemd.readers == 0o640 and not Path(systemd.program[-1]).exists()
+    exec_, *words = shlex.split(systemd.script)
+    assert exec_ == "exec" and words[0].endswith("/sh") and words[1:] == ["-c", word, "two words"]
 
 
 @pytest.mark.usefixtures("booted")
