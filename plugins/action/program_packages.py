@@ -15,12 +15,12 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.program_packa
     environment_of,
     requirements_text,
 )
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.role_words import in_role_words, in_words_of
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import literals
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import NodeModule
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_questions import questions
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._on_nodes import differences
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_check import specified_here
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_words import in_role_words
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._task_answer import failed, show
 
 MODULE = "gaudi3.scale.program_packages"
@@ -53,7 +53,7 @@ class ActionModule(NodeModule):
             lines = lines_of(text)
             given = {"text": text, **{name: options[name] for name in ("venv", "user", "timeout")}}
             show(f"Looking for {len(lines)} requirement(s) of {options['file']} on {len(options['hosts'])} node(s).")
-            ask = in_words_of(roles, questions(self, options["hosts"], task_vars, 3 * options["timeout"] + BESIDE_S))
+            ask = questions(self, options["hosts"], task_vars, 3 * options["timeout"] + BESIDE_S)
             answers = ask(MODULE, dict.fromkeys(options["hosts"], given))
             venv = environment_of(answers, options["user"])
         except AnsibleError:

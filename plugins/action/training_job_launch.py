@@ -19,7 +19,6 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.launch import
     launch,
     look,
 )
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.role_words import in_words_of
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.unknown_job import unknown_job
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import literals
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import NodeModule
@@ -81,7 +80,7 @@ class ActionModule(NodeModule):
 
     def _launched(self, job: LaunchedJob, options: Mapping[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         hosts = [node for node in job.voters if node not in options["left_out"]]
-        ask = in_words_of(specified_here(self), questions(self, hosts, task_vars, options["answer_timeout"]))
+        ask = questions(self, hosts, task_vars, options["answer_timeout"])
         if options["state"] == "looked_at":
             found = look(job, ask)
             return {"changed": False, **literals({name: found[name] for name in ("start", "left_out")})}

@@ -6,26 +6,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from ansible import constants
 from ansible.errors import AnsibleActionFail, AnsibleError
 from ansible.plugins.action import ActionBase
-from ansible.utils.display import Display
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.screen_text import lines_of
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._foreign_facts import foreign_facts
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import taken
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._returned import (
-    COLLECTION,
-    FACTS,
-    facts_of,
-    taken_answer,
-)
-
-_OPTION = re.compile(r"_*gaudi_")
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._returned import COLLECTION, FACTS, taken_answer
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_check import specified_here
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_words import in_role_words
 
 
 class NodeModule(ActionBase):
@@ -53,7 +46,7 @@ class NodeModule(ActionBase):
         done: dict[str, Any] = super()._execute_module(module_name, *others, **named)
         if not name.startswith(COLLECTION):
             return done
-        return self._taken(host, name.removeprefix(COLLECTION), done)
+        return self._in_role_words(self._taken(host, name.removeprefix(COLLECTION), done))
 
     def _taken(self, host: str, module: str, done: Mapping[str, Any]) -> dict[str, Any]:
         try:
@@ -69,25 +62,11 @@ class NodeModule(ActionBase):
             answer[FACTS] = {**answer.get(FACTS, {}), found: self._discovered_interpreter}
         return answer
 
-
-def foreign_facts(host: str, facts: Mapping[str, Any]) -> str:
-    """Why nothing is done for a host; empty where none of its facts has the name of an option.
-
-    With INJECT_FACTS_AS_VARS, which is Ansible's default, a fact wins over the inventory's variable of that name, and
-    facts are what the node says.
-    """
-    if not constants.INJECT_FACTS_AS_VARS:
-        return ""
-    Display().warning(
-        f"inject_facts_as_vars is on in {constants.CONFIG_FILE or 'the defaults of Ansible'}: what a node says becomes "
-        "variables. gaudi3.scale refuses nodes that say one of its options; set it to false for all others."
-    )
-    # What modules of the collection set; every other name of this kind is an option of a role.
-    own = facts_of("hpu_fabric") | facts_of("hpu_batch_probe")
-    foreign = sorted(name for name in facts if _OPTION.match(str(name)) and name not in own)
-    if not foreign:
-        return ""
-    return (
-        f"{host} says {foreign[0]} as a fact of its own, which would stand for the option of that name. Nothing was "
-        "done; find out who changed that node before you trust it, and set inject_facts_as_vars = false."
-    )
+    def _in_role_words(self, answer: dict[str, Any]) -> dict[str, Any]:
+        """A refusal names the option that the operator wrote: the role's, where a role asked."""
+        message = answer.get("msg")
+        if not answer.get("failed") or not isinstance(message, str):
+            return answer
+        for role in specified_here(self):
+            answer["msg"] = in_role_words(message, role.prefix, role.options)
+        return answer

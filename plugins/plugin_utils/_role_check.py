@@ -16,8 +16,8 @@ from typing import Any
 
 from ansible import constants
 from ansible.plugins.action import ActionBase
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._foreign_facts import foreign_facts
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._no_answer import answered
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import foreign_facts
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._once_a_run import once_a_run
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._other_action import other_action
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._plain_arguments import (

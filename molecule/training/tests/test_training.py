@@ -140,6 +140,10 @@ def test_a_failing_rank_is_named_and_ends_all(play: Callable[..., Played], nodes
         word for word in ("node2", "rank 3", "ValueError", "the text of shard 7 is empty") if word not in message
     ] == []
     assert {name: ranks_left(node) for name, node in nodes.items()} == {"node1": "", "node2": ""}
+    # What was stopped on purpose is no failure that systemd should show.
+    assert {node.run("systemctl is-failed gaudi3_scale-long.service").stdout.strip() for node in nodes.values()} == {
+        "inactive"
+    }
 
 
 def test_every_rank_can_import_the_vendor_s_bridge(play: Callable[..., Played], nodes: dict[str, Host]) -> None:

@@ -39,8 +39,11 @@ from .variables import variables_from
 ADDRESS = re.compile(r"[A-Za-z0-9_:][A-Za-z0-9_.:%-]{0,254}", re.ASCII)
 # At least 128 bits.
 SECRET = re.compile(r"(?:[0-9a-f]{2}){16,}")
+# This node as the inventory names it. Slurm and mpirun carry one environment to all nodes, which has none.
+NODE = "GAUDI3_SCALE_NODE"
 OWN_VARIABLES = (
     "GAUDI3_SCALE_JOB",
+    NODE,
     "GAUDI3_SCALE_JOB_DIR",
     "GAUDI3_SCALE_METRICS",
     "GAUDI3_SCALE_GLOBAL_BATCH_SIZE",

@@ -13,7 +13,7 @@ from .._job.binding.rank import THREADS
 from .._job.description import MPIRUN, SLURM
 from .._job.job_secrets import masked
 from .._job.paths import JobPaths
-from .._job.plan import Job, describe, job_environment
+from .._job.plan import NODE, Job, describe, job_environment
 from .._node.kernel_tree import kernel_tree
 from .._node.rendered_files import WantedFile
 from .._node.secret_words import HIDDEN, without_credentials, without_options, without_secrets
@@ -93,7 +93,8 @@ def _unit_launch(job: Job, paths: JobPaths, site: Site) -> Launch:
         program = argv = mpirun_argv(job, paths, site.open_mpi, environment, site.binding.launcher)
         further = [WantedFile(paths.host_file, host_file_text(job), mode=0o640)]
     else:
-        environment = {**_threads(site), **job_environment(job, paths, site.interface, site.recipes)}
+        own = job_environment(job, paths, site.interface, site.recipes)
+        environment = {**_threads(site), **own, NODE: job.host}
         program = argv = () if job.node_rank is None else torchrun_argv(job, paths, launcher=launcher)
     if job.supervision and site.library:
         program = (*supervisor_command(site.library.venv), paths.supervision)

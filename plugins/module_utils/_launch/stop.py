@@ -50,6 +50,10 @@ def stop(paths: JobPaths, run: Run, *, check_mode: bool, slurm_user: str = "") -
                 processes=left,
             )
         worker_group = read_worker_group(paths, run)
+        # Ranks that were told to end do not end with 0, and systemd would show a node with a failed unit for it; but
+        # where no end could be recorded, only systemd still knows it.
+        if os.path.lexists(paths.ended):
+            run(["systemctl", "reset-failed", paths.unit])
     return _stopped(paths, worker_group.state, changed=active)
 
 

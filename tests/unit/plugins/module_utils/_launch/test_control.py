@@ -128,7 +128,7 @@ def test_another_description_is_refused_while_it_runs_and_starts_anew_afterwards
 def test_restart_ends_what_runs_first(job, paths, unit):
     launch(job, paths, unit)
     assert launch(job, paths, unit, restart=True)["changed"]
-    assert unit.calls == ["daemon-reload", "reset-failed", "start", "stop", "daemon-reload", "reset-failed", "start"]
+    assert unit.calls == ["daemon-reload", "reset-failed", "start", "stop", "reset-failed", "daemon-reload", "reset-failed", "start"]
 
 
 def test_logs_of_the_last_runs_are_kept(job, paths, unit):
@@ -400,11 +400,11 @@ def test_only_a_node_with_a_supervisor_starts_its_share_at_boot(supervised, path
     assert unit.calls == ["enable", "reset-failed", "start"]
     unit.calls.clear()
     start(through_mpirun(replace(supervised, supervision=None)), paths, unit, StartOptions(replace=True))
-    assert unit.calls == ["stop", "disable", "daemon-reload", "reset-failed", "start"]
+    assert unit.calls == ["stop", "reset-failed", "disable", "daemon-reload", "reset-failed", "start"]
     start(supervised, paths, unit, StartOptions(replace=True))
     unit.calls.clear()
     remove(paths, unit, check_mode=False)
-    assert unit.calls == ["stop", "disable", "daemon-reload"]
+    assert unit.calls == ["stop", "reset-failed", "disable", "daemon-reload"]
 
 
 def test_a_node_joins_the_run_that_another_one_has_begun(supervised, paths, unit):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.role_words import in_role_words, in_words_of
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_options import SpecifiedRole
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_words import in_role_words
 
 OPTIONS = frozenset(
     f"gaudi_training_{name}" for name in ("rendezvous_port", "control_port", "replace", "slurm", "command", "user")
@@ -29,16 +28,3 @@ OPTIONS = frozenset(
 )
 def test_a_refusal_names_the_option_as_the_operator_wrote_it(said, in_words):
     assert in_role_words(said, "gaudi_training_", OPTIONS) == in_words
-
-
-def test_only_what_a_node_refuses_is_put_into_other_words():
-    role = SpecifiedRole("gaudi_training", "gaudi3.scale.gaudi_training", OPTIONS)
-    answers = {
-        "n1": {"failed": True, "msg": "command is empty"},
-        "n2": {"unreachable": True, "msg": "command timed out"},
-        "n3": {"state": "prepared"},
-        "n4": {"failed": True, "msg": None},
-    }
-    asked = in_words_of([role], lambda _module, _arguments: answers)("m", {})
-    assert asked == {**answers, "n1": {"failed": True, "msg": "gaudi_training_command is empty"}}
-    assert in_words_of([], len) is len

@@ -7,32 +7,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
-
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_questions import Answer, Ask
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_options import SpecifiedRole
+from collections.abc import Collection
 
 # A refusal begins with the option that it is about, and may end with one to set.
 _FIRST = re.compile(r"^[a-z_]+(?:\.[a-z_]+)?(?=[ :])")
 _TO_SET = re.compile(r"\bset ([a-z_]+): (true|false)\b")
-
-
-def in_words_of(roles: Sequence[SpecifiedRole], ask: Ask) -> Ask:
-    """``ask``, with what nodes refuse in the words of the first of ``roles``; as it is where there is none."""
-    if not roles:
-        return ask
-    role = roles[0]
-
-    def said(answer: Answer) -> Answer:
-        message = answer.get("msg")
-        is_refusal = isinstance(message, str) and not answer.get("unreachable")
-        return {**answer, "msg": in_role_words(str(message), role.prefix, role.options)} if is_refusal else answer
-
-    def asked(module: str, arguments: Mapping[str, Mapping[str, Any]]) -> dict[str, Answer]:
-        return {node: said(answer) for node, answer in ask(module, arguments).items()}
-
-    return asked
 
 
 def in_role_words(message: str, prefix: str, options: Collection[str]) -> str:
