@@ -28,17 +28,20 @@ DIGEST_LENGTH = 16
 
 @dataclass(frozen=True)
 class Proof:
-    """``digest`` of the files that the gate held on, at ``date`` (UTC), in ``seconds``."""
+    """``digest`` of the files that the gate held on, at ``date`` (UTC), in ``seconds``; ``covers`` is where they lay:
+    what is renamed since has another place in the table.
+    """
 
     digest: str
     date: str
     seconds: int
+    covers: tuple[str, ...] = ()
 
 
 def read(path: Path = RECORD) -> dict[str, Proof]:
     """The proofs by their gates' names; none where there is no record yet."""
     kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    return {name: Proof(**proof) for name, proof in kept.items()}
+    return {name: Proof(**{**proof, "covers": tuple(proof.get("covers", ()))}) for name, proof in kept.items()}
 
 
 def write(name: str, proof: Proof, path: Path = RECORD) -> None:
@@ -48,8 +51,8 @@ def write(name: str, proof: Proof, path: Path = RECORD) -> None:
     path.write_text(f"{text}\n", encoding="utf-8")
 
 
-def made_now(digest: str, seconds: float) -> Proof:
-    return Proof(digest, datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M"), round(seconds))
+def made_now(digest: str, seconds: float, covers: Sequence[str]) -> Proof:
+    return Proof(digest, datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M"), round(seconds), tuple(covers))
 
 
 def of_files(checkout: Path, covers: Sequence[str]) -> str:
@@ -129,7 +132,7 @@ def standing(checkout: Path, gate: Gate, proofs: Mapping[str, Proof]) -> Standin
         return Standing(gate, proof, True, False)
     if proof is None:
         return Standing(gate, proof, True, _was_begun(checkout, MOST_COMMITS - 1))
-    return Standing(gate, proof, True, proof.digest not in of_commits(checkout, gate.covers))
+    return Standing(gate, proof, True, proof.digest not in of_commits(checkout, proof.covers or gate.covers))
 
 
 def _was_begun(checkout: Path, commits_ago: int) -> bool:

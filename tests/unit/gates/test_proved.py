@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -106,6 +107,19 @@ def test_a_record_of_a_commit_that_a_merge_brought_is_as_good_as_one_of_the_bran
     assert checkout.stands(proof).is_overdue
 
 
+def test_a_record_stands_where_its_files_were_renamed(checkout: Checkout) -> None:
+    proof = Proof(checkout.digest, "2026-11-28 01:00", 60, GATE.covers)
+    checkout.git("mv", "engine", "engines")
+    checkout.git("commit", "--quiet", "--message", "renamed")
+    renamed = replace(GATE, covers=("engines", "list.py"))
+    for number in range(MOST_COMMITS - 2):
+        found = standing(checkout.place, renamed, {GATE.name: proof})
+        assert (found.is_changed, found.is_overdue) == (True, False)
+        checkout.change("other.py", f"{number} after")
+    checkout.change("other.py", "the last")
+    assert standing(checkout.place, renamed, {GATE.name: proof}).is_overdue
+
+
 def test_one_that_never_held_is_overdue_once_the_record_is_ten_commits_old(checkout: Checkout) -> None:
     assert (checkout.stands(None).is_changed, checkout.stands(None).is_overdue) == (True, False)
     checkout.change(proved.PATH, "{}")
@@ -132,7 +146,7 @@ def test_a_shallow_clone_cannot_tell(checkout: Checkout, tmp_path_factory: pytes
 def test_a_record_of_one_gate_leaves_the_others(tmp_path: Path) -> None:
     record = tmp_path / "proved.json"
     assert proved.read(record) == {}
-    one, two, three = (Proof(str(number), "2026-11-28 01:00", number) for number in range(3))
+    one, two, three = (Proof(str(number), "2026-11-28 01:00", number, ("src",)) for number in range(3))
     proved.write("b", one, record)
     proved.write("a", two, record)
     proved.write("b", three, record)

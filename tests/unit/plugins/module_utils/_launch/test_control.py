@@ -128,7 +128,16 @@ def test_another_description_is_refused_while_it_runs_and_starts_anew_afterwards
 def test_restart_ends_what_runs_first(job, paths, unit):
     launch(job, paths, unit)
     assert launch(job, paths, unit, restart=True)["changed"]
-    assert unit.calls == ["daemon-reload", "reset-failed", "start", "stop", "reset-failed", "daemon-reload", "reset-failed", "start"]
+    assert unit.calls == [
+        "daemon-reload",
+        "reset-failed",
+        "start",
+        "stop",
+        "reset-failed",
+        "daemon-reload",
+        "reset-failed",
+        "start",
+    ]
 
 
 def test_logs_of_the_last_runs_are_kept(job, paths, unit):
