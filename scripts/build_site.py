@@ -13,6 +13,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Collection
 from pathlib import Path
 
 import yaml
@@ -24,6 +25,8 @@ ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build" / "site"
 SOURCE, HTML = BUILD / "source", BUILD / "html"
 PROGRAMS = Path(sys.executable).parent
+# A line of the list, and one of the tree for the sidebar.
+_MODULE = re.compile(r"\* :ansplugin:`(\w+) module | {4}(\w+)_module$")
 _LINK = re.compile(r"\]\((\.\./)([^)#]+)(#[^)]*)?\)")
 
 
@@ -138,6 +141,21 @@ def collection_pages(target: Path) -> None:
     options = ["--use-current", "--squash-hierarchy", "--fail-on-error", "--dest-dir", str(target)]
     command = [str(PROGRAMS / "antsibull-docs"), "collection", *options, "gaudi3.scale"]
     subprocess.run(command, check=True, env=environment, cwd="/", capture_output=True)
+    index = target / "index.rst"
+    index.write_text(for_users(index.read_text(encoding="utf-8"), public_modules()), encoding="utf-8")
+
+
+def public_modules() -> list[str]:
+    """The public modules."""
+    runtime = yaml.safe_load((ROOT / "meta" / "runtime.yml").read_text(encoding="utf-8"))
+    public: list[str] = runtime["action_groups"]["all"]
+    return public
+
+
+def for_users(index: str, public: Collection[str]) -> str:
+    """The collection's first page without modules that are internal to a role; whoever has their name finds them."""
+    listed = [(_MODULE.match(line.rstrip("\n")), line) for line in index.splitlines(keepends=True)]
+    return "".join(line for module, line in listed if module is None or (module[1] or module[2]) in public)
 
 
 if __name__ == "__main__":

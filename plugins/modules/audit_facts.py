@@ -9,6 +9,7 @@ module: audit_facts
 short_description: Read what an audit asks a node for
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Tells how busy the host is over half a second, the flags of its jobs, its last qualification, how many of its jobs
     failed, and what the O(job) has told. Cards are not asked, and nothing is started.
   - M(gaudi3.scale.cluster_audit) holds it against the items of the audit.

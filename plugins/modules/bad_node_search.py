@@ -9,6 +9,7 @@ module: bad_node_search
 short_description: Find which of several nodes slow down or stop the others, in few measurements
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - A measurement is an all-reduce over a group of nodes, which is as fast as its slowest. First all nodes in pairs,
     then each node of a bad pair with a partner from a good one, then once more with another such partner. Groups of a
     round run at the same time, so that it takes three rounds, whatever the number of nodes.

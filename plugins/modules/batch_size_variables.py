@@ -9,6 +9,7 @@ module: batch_size_variables
 short_description: Keep the probe's answer in a file of variables on the controller
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Writes a marked block with the variables C(gaudi_training_batch_size), C(gaudi_training_accumulation_steps) and
     C(gaudi_training_learning_rate), of which those that are not given or 0 are left out. The operator's own lines are
     never changed.

@@ -9,6 +9,7 @@ module: built_in_trainer
 short_description: Tell how the built-in trainer is started, and what the batch-size probe measures in its place
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Makes the words that torchrun starts of what the operator says of the training, and the options of the probe's
     built-in language model that takes as much memory.
   - Fails with one sentence where there is nothing to train on, and where O(data) has no manifest that O(user) can read.

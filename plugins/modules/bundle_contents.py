@@ -9,6 +9,7 @@ module: bundle_contents
 short_description: Learn from the roles what a bundle has to hold
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - What the roles of this collection install on a node of one operating system, by their own lists. So a bundle for a
     site without internet has what they ask for.
   - Runs on the controller; nothing is sent to the node.

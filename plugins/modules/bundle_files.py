@@ -9,6 +9,7 @@ module: bundle_files
 short_description: Bring this collection and files of the controller to the host that builds a bundle
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Makes the archive of this collection, as it is installed or as a checkout, that C(ansible-galaxy collection install)
     takes, and copies it with O(files) to the host. So what runs here can be installed where there is no internet.
   - The archive has the same bytes each time, and a file that is there already is not copied again.

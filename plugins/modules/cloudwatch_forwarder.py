@@ -9,6 +9,7 @@ module: cloudwatch_forwarder
 short_description: Have a monitoring machine send values to Amazon's CloudWatch
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Installs a program and a timer on the machine that M(gaudi3.scale.monitoring_server) has set up. Each
     O(cloudwatch.interval) seconds the program asks Prometheus for the values of O(cloudwatch.metrics) and sends them by
     boto3, which has to be installed, up to a thousand in one call of C(PutMetricData).

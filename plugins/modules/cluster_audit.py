@@ -9,6 +9,7 @@ module: cluster_audit
 short_description: Hold what nodes and kept reports say against every item of the audit
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Each item is answered by what was measured - by M(gaudi3.scale.audit_facts) on the nodes, by a job's own lines, by
     the reports that playbooks kept - with V(pass), V(fail) or V(unknown). Nothing is measured again, and nothing passes
     that was not measured.

@@ -9,6 +9,7 @@ module: comparison_together
 short_description: Tell which comparison of all settings that help remains to be made
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Settings that help alone may help each other, do nothing, or harm. Of what M(gaudi3.scale.hpu_compare_settings)
     found on the nodes this makes the next comparison, all that help on every node together against the best of them.
   - Where two of them change the same thing, the better one's value is taken.

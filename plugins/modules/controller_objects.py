@@ -9,6 +9,7 @@ module: controller_objects
 short_description: A controller's templates with their surveys, workflows and schedules
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Makes a job template for every playbook of this collection on AWX or Automation Controller, whose survey is made of
     the argument specifications of the roles, and workflows, schedules and notifications.
   - Uses the modules of O(collection), which has to be installed where Ansible runs. Runs on the controller of the play.

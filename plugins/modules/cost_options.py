@@ -9,6 +9,7 @@ module: cost_options
 short_description: Refuse prices that nobody can mean
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Fails with one sentence that names the first option of the role C(gaudi_cost) which cannot be meant, before a node
     is asked for anything.
   - Runs on the controller; nothing is sent to the node.

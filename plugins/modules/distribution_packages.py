@@ -9,6 +9,7 @@ module: distribution_packages
 short_description: Install what is missing of the distribution's packages
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Installs packages that are missing, with apt or dnf, in one transaction. What is there stays at its version.
   - Uses the package lists that the node has, and reads them where these do not do. So a node whose mirrors are out of
     reach is not stopped as long as it has what is asked for.

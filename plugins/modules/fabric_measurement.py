@@ -9,6 +9,7 @@ module: fabric_measurement
 short_description: Measure an all-reduce between every two nodes over the network that is chosen, and over another
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Takes two nodes at a time, in the order of O(hosts), and runs C(gaudi3_scale.collectives) over the network that each
     has chosen; then over the next one that both could use. All pairs run at the same time. Of an odd number of nodes
     the last is measured with the first of its network once that one has had its own.

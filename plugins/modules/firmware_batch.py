@@ -9,6 +9,7 @@ module: firmware_batch
 short_description: Whether firmware is written on further nodes
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Looks at what M(gaudi3.scale.firmware_outcome) has registered on all hosts. When the first batch that writes goes
     wrong, the others are to be left alone; later a sick node stops no other.
   - Runs on the controller; nothing is sent to the node.

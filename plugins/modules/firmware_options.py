@@ -9,6 +9,7 @@ module: firmware_options
 short_description: Refuse options of writing firmware that cannot be meant
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Fails with one sentence that names the first option which cannot be meant, so that it is known before anything is
     touched. The sentence has the name of the option of the role C(gaudi_firmware).
   - Runs on the controller; nothing is sent to the node.

@@ -9,6 +9,7 @@ module: firmware_outcome
 short_description: How writing the firmware of a node went
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Makes a state of what the tasks that write a node's firmware returned.
   - Runs on the controller; nothing is sent to the node.
 options:

@@ -9,6 +9,7 @@ module: firmware_rounds
 short_description: Hosts in rounds of at most one host of each rack
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Puts hosts into an order in which the firmware of their cards may be written. One host is the first round alone.
     Then the racks are worked on side by side, each host by host.
   - A host's rack is its variable C(gaudi_rack). All hosts without one are in one rack.

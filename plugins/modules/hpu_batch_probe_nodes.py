@@ -9,6 +9,7 @@ module: hpu_batch_probe_nodes
 short_description: Find the batch size that all nodes of a job can run
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Runs M(gaudi3.scale.hpu_batch_probe) on many nodes. Those that are equal for a probe (cards, driver, flags, versions
     in the venv) are one kind - one node of each kind searches, then the others verify the least that was found.
   - Where the node that searches fails, another one of its kind does. A node without an answer is in RV(failures); it

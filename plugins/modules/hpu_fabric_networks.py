@@ -9,6 +9,7 @@ module: hpu_fabric_networks
 short_description: Tell over which networks a node could be measured, and keep what was measured
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Tells which network M(gaudi3.scale.hpu_fabric) would choose, and which of all could carry an all-reduce between this
     node and another one, from what is there alone. Changes nothing but O(measurement).
   - M(gaudi3.scale.fabric_measurement) asks it, and has it keep what the all-reduces showed.

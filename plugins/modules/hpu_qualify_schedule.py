@@ -9,6 +9,7 @@ module: hpu_qualify_schedule
 short_description: Have a node run its tests by itself, again and again
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Installs a timer of systemd that runs the tests which M(gaudi3.scale.hpu_qualify) has planned last on this node, all
     of them anew. Where a process has a card open at that time, the run is left out.
   - The verdict lies in C(/var/lib/gaudi3_scale/qualification/verdict.json), and the log in the journal of the unit

@@ -9,6 +9,7 @@ module: job_hosts
 short_description: Refuse hosts of a job that cannot be meant
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Fails with one sentence where O(hosts) is empty, names a host twice or one that is not in the inventory, or where a
     host of it is not in the play.
   - The same where the run is a slice of a job template of AWX, which sees a part of the inventory.

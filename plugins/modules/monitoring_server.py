@@ -9,6 +9,7 @@ module: monitoring_server
 short_description: Have a machine watch the nodes
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Sets up the distribution's Prometheus and Alertmanager, which have to be installed, to read the nodes that
     M(gaudi3.scale.hpu_exporter) has set up, to judge them by O(rules), and to send alerts to O(webhooks).
   - Prometheus listens at O(address) alone, over TLS, and answers those alone whose certificate is among O(readers).

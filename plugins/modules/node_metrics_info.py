@@ -11,6 +11,7 @@ module: node_metrics_info
 short_description: Tell what a node's collector told last
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Reads the files that the collector of M(gaudi3.scale.hpu_exporter) writes for a Prometheus. No card is asked, so it
     takes no time, also where C(hl-smi) hangs.
 options:

@@ -9,6 +9,7 @@ module: node_qualification
 short_description: Measure each card, node, pair of nodes and the ring of all, and tell which hosts a job may have
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - A funnel of O(stages), each for all nodes at the same time. V(self_test) is what M(gaudi3.scale.hpu_qualify) runs on
     each, V(compute) products and copies on every card, checked bit by bit, V(collectives) an all-reduce over each
     node's own cards, V(pairs) one over every two nodes in rounds, V(ring) one over the largest good ring, V(training)

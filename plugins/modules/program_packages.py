@@ -9,6 +9,7 @@ module: program_packages
 short_description: Install a program's own requirements beside the training stack
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Makes a virtual environment on that of the training stack and installs a requirements file into it. What the stack
     has is found there too, and the bundle's PyTorch and the node library are never replaced.
   - The environment is named by the requirements, the Python and the stack. The same ones are found again at once, and

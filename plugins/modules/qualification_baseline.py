@@ -9,6 +9,7 @@ module: qualification_baseline
 short_description: Keep the figures of a qualification as the site's own
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Takes every rate of the healthy nodes out of the JSON that C(qualify_nodes.yml) has written, and keeps it in a file.
     Later qualifications of the same release are held against it.
   - Figures of nodes that are not healthy are left out. A node that is in an earlier baseline and not in this one is

@@ -9,6 +9,7 @@ module: qualification_outcome
 short_description: Keep on a node how a qualification of several nodes has found it
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Writes C(/var/lib/gaudi3_scale/qualification/outcome.json), with the time by the node's own clock.
     M(gaudi3.scale.node_quarantine) asks for it before it returns the node.
   - What the node has found of itself alone is M(gaudi3.scale.hpu_qualify_info).

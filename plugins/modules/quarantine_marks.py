@@ -9,6 +9,7 @@ module: quarantine_marks
 short_description: Keep on the controller which nodes it has taken out of service
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Serves the role C(gaudi_quarantine), which counts by it how many nodes are in quarantine. What a node says of itself
     is not enough, since one that lies would keep the others in service.
   - Runs on the controller; nothing is sent to a node. Give it C(run_once).

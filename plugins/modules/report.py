@@ -9,6 +9,7 @@ module: report
 short_description: Print a table at the end of a play, and keep it as a page
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Prints O(rows) as an aligned table on the controller's screen, which is also an AWX job's output.
   - Where O(name) is given, writes the same table, with charts, as one HTML file that needs nothing beside it, and as
     JSON. The last line that is printed is the way to it.

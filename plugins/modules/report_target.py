@@ -9,6 +9,7 @@ module: report_target
 short_description: Refuse a place that cannot take a play's reports, before the play begins
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Fails with one sentence where M(gaudi3.scale.report) could not write to O(target), so that it is known before
     anything was done whose result would be kept there.
   - Makes nothing and leaves nothing. Of a directory that is not there yet, the one above it is looked at. In a bucket

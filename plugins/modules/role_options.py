@@ -9,6 +9,7 @@ module: role_options
 short_description: Refuse what a role's options are not
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Fails with one sentence for each variable of the host whose name begins with that of the role and is no option of
     it, so that a misspelt option is not a default in silence. The sentence has the nearest name that exists.
   - In a role it also holds the values against the specification of the role's entry point, as Ansible's own task before

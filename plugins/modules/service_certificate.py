@@ -9,6 +9,7 @@ module: service_certificate
 short_description: Make a service's own key and certificate
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Makes a key and a certificate that signs itself, which lasts two years and is renewed by the first run within its
     last month. Who talks to the service is given the certificate; the key never leaves the machine.
 options:

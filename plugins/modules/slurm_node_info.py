@@ -9,6 +9,7 @@ module: slurm_node_info
 short_description: Tell what slurm.conf has to say of a node
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Reads the node's name in Slurm and its processors as C(slurmd -C) has them, its cards, and the memory that jobs may
     have beside the huge pages. A name that slurmd's unit gives by C(-N) comes first. Changes nothing.
 options:

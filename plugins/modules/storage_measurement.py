@@ -9,6 +9,7 @@ module: storage_measurement
 short_description: What a directory gives all nodes together, and whether that feeds a training
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Runs M(gaudi3.scale.storage_rates) on all of O(hosts) at the same time, whatever Ansible's forks are - first a
     sequential write, as of a checkpoint, then a sequential read of what was written, then reads of O(read_bytes) at
     random places, as training data is read.

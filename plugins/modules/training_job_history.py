@@ -11,6 +11,7 @@ module: training_job_history
 short_description: Tell the whole course of a training job, thinned for a chart
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Reads all metric lines of a job that this node has, also those of runs whose logs were put away, and thins them
     there, so that a job of weeks gives a full curve. The highest and lowest values are kept.
   - Steps that a later run made once more are left out of the earlier one.

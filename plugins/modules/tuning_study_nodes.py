@@ -9,6 +9,7 @@ module: tuning_study_nodes
 short_description: Tell which node keeps a tuning study, and which did not work on it
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Reads what the role C(gaudi3.scale.gaudi_tuning_study) has registered for each of O(hosts).
   - The study stays on the node that has it. A new one is kept on the first of O(hosts) that is still in the play.
   - Runs on the controller; nothing is sent to the node. Give it C(run_once).

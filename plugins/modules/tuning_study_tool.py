@@ -9,6 +9,7 @@ module: tuning_study_tool
 short_description: Prepare a node for a tuning study
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Serves the role P(gaudi3.scale.gaudi_tuning_study#role) alone.
   - Installs what tuning needs into an environment, or makes the certificates of a study's nodes, by the programs of
     that environment and as root. An environment that another account than root's may change is refused.

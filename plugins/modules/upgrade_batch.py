@@ -9,6 +9,7 @@ module: upgrade_batch
 short_description: Whether an upgrade goes on with further nodes
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Looks at what M(gaudi3.scale.upgrade_outcome) has registered on all hosts, and says whether those whose turn has not
     come are to be left alone.
   - Runs on the controller; nothing is sent to the node.

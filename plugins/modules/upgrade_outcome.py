@@ -9,6 +9,7 @@ module: upgrade_outcome
 short_description: What became of a node in an upgrade
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Makes a state of what the tasks of an upgrade returned for a node, and says what follows from it.
   - Runs on the controller; nothing is sent to the node.
 options:

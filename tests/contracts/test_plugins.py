@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 import yaml
 
+from scripts.build_site import for_users
+
 from .checkout import CORE, CORE_ROOT, MODULES, ROOT, name_of, read_yaml
 
 MOST_CODE_LINES = 60
@@ -130,9 +132,30 @@ def test_no_plugin_runs_a_module_beside_the_door() -> None:
     assert not beside
 
 
+INTERNAL = "Internal to the roles of this collection. Do not use it directly, its options may change in any release."
+PUBLIC = read_yaml(Path(__file__).with_name("public_modules.yml"))
+
+
 @each_module
-def test_module_can_be_named_in_module_defaults(path: Path) -> None:
-    assert path.stem in read_yaml(ROOT / "meta" / "runtime.yml")["action_groups"]["all"]
+def test_a_module_is_listed_for_users_or_says_that_it_is_internal(path: Path) -> None:
+    assert (documents(path)["DOCUMENTATION"]["description"][0] == INTERNAL) == (path.stem not in PUBLIC)
+
+
+def test_lists_for_users_have_what_is_public_and_nothing_else() -> None:
+    modules = {path.stem for path in MODULES}
+    assert set(PUBLIC) <= modules
+    assert all(PUBLIC.values())
+    assert read_yaml(ROOT / "meta" / "runtime.yml")["action_groups"]["all"] == sorted(PUBLIC)
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert {name for name in modules if f"`{name}`" in readme} == set(PUBLIC)
+
+
+def test_the_site_lists_what_is_public() -> None:
+    shown = (
+        "* :ansplugin:`hpu_info module <gaudi3.scale.hpu_info#module>` -- …\n    hpu_info_module\n    gaudi_host_role\n"
+    )
+    hidden = "* :ansplugin:`report module <gaudi3.scale.report#module>` -- …\n    report_module\n"
+    assert for_users(shown + hidden, PUBLIC) == shown
 
 
 # Programs that run beside a package of the distribution, which the role installs.
@@ -149,8 +172,3 @@ def test_core_needs_the_standard_library_only(path: Path) -> None:
 def test_core_imports_its_neighbours_relatively(path: Path) -> None:
     """The wheel carries the same files under another package name."""
     assert not imported(path) & {"ansible_collections", "gaudi3_scale"}
-
-
-@each_module
-def test_the_readme_names_a_module(path: Path) -> None:
-    assert f"`{path.stem}`" in (ROOT / "README.md").read_text(encoding="utf-8")
