@@ -26,7 +26,13 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._plain_arguments impo
     is_plain,
     plain_value,
 )
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_options import SpecifiedRole, refusal, specified
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_options import (
+    OF_THE_SITE,
+    SpecifiedRole,
+    refusal,
+    shared_refusal,
+    specified,
+)
 
 COLLECTION = "gaudi3.scale"
 ROLES = Path(__file__).parents[2] / "roles"
@@ -39,7 +45,11 @@ def role_refusal(action: ActionBase, variables: Mapping[str, Any], roles: Iterab
     As a failed result; empty where nothing is. ``roles`` are as in ``names_refusal``.
     """
     host = str(variables["inventory_hostname"])
-    unknown = foreign_facts(host, variables.get("ansible_facts") or {}) or names_refusal(action, roles, variables)
+    unknown = (
+        foreign_facts(host, variables.get("ansible_facts") or {})
+        or names_refusal(action, roles, variables)
+        or shared_names_refusal(action, variables)
+    )
     if unknown:
         return {"failed": True, "msg": unknown}
     role = action._task._role
@@ -68,6 +78,17 @@ def names_refusal(action: ActionBase, roles: Iterable[tuple[Path, str]], variabl
         others = [_specified(action, one, collection) for one in longer]
         said.append(refusal(_specified(action, folder, collection), host, variables, others))
     return " ".join(filter(None, said))
+
+
+def shared_names_refusal(action: ActionBase, variables: Mapping[str, Any]) -> str:
+    """A sentence for each variable that begins as the collection's options do, and is no option of any of its roles."""
+    given = variables.get(OF_THE_SITE)
+    own = [] if given is None else action._templar.template(given)
+    host = str(variables["inventory_hostname"])
+    if not isinstance(own, list) or not all(isinstance(name, str) for name in own):
+        return f"{OF_THE_SITE} of {host} is {own!r:.80}; give a list of names of variables."
+    roles = [folder.name for folder, _collection in roles_here()]
+    return shared_refusal(host, variables, roles, own)
 
 
 def roles_here() -> list[tuple[Path, str]]:

@@ -39,8 +39,63 @@ FURTHER_RESULTS: Mapping[str, Collection[str]] = {
     "gaudi_tuning": ("gaudi_tuning_explain_result",),
     "gaudi_verify": ("gaudi_verify_all_reduce_result",),
 }
+# Options of the whole collection, which are no role's; and what AWX hands to the next job of a workflow: one name for
+# each kind of report. A contract test holds both against roles and playbooks.
+SHARED = frozenset(
+    {
+        "gaudi_allow_reboot",
+        "gaudi_allow_unsupported_os",
+        "gaudi_cards_per_node",
+        "gaudi_device",
+        "gaudi_hosts",
+        "gaudi_max_fail_percentage",
+        "gaudi_plain_http_hosts",
+        "gaudi_proxy",
+        "gaudi_rack",
+        "gaudi_release",
+        "gaudi_release_overrides",
+        "gaudi_report_target",
+        "gaudi_serial",
+        "gaudi_site_variables",
+        "gaudi_vault_allow_expired_bundle",
+        "gaudi_vault_allow_older_bundle",
+        "gaudi_vault_url",
+        "gaudi_watching_hosts",
+    }
+)
+OUTCOMES = frozenset(
+    f"gaudi_{kind}"
+    for kind in (
+        "cap_power",
+        "cluster_audit",
+        "compare_settings",
+        "explain_flags",
+        "explain_node",
+        "find_bad_nodes",
+        "launch_training",
+        "measure_collectives",
+        "measure_storage",
+        "measured_fabric",
+        "plan_fabric",
+        "plan_upgrade",
+        "probe_batch_size",
+        "qualify_nodes",
+        "report_cost",
+        "show_fleet",
+        "show_training",
+        "site",
+        "tune_training",
+        "upgrade_driver",
+        "upgrade_firmware",
+    )
+)
+# What modules of the collection set as facts, which are variables where Ansible makes them so.
+FACTS = frozenset({"gaudi_batch_size", "gaudi_fabric"})
+# With it a site names variables of its own that begin as the collection's do.
+OF_THE_SITE = "gaudi_site_variables"
 # Without the prefix, which is the same in all of them and would make any two names alike.
 NEAR = 0.6
+PREFIX = "gaudi_"
 
 
 @dataclass(frozen=True)
@@ -76,6 +131,33 @@ def refusal(role: SpecifiedRole, host: str, names: Iterable[object], longer: Col
     near = sorted(role.options.union(*(other.options for other in longer)))
     unknown = sorted(str(name) for name in names if isinstance(name, str) and name.startswith(role.prefix))
     return " ".join(_sentence(role, host, name, near) for name in unknown if name not in known)
+
+
+def shared_refusal(host: str, names: Iterable[object], roles: Collection[str], own: Collection[str]) -> str:
+    """The same for what begins with ``gaudi_`` and is an option of the collection or of one of ``roles`` by no means.
+
+    ``own`` are names that the site marks as its own.
+    """
+    known = SHARED | OUTCOMES | FACTS | {*own}
+    unknown = sorted(
+        name
+        for name in names
+        if isinstance(name, str)
+        and name.startswith(PREFIX)
+        and name not in known
+        and not any(name == role or name.startswith(f"{role}_") for role in roles)
+    )
+    return " ".join(_shared_sentence(host, name) for name in unknown)
+
+
+def _shared_sentence(host: str, name: str) -> str:
+    ends = [option[len(PREFIX) :] for option in sorted(SHARED)]
+    nearest = difflib.get_close_matches(name[len(PREFIX) :], ends, n=1, cutoff=NEAR)
+    shown = name if name.isidentifier() else ascii(name)
+    hint = (
+        f"did you mean {PREFIX}{nearest[0]}?" if nearest else f"remove it, or add it to {OF_THE_SITE} if it is yours."
+    )
+    return f"{shown} is no option of gaudi3.scale on {host}; {hint}"
 
 
 def _sentence(role: SpecifiedRole, host: str, name: str, options: Iterable[str]) -> str:

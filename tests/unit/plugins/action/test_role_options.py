@@ -132,11 +132,33 @@ def test_where_nothing_is_mounted_the_node_is_not_asked(site):
 
 
 def test_outside_of_a_role_all_of_the_collection_are_looked_at_at_once(site):
-    known = {"gaudi_driver_result": {}, "gaudi_verify_all_reduce_result": {}, "gaudi_site_s_own": 1}
+    known = {"gaudi_driver_result": {}, "gaudi_verify_all_reduce_result": {}, "gaudi_release": "1.24.1"}
     assert "ok=1" in play(site, CHECK, known)
     screen = play(site, CHECK, {"gaudi_driver_releas": 1, "gaudi_verify_kard": 1})
     assert "gaudi_driver_releas is no option of gaudi_driver on node1; did you mean gaudi_driver_release?" in screen
     assert "gaudi_verify_kard is no option of gaudi_verify on node1; did you mean gaudi_verify_cards?" in screen
+
+
+@pytest.mark.parametrize("task", [CHECK[0], role("import", "gaudi3.scale.gaudi_tuning", rolespec_validate=False)])
+@pytest.mark.parametrize("place", ["inventory", "extra", "task"])
+def test_what_belongs_to_no_role_is_looked_at_by_all(site, task, place):
+    given = {"gaudi_relase": "1.24.1", "gaudi_card_per_node": 8, "gaudi_weather": SECRET}
+    arguments = ("-e", json.dumps(given)) if place == "extra" else ()
+    asked = {**task, "vars": given} if place == "task" else task
+    screen = play(site, [asked], given if place == "inventory" else {}, *arguments)
+    assert (
+        "gaudi_card_per_node is no option of gaudi3.scale on node1; did you mean gaudi_cards_per_node? gaudi_relase is no "
+        "option of gaudi3.scale on node1; did you mean gaudi_release? gaudi_weather is no option of gaudi3.scale on "
+        "node1; remove it, or add it to gaudi_site_variables if it is yours."
+    ) in screen
+    assert SECRET not in screen and "UNREACHABLE" not in screen
+
+
+def test_a_site_has_variables_of_its_own(site):
+    own = {"gaudi_weather": 1, "gaudi_colour": 2, "mine": ["gaudi_colour"]}
+    assert "ok=1" in play(site, CHECK, {**own, "gaudi_site_variables": "{{ ['gaudi_weather'] + mine }}"})
+    screen = play(site, CHECK, {**own, "gaudi_site_variables": "gaudi_weather"})
+    assert "gaudi_site_variables of node1 is 'gaudi_weather'; give a list of names of variables." in screen
 
 
 def test_the_first_role_of_site_refuses_what_no_role_knows(site):
