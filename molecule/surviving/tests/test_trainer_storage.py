@@ -187,6 +187,8 @@ def test_a_launch_goes_on_from_the_storage_where_no_node_has_a_checkpoint(
 
 def test_a_job_whose_last_state_is_nowhere_has_failed(disks: str, tmp_path: Path) -> None:
     fill()
+    # A launch asks whether a byte can be written, and no checkpoint is so small.
+    shell("node2", f"truncate -s -8K $(ls -S {KEPT}/filler-* | head -n 1)")
     given = trainer("thursday", gaudi_training_hosts=["node2"], gaudi_training_spares=[], gaudi_training_follow=True)
     arguments = ["--validation-batches", "0", "--loggers", "none", "--checkpoint-every", "1000"]
     limits = {"gaudi_training_max_steps": 20, "gaudi_training_max_restarts": 0, "gaudi_training_arguments": arguments}
