@@ -298,8 +298,8 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._comparison.options import baseline, comparison, node, target
 from ansible_collections.gaudi3.scale.plugins.module_utils._comparison.runs import compare
 from ansible_collections.gaudi3.scale.plugins.module_utils._flags.profiles import NETWORKS, PROFILES
-from ansible_collections.gaudi3.scale.plugins.module_utils._job.user import DEFAULT_USER
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.job_user import DEFAULT_USER
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked

@@ -110,8 +110,8 @@ plan:
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._cards import hpu_facts
-from ansible_collections.gaudi3.scale.plugins.module_utils._host.kernel.modules import find_holders
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_modules import find_holders
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_tree import kernel_tree
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure

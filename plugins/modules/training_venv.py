@@ -229,6 +229,7 @@ rc:
 """
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.gaudi3.scale.plugins.module_utils._bundle import venv as training_venv
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
@@ -236,7 +237,6 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options 
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.os_release import SYSTEMS, of_system
 from ansible_collections.gaudi3.scale.plugins.module_utils._releases.known_holes import warnings_of
 from ansible_collections.gaudi3.scale.plugins.module_utils._releases.lookup import find_release
-from ansible_collections.gaudi3.scale.plugins.module_utils._training_venv import state as training_venv
 from ansible_collections.gaudi3.scale.plugins.module_utils._training_venv.plan import VenvOptions
 
 

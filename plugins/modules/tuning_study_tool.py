@@ -61,8 +61,8 @@ made:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.gaudi3.scale.plugins.module_utils._job.user import check_user
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.job_user import check_user
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked

@@ -5,13 +5,10 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 from . import host_nics, wrong_products
 from .boards import PORTS
-from .node_state import locked, read, write
 
 NODE = "true"
 CARD = "MODULE_ID[,MODULE_ID...]"
@@ -146,30 +143,3 @@ def port_is_down(faults: Mapping[str, object], module_id: int, port: int) -> boo
 def is_lost(faults: Mapping[str, object], driver: str | None, module_id: int) -> bool:
     """Whether this card is gone while ``driver`` is loaded."""
     return faults.get("card_lost_at_load") == f"{driver}:{module_id}"
-
-
-def main(arguments: list[str]) -> int:
-    """``faults`` lists them, ``faults clear`` removes all, ``faults KEY=VALUE ...`` adds some."""
-    from . import losses  # these two read this module
-    from .kernel_tree import refresh
-
-    try:
-        added = {} if arguments in ([], ["clear"]) else parse(arguments)
-    except FaultError as error:
-        print(f"faults: {error}", file=sys.stderr)
-        return 2
-    with locked():
-        node = read()
-        if arguments:
-            node = replace(node, faults={} if arguments == ["clear"] else {**node.faults, **added})
-            write(node)
-            refresh(node)
-            losses.prepare(node.faults)
-            wrong_products.prepare(node.faults)
-    for name, value in node.faults.items():
-        print(f"{name}={_as_text(value)}")
-    return 0
-
-
-def _as_text(value: object) -> str:
-    return ",".join(map(str, value)) if isinstance(value, list) else str(value).lower()

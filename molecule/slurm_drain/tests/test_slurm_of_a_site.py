@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.module_utils._launch.engines.slurm_cards import take_allotted
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.engines.slurm_cards import take_allotted
 from testinfra.host import Host
 
 from sandbox import cluster

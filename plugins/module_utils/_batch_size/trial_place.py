@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Iterator
 
-from .._job.user import other_account
 from .._node.account_directory import give
+from .._node.job_user import other_account
 from .._node.regular_file import read_end
 
 # A result has some numbers for each step; of a log only the end is of use.

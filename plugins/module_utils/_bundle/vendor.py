@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Mapping, Sequence
 
 from .._errors import GaudiError
-from .._host.kernel.modules import running_kernel
 from .._node.commands import Run
 from .._node.downloads import download, fetch
+from .._node.kernel_modules import running_kernel
 from .._packages import apt_index, gnupg, rpm_index
 from .._packages.apt_index import IndexedFile
 from .._packages.fingerprints import plain_fingerprint

@@ -14,7 +14,7 @@ import stat
 from pathlib import Path
 
 from .._errors import GaudiError
-from .._job.user import account
+from .._node.job_user import account
 
 # A card, and the node by which it is managed; the second pair is that of drivers before 1.11.
 _PLACES = (

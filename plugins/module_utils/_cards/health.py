@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .._checks.check import Check, failed, refusal
-from .._checks.verbs_devices import verbs_checks
+from .._node.check import Check, failed, refusal
 from .._node.commands import Run
 from .hpu_facts import Card, HpuFacts, gather
+from .verbs_checks import verbs_checks
 
 HEALTHY_STATUS = "Operational"
 

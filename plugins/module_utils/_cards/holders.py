@@ -12,8 +12,8 @@ import re
 from typing import Iterable, Sequence
 
 from .._errors import GaudiError
-from .._host.kernel.modules import Holder
 from .._node.commands import Run, last_line
+from .._node.kernel_modules import Holder
 
 # Scopes of containers by the engine that starts them (cgroup driver systemd).
 _CONTAINER = re.compile(r"^(?P<prefix>docker|libpod)-(?P<id>[0-9a-f]{12,64})\.scope$")

@@ -9,8 +9,8 @@ import re
 from dataclasses import dataclass
 
 from .._host.time_service import running_service
+from .._node.check import Check
 from .._node.commands import Run
-from .check import Check
 
 # All of them answer from memory; a service that hangs is no reason to wait longer.
 _TIMEOUT_S = 10

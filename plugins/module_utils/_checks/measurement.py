@@ -13,6 +13,7 @@ from pathlib import Path
 
 from .._cards import hpu_facts
 from .._cards.accel_sysfs import attribute
+from .._cards.pcie import read_access_control, read_links
 from .._errors import GaudiError
 from .._fabric.chosen import chosen_network
 from .._host.hugepages import DROP_IN, SETTING
@@ -27,7 +28,6 @@ from .._node.root_program import PYTHON, WITH_VARIABLES, require_roots, root_pyt
 from .._node.unit_hardening import FOREIGN_PROGRAM, capability_lines, device_lines
 from .clock import read_clock
 from .patience import Patience
-from .pcie import read_access_control, read_links
 from .slurm_memory import read_slurm_memory
 from .verdict import Measurement, TorchReport
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from .._node.check import Check
 from .._node.commands import CommandResult, Run
-from .check import Check
 
 HL_SMI, PYTHON = "hl-smi", "python"
 _TORCH = "torch"

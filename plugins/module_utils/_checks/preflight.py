@@ -11,12 +11,12 @@ from dataclasses import dataclass, field, replace
 from .._cards.hardware import generation_named
 from .._cards.hpu_facts import Card, HpuFacts
 from .._cards.node_system import Disk
+from .._cards.verbs_checks import verbs_checks
 from .._errors import GaudiError
 from .._host.kernel.secure_boot import SecureBoot
 from .._host.kernel.secure_boot import advice as secure_boot_advice
+from .._node.check import Check
 from .._releases.lookup import RELEASES, Release, find_release, kernel_fits, release_part, version_key
-from .check import Check
-from .verbs_devices import verbs_checks
 
 # The vendor's binary packages exist for this architecture only.
 ARCHITECTURE = "x86_64"

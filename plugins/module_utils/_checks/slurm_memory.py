@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from .._node.check import Check
 from .._node.commands import Run
 from .._slurm.commands import call_slurm
-from .check import Check
 
 _TIMEOUT_S = 20
 

@@ -15,15 +15,15 @@ from typing import Any
 from .._cards.hardware import generation_named
 from .._cards.health import ASK_AS_ROOT, HEALTHY_STATUS, not_told
 from .._cards.hpu_facts import Card, HpuFacts, Links
+from .._cards.pcie import PcieLink, access_control_check, link_check
+from .._cards.verbs_checks import verbs_checks
 from .._fabric.provider import EFA, GAUDI_ETHERNET, VERBS
+from .._node.check import Check, failed, refusal
 from .._releases.lookup import Release
 from .._slurm.memory import left_for_jobs
-from .check import Check, failed, refusal
 from .clock import Clock, clock_checks
 from .patience import without_the_late
-from .pcie import PcieLink, access_control_check, link_check
 from .slurm_memory import SlurmMemory, slurm_check
-from .verbs_devices import verbs_checks
 
 
 @dataclass(frozen=True)

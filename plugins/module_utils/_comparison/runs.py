@@ -18,9 +18,9 @@ from .._batch_size.search import CRASH, HANG, OK, Trial
 from .._batch_size.trial import run_trial
 from .._cards.device_access import check_device_access
 from .._errors import GaudiError
-from .._job.user import environment_as
 from .._node.commands import Run as RunProgram
 from .._node.commands import run_process
+from .._node.job_user import environment_as
 from .._node.kernel_tree import kernel_tree
 from .._node.lock import exclusive
 from .baseline import Baseline, changes, check_same

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Mapping
 
 from .._errors import GaudiError
-from .._host.kernel.modules import foreign_files
 from .._node.commands import Run, last_line
+from .._node.kernel_modules import foreign_files
 from .._node.rendered_files import WantedFile, read_text
 from .dkms_tree import module_files
 

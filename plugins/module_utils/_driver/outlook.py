@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Mapping, Sequence
 
-from .._host.kernel.modules import foreign_files
+from .._node.kernel_modules import foreign_files
 from .._node.steps import Step
 from .._packages.package_system import Package
 from .._releases.lookup import Release

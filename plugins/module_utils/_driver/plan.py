@@ -14,7 +14,8 @@ from typing import Mapping, Sequence
 
 from .._cards import holders as card_holders
 from .._errors import GaudiError
-from .._host.kernel.modules import Holder, render_modules_load
+from .._node.driver_marker import FAILED, Marker
+from .._node.kernel_modules import Holder, render_modules_load
 from .._node.kernel_tree import kernel_tree
 from .._node.steps import Step
 from .._packages.package_system import Package
@@ -22,7 +23,6 @@ from .._releases.lookup import Release, find_release, release_part, version_key
 from . import dkms
 from .dkms import DkmsEntry
 from .dkms_repair import Damage
-from .marker import FAILED, Marker
 from .module_signing import SigningOptions
 from .signing import Signing
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Sequence
 
 from .._errors import GaudiError
-from .._host.kernel import modules as kernel_modules
 from .._host.kernel import secure_boot
+from .._node import kernel_modules
 from .._node.commands import Run
 from .._node.rendered_files import WantedFile, pending, write
 from . import module_signing

@@ -20,11 +20,11 @@ from .._checks.compatibility import firmware_obstacle
 from .._errors import GaudiError
 from .._fabric.ports import UNIT as PORTS_UNIT
 from .._firmware.record import unfinished
-from .._host.kernel import modules as kernel_modules
 from .._host.kernel.boot_kernels import boot_kernels
 from .._host.kernel.hold import kernel_globs, kernel_packages
-from .._node import systemd_units
+from .._node import driver_marker, kernel_modules, systemd_units
 from .._node.commands import Run
+from .._node.driver_marker import Marker
 from .._node.lock import exclusive
 from .._node.os_release import APT
 from .._node.rendered_files import read_text
@@ -34,10 +34,8 @@ from .._packages.lock_holder import locks_of, require_free
 from .._packages.package_system import Package, PackageSystem
 from .._releases.lookup import RELEASES, Release, find_release
 from . import dkms
-from . import marker as driver_marker
 from . import signing as driver_signing
 from .dkms_repair import find_damages
-from .marker import Marker
 from .module_override import module_override
 from .module_signing import check_options
 from .outlook import difference, foresee, passthrough_warnings, warnings

@@ -13,8 +13,7 @@ from typing import Mapping, Sequence
 
 from .._cards import holders as card_holders
 from .._errors import GaudiError
-from .._host.kernel import modules as kernel_modules
-from .._node import systemd_units
+from .._node import kernel_modules, systemd_units
 from .._node.commands import Run
 from .._node.rendered_files import WantedFile, pending, write
 from .._node.steps import Effects, Step

@@ -14,8 +14,8 @@ from typing import Callable
 
 from .._cards.health import card_checks
 from .._cards.hpu_facts import HpuFacts, gather
-from .._checks.check import Check, failed, refusal
 from .._errors import GaudiError
+from .._node.check import Check, failed, refusal
 from .._node.commands import Run
 from .._releases.lookup import Release
 

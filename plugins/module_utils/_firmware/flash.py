@@ -18,8 +18,7 @@ from typing import Callable, Iterator, Sequence
 from .._cards.accel_sysfs import accel_devices
 from .._errors import GaudiError
 from .._fabric.ports import UNIT as PORTS_UNIT
-from .._host.kernel import modules as kernel_modules
-from .._node import systemd_units
+from .._node import kernel_modules, systemd_units
 from .._node.commands import Run, last_line
 from .._node.rendered_files import read_text
 from .._node.steps import Effects, Step, take

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Mapping, Sequence
 
 from .._checks.compatibility import firmware_obstacle
-from .._host.kernel.modules import DRIVER_MODULE, Holder
+from .._node.kernel_modules import DRIVER_MODULE, Holder
 from .._node.kernel_tree import kernel_tree
 from .._node.steps import Step
 from .._releases.lookup import Release

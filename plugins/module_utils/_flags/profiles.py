@@ -15,13 +15,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .._errors import GaudiError
-from .._fabric.interface_names import check_interfaces
-from .._job.recipe_cache import RECIPE_CACHE
 from .._node.environment_file import Setting
+from .._node.interface_names import check_interfaces
 from .._node.secret_words import is_secret
 from .._releases.lookup import find_release
 from .catalogue.catalogue import find_flag
 from .catalogue.values import WrongValueError, recipe_cache
+from .recipe_cache import RECIPE_CACHE
 
 LOGS = "HABANA_LOGS"
 FROM_OVERRIDES = "overrides, set by the operator"

@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from .._errors import GaudiError
-from .._job import recipe_cache
-from .._job.recipe_cache import RECIPE_CACHE
 from .._node.environment_file import Setting, render
 from .._node.hand_edits import HandEdit, find_edit, record_of
 from .._node.lock import alone
@@ -21,6 +19,7 @@ from .._node.secret_texts import masked_texts
 from .._releases.lookup import find_release, version_key
 from . import directories as flag_directories
 from . import reach as flag_reach
+from . import recipe_cache
 from . import vendor as vendor_layer
 from .bridge import InstalledBridge, read_bridge
 from .catalogue.catalogue import other_program
@@ -39,6 +38,7 @@ from .profiles import (
     directories,
     plan_environment,
 )
+from .recipe_cache import RECIPE_CACHE
 
 WRITTEN_BY = "# Written by gaudi3.scale.hpu_flags "
 

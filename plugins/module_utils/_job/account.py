@@ -18,8 +18,8 @@ from typing import Callable, Sequence
 
 from .._errors import GaudiError
 from .._node.commands import Run, last_line
+from .._node.job_user import check_user
 from .._node.lock import SHORT_S, exclusive
-from .user import check_user
 
 STATE = "/var/lib/gaudi3_scale"
 COMMENT = "Jobs of gaudi3.scale"

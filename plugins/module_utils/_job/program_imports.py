@@ -12,7 +12,7 @@ from typing import Mapping, Sequence
 from .._errors import GaudiError
 from .._node.account_unit import DEFAULT_LIMITS
 from .._node.commands import Run, last_line
-from .user import run_as_user
+from .._node.job_user import run_as_user
 
 PYTHONPATH = "PYTHONPATH"
 # Of the program's own files only the imports that it cannot do without: not those in functions, in `try` and under

@@ -15,17 +15,21 @@ from pathlib import Path
 from typing import Mapping
 
 from .._errors import GaudiError
+from .._flags import recipe_cache
+from .._flags.recipe_cache import RECIPE_CACHE
 from .._job.description import MPIRUN, SLURM
 from .._job.difference import description_differences, refuse_difference
+from .._job.engines.mpirun import version_of_release
+from .._job.engines.slurm_jobs import slurm_gres
+from .._job.engines.torchrun import checkpoint_remarks
 from .._job.job_secrets import command_remarks, shown_differences
 from .._job.network import address_towards, interface_with
 from .._job.paths import JobPaths
 from .._job.plan import Job, describe
-from .._job.recipe_cache import RECIPE_CACHE
 from .._job.supervision import launch_of
-from .._job.user import account
 from .._monitoring.worker_group import ABSENT, RUNNING, SUCCEEDED, WorkerGroup
 from .._node.commands import Run
+from .._node.job_user import account
 from .._node.kernel_tree import kernel_tree
 from .._node.lock import exclusive
 from .._node.rendered_files import WantedFile, pending, write
@@ -36,9 +40,6 @@ from .binding import binding_of
 from .card_groups import group_remarks
 from .control_slurm import find_worker_group, remember_found, start_slurm
 from .directories import check_places, let_read, make_control, make_directories, put_away_logs
-from .engines.mpirun import version_of_release
-from .engines.slurm_jobs import slurm_gres
-from .engines.torchrun import checkpoint_remarks
 from .environment_files import copies_of, setting_of_files
 from .library import Library, library_of
 from .node_check import check_node, open_mpi_version
@@ -238,7 +239,8 @@ def _found(job: Job, paths: JobPaths, run: Run, check_mode: bool) -> WorkerGroup
 
 
 def _site(job: Job, paths: JobPaths, run: Run, kernel_root: str, library: Library | None) -> Site:
-    recipes = setting_of_files(job, RECIPE_CACHE)
+    of_node = setting_of_files(job, RECIPE_CACHE)
+    recipes = recipe_cache.of_job(of_node, job.name) if of_node else None
     binding = binding_of(job, paths, functools.partial(setting_of_files, job), kernel_root)
     if job.engine == SLURM:
         named = slurm_gres(job, run)

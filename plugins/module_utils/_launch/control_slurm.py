@@ -12,19 +12,19 @@ from typing import Mapping
 from .._errors import GaudiError
 from .._job.description import SLURM
 from .._job.difference import description_differences, refuse_difference
+from .._job.engines.slurm import comment, slurm_name
+from .._job.engines.slurm_jobs import cancel, description_of, find, submit_once
 from .._job.paths import JobPaths
 from .._job.plan import Job, describe
-from .._job.user import account
 from .._monitoring.state import read_worker_group
 from .._monitoring.worker_group import RUNNING, WorkerGroup
 from .._monitoring.worker_group_slurm import slurm_jobs_of, slurm_worker_group
 from .._node.account_directory import acting_as_owner
 from .._node.commands import Run
+from .._node.job_user import account
 from .._node.json_file import read_json
 from .._node.rendered_files import WantedFile, pending, write
 from .directories import let_read, make_control
-from .engines.slurm import comment, slurm_name
-from .engines.slurm_jobs import cancel, description_of, find, submit_once
 from .plan import Launch, description_file
 
 UNREADABLE = "its description cannot be read from Slurm by this user"

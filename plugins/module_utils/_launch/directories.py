@@ -12,12 +12,12 @@ import time
 from pathlib import Path
 
 from .._errors import GaudiError
-from .._job import recipe_cache
+from .._flags import recipe_cache
+from .._flags.recipe_cache import RECIPE_CACHE
 from .._job.paths import JobPaths
 from .._job.plan import Job
-from .._job.recipe_cache import RECIPE_CACHE
-from .._job.user import account
 from .._node.account_directory import OF_MKFS, acting_as, give, let_group_read, remove
+from .._node.job_user import account
 from .._node.path_writers import may_change
 from .environment_files import sourced_settings
 

@@ -14,9 +14,9 @@ from typing import Mapping, NamedTuple
 from .._errors import GaudiError
 from .._job.paths import JobPaths
 from .._job.plan import Job
-from .._job.user import account
 from .._job.variable_file import is_of_others, variable_text
 from .._node.environment_file import parse
+from .._node.job_user import account
 from .._node.rendered_files import WantedFile
 
 

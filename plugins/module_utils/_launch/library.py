@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from .._errors import GaudiError
 from .._job.description import RANK_ARGUMENTS
 from .._job.plan import Job
-from .._job.user import run_as_user
 from .._node.commands import Run, last_line
+from .._node.job_user import run_as_user
 from .._node.json_file import parse_object
 
 # What the role gaudi_training_stack makes. A venv of the user's own may have PyTorch and nothing of ours.

@@ -15,21 +15,21 @@ from .._errors import GaudiError
 from .._job.binding.modules import VARIABLE, Share, check_share
 from .._job.binding.topology import HPU
 from .._job.description import MPIRUN, SLURM
+from .._job.engines.mpirun import version_of
+from .._job.engines.mpirun_reach import check_reach
+from .._job.engines.slurm_jobs import check_slurm_there
 from .._job.network import address_towards, port_is_free
 from .._job.paths import JobPaths
 from .._job.plan import Job, starts_in
 from .._job.port_holder import holder_of
 from .._job.program_imports import PYTHONPATH, RUN, Looked, check_found
 from .._job.supervision import control_port_of
-from .._job.user import account, check_left_to, run_as_user
 from .._node.account_directory import check_given
 from .._node.commands import Run, last_line
+from .._node.job_user import account, check_left_to, run_as_user
 from .binding import ranks_bound_now
 from .card_groups import group_remarks
 from .confinement import confined_question
-from .engines.mpirun import version_of
-from .engines.mpirun_reach import check_reach
-from .engines.slurm_jobs import check_slurm_there
 from .environment_files import setting_of_files, settings_of_files
 from .library import Library, check_library
 from .node_data import check_data

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Iterator, Sequence
 
 from .._errors import GaudiError
+from .._job.engines.torchrun import TELLS_STEPS
 from .._job.paths import JobPaths
 from .._job.plan import Job, starts_in
-from .._job.user import run_as_user
 from .._node.commands import Run
+from .._node.job_user import run_as_user
 from .confinement import confined_question
-from .engines.torchrun import TELLS_STEPS
 
 # By the trainer's own options, the variables that they come from.
 VARIABLES = {"--text": "gaudi_training_text", "--data": "gaudi_training_data"}

@@ -11,6 +11,9 @@ from typing import Mapping
 
 from .._job.binding.rank import THREADS
 from .._job.description import MPIRUN, SLURM
+from .._job.engines.mpirun import host_file_text, mpirun_argv, mpirun_environment
+from .._job.engines.slurm import SlurmCards, sbatch_argv, script_text
+from .._job.engines.torchrun import supervision_text, supervisor_command, torchrun_argv
 from .._job.job_secrets import masked
 from .._job.paths import JobPaths
 from .._job.plan import NODE, Job, describe, job_environment
@@ -18,9 +21,6 @@ from .._node.kernel_tree import kernel_tree
 from .._node.rendered_files import WantedFile
 from .._node.secret_words import HIDDEN, without_credentials, without_options, without_secrets
 from .binding import UNBOUND, Binding
-from .engines.mpirun import host_file_text, mpirun_argv, mpirun_environment
-from .engines.slurm import SlurmCards, sbatch_argv, script_text
-from .engines.torchrun import supervision_text, supervisor_command, torchrun_argv
 from .environment_files import unit_files
 from .library import Library
 from .unit import environment_text, unit_text

@@ -10,12 +10,12 @@ import os
 from pathlib import Path
 from typing import Mapping
 
+from .._job.engines.mpirun_failure import mpirun_failure
 from .._job.failure import RankFailure, agent_failure, lost_node
 from .._job.kernel_reason import with_kernel_reason
 from .._job.paths import JobPaths
 from .._job.rank_logs import attempt_directory, last_words, tail, torchrun_failures
 from .._job.reported_failure import CAUSE
-from .._launch.engines.mpirun_failure import mpirun_failure
 from .._node.account_directory import acting_as_owner
 from .._node.json_file import read_json
 from .sweep import logged_points

@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import Mapping, Sequence
 
 from .._job.description import ANY
+from .._job.engines.slurm import slurm_name
+from .._job.engines.slurm_job import CANCELLED, COMPLETED, SlurmJob
+from .._job.engines.slurm_jobs import find, node_names, state_of
 from .._job.paths import JobPaths
-from .._launch.engines.slurm import slurm_name
-from .._launch.engines.slurm_job import CANCELLED, COMPLETED, SlurmJob
-from .._launch.engines.slurm_jobs import find, node_names, state_of
 from .._node.commands import Run
 from .._node.json_file import read_json
 from .worker_group import FAILED, RUNNING, STOPPED, SUCCEEDED, WorkerGroup

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Mapping, Sequence
 
 from .._errors import GaudiError
-from .._host.kernel.modules import running_kernel
 from .._node.commands import Run
+from .._node.kernel_modules import running_kernel
 from .._node.rendered_files import FileChange, WantedFile, differences, pending, write
 from .._releases.lookup import Release, find_release
 from .repository_keys import RepositoryKey, import_into_rpm, unknown_to_rpm

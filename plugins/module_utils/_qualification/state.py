@@ -13,8 +13,8 @@ from typing import Any
 
 from .._cards.hpu_facts import HpuFacts
 from .._errors import GaudiError
-from .._host.kernel.modules import Holder
 from .._node.commands import Run, last_line
+from .._node.kernel_modules import Holder
 from .._node.root_program import PYTHON, WITH_VARIABLES, require_roots, root_python
 from .._node.systemd_units import has_processes
 from .files import Files

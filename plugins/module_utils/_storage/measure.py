@@ -12,9 +12,9 @@ from collections.abc import Callable
 from typing import Any
 
 from .._errors import GaudiError
-from .._job.user import check_user, run_as_user
 from .._node.account_unit import DEFAULT_LIMITS
 from .._node.commands import CommandResult, Run, last_line
+from .._node.job_user import check_user, run_as_user
 from .._node.unit_words import unexpanded
 from .fio import RAMP_S, WRITE, Phase, Rate, arguments, file_pattern, parse
 from .sizes import shown

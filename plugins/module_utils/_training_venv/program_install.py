@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .._errors import GaudiError
-from .._job.user import account, run_as_user
 from .._node.account_directory import acting_as, give, remove
 from .._node.commands import Run, last_line
+from .._node.job_user import account, run_as_user
 from .._node.json_file import read_json
 from .._node.lock import exclusive
 from .._node.rendered_files import WantedFile, pending, read_text, write

@@ -10,7 +10,6 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-from .._bundle.bundle_site import RECORD, Site, recorded
 from .._cards.node_system import read_system
 from .._errors import GaudiError
 from .._node.commands import Run
@@ -23,18 +22,19 @@ from . import plan as venv_plan
 from .pin_table import PINS
 from .pins import chosen, needed
 from .plan import Asked, Stamp, VenvOptions
+from .vault import Site, Vault
 from .wanted import VenvState, Wanted, pip_conf, read, settings, write_pending
 
 LOCK = "training environment"
 
 
-def converge(options: VenvOptions, run: Run, check_mode: bool, record: str = RECORD) -> dict[str, object]:
+def converge(options: VenvOptions, run: Run, check_mode: bool, vault: Vault) -> dict[str, object]:
     """Bring the environment to what is wanted; the result's keys are always the same.
 
     Raises :class:`GaudiError` with the fact ``missing_wheel`` where something has to be installed and the node library
     that the controller has is not on the node.
     """
-    wanted = _wanted(options, recorded(options.vault_url, record))
+    wanted = _wanted(options, vault.recorded(options.vault_url))
     state = read(wanted.options)
     reasons = _reasons(wanted, state)
     stamp = state.stamp
@@ -45,15 +45,14 @@ def converge(options: VenvOptions, run: Run, check_mode: bool, record: str = REC
         if check_mode:
             diff += differences(pending([pip_conf(wanted.options)]))
         else:
-            with exclusive(LOCK, options.timeout, directory=str(Path(record).parent), remedy="wait for its end"):
+            with exclusive(LOCK, options.timeout, directory=vault.directory, remedy="wait for its end"):
                 state = read(wanted.options)
                 if _reasons(wanted, state):
-                    # What asks the vault, downloads and calls pip is half of the code, and most runs install nothing.
-                    from .._bundle.asking import fresh
+                    # What downloads and calls pip is half of the code, and most runs install nothing.
                     from .install import install
 
                     # The bundle may have been built anew since; what installs has to have the newest checksums.
-                    wanted = _wanted(options, fresh(options.vault_url, run, record))
+                    wanted = _wanted(options, vault.fresh(options.vault_url, run))
                     stamp, changes = install(wanted, state, run)
                     diff += differences(changes)
                 else:
@@ -62,7 +61,7 @@ def converge(options: VenvOptions, run: Run, check_mode: bool, record: str = REC
     elif stamp:
         changes = pending(settings(wanted, stamp.wheels, stamp.unpinned))
         if changes and not check_mode:
-            with exclusive(LOCK, options.timeout, directory=str(Path(record).parent), remedy="wait for its end"):
+            with exclusive(LOCK, options.timeout, directory=vault.directory, remedy="wait for its end"):
                 changes = write_pending(settings(wanted, stamp.wheels, stamp.unpinned))
         diff = differences(changes)
     return {
@@ -113,7 +112,7 @@ def _at_site(options: VenvOptions, release: Release, site: Site | None) -> VenvO
             url=url,
         )
     own = not options.index_url or options.index_url.rstrip("/") == site.index_url
-    return replace(options, bundle_checksum=checksum, signed_wheels=site.wheels if own else {})
+    return replace(options, bundle_checksum=checksum, signed_wheels=dict(site.wheels) if own else {})
 
 
 def _venv_difference(options: VenvOptions, asked: Asked, stamp: Stamp | None) -> dict[str, str]:

@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-from gaudi3_scale.core._checks.check import failed, refusal
 from gaudi3_scale.core._checks.measurement import measure
 from gaudi3_scale.core._checks.verdict import Limits, verdict
 from gaudi3_scale.core._errors import GaudiError
+from gaudi3_scale.core._node.check import failed, refusal
 from gaudi3_scale.core._node.commands import Run
 from gaudi3_scale.core._qualification.files import Files
 from gaudi3_scale.core._qualification.results import UNHEALTHY

@@ -10,8 +10,8 @@ import argparse
 import sys
 
 from gaudi3_scale.core._errors import GaudiError
-from gaudi3_scale.core._host.kernel.modules import find_holders
 from gaudi3_scale.core._node.commands import run_process
+from gaudi3_scale.core._node.kernel_modules import find_holders
 from gaudi3_scale.core._node.kernel_tree import kernel_tree
 from gaudi3_scale.core._qualification.files import DIRECTORY, Files
 from gaudi3_scale.core._qualification.results import COULD_NOT_TELL, EXIT_CODES

@@ -14,8 +14,8 @@ from typing import Callable, Sequence
 from gaudi3_scale.core._cards.accel_sysfs import timeout_locked
 from gaudi3_scale.core._cards.hpu_facts import HpuFacts, gather
 from gaudi3_scale.core._errors import GaudiError
-from gaudi3_scale.core._host.kernel.modules import load, loaded_modules, unload
 from gaudi3_scale.core._node.commands import Run, last_line
+from gaudi3_scale.core._node.kernel_modules import load, loaded_modules, unload
 from gaudi3_scale.core._qualification.counters import grown
 from gaudi3_scale.core._releases.lookup import find_release
 

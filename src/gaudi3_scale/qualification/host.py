@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import time
 
-from gaudi3_scale.core._checks.check import advice, failed
 from gaudi3_scale.core._checks.measurement import measure
 from gaudi3_scale.core._checks.verdict import Limits, verdict
+from gaudi3_scale.core._node.check import advice, failed
 from gaudi3_scale.core._node.commands import Run
 from gaudi3_scale.core._qualification.plan import HOST
 from gaudi3_scale.core._qualification.results import FAILED, PASSED, REBOOT, UNKNOWN, Result

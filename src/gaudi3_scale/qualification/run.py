@@ -12,8 +12,8 @@ from typing import Any, Mapping
 from gaudi3_scale.core._cards.accel_sysfs import timeout_locked
 from gaudi3_scale.core._cards.hpu_facts import HpuFacts, gather
 from gaudi3_scale.core._errors import GaudiError
-from gaudi3_scale.core._host.kernel.modules import find_holders
 from gaudi3_scale.core._node.commands import Run
+from gaudi3_scale.core._node.kernel_modules import find_holders
 from gaudi3_scale.core._qualification.counters import grown
 from gaudi3_scale.core._qualification.environment import DOCUMENTED, read_environment
 from gaudi3_scale.core._qualification.files import Files

@@ -19,8 +19,8 @@ from optuna.trial import Trial, TrialState
 
 from gaudi3_scale.core._batch_size.search import CRASH, HANG, OK
 from gaudi3_scale.core._errors import GaudiError
-from gaudi3_scale.core._job import recipe_cache
-from gaudi3_scale.core._job.recipe_cache import RECIPE_CACHE
+from gaudi3_scale.core._flags import recipe_cache
+from gaudi3_scale.core._flags.recipe_cache import RECIPE_CACHE
 from gaudi3_scale.core._tuning.study import Study, trial_command
 from gaudi3_scale.core._tuning.values import values_of
 from gaudi3_scale.json_lines import WriteLine

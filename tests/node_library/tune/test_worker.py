@@ -11,7 +11,7 @@ import pytest
 from optuna.trial import TrialState
 
 from gaudi3_scale.core._errors import GaudiError
-from gaudi3_scale.core._job.recipe_cache import RECIPE_CACHE
+from gaudi3_scale.core._flags.recipe_cache import RECIPE_CACHE
 from gaudi3_scale.tune import child as tune_child
 from gaudi3_scale.tune import presence as tune_presence
 from gaudi3_scale.tune import worker as tune_worker

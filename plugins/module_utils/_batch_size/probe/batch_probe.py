@@ -12,8 +12,8 @@ from typing import Any, Mapping, Sequence, Union
 
 from ..._cards.device_access import check_device_access
 from ..._errors import GaudiError
-from ..._job.user import environment_as
 from ..._node.commands import run_process
+from ..._node.job_user import environment_as
 from ..._node.lock import exclusive
 from ..bounds import Answer, Try
 from ..choice import next_for

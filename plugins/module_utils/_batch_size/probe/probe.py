@@ -14,10 +14,10 @@ from typing import Callable, Mapping
 
 from ..._errors import GaudiError
 from ..._job.program_imports import IMPORTED, Looked, check_found
-from ..._job.user import account, exists
 from ..._job.variable_file import variable_text
 from ..._node.commands import Run
 from ..._node.environment_file import parse
+from ..._node.job_user import account, exists
 from ..._node.kernel_tree import kernel_tree
 from ..bounds import Bounds
 from ..choice import LARGEST, GlobalBatch

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from ..._cards.accel_sysfs import attribute
-from ..._checks.check import advice, as_results
 from ..._errors import GaudiError
 from ..._host.kernel.values import value_difference
 from ..._node import restart_due
+from ..._node.check import advice, as_results
 from ..._node.commands import CommandResult, Run
 from ..._node.kernel_tree import kernel_tree
 from ..._node.lock import alone, state_beside

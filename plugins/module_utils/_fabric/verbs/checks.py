@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ..._checks.check import Check
 from ..._flags.catalogue.values import is_on
+from ..._node.check import Check
 from ..._releases.lookup import version_key
 from ..provider import ROCE
 from .node import VerbsNode, VerbsPort

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..._checks.check import advice, as_results, failed, refusal
 from ..._errors import GaudiError
 from ..._host.kernel.values import value_difference
+from ..._node.check import advice, as_results, failed, refusal
 from ..._node.commands import Run
 from ..._node.kernel_tree import kernel_tree
 from ..._node.lock import alone

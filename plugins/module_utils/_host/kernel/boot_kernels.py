@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Iterable
 
 from ..._node.commands import Run
+from ..._node.kernel_modules import running_kernel
 from ..._node.rendered_files import read_text
 from . import grub_menu
-from .modules import running_kernel
 
 _IMAGE = re.compile(r"^(?:vmlinuz|vmlinux|kernel)-(?P<release>\d.*)$")
 # Names that packages and people give to copies, and RHEL's rescue image, which no normal boot starts.

@@ -147,8 +147,8 @@ def test_what_belongs_to_no_role_is_looked_at_by_all(site, task, place):
     asked = {**task, "vars": given} if place == "task" else task
     screen = play(site, [asked], given if place == "inventory" else {}, *arguments)
     assert (
-        "gaudi_card_per_node is no option of gaudi3.scale on node1; did you mean gaudi_cards_per_node? gaudi_relase is no "
-        "option of gaudi3.scale on node1; did you mean gaudi_release? gaudi_weather is no option of gaudi3.scale on "
+        "gaudi_card_per_node is no option of gaudi3.scale on node1; did you mean gaudi_cards_per_node? gaudi_relase is "
+        "no option of gaudi3.scale on node1; did you mean gaudi_release? gaudi_weather is no option of gaudi3.scale on "
         "node1; remove it, or add it to gaudi_site_variables if it is yours."
     ) in screen
     assert SECRET not in screen and "UNREACHABLE" not in screen

@@ -13,7 +13,7 @@ import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._batch_size.trial import Workload, run_trial
 from ansible_collections.gaudi3.scale.plugins.module_utils._batch_size.trial_place import MOST_BYTES, trial_place
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils._job.user import environment_as
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.job_user import environment_as
 
 USER = "nobody"
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root starts the trials of another account")

@@ -9,8 +9,8 @@ from typing import Any, Sequence
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._cards.holders import names, start, stop, stoppable, stubborn
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils._host.kernel.modules import Holder
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_modules import Holder
 
 LONG = "0123456789abcdef" * 4
 DOCKER, PODMAN = f"docker-{LONG}.scope", "libpod-0123456789ab.scope"

@@ -12,8 +12,8 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._cards.health import 
 from ansible_collections.gaudi3.scale.plugins.module_utils._cards.hl_smi import QUERY_FIELDS, decimal, parse_query
 from ansible_collections.gaudi3.scale.plugins.module_utils._cards.hpu_facts import gather
 from ansible_collections.gaudi3.scale.plugins.module_utils._cards.readings import RANGES, absurd, reading, whole
-from ansible_collections.gaudi3.scale.plugins.module_utils._checks.check import failed
 from ansible_collections.gaudi3.scale.plugins.module_utils._exporter.card_readings import FIELDS, read_cards
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.check import failed
 from ansible_collections.gaudi3.scale.tests.unit.healthy_node import ADDRESSES, HlSmi, write_kernel
 
 FIRST = ADDRESSES[0]

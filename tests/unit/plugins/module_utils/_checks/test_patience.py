@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._cards.hpu_facts import gather
-from ansible_collections.gaudi3.scale.plugins.module_utils._checks.check import Check, failed
 from ansible_collections.gaudi3.scale.plugins.module_utils._checks.measurement import TrainingEnvironment, measure
 from ansible_collections.gaudi3.scale.plugins.module_utils._checks.patience import Patience
 from ansible_collections.gaudi3.scale.plugins.module_utils._checks.verdict import Limits, verdict
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.check import Check, failed
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult, run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.counters import grown
 from ansible_collections.gaudi3.scale.plugins.module_utils._releases.lookup import find_release

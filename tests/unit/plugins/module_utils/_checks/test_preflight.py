@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._cards.hpu_facts import gather
 from ansible_collections.gaudi3.scale.plugins.module_utils._cards.node_system import Disk, System
-from ansible_collections.gaudi3.scale.plugins.module_utils._checks.check import advice, failed
 from ansible_collections.gaudi3.scale.plugins.module_utils._checks.preflight import Wanted, preflight_checks
 from ansible_collections.gaudi3.scale.plugins.module_utils._host.kernel.secure_boot import SecureBoot
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.check import advice, failed
 from ansible_collections.gaudi3.scale.tests.unit.healthy_node import ADDRESSES, HlSmi, write_kernel
 
 UBUNTU = System("ubuntu-24.04", "x86_64", "3.12.3", True)

@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._cards.hpu_facts import gather
-from ansible_collections.gaudi3.scale.plugins.module_utils._checks.check import advice, failed
+from ansible_collections.gaudi3.scale.plugins.module_utils._cards.pcie import read_links
 from ansible_collections.gaudi3.scale.plugins.module_utils._checks.clock import Clock
-from ansible_collections.gaudi3.scale.plugins.module_utils._checks.pcie import read_links
 from ansible_collections.gaudi3.scale.plugins.module_utils._checks.slurm_memory import SlurmMemory
 from ansible_collections.gaudi3.scale.plugins.module_utils._checks.verdict import (
     Limits,
@@ -20,6 +19,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._checks.verdict impor
     summary,
     verdict,
 )
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.check import advice, failed
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
 from ansible_collections.gaudi3.scale.plugins.module_utils._releases.lookup import find_release
 from ansible_collections.gaudi3.scale.tests.unit.healthy_node import ADDRESSES, SPI, HlSmi, write_kernel

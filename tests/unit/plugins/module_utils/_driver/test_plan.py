@@ -10,7 +10,6 @@ from dataclasses import replace
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._driver.dkms import DkmsEntry
 from ansible_collections.gaudi3.scale.plugins.module_utils._driver.dkms_repair import Damage
-from ansible_collections.gaudi3.scale.plugins.module_utils._driver.marker import CHANGING, FAILED, ROLLED_BACK, Marker
 from ansible_collections.gaudi3.scale.plugins.module_utils._driver.outlook import (
     describe,
     difference,
@@ -31,7 +30,13 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._driver.plan import (
     reload_required,
 )
 from ansible_collections.gaudi3.scale.plugins.module_utils._driver.signing import Signing
-from ansible_collections.gaudi3.scale.plugins.module_utils._host.kernel.modules import Holder
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.driver_marker import (
+    CHANGING,
+    FAILED,
+    ROLLED_BACK,
+    Marker,
+)
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_modules import Holder
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.rendered_files import WantedFile
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.steps import Step
 from ansible_collections.gaudi3.scale.plugins.module_utils._packages.package_system import Package

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._driver import dkms_repair
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils._host.kernel import modules as kernel_modules
-from ansible_collections.gaudi3.scale.plugins.module_utils._host.kernel.modules import Holder
+from ansible_collections.gaudi3.scale.plugins.module_utils._node import kernel_modules
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_modules import Holder
 from ansible_collections.gaudi3.scale.plugins.module_utils._releases.lookup import find_release
 from ansible_collections.gaudi3.scale.tests.unit.played_node import KERNEL, PACKAGES, SIGNING, PlayedNode
 

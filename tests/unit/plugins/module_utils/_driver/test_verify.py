@@ -12,9 +12,9 @@ from typing import Any, Callable
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._cards.hpu_facts import HpuFacts, gather
-from ansible_collections.gaudi3.scale.plugins.module_utils._checks.check import failed
 from ansible_collections.gaudi3.scale.plugins.module_utils._driver.verify import driver_checks, require_healthy
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.check import failed
 from ansible_collections.gaudi3.scale.plugins.module_utils._releases.lookup import find_release
 from ansible_collections.gaudi3.scale.tests.unit.healthy_node import ADDRESSES, HlSmi, write_kernel
 

@@ -15,7 +15,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._firmware.plan import
 )
 from ansible_collections.gaudi3.scale.plugins.module_utils._firmware.record import Record
 from ansible_collections.gaudi3.scale.plugins.module_utils._firmware.spi import FlashCard, Spi, Written, parse_spi
-from ansible_collections.gaudi3.scale.plugins.module_utils._host.kernel.modules import Holder
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_modules import Holder
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.steps import Step
 from ansible_collections.gaudi3.scale.plugins.module_utils._releases.lookup import find_release
 

@@ -9,12 +9,12 @@ from dataclasses import replace
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.description import SupervisionOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
-from ansible_collections.gaudi3.scale.plugins.module_utils._job.plan import Job, check, describe, job_environment
-from ansible_collections.gaudi3.scale.plugins.module_utils._launch.engines.torchrun import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.engines.torchrun import (
     checkpoint_remarks,
     supervision_text,
 )
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.plan import Job, check, describe, job_environment
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.library import Library
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.plan import Site, plan_launch, shown
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.secret_words import HIDDEN

@@ -9,9 +9,9 @@ import subprocess
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.description import SupervisionOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.engines.torchrun import torchrun_argv
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.supervision import lease
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.confinement import confined
-from ansible_collections.gaudi3.scale.plugins.module_utils._launch.engines.torchrun import torchrun_argv
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.unit import (
     RECORD_END,
     RECORD_LAST_END,

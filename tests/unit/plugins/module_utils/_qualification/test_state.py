@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._cards.hpu_facts import gather
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils._host.kernel.modules import Holder
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_modules import Holder
 from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.files import Files
 from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.plan import Options
 from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.schedule import TIMER, Schedule, apply

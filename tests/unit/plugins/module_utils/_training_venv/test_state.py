@@ -23,6 +23,7 @@ from typing import Any, Iterator
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._bundle.layout import KEY, MANIFEST, SIGNATURE
 from ansible_collections.gaudi3.scale.plugins.module_utils._bundle.manifest import Entry, Manifest, render
+from ansible_collections.gaudi3.scale.plugins.module_utils._bundle.venv import converge
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult, run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.digests import file_digest
@@ -31,7 +32,6 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._packages.openpgp imp
 from ansible_collections.gaudi3.scale.plugins.module_utils._training_venv.node_library import bundled
 from ansible_collections.gaudi3.scale.plugins.module_utils._training_venv.pin_table import PINS
 from ansible_collections.gaudi3.scale.plugins.module_utils._training_venv.plan import STAMP, VenvOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._training_venv.state import converge
 
 CP = f"cp{sys.version_info[0]}{sys.version_info[1]}"
 BUILD = "2.11.0a0+git7d1c9c8"

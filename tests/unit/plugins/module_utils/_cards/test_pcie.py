@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._cards.hpu_facts import HpuFacts, gather
-from ansible_collections.gaudi3.scale.plugins.module_utils._checks.pcie import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._cards.pcie import (
     PcieLink,
     access_control,
     access_control_check,

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils._launch.engines.slurm_job import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.engines.slurm_job import (
     ALIVE,
     parse_kept,
     parse_shown,
 )
-from ansible_collections.gaudi3.scale.plugins.module_utils._launch.engines.slurm_jobs import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.engines.slurm_jobs import (
     cancel,
     check_slurm_there,
     description_of,

@@ -13,11 +13,11 @@ import re
 import shlex
 from typing import Mapping
 
-from ..._job.binding.launcher import Launcher
-from ..._job.binding.rank import UNSET
-from ..._job.paths import JobPaths
-from ..._job.plan import Job, starts_in
 from ..._releases.lookup import find_release, version_key
+from ..binding.launcher import Launcher
+from ..binding.rank import UNSET
+from ..paths import JobPaths
+from ..plan import Job, starts_in
 from .job_shell import INTERFACE, read_files, restored
 
 # Called by another name than mpirun, 4.1 says OpenRTE. What 5.0 says as prterun is PRRTE's version, none of Open MPI's.

@@ -12,9 +12,9 @@ import re
 from dataclasses import replace
 from typing import Mapping
 
-from ..._job.agent_table import AgentEntry
-from ..._job.failure import RankFailure, rank_failure
-from ..._job.reported_failure import AGENT
+from ..agent_table import AgentEntry
+from ..failure import RankFailure, rank_failure
+from ..reported_failure import AGENT
 
 EXITED = re.compile(r"first process to do so was:\s+Process name: \[\S*,(?P<rank>\d+)\]\s+Exit code: +(?P<code>\d+)")
 # 5.0 breaks its lines where they get long.

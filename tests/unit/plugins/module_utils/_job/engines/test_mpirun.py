@@ -8,9 +8,7 @@ from dataclasses import replace
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.binding.launcher import Launcher
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.description import MpiOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
-from ansible_collections.gaudi3.scale.plugins.module_utils._job.plan import job_environment
-from ansible_collections.gaudi3.scale.plugins.module_utils._launch.engines.mpirun import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.engines.mpirun import (
     host_file_text,
     mpirun_argv,
     mpirun_environment,
@@ -19,6 +17,8 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._launch.engines.mpiru
     version_of,
     version_of_release,
 )
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.plan import job_environment
 from ansible_collections.gaudi3.scale.tests.unit.described_job import PATHS, described_job
 
 JOB = described_job(

@@ -10,7 +10,8 @@ import subprocess
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils._job.user import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.job_user import (
     DEFAULT_USER,
     account,
     check_left_to,
@@ -18,7 +19,6 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._job.user import (
     environment_as,
     run_as_user,
 )
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 
 USER = "nobody"
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives a directory away, and changes to an account")

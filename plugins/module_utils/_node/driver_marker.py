@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Mapping
 
 from .._errors import GaudiError
-from .._node.json_file import parse_json
-from .._node.rendered_files import FileChange, WantedFile, read_text, write
+from .json_file import parse_json
+from .rendered_files import FileChange, WantedFile, read_text, write
 
 FILE = "var/lib/gaudi3_scale/driver.json"
 

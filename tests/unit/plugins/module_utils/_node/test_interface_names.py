@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.interface_names import check_interfaces
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.interface_names import check_interfaces
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import shlex
 
-from ..._job.binding.modules import VARIABLE
+from ..binding.modules import VARIABLE
 
 # The allotment of this node, with commas and ranges; a line of --details may be that of several nodes.
 _ALLOTTED = r"""devices=${SLURM_STEP_GPUS-}

@@ -8,10 +8,10 @@ HCL ends then with "failed to find matching Habana IB device" (containers/ai-lab
 
 from __future__ import annotations
 
-from .._cards.hardware import board_of
-from .._cards.hpu_facts import Card, HpuFacts
-from .._cards.verbs_devices import MODULE
-from .check import Check
+from .._node.check import Check
+from .hardware import board_of
+from .hpu_facts import Card, HpuFacts
+from .verbs_devices import MODULE
 
 # HCL has no other way to the ports of these (its flag HCL_USE_IBVERBS went with 1.17).
 _GENERATIONS = ("gaudi2", "gaudi3")

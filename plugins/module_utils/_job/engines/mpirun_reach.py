@@ -8,9 +8,9 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 from ..._errors import GaudiError
-from ..._job.plan import Job
-from ..._job.user import run_as_user
 from ..._node.commands import Run, last_line
+from ..._node.job_user import run_as_user
+from ..plan import Job
 
 CONNECT_SECONDS = 10
 AT_ONCE = 16

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Iterable, Mapping, Sequence
 
-from ..._errors import GaudiError
-from ..._node.commands import Run, last_line
-from ..._node.rendered_files import read_text
+from .._errors import GaudiError
+from .commands import Run, last_line
+from .rendered_files import read_text
 
 # Every release since 1.0 has the module of this name, with the release in its MODULE_VERSION (habanalabs_drv.c).
 DRIVER_MODULE = "habanalabs"

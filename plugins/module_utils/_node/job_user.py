@@ -12,9 +12,9 @@ import re
 from typing import Mapping, Sequence
 
 from .._errors import GaudiError
-from .._node.account_directory import account_of
-from .._node.account_unit import DEFAULT_LIMITS, home_variables, run_as
-from .._node.commands import CommandResult, Run
+from .account_directory import account_of
+from .account_unit import DEFAULT_LIMITS, home_variables, run_as
+from .commands import CommandResult, Run
 
 # What the role gaudi_training_stack makes.
 DEFAULT_USER = "gaudi"

@@ -15,11 +15,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from .._cards.accel_sysfs import attribute
-from .._cards.hardware import generation_named
-from .._cards.hpu_facts import HpuFacts
+from .._node.check import Check
 from .._node.regular_file import read_bounded
-from .check import Check
+from .accel_sysfs import attribute
+from .hardware import generation_named
+from .hpu_facts import HpuFacts
 
 # GT/s of a lane, as the kernel's pci_speed_string() writes them.
 _GENERATIONS = {"2.5": 1, "5.0": 2, "8.0": 3, "16.0": 4, "32.0": 5, "64.0": 6}

@@ -7,8 +7,8 @@ import getpass
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.description import MpiOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.engines.mpirun_reach import check_reach, ssh_argv
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.plan import Job
-from ansible_collections.gaudi3.scale.plugins.module_utils._launch.engines.mpirun_reach import check_reach, ssh_argv
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
 
 JOB = Job(

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._cards.health import unfit_reason
 from ansible_collections.gaudi3.scale.plugins.module_utils._cards.hpu_facts import gather
-from ansible_collections.gaudi3.scale.plugins.module_utils._checks.check import Check, advice, failed
+from ansible_collections.gaudi3.scale.plugins.module_utils._cards.verbs_checks import verbs_checks
 from ansible_collections.gaudi3.scale.plugins.module_utils._checks.preflight import Wanted, preflight_checks
-from ansible_collections.gaudi3.scale.plugins.module_utils._checks.verbs_devices import verbs_checks
 from ansible_collections.gaudi3.scale.plugins.module_utils._checks.verdict import Limits, Measurement, verdict
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.check import Check, advice, failed
 from ansible_collections.gaudi3.scale.plugins.module_utils._releases.lookup import find_release
 from ansible_collections.gaudi3.scale.tests.unit.healthy_node import ADDRESSES, HlSmi, write_kernel
 

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .._errors import GaudiError
-from .._flags.catalogue.values import WrongValueError
-from .._flags.catalogue.values import recipe_cache as read_recipe_cache
+from .catalogue.values import WrongValueError
+from .catalogue.values import recipe_cache as read_recipe_cache
 
 RECIPE_CACHE = "PT_HPU_RECIPE_CACHE_CONFIG"
 MB = 1 << 20

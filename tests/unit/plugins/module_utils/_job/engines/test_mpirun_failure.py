@@ -11,9 +11,9 @@ import json
 from pathlib import Path
 
 import pytest
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.engines.mpirun_failure import mpirun_failure
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.reported_failure import failure_sentence
-from ansible_collections.gaudi3.scale.plugins.module_utils._launch.engines.mpirun_failure import mpirun_failure
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group_failure import rank_failures
 
 FIXTURES = Path(__file__).parents[4] / "fixtures/job_failure"

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.description import SlurmOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._job.plan import job_environment
-from ansible_collections.gaudi3.scale.plugins.module_utils._launch.engines.slurm import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.engines.slurm import (
     SlurmCards,
     node_shell,
     sbatch_options,
 )
-from ansible_collections.gaudi3.scale.plugins.module_utils._launch.engines.slurm_cards import take_allotted
-from ansible_collections.gaudi3.scale.plugins.module_utils._launch.engines.slurm_jobs import slurm_gres
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.engines.slurm_cards import take_allotted
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.engines.slurm_jobs import slurm_gres
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.plan import job_environment
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
 from ansible_collections.gaudi3.scale.tests.unit.described_job import PATHS, described_job
 from ansible_collections.gaudi3.scale.tests.unit.plugins.module_utils._job.binding.test_modules import SITE, kernel

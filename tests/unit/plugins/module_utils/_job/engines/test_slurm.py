@@ -15,15 +15,15 @@ from pathlib import Path
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.binding.launcher import Launcher
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.description import SlurmOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
-from ansible_collections.gaudi3.scale.plugins.module_utils._job.plan import Job, describe, job_environment
-from ansible_collections.gaudi3.scale.plugins.module_utils._launch.engines.slurm import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.engines.slurm import (
     comment,
     described_in,
     sbatch_options,
     script_text,
     slurm_name,
 )
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.plan import Job, describe, job_environment
 from ansible_collections.gaudi3.scale.tests.unit.described_job import PATHS, described_job
 
 JOB = described_job(

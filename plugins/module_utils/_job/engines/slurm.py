@@ -16,13 +16,13 @@ import shlex
 from dataclasses import dataclass
 from typing import Mapping
 
-from ..._job.binding.launcher import Launcher
-from ..._job.binding.rank import ALWAYS, NEVER, THREADS
-from ..._job.binding.topology import HPU
-from ..._job.description import NAMED
-from ..._job.paths import JobPaths
-from ..._job.plan import Job, describe
 from ..._node.json_file import parse_json
+from ..binding.launcher import Launcher
+from ..binding.rank import ALWAYS, NEVER, THREADS
+from ..binding.topology import HPU
+from ..description import NAMED
+from ..paths import JobPaths
+from ..plan import Job, describe
 from .job_shell import INTERFACE, exports, read_files, restored
 from .slurm_batch_shell import WAIT, WARNING, go_on, record, sweep, tell_ranks
 from .slurm_cards import take_allotted

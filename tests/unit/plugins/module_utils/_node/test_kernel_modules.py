@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils._host.kernel.modules import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_modules import (
     Holder,
     find_holders,
     foreign_files,
@@ -24,7 +25,6 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._host.kernel.modules 
     running_kernel,
     unload,
 )
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
 
 NAMES = ("habanalabs_compat", "habanalabs", "habanalabs_cn")
 

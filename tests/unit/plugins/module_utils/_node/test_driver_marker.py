@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.module_utils._driver.marker import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.driver_marker import (
     CHANGING,
     DONE,
     FAILED,
@@ -22,7 +23,6 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._driver.marker import
     keep,
     read,
 )
-from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 
 MARKER = Marker(
     CHANGING,

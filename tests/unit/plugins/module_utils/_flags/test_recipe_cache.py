@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils._job import recipe_cache
-from ansible_collections.gaudi3.scale.plugins.module_utils._job.recipe_cache import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._flags import recipe_cache
+from ansible_collections.gaudi3.scale.plugins.module_utils._flags.recipe_cache import (
     Used,
     above_limit,
     file_system,

@@ -16,13 +16,13 @@ import time
 from typing import Callable, Mapping, Sequence
 
 from ..._errors import GaudiError
-from ..._job.binding.topology import HPU
-from ..._job.description import NAMED
-from ..._job.plan import Job
-from ..._job.user import run_as_user
 from ..._node.commands import CommandResult, Run, last_line
+from ..._node.job_user import run_as_user
 from ..._slurm.commands import DENIED, TIMEOUT, call_slurm
 from ..._slurm.gres import cards_among, gres_in
+from ..binding.topology import HPU
+from ..description import NAMED
+from ..plan import Job
 from .slurm import described_in, sbatch_argv
 from .slurm_batch_shell import STOP
 from .slurm_job import SlurmJob, parse_kept, parse_shown

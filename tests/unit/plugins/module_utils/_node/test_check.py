@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._checks.check import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.check import (
     Check,
     advice,
     as_results,

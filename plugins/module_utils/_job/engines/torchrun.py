@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 from typing import Sequence
 
-from ..._job.paths import JobPaths
-from ..._job.plan import Job
-from ..._job.supervision import addresses_of, control_port_of, least_nodes
+from ..paths import JobPaths
+from ..plan import Job
+from ..supervision import addresses_of, control_port_of, least_nodes
 
 # Programs of ours that tell their steps: a first one that does not come is a hang, and not a program that tells none.
 TELLS_STEPS = ("-m", "gaudi3_scale.train")
