@@ -25,9 +25,9 @@ from benchmarks.batch_peers import Finder, accelerate, deepspeed, deepspeed_tune
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / ".collections"))
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._batch_size.bounds import Bounds  # noqa: E402
-from ansible_collections.gaudi3.scale.plugins.module_utils._batch_size.memory_model import Prior  # noqa: E402
-from ansible_collections.gaudi3.scale.plugins.module_utils._batch_size.search import (  # noqa: E402
+from ansible_collections.gaudi3.scale.plugins.module_utils._batch.bounds import Bounds  # noqa: E402
+from ansible_collections.gaudi3.scale.plugins.module_utils._batch.memory_model import Prior  # noqa: E402
+from ansible_collections.gaudi3.scale.plugins.module_utils._batch.search import (  # noqa: E402
     OK,
     OUT_OF_MEMORY,
     Search,

@@ -33,7 +33,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._launch.confinement i
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.account_unit import DEFAULT_LIMITS
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.unit_hardening import DISTRIBUTIONS_SERVICE
 from ansible_collections.gaudi3.scale.plugins.module_utils._prometheus.files import hardening as servers_hardening
-from ansible_collections.gaudi3.scale.plugins.module_utils._qualification import unit as qualification
+from ansible_collections.gaudi3.scale.plugins.module_utils._qualify import unit as qualification
 from ansible_collections.gaudi3.scale.plugins.module_utils._slurm.state import CONFINED as SLURM_HEALTH
 from ansible_collections.gaudi3.scale.plugins.module_utils._storage.measure import limits_of
 from jinja2 import Environment

@@ -12,12 +12,12 @@ from ansible.errors import AnsibleError
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_collectives import sizes_refusal
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import literals
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import NodeModule
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.over_nodes import (
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualify.over_nodes import (
     OPTIONS,
     over_nodes,
     tolerance_refusal,
 )
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.search import search
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualify.search import search
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._task_answer import failed
 
 ARGUMENTS: dict[str, dict[str, Any]] = {**OPTIONS, "expected": {"type": "float", "default": 0.0}}

@@ -17,8 +17,8 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._node.rendered_files 
     read_text,
     write,
 )
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._batch.variables_block import refusal, with_block
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import NodeModule
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._probe.variables_block import refusal, with_block
 
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "path": {"type": "str", "required": True},

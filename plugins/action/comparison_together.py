@@ -12,7 +12,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.comparison_k
 
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "hosts": {"type": "list", "elements": "str", "required": True},
-    "compared": {"type": "str", "default": "gaudi_comparison_result"},
+    "compared": {"type": "str", "default": "gaudi_compare_result"},
 }
 
 

@@ -12,13 +12,13 @@ from ansible import constants as C  # noqa: N812 - as all of Ansible has it
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.gaudi3.scale.plugins.action.hpu_batch_probe import ActionModule as NodeProbe
-from ansible_collections.gaudi3.scale.plugins.module_utils._batch_size.choice import sharing
+from ansible_collections.gaudi3.scale.plugins.module_utils._batch.choice import sharing
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._batch.probe_report import probe_report
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._batch.rounds import probe_all
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_action import NodeAction, UnreachableError
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import literals
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._on_nodes import differences, given, on_nodes
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._probe.probe_report import probe_report
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._probe.rounds import probe_all
 
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "hosts": {"type": "list", "elements": "str", "required": True},

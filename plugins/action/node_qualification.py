@@ -10,26 +10,26 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible.errors import AnsibleError
-from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.matrix import LEVELS as OWN_LEVELS
+from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.matrix import LEVELS as OWN_LEVELS
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_collectives import sizes_refusal
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import literals
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import NodeModule
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._on_nodes import given
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.baseline_file import read_baseline
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.conclusion import (
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualify.baseline_file import read_baseline
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualify.conclusion import (
     About,
     data_of,
     held_against,
     kept_out,
 )
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.funnel import Found, Wishes, qualify
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.levels import LEVELS
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.over_nodes import (
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualify.funnel import Found, Wishes, qualify
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualify.levels import LEVELS
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualify.over_nodes import (
     OPTIONS,
     over_nodes,
     tolerance_refusal,
 )
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.stages import STAGES
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualify.stages import STAGES
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._task_answer import failed
 
 ARGUMENTS: dict[str, dict[str, Any]] = {

@@ -11,8 +11,8 @@ from typing import Any
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._kept_document import read_document
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import NodeModule
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.baseline import baseline_of
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.baseline_file import NAME, read_baseline
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualify.baseline import baseline_of
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualify.baseline_file import NAME, read_baseline
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report_place import Document, file_place, place
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._task_answer import failed, show
 

@@ -25,7 +25,7 @@ options:
   qualification:
     description: Where the node keeps its qualification.
     type: path
-    default: /var/lib/gaudi3_scale/qualification
+    default: /var/lib/gaudi3_scale/qualify
   state_directory:
     description: Where jobs are kept.
     type: path
@@ -83,7 +83,7 @@ def main() -> None:
         argument_spec={
             "job": {"type": "str", "default": ""},
             "flags": {"type": "path", "default": "/etc/gaudi3_scale/environment"},
-            "qualification": {"type": "path", "default": "/var/lib/gaudi3_scale/qualification"},
+            "qualification": {"type": "path", "default": "/var/lib/gaudi3_scale/qualify"},
             "state_directory": {"type": "path", "default": STATE_DIRECTORY},
             "log_directory": {"type": "path", "default": LOG_DIRECTORY},
         },

@@ -23,7 +23,7 @@ options:
   compared:
     description: Name of the variable that has what the module returned on each of them.
     type: str
-    default: gaudi_comparison_result
+    default: gaudi_compare_result
 attributes:
   check_mode:
     support: full

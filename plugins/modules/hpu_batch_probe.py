@@ -272,8 +272,8 @@ ansible_facts:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.gaudi3.scale.plugins.module_utils._batch_size.probe.batch_probe import probe_step
-from ansible_collections.gaudi3.scale.plugins.module_utils._batch_size.probe.options import probe_from
+from ansible_collections.gaudi3.scale.plugins.module_utils._batch.probe.batch_probe import probe_step
+from ansible_collections.gaudi3.scale.plugins.module_utils._batch.probe.options import probe_from
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.job_user import DEFAULT_USER
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure

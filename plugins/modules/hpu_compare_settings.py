@@ -295,8 +295,8 @@ state_file:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.gaudi3.scale.plugins.module_utils._comparison.options import baseline, comparison, node, target
-from ansible_collections.gaudi3.scale.plugins.module_utils._comparison.runs import compare
+from ansible_collections.gaudi3.scale.plugins.module_utils._compare.options import baseline, comparison, node, target
+from ansible_collections.gaudi3.scale.plugins.module_utils._compare.runs import compare
 from ansible_collections.gaudi3.scale.plugins.module_utils._flags.profiles import NETWORKS, PROFILES
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.job_user import DEFAULT_USER

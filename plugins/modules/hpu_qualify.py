@@ -116,10 +116,10 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_tree imp
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
-from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.files import Files
-from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.matrix import LEVELS
-from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.plan import Options
-from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.state import How, start, stop
+from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.files import Files
+from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.matrix import LEVELS
+from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.plan import Options
+from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.state import How, start, stop
 
 
 class Module(MaskedOptions, AnsibleModule):

@@ -94,8 +94,8 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
-from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.files import Files
-from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.state import look
+from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.files import Files
+from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.state import look
 
 
 class Module(MaskedOptions, AnsibleModule):

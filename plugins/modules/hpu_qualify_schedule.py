@@ -12,7 +12,7 @@ description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Installs a timer of systemd that runs the tests which M(gaudi3.scale.hpu_qualify) has planned last on this node, all
     of them anew. Where a process has a card open at that time, the run is left out.
-  - The verdict lies in C(/var/lib/gaudi3_scale/qualification/verdict.json), and the log in the journal of the unit
+  - The verdict lies in C(/var/lib/gaudi3_scale/qualify/verdict.json), and the log in the journal of the unit
     C(gaudi3-scale-qualification-scheduled.service), which fails where the node is not healthy.
   - A node that has no plan yet says so at the first time; run M(gaudi3.scale.hpu_qualify) once.
 options:
@@ -70,7 +70,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options 
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.option_forms import check_place
-from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.schedule import Schedule, apply
+from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.schedule import Schedule, apply
 
 FORMS = {"venv": check_place, "flags": check_place}
 

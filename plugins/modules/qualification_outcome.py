@@ -10,7 +10,7 @@ short_description: Keep on a node how a qualification of several nodes has found
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
-  - Writes C(/var/lib/gaudi3_scale/qualification/outcome.json), with the time by the node's own clock.
+  - Writes C(/var/lib/gaudi3_scale/qualify/outcome.json), with the time by the node's own clock.
     M(gaudi3.scale.node_quarantine) asks for it before it returns the node.
   - What the node has found of itself alone is M(gaudi3.scale.hpu_qualify_info).
 options:
@@ -72,8 +72,8 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
-from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.outcome import keep
-from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.results import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.outcome import keep
+from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.results import (
     COULD_NOT_TELL,
     HEALTHY,
     UNHEALTHY,

@@ -4,7 +4,7 @@
 """A limit that ran out, or an answer that did not come, and when that speaks against the nodes of a group; pure.
 
 A limit says nothing by itself: storage is slow, a controller is busy, cores are shared. It becomes evidence by
-comparison alone, where the same measurement ended in a small part of that time elsewhere (docs/qualifying.md).
+comparison alone, where the same measurement ended in a small part of that time elsewhere (docs/qualify.md).
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ from typing import Any
 FURTHER_RESULTS: Mapping[str, Collection[str]] = {
     "gaudi_audit": ("gaudi_audit_facts_result",),
     "gaudi_collectives": ("gaudi_collectives_measured_result",),
-    "gaudi_comparison": ("gaudi_comparison_together_result",),
-    "gaudi_container_runtime": ("gaudi_container_runtime_check_result",),
+    "gaudi_compare": ("gaudi_compare_together_result",),
+    "gaudi_containers": ("gaudi_containers_check_result",),
     "gaudi_driver_upgrade": ("gaudi_driver_upgrade_plan_result",),
     "gaudi_fabric": (
         "gaudi_fabric_efa_result",
@@ -28,15 +28,15 @@ FURTHER_RESULTS: Mapping[str, Collection[str]] = {
     "gaudi_firmware": ("gaudi_firmware_outcome_result", "gaudi_firmware_shown_result"),
     "gaudi_exporter": ("gaudi_exporter_show_result",),
     "gaudi_monitoring": ("gaudi_monitoring_cloudwatch_result", "gaudi_monitoring_identity_result"),
-    "gaudi_qualification": (
-        "gaudi_qualification_baseline_result",
-        "gaudi_qualification_find_result",
-        "gaudi_qualification_schedule_result",
+    "gaudi_qualify": (
+        "gaudi_qualify_baseline_result",
+        "gaudi_qualify_find_result",
+        "gaudi_qualify_schedule_result",
     ),
     "gaudi_quarantine": ("gaudi_quarantine_info_result", "gaudi_quarantine_marks_result"),
     "gaudi_storage": ("gaudi_storage_measure_result",),
     "gaudi_slurm": ("gaudi_slurm_node_result",),
-    "gaudi_tuning": ("gaudi_tuning_explain_result",),
+    "gaudi_flags": ("gaudi_flags_explain_result",),
     "gaudi_verify": ("gaudi_verify_all_reduce_result",),
 }
 # Options of the whole collection, which are no role's; and what AWX hands to the next job of a workflow: one name for
@@ -64,7 +64,7 @@ SHARED = frozenset(
     }
 )
 OUTCOMES = frozenset(
-    f"gaudi_{kind}"
+    f"gaudi_outcome_{kind}"
     for kind in (
         "cap_power",
         "cluster_audit",
@@ -130,7 +130,7 @@ def refusal(role: SpecifiedRole, host: str, names: Iterable[object], longer: Col
     known = role.known.union(*(other.known for other in longer))
     near = sorted(role.options.union(*(other.options for other in longer)))
     unknown = sorted(str(name) for name in names if isinstance(name, str) and name.startswith(role.prefix))
-    return " ".join(_sentence(role, host, name, near) for name in unknown if name not in known)
+    return " ".join(_sentence(role, host, name, near) for name in unknown if name not in known | FACTS)
 
 
 def shared_refusal(host: str, names: Iterable[object], roles: Collection[str], own: Collection[str]) -> str:

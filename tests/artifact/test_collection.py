@@ -96,10 +96,10 @@ def test_an_installed_playbook_is_found_by_its_name(installed: Path, playbook: s
         # What starts, stops or writes something is only in a playbook of its own.
         actions = {
             "gaudi_audit",
-            "gaudi_batch_probe",
+            "gaudi_batch",
             "gaudi_bundle",
             "gaudi_collectives",
-            "gaudi_comparison",
+            "gaudi_compare",
             "gaudi_controller",
             "gaudi_driver_upgrade",
             "gaudi_exporter",
@@ -107,11 +107,11 @@ def test_an_installed_playbook_is_found_by_its_name(installed: Path, playbook: s
             "gaudi_cost",
             "gaudi_monitoring",
             "gaudi_power",
-            "gaudi_qualification",
+            "gaudi_qualify",
             "gaudi_quarantine",
             "gaudi_slurm",
             "gaudi_training",
-            "gaudi_tuning_study",
+            "gaudi_tune",
         }
         roles = {role.name for role in (installed / "roles").iterdir()} - actions
         assert {role for role in roles if role not in reported} == set()

@@ -19,7 +19,7 @@ CORE = "plugins/module_utils"
 # works on what it has opened (_node/account_directory.py).
 BY_NAME = {"chown", "lchown", "chmod", "lchmod"}
 NAMED = {
-    f"{CORE}/_batch_size/trial_place.py": "in a directory that it has just made, of root's alone",
+    f"{CORE}/_batch/trial_place.py": "in a directory that it has just made, of root's alone",
     f"{CORE}/_bundle/fetch.py": "in the bundle's directory, made by who runs it for itself",
     f"{CORE}/_bundle/vendor.py": "as fetch.py",
     f"{CORE}/_fabric/efa/archive.py": "in a directory that it has just made, of root's alone",
@@ -36,14 +36,14 @@ NAMED = {
 OTHER_ACCOUNT = re.compile(r"^(runuser|setpriv|su|sudo|extra_groups)$|^--(uid|reuid)")
 AS_OTHERS = {
     f"{CORE}/_node/account_unit.py": "the door itself",
-    f"{CORE}/_batch_size/trial_place.py": "trials of a probe, which it ends with all that they left",
+    f"{CORE}/_batch/trial_place.py": "trials of a probe, which it ends with all that they left",
     f"{CORE}/_storage/lustre.py": "lfs, which is root's, with the rights of the directory's owner",
 }
 # Who asks systemd for a unit, whose limits tests/unit/plugins/test_exposure.py judges.
 UNITS = {
     f"{CORE}/_node/account_unit.py",
     f"{CORE}/_firmware/flash.py",
-    f"{CORE}/_qualification/state.py",
+    f"{CORE}/_qualify/state.py",
     f"{CORE}/_slurm/state.py",
 }
 DOCUMENTED = ("DOCUMENTATION", "EXAMPLES", "RETURN")
@@ -57,8 +57,8 @@ STARTED = {
     f"{CORE}/_job/engines/mpirun.py": "a word of the job's own command",
     f"{CORE}/_job/engines/torchrun.py": "a word of the job's own command",
     f"{CORE}/_launch/library.py": "as the job's account",
-    f"{CORE}/_batch_size/probe/probe.py": "as the account of the trials",
-    f"{CORE}/_comparison/runs.py": "as the account of the runs",
+    f"{CORE}/_batch/probe/probe.py": "as the account of the trials",
+    f"{CORE}/_compare/runs.py": "as the account of the runs",
     f"{CORE}/_training_venv/program.py": "the heading of a program of the account's",
     f"{CORE}/_training_venv/program_install.py": "as the account whose environment it is",
     f"{CORE}/_training_venv/wanted.py": "looked for, and not run",

@@ -25,10 +25,10 @@ FIRST_LAYER = "gaudi_preflight"
 LATER_LAYERS = (
     "gaudi_host",
     "gaudi_driver",
-    "gaudi_container_runtime",
+    "gaudi_containers",
     "gaudi_fabric",
     "gaudi_training_stack",
-    "gaudi_tuning",
+    "gaudi_flags",
     "gaudi_verify",
 )
 # pytest takes the last -m, and pyproject.toml's comes first.
@@ -282,7 +282,7 @@ GATES = (
         "probing",
         "one node searches the batch size, the other verifies it",
         1200,
-        subjects("batch_size", "probe", "batch_probe"),
+        subjects("batch"),
         run=FIRST,
     ),
     on_nodes(
@@ -302,7 +302,7 @@ GATES = (
             "src/gaudi3_scale/tune",
             "src/gaudi3_scale/cost",
             "plugins/module_utils/_job/binding",
-            *subjects("comparison", "tuning_study", "tuning", "study", "cost"),
+            *subjects("compare", "tune", "cost"),
         ),
     ),
     on_nodes(
@@ -403,7 +403,7 @@ GATES = (
         "qualification",
         "five nodes, a bad thing each: what is bad is found and named, and nothing else; no limit of time is a fault",
         3600,
-        subjects("qualification"),
+        subjects("qualify"),
     ),
     on_own_nodes(
         "engines",

@@ -110,7 +110,7 @@ def test_mpirun_is_nobodys_way_to_root(task: Callable[..., dict[str, Any]], chec
         ("hpu_verify", {"release": "1.24.1", "cards": 8, "fail": False}),
         ("hpu_qualify_schedule", {"on_calendar": "Sun 03:00"}),
         ("hpu_qualify", {"level": "quick", "release": "1.24.1", "cards": 8}),
-        ("tuning_study_tool", {"do": "install"}),
+        ("tune_tool", {"do": "install"}),
     ],
     ids=["verify", "schedule", "qualify", "study"],
 )

@@ -28,7 +28,7 @@ PACKAGES = "dpkg-query -W -f '${Package} ${Version} ${Status}\\n'"
 # A package of the vendor's, and one of the distribution's that it depends on.
 VENDOR = f"debian/bookworm/pool/main/h/habanalabs-dkms_{VERSION}_all.deb"
 pytestmark = pytest.mark.usefixtures("built")
-LAYERS = ("driver", "container_runtime", "training_stack")
+LAYERS = ("driver", "containers", "training_stack")
 
 
 @dataclass(frozen=True)

@@ -79,7 +79,7 @@ def sliced(directory: Path, node: str) -> str:
 
 @pytest.mark.usefixtures("nodes")
 def test_a_slice_of_a_state_does_its_own_nodes(tmp_path: Path) -> None:
-    done = awx(tmp_path, "tuning", sliced(tmp_path, "node2"), SLICE)
+    done = awx(tmp_path, "flags", sliced(tmp_path, "node2"), SLICE)
     assert done.status == "successful", done.stdout.read()[-3000:]
     assert {*done.stats["ok"]} == {"node2"}
 

@@ -136,15 +136,15 @@ REFUSALS = (
     ),
     Refusal(
         "an unknown flag",
-        "tuning",
+        "flags",
         ("PT_HPU_LAZY_MOD", "PT_HPU_LAZY_MODE"),
-        {"gaudi_tuning_overrides": {"PT_HPU_LAZY_MOD": "1"}},
+        {"gaudi_flags_overrides": {"PT_HPU_LAZY_MOD": "1"}},
     ),
     Refusal(
         "a word where a flag takes a number",
-        "tuning",
+        "flags",
         ("PT_HPU_POOL_STRATEGY",),
-        {"gaudi_tuning_overrides": {"PT_HPU_POOL_STRATEGY": "OPTIMIZE_UTILIZATION"}},
+        {"gaudi_flags_overrides": {"PT_HPU_POOL_STRATEGY": "OPTIMIZE_UTILIZATION"}},
     ),
     Refusal("a job name with a slash", "launch_training", ("a/b",), {**JOB, "gaudi_training_name": "a/b"}),
     Refusal(
@@ -266,7 +266,7 @@ REFUSALS = (
         "a workload that cannot be imported",
         "probe_batch_size",
         ("nowhere:step", "import"),
-        {"gaudi_batch_probe_workload": "nowhere:step"},
+        {"gaudi_batch_workload": "nowhere:step"},
     ),
 )
 
@@ -358,8 +358,8 @@ def test_a_docker_file_that_is_not_json_stays_as_it_is(nodes: dict[str, Host], t
     )
     try:
         before = state(node)
-        variables = {"gaudi_container_runtime_engines": ["docker"]}
-        said = failures(Refusal("not JSON", "container_runtime", (), variables), tmp_path)
+        variables = {"gaudi_containers_engines": ["docker"]}
+        said = failures(Refusal("not JSON", "containers", (), variables), tmp_path)
         assert state(node) ^ before == set()
         assert f"{path} is not JSON" in said["node1"]
         assert "\n" not in said["node1"]
@@ -373,7 +373,7 @@ def test_a_profile_of_the_vendor_s_with_a_harmful_flag_changes_nothing(nodes: di
     node.check_output(f"echo 'export PT_HPU_INFERENCE_MODE=1' > {path}")
     try:
         before = state(node)
-        said = failures(Refusal("harmful", "tuning", ()), tmp_path)
+        said = failures(Refusal("harmful", "flags", ()), tmp_path)
         assert state(node) ^ before == set()
         # The other node goes on.
         assert set(said) == {"node1"}

@@ -12,7 +12,7 @@ from tests.long_rows import named_rows
 from tests.sandbox_nodes import hosts, run
 
 FLAGS = "/etc/gaudi3_scale/environment"
-LAYERS = ("host", "driver", "container_runtime", "fabric", "storage", "training_stack", "tuning", "verify")
+LAYERS = ("host", "driver", "containers", "fabric", "storage", "training_stack", "flags", "verify")
 TASKS = (
     "Refuse what cannot work",
     "Settings of the operating system",
@@ -45,7 +45,7 @@ PARTS = {
     **{f"from {task}": ("site", f"--start-at-task '*{task}'") for task in TASKS},
 }
 # Whose options come from another layer, and what begins in the middle of it all.
-SHORT = ("tuning alone", "from Training environment")
+SHORT = ("flags alone", "from Training environment")
 
 
 @pytest.mark.parametrize(("playbook", "arguments"), named_rows(PARTS, SHORT))

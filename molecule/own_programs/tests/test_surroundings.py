@@ -21,13 +21,13 @@ ENVIRONMENTS = "/opt/gaudi3_scale/environments/gaudi"
 HIDDEN = f"mv {PROGRAMS}/own_parts.py {PROGRAMS}/own_parts.py.away"
 BACK = f"mv {PROGRAMS}/own_parts.py.away {PROGRAMS}/own_parts.py"
 OF_PROBE = {
-    "gaudi_batch_probe_workload": "own_program:step",
-    "gaudi_batch_probe_maximum": 16,
-    "gaudi_comparison_base": {"batch_size": 2},
-    "gaudi_comparison_settings": [{"name": "threads", "flags": {"OMP_NUM_THREADS": "2"}}],
-    "gaudi_comparison_rounds": 3,
-    "gaudi_comparison_steps": 4,
-    "gaudi_comparison_hosts": ["node1"],
+    "gaudi_batch_workload": "own_program:step",
+    "gaudi_batch_maximum": 16,
+    "gaudi_compare_base": {"batch_size": 2},
+    "gaudi_compare_settings": [{"name": "threads", "flags": {"OMP_NUM_THREADS": "2"}}],
+    "gaudi_compare_rounds": 3,
+    "gaudi_compare_steps": 4,
+    "gaudi_compare_hosts": ["node1"],
 }
 PLAYS = ("launch_training", "probe_batch_size", "compare_settings")
 

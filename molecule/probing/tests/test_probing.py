@@ -41,7 +41,7 @@ def test_one_node_searches_the_other_verifies_and_each_trial_is_shown(
     play: Callable[..., Played], reports: Path
 ) -> None:
     variables = str(reports / "group_vars" / "batch.yml")
-    probed = play("probe_batch_size", gaudi_report_target=str(reports), gaudi_batch_probe_write_group_vars=variables)
+    probed = play("probe_batch_size", gaudi_report_target=str(reports), gaudi_batch_write_group_vars=variables)
     assert probed.status == "successful", probed.screen
     first, second = probed_nodes(reports / "probe_batch_size.json")
     size = first["batch_size"]
@@ -73,7 +73,7 @@ def test_a_damaged_file_is_put_aside_and_a_line_of_the_operator_kept(
     assert "broken" in nodes["node2"].check_output(f"cat {kept}.*.bak")
     own = tmp_path / "own.yml"
     own.write_text("gaudi_training_batch_size: 8\n")
-    refused = play("probe_batch_size", gaudi_batch_probe_write_group_vars=str(own))
+    refused = play("probe_batch_size", gaudi_batch_write_group_vars=str(own))
     assert refused.status == "failed"
     assert "in a line of your own" in refused.messages[0]
     assert own.read_text() == "gaudi_training_batch_size: 8\n"
@@ -88,8 +88,8 @@ def test_a_node_that_crashes_is_named_and_the_other_one_answers(
         node.check_output("echo PYTHONPATH=/var/tmp/probed > /var/tmp/probed/environment")
     crashed = play(
         "probe_batch_size",
-        gaudi_batch_probe_workload="crashing:step",
-        gaudi_batch_probe_maximum=16,
+        gaudi_batch_workload="crashing:step",
+        gaudi_batch_maximum=16,
         gaudi_training_environment_files=["/var/tmp/probed/environment"],
         gaudi_report_target=str(reports),
     )
@@ -101,7 +101,7 @@ def test_a_node_that_crashes_is_named_and_the_other_one_answers(
 
 def test_an_account_that_may_not_open_the_cards_is_told_which_group_may(play: Callable[..., Played]) -> None:
     refused = play(
-        "probe_batch_size", gaudi_training_user="operator", gaudi_training_device="hpu", gaudi_batch_probe_refresh=True
+        "probe_batch_size", gaudi_training_user="operator", gaudi_training_device="hpu", gaudi_batch_refresh=True
     )
     assert refused.status == "failed"
     said = f"user operator cannot open {KERNEL}/dev/accel/accel0 and 15 more on this node (group render, mode 0660)"

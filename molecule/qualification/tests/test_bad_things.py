@@ -21,12 +21,12 @@ from sandbox import cluster
 from tests.sandbox_nodes import SANDBOX, ready_for_jobs, run, sandbox
 
 SLOW, WRONG, CUT, LOSSY = "node2", "node3", ("node4", "node5"), "node4"
-SCHEDULED, VERDICT = "gaudi3-scale-qualification-scheduled", "/var/lib/gaudi3_scale/qualification/verdict.json"
-QUICK = {"gaudi_qualification_training_steps": 5}
+SCHEDULED, VERDICT = "gaudi3-scale-qualification-scheduled", "/var/lib/gaudi3_scale/qualify/verdict.json"
+QUICK = {"gaudi_qualify_training_steps": 5}
 # Ranks that hang have so long, and good ones of five nodes share two cores with whatever runs beside them.
-HANGING = {**QUICK, "gaudi_qualification_group_timeout": 120, "gaudi_qualification_start_timeout": 150}
+HANGING = {**QUICK, "gaudi_qualify_group_timeout": 120, "gaudi_qualify_start_timeout": 150}
 # Where none hangs, a limit only ends a test that has gone wrong.
-PATIENT = {**QUICK, "gaudi_qualification_group_timeout": 600}
+PATIENT = {**QUICK, "gaudi_qualify_group_timeout": 600}
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +84,7 @@ STAGES = {"self_test", "compute", "collectives", "pairs", "ring", "training"}
 def test_healthy_nodes_pass_all_six_stages_and_are_the_hosts_of_the_next_job(tmp_path: Path) -> None:
     chosen = ["node1", "node5"]
     # Of several ranks on one machine's cores one is late at times, and nothing here is about how fast they are.
-    given = {**PATIENT, "gaudi_qualification_hosts": chosen, "gaudi_qualification_tolerance": 0.9}
+    given = {**PATIENT, "gaudi_qualify_hosts": chosen, "gaudi_qualify_tolerance": 0.9}
     done = run(tmp_path, "qualify_nodes", gaudi_report_target=str(tmp_path), **given)
     assert done.status == "successful", done.stdout.read()[-4000:]
     report = kept(tmp_path, "qualify_nodes")
@@ -95,7 +95,7 @@ def test_healthy_nodes_pass_all_six_stages_and_are_the_hosts_of_the_next_job(tmp
     text = (tmp_path / "qualified_hosts.yml").read_text()
     assert yaml.load(text.replace("!unsafe ", ""), yaml.SafeLoader)["gaudi_training_hosts"] == chosen
     # What they did is what the next qualification is held against.
-    saved = run(tmp_path, "save_baseline", gaudi_report_target=str(tmp_path), gaudi_qualification_hosts=chosen)
+    saved = run(tmp_path, "save_baseline", gaudi_report_target=str(tmp_path), gaudi_qualify_hosts=chosen)
     assert saved.status == "successful", saved.stdout.read()[-4000:]
     assert (tmp_path / "qualification_baseline.json").is_file()
 
@@ -104,7 +104,7 @@ def test_healthy_nodes_pass_all_six_stages_and_are_the_hosts_of_the_next_job(tmp
 @pytest.mark.usefixtures("slow_node", "wrong_card", "cut_link")
 def test_each_bad_thing_is_named_and_nothing_else_is_blamed(tmp_path: Path) -> None:
     # hl_qual would find the wrong card first; it is to be our own products.
-    given = {**HANGING, "gaudi_qualification_leave_out": {"functional": "the products are to find it"}}
+    given = {**HANGING, "gaudi_qualify_leave_out": {"functional": "the products are to find it"}}
     done = run(tmp_path, "qualify_nodes", gaudi_report_target=str(tmp_path), **given)
     said = done.stdout.read()
     assert done.status == "failed", said[-4000:]
@@ -153,7 +153,7 @@ def faulty_cards(nodes: dict[str, Host]) -> Iterator[dict[str, str]]:
 def test_a_hot_card_a_port_that_is_down_and_half_a_link_take_out_their_nodes_alone(
     faulty_cards: dict[str, str], tmp_path: Path
 ) -> None:
-    given = {**PATIENT, "gaudi_qualification_stages": ["self_test"], "gaudi_report_target": str(tmp_path)}
+    given = {**PATIENT, "gaudi_qualify_stages": ["self_test"], "gaudi_report_target": str(tmp_path)}
     done = run(tmp_path, "qualify_nodes", **given)
     assert done.status == "failed"
     report = kept(tmp_path, "qualify_nodes")
@@ -177,7 +177,7 @@ def untold_readings(nodes: dict[str, Host]) -> Iterator[dict[str, str]]:
 
 
 def test_readings_that_are_no_values_condemn_no_node(untold_readings: dict[str, str], tmp_path: Path) -> None:
-    given = {**PATIENT, "gaudi_qualification_stages": ["self_test"], "gaudi_report_target": str(tmp_path)}
+    given = {**PATIENT, "gaudi_qualify_stages": ["self_test"], "gaudi_report_target": str(tmp_path)}
     run(tmp_path, "qualify_nodes", **given)
     report = kept(tmp_path, "qualify_nodes")
     states = {name: node["state"] for name, node in report["data"]["nodes"].items()}
@@ -193,7 +193,7 @@ def test_the_driver_s_lines_are_found_in_a_real_journal_by_how_they_begin(nodes:
     none."""
     question = (
         "from gaudi3_scale.core._node.commands import run_process\n"
-        "from gaudi3_scale.core._qualification.kernel_log import errors_since\n"
+        "from gaudi3_scale.core._qualify.kernel_log import errors_since\n"
         "print(errors_since(1.0, run_process))"
     )
     done = nodes["node1"].run(f"/opt/gaudi3_scale/venv/bin/python -c '{question}'")
@@ -203,7 +203,7 @@ def test_the_driver_s_lines_are_found_in_a_real_journal_by_how_they_begin(nodes:
 @pytest.mark.usefixtures("slow_node")
 def test_a_slow_node_is_found_among_healthy_ones(tmp_path: Path) -> None:
     chosen = ["node1", SLOW, "node4", "node5"]
-    given = {**PATIENT, "gaudi_qualification_training_steps": 0, "gaudi_qualification_hosts": chosen}
+    given = {**PATIENT, "gaudi_qualify_training_steps": 0, "gaudi_qualify_hosts": chosen}
     done = run(tmp_path, "find_bad_nodes", gaudi_report_target=str(tmp_path), **given)
     assert done.status == "failed", done.stdout.read()[-4000:]
     found = kept(tmp_path, "find_bad_nodes")["data"]
@@ -217,7 +217,7 @@ def test_a_node_with_losses_is_found_in_few_measurements(tmp_path: Path) -> None
         tmp_path,
         "find_bad_nodes",
         gaudi_report_target=str(tmp_path),
-        **HANGING | {"gaudi_qualification_training_steps": 0},
+        **HANGING | {"gaudi_qualify_training_steps": 0},
     )
     assert done.status == "failed"
     found = kept(tmp_path, "find_bad_nodes")["data"]

@@ -21,9 +21,9 @@ SLOW, HANGS = "node2", "node3"
 # What each import of PyTorch reads.
 VERSION = "/opt/gaudi3_scale/venv/lib/python3*/site-packages/torch/version.py"
 LOGS = "/var/log/gaudi3_scale/jobs/qualify-compute/ranks"
-OPTION, START_OPTION = "gaudi_qualification_group_timeout", "gaudi_qualification_start_timeout"
+OPTION, START_OPTION = "gaudi_qualify_group_timeout", "gaudi_qualify_start_timeout"
 # Of several ranks on one machine's cores one is late at times, and nothing here is about how fast they are.
-ALONE = {"gaudi_qualification_stages": ["compute", "collectives"], "gaudi_qualification_tolerance": 0.99}
+ALONE = {"gaudi_qualify_stages": ["compute", "collectives"], "gaudi_qualify_tolerance": 0.99}
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def slow_libraries(nodes: dict[str, Host]) -> Iterator[None]:
 def test_a_node_whose_libraries_load_slowly_is_not_told_and_not_condemned(tmp_path: Path) -> None:
     chosen = ["node1", SLOW, "node4"]
     # The others start in a part of that; on the slow one an agent and its ranks need a minute and a half.
-    report = qualified(tmp_path, **ALONE, gaudi_qualification_hosts=chosen, gaudi_qualification_start_timeout=70)
+    report = qualified(tmp_path, **ALONE, gaudi_qualify_hosts=chosen, gaudi_qualify_start_timeout=70)
     assert states(report) == {"node1": "healthy", SLOW: "could_not_tell", "node4": "healthy"}, report["notes"]
     assert report["data"]["nodes"][SLOW]["action"] == "again"
     assert f"the 70 s of {START_OPTION} were over: they had not started on {SLOW}." in report["data"]["left_out"][SLOW]
@@ -69,7 +69,7 @@ def test_a_node_whose_libraries_load_slowly_is_not_told_and_not_condemned(tmp_pa
 def test_the_time_to_measure_begins_when_all_ranks_run(tmp_path: Path) -> None:
     """A minute and a half to start, and a minute to measure: in all it is more than the minute."""
     limits = {OPTION: 60, START_OPTION: 300}
-    report = qualified(tmp_path, **ALONE, **limits, gaudi_qualification_hosts=["node1", SLOW])
+    report = qualified(tmp_path, **ALONE, **limits, gaudi_qualify_hosts=["node1", SLOW])
     assert states(report) == {"node1": "healthy", SLOW: "healthy"}, report["notes"]
     assert report["data"]["seconds"]["compute"] > 60
 
@@ -103,8 +103,8 @@ def test_a_controller_that_asks_one_node_at_a_time_finds_them_as_they_are(tmp_pa
     """The last is asked when its ranks have waited for the first, or have ended."""
     chosen = ["node1", "node4", "node5"]
     stages = ["collectives", "pairs"]
-    given = {**ALONE, "gaudi_qualification_stages": stages, "gaudi_qualification_hosts": chosen}
-    report = qualified(tmp_path, "--forks 1", **given, gaudi_qualification_pair_rounds=1)
+    given = {**ALONE, "gaudi_qualify_stages": stages, "gaudi_qualify_hosts": chosen}
+    report = qualified(tmp_path, "--forks 1", **given, gaudi_qualify_pair_rounds=1)
     assert "unhealthy" not in states(report).values(), report["notes"]
     assert {node["stages"]["collectives"]["state"] for node in report["data"]["nodes"].values()} == {"passed"}
 

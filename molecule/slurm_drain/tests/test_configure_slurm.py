@@ -125,7 +125,7 @@ def test_what_a_person_has_drained_stays_so(site: Host, nodes: dict[str, Host]) 
 @pytest.mark.long
 @pytest.mark.usefixtures("site")
 def test_a_failed_qualification_is_told_by_the_health_check_too(nodes: dict[str, Host]) -> None:
-    verdict = "/var/lib/gaudi3_scale/qualification/verdict.json"
+    verdict = "/var/lib/gaudi3_scale/qualify/verdict.json"
     failed = {"state": "unhealthy", "time": "2026-11-25T03:00:00Z", "reasons": ["functional: mismatch."]}
     host = nodes["node1"]
     host.check_output(f"mkdir -p $(dirname {verdict}) && echo '{json.dumps(failed)}' > {verdict}")

@@ -20,9 +20,9 @@ def qualified(directory: Path) -> dict[str, Any]:
     done = run(
         directory,
         "qualify_nodes",
-        gaudi_qualification_stages=["self_test"],
-        gaudi_qualification_drain="slurm",
-        gaudi_qualification_drain_wait=60,
+        gaudi_qualify_stages=["self_test"],
+        gaudi_qualify_drain="slurm",
+        gaudi_qualify_drain_wait=60,
         gaudi_report_target=str(directory),
     )
     assert done.status in ("successful", "failed"), done.stdout.read()[-4000:]

@@ -22,9 +22,9 @@ def controller(installed: Host, tmp_path_factory: pytest.TempPathFactory) -> Ite
     """node1, whose Slurm gives every task the flags that the role writes."""
     result = run(
         tmp_path_factory.mktemp("runner"),
-        [{"hosts": "node1", "become": True, "gather_facts": False, "roles": ["gaudi3.scale.gaudi_tuning"]}],
-        gaudi_tuning_slurm_task_prolog=PROLOG,
-        gaudi_tuning_environment={"GREETING": GREETING},
+        [{"hosts": "node1", "become": True, "gather_facts": False, "roles": ["gaudi3.scale.gaudi_flags"]}],
+        gaudi_flags_slurm_task_prolog=PROLOG,
+        gaudi_flags_environment={"GREETING": GREETING},
     )
     assert result.status == "successful", result.stdout.read()[-4000:]
     installed.check_output(f"echo TaskProlog={PROLOG} >> {CONFIGURATION} && scontrol reconfigure")

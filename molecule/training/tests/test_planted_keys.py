@@ -37,18 +37,18 @@ ENVIRONMENT = {
 }
 GIVEN = {"gaudi_training_environment": ENVIRONMENT, "gaudi_training_environment_files": [FILE]}
 STUDY = {
-    "gaudi_tuning_study_name": JOB,
-    "gaudi_tuning_study_trials": 1,
-    "gaudi_tuning_study_steps": 10,
-    "gaudi_tuning_study_probe": False,
-    "gaudi_tuning_study_space": {
+    "gaudi_tune_name": JOB,
+    "gaudi_tune_trials": 1,
+    "gaudi_tune_steps": 10,
+    "gaudi_tune_probe": False,
+    "gaudi_tune_space": {
         "batch_size": [8],
         "accumulation": None,
         "checkpointing": None,
         "compile": None,
         "workers": None,
     },
-    "gaudi_tuning_study_follow_interval": 2,
+    "gaudi_tune_follow_interval": 2,
     "gaudi_training_processes_per_node": 1,
     "gaudi_training_model": {"layers": 1, "width": 32, "heads": 2, "sequence_length": 32},
 }

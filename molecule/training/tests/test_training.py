@@ -167,7 +167,7 @@ def test_stopping_leaves_no_process(play: Callable[..., Played], nodes: dict[str
         "launch_training", gaudi_training_name="long", gaudi_training_max_steps=100000, gaudi_training_follow=False
     )
     assert long_one.status == "successful", long_one.screen
-    reported = play("explain_flags", gaudi_tuning_explain_job="long", gaudi_report_target=str(reports))
+    reported = play("explain_flags", gaudi_flags_explain_job="long", gaudi_report_target=str(reports))
     assert reported.status == "successful", reported.screen
     verdicts = {row["flag"]: row for row in json.loads((reports / "explain_flags.json").read_text())["rows"]}
     assert verdicts["PT_HPU_LAZY_MODE"]["judged by"].startswith("installed bridge 1.24.1")

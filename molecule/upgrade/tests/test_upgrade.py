@@ -192,7 +192,7 @@ def upward(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
     run_in("node1", f"systemctl daemon-reload; systemctl start {WATCHER}")
     with faults(node1="vault_loss=rmmod", node2=f"dkms_build_error={NEW_PACKAGE}"):
         # Without the layer that makes the account of jobs.
-        layers = {"gaudi_driver_upgrade_layers": ["tuning"], "gaudi_tuning_owner": "root"}
+        layers = {"gaudi_driver_upgrade_layers": ["flags"], "gaudi_flags_owner": "root"}
         yield upgrade(
             NEW, tmp_path_factory.mktemp("upward"), gaudi_driver_upgrade_stop_device_users=True, **layers, **BOLD
         )

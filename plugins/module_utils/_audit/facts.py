@@ -20,7 +20,7 @@ from .._node import environment_file
 from .._node.commands import Run
 from .._node.rendered_files import read_text
 from .._node.secret_words import is_secret
-from .._qualification.files import Files
+from .._qualify.files import Files
 from .system import look
 
 # Of a node that has run jobs for years, the newest.

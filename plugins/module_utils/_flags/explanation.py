@@ -137,7 +137,7 @@ def _variables(options: ExplainOptions, run: Run) -> tuple[str, dict[str, str]]:
         text = read_text(options.file)
         if text is None:
             raise GaudiError(
-                f"There is no file {options.file} on this node; name another, or run the playbook tuning first.",
+                f"There is no file {options.file} on this node; name another, or run the playbook flags first.",
                 file=options.file,
             )
         return options.file, parse(text, options.file)

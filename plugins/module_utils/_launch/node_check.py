@@ -98,7 +98,7 @@ def check_flags(job: Job) -> None:
     if named and not known and not Path(named).is_file():
         raise GaudiError(
             f"{named} is missing, with the node's flags and the paths of the vendor's software ({VENDORS}), without "
-            f"which no rank uses a card: run playbooks/tuning.yml on this node, or set them in environment "
+            f"which no rank uses a card: run playbooks/flags.yml on this node, or set them in environment "
             f"({ENVIRONMENT})."
         )
 

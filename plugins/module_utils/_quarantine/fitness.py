@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .._qualification.results import COULD_NOT_TELL, HEALTHY
+from .._qualify.results import COULD_NOT_TELL, HEALTHY
 
 # Links need two ends: stages in which a node was measured with another one.
 WITH_OTHERS = ("pairs", "ring")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._flags.catalogue.catalogue import find_flag, other_program
-from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.results import HEALTHY, UNHEALTHY
+from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.results import HEALTHY, UNHEALTHY
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.verdicts import Measured, Unknown
 
 _LAZY, _CACHE = "PT_HPU_LAZY_MODE", "PT_HPU_RECIPE_CACHE_CONFIG"

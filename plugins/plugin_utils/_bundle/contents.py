@@ -32,7 +32,7 @@ def contents(read: Read, distribution: str, os_family: str) -> dict[str, Any]:
     return {
         "packages": [
             *_defaults(read, "gaudi_driver")["gaudi_driver_packages"],
-            _own_names(read, "gaudi_container_runtime")["__gaudi_container_runtime_package"],
+            _own_names(read, "gaudi_containers")["__gaudi_containers_package"],
         ],
         "os_packages": [
             *driver["__gaudi_driver_os_packages"],

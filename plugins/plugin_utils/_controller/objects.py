@@ -100,7 +100,7 @@ def _sources(site: Site) -> list[dict[str, Any]]:
 def _templates(site: Site, playbooks: Sequence[Playbook]) -> list[dict[str, Any]]:
     templates = [_template(site, template, {}) for one in playbooks for template in one.templates]
     launch = next(one for one in playbooks if one.name == "launch_training")
-    hosts = {"gaudi_training_hosts": f"{{{{ (gaudi_qualify_nodes | mandatory('{ALONE}')).ok_nodes }}}}"}
+    hosts = {"gaudi_training_hosts": f"{{{{ (gaudi_outcome_qualify_nodes | mandatory('{ALONE}')).ok_nodes }}}}"}
     qualified = {**_template(site, launch, hosts), "name": site.named(QUALIFIED)}
     return [*templates, {**qualified, "description": "The same on the nodes that the workflow has found well before."}]
 

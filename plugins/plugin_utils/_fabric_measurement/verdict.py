@@ -67,7 +67,7 @@ def _bandwidth(row: Mapping[str, Any]) -> float:
 
 def _advice(own: Mapping[str, Any], fastest: Mapping[str, Any]) -> str:
     flags = ", ".join(f"{name}: {value}" for name, value in fastest["flags"].items())
-    also = f", and gaudi_tuning_overrides: {{{flags}}}" if flags else ""
+    also = f", and gaudi_flags_overrides: {{{flags}}}" if flags else ""
     return (
         f"{fastest['provider']} carried {_bandwidth(fastest):.3g} GB/s where {own['provider']}, which is chosen, "
         f"carried {_bandwidth(own):.3g}; find out why, or set gaudi_fabric_provider: {fastest['provider']}{also}."

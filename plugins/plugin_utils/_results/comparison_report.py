@@ -9,8 +9,8 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._comparison.comparison import BASE
-from ansible_collections.gaudi3.scale.plugins.module_utils._comparison.verdict import CHANGES_LOSS, FAILED, HELPS, HURTS
+from ansible_collections.gaudi3.scale.plugins.module_utils._compare.comparison import BASE
+from ansible_collections.gaudi3.scale.plugins.module_utils._compare.verdict import CHANGES_LOSS, FAILED, HELPS, HURTS
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.comparison_kept import Results, answered, helpful
 
 COLUMNS = ("setting", "node", "verdict", "samples/s ratio", "step time ratio", "samples/s", "memory", "loss")

@@ -12,7 +12,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.hosts_file import hosts_file
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.junit import FAILED, PASSED, UNKNOWN, Case
 
-SEARCHED = "gaudi_qualification_find_result"
+SEARCHED = "gaudi_qualify_find_result"
 OK, BAD, COULD_NOT_TELL = "ok", "failed", "could not tell"
 
 

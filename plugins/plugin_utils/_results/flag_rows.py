@@ -114,5 +114,5 @@ def _edit_section(edits: list[dict[str, str]]) -> dict[str, object]:
         "title": "Edited by hand since the file was written",
         "columns": list(EDIT_COLUMNS),
         "rows": edits,
-        "notes": ["the next run of the role gaudi_tuning keeps a copy and writes its own text; see overrides"],
+        "notes": ["the next run of the role gaudi_flags keeps a copy and writes its own text; see overrides"],
     }

@@ -9,19 +9,19 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.results import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.results import (
     COULD_NOT_TELL,
     FAILED,
     HEALTHY,
     PASSED,
     UNHEALTHY,
 )
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.stages import STAGES
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualify.stages import STAGES
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.hosts_file import hosts_file
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.junit import UNKNOWN, Case
 
-QUALIFIED = "gaudi_qualification_result"
+QUALIFIED = "gaudi_qualify_result"
 _WORDS = {PASSED: "ok", FAILED: "failed", UNKNOWN: "unknown"}
 _CARD_RATES = {"matmul_tflops": "Products of each node's cards", "copy_gb_per_s": "Copies of each node's cards"}
 

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import FAILED
-from ansible_collections.gaudi3.scale.plugins.module_utils._tuning.study import Study, study_from
+from ansible_collections.gaudi3.scale.plugins.module_utils._tune.study import Study, study_from
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import taken
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._study_answer import study_report
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._tune.study_answer import study_report
 
 OPTIONS = ("title", "columns", "rows", "notes", "sections", "data")
 

@@ -24,11 +24,11 @@ LAYERS = (
     "preflight",
     "host",
     "driver",
-    "container_runtime",
+    "containers",
     "fabric",
     "storage",
     "training_stack",
-    "tuning",
+    "flags",
     "verify",
     "verify_all_reduce",
 )

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-LAYERS = ("container_runtime", "fabric", "training_stack", "tuning")
+LAYERS = ("containers", "fabric", "training_stack", "flags")
 ADAPTERS = ("none", "slurm", "commands")
 BATCH = re.compile(r"[1-9][0-9]*%?")
 NUMBER = re.compile(r"[0-9]+([.][0-9]+)?")

@@ -14,8 +14,8 @@ import syslog
 from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.core._node.commands import run_process
 from gaudi3_scale.core._node.kernel_tree import kernel_tree
-from gaudi3_scale.core._qualification.files import DIRECTORY, Files
-from gaudi3_scale.core._qualification.results import COULD_NOT_TELL, EXIT_CODES, HEALTHY, UNHEALTHY
+from gaudi3_scale.core._qualify.files import DIRECTORY, Files
+from gaudi3_scale.core._qualify.results import COULD_NOT_TELL, EXIT_CODES, HEALTHY, UNHEALTHY
 from gaudi3_scale.health.checks import problems
 from gaudi3_scale.health.service import give_back, take_out
 from gaudi3_scale.options import ArgumentParser, positive

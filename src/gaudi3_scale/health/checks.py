@@ -9,8 +9,8 @@ from gaudi3_scale.core._checks.verdict import Limits, verdict
 from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.core._node.check import failed, refusal
 from gaudi3_scale.core._node.commands import Run
-from gaudi3_scale.core._qualification.files import Files
-from gaudi3_scale.core._qualification.results import UNHEALTHY
+from gaudi3_scale.core._qualify.files import Files
+from gaudi3_scale.core._qualify.results import UNHEALTHY
 from gaudi3_scale.core._releases.lookup import find_release
 
 _ANY_MEMORY_MIB = 1 << 30

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Callable, Iterator, Mapping, Sequence
 
-from gaudi3_scale.core._batch_size.search import CRASH, HANG, OK
-from gaudi3_scale.core._batch_size.trial import judge
+from gaudi3_scale.core._batch.search import CRASH, HANG, OK
+from gaudi3_scale.core._batch.trial import judge
 from gaudi3_scale.core._monitoring.metrics import read_metrics
-from gaudi3_scale.core._tuning.space import LOSS, THROUGHPUT
+from gaudi3_scale.core._tune.space import LOSS, THROUGHPUT
 from gaudi3_scale.json_lines import NO_NUMBERS
 
 PRUNED = "pruned"

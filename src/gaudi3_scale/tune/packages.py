@@ -60,7 +60,7 @@ def install() -> None:
         said = next((line for line in lines if line.startswith("ERROR: ")), lines[-1] if lines else "no message")
         raise GaudiError(
             f"pip cannot install {', '.join(needs)} into {sys.prefix}: {said.removeprefix('ERROR: ')}; have these "
-            "packages put into the node's package index (docs/tuning_training.md), then run again."
+            "packages put into the node's package index (docs/tune.md), then run again."
         )
     importlib.invalidate_caches()
     if missing_packages():

@@ -7,8 +7,8 @@ from __future__ import annotations
 import optuna
 from optuna.trial import FrozenTrial, TrialState
 
-from gaudi3_scale.core._tuning.study import Study
-from gaudi3_scale.core._tuning.values import OutsideError, values_of
+from gaudi3_scale.core._tune.study import Study
+from gaudi3_scale.core._tune.values import OutsideError, values_of
 
 MEASURED = ("tokens_per_second", "loss")
 # Far beyond any rate; also infinity and what is no number are not below it.

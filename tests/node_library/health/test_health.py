@@ -12,7 +12,7 @@ from ansible_collections.gaudi3.scale.tests.unit.healthy_node import HlSmi, writ
 
 from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.core._node.commands import CommandResult
-from gaudi3_scale.core._qualification.files import Files
+from gaudi3_scale.core._qualify.files import Files
 from gaudi3_scale.core._upgrade.drain.ownership import our_reason
 from gaudi3_scale.health.checks import problems
 from gaudi3_scale.health.service import give_back, take_out

@@ -10,7 +10,7 @@ import optuna
 import pytest
 from optuna.trial import TrialState
 
-from gaudi3_scale.core._tuning.values import values_of
+from gaudi3_scale.core._tune.values import values_of
 from gaudi3_scale.tune.figures import figures, figures_page
 from gaudi3_scale.tune.report import report
 from studies import optuna_study, small_study

@@ -50,7 +50,7 @@ def _flags(environment: Mapping[str, str]) -> Iterable[Check]:
         not names or provider.startswith("^") or any(usable in name for name in names for usable in _USABLE),
         "a provider with verbs or tcp in its name",
         provider or "not set",
-        "take FI_PROVIDER out of the jobs' environment (gaudi_tuning_overrides, gaudi_tuning_environment): HCL leaves "
+        "take FI_PROVIDER out of the jobs' environment (gaudi_flags_overrides, gaudi_flags_environment): HCL leaves "
         "out every other provider",
     )
     direct = next((name for name in ("HCCL_GAUDI_DIRECT", "HCCL_PEER_DIRECT") if is_on(environment.get(name, ""))), "")
@@ -59,7 +59,7 @@ def _flags(environment: Mapping[str, str]) -> Iterable[Check]:
         not direct or is_on(environment.get("HCCL_OVER_OFI", "")),
         f"HCCL_OVER_OFI=1 beside {direct}=1" if direct else "no HCCL_GAUDI_DIRECT without it",
         environment.get("HCCL_OVER_OFI") or "not set",
-        f"set HCCL_OVER_OFI to 1 in gaudi_tuning_overrides, or leave {direct} out: without it the job ends",
+        f"set HCCL_OVER_OFI to 1 in gaudi_flags_overrides, or leave {direct} out: without it the job ends",
     )
 
 

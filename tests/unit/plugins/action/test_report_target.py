@@ -17,8 +17,8 @@ PLAYBOOK = """
     - name: Refuse
       gaudi3.scale.report_target:
         target: "{{ gaudi_report_target | default('') }}"
-        reads: "{{ {'path': baseline, 'option': 'gaudi_comparison_baseline'} if baseline is defined else omit }}"
-        writes: [{path: kept/my.yml, option: gaudi_comparison_kept_file}]
+        reads: "{{ {'path': baseline, 'option': 'gaudi_compare_baseline'} if baseline is defined else omit }}"
+        writes: [{path: kept/my.yml, option: gaudi_compare_kept_file}]
       register: place
 
     - name: Show
@@ -66,6 +66,4 @@ def test_what_cannot_take_a_report_ends_the_play_with_one_sentence(play, tmp_pat
     assert f'"msg": "{sentence}"' in screen
     assert "TASK [Show]" not in screen
     screen = play("-e", "baseline=nothing.json")
-    assert (
-        f"gaudi_comparison_baseline: there is no {tmp_path}/nothing.json; correct the name, or save it first." in screen
-    )
+    assert f"gaudi_compare_baseline: there is no {tmp_path}/nothing.json; correct the name, or save it first." in screen

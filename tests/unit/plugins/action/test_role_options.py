@@ -88,11 +88,9 @@ def test_what_another_role_refuses_is_not_this_role_s(site):
 
 
 def test_a_role_of_the_collection_refuses_what_its_task_was_given(site):
-    task = {**role("import", "gaudi3.scale.gaudi_tuning"), "vars": {"gaudi_tuning_overide": {}}}
+    task = {**role("import", "gaudi3.scale.gaudi_flags"), "vars": {"gaudi_flags_overide": {}}}
     screen = play(site, [task], {})
-    assert (
-        "gaudi_tuning_overide is no option of gaudi_tuning on node1; did you mean gaudi_tuning_overrides?"
-    ) in screen
+    assert ("gaudi_flags_overide is no option of gaudi_flags on node1; did you mean gaudi_flags_overrides?") in screen
     assert "UNREACHABLE" not in screen
 
 
@@ -100,8 +98,8 @@ def test_a_role_of_the_collection_refuses_what_its_task_was_given(site):
     ("role_name", "variables"),
     [
         # Its first task is a module, and role_options.
-        ("gaudi_tuning", {"gaudi_tuning_strict": "perhaps"}),
-        ("gaudi_container_runtime", {"gaudi_container_runtime_hold": "perhaps"}),
+        ("gaudi_flags", {"gaudi_flags_strict": "perhaps"}),
+        ("gaudi_containers", {"gaudi_containers_hold": "perhaps"}),
     ],
 )
 def test_values_are_refused_where_ansible_s_own_task_is_left_out(site, role_name, variables):
@@ -139,7 +137,7 @@ def test_outside_of_a_role_all_of_the_collection_are_looked_at_at_once(site):
     assert "gaudi_verify_kard is no option of gaudi_verify on node1; did you mean gaudi_verify_cards?" in screen
 
 
-@pytest.mark.parametrize("task", [CHECK[0], role("import", "gaudi3.scale.gaudi_tuning", rolespec_validate=False)])
+@pytest.mark.parametrize("task", [CHECK[0], role("import", "gaudi3.scale.gaudi_flags", rolespec_validate=False)])
 @pytest.mark.parametrize("place", ["inventory", "extra", "task"])
 def test_what_belongs_to_no_role_is_looked_at_by_all(site, task, place):
     given = {"gaudi_relase": "1.24.1", "gaudi_card_per_node": 8, "gaudi_weather": SECRET}

@@ -67,6 +67,11 @@ def test_what_a_role_whose_name_begins_alike_knows_passes():
     assert "is no option of gaudi_host " in refusal(HOST, "node1", ["gaudi_host_bios_profile"])
 
 
+def test_what_a_module_sets_as_a_fact_passes():
+    role = specified("gaudi_batch", "gaudi_batch", {"main": {"options": {"gaudi_batch_goal": {}}}})
+    assert refusal(role, "node1", ["gaudi_batch_size"]) == ""
+
+
 def test_the_prefix_that_all_have_makes_no_name_near():
     role = specified(
         "gaudi_training_stack",

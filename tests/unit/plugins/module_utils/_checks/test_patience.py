@@ -15,7 +15,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._checks.patience impo
 from ansible_collections.gaudi3.scale.plugins.module_utils._checks.verdict import Limits, verdict
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.check import Check, failed
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult, run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.counters import grown
+from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.counters import grown
 from ansible_collections.gaudi3.scale.plugins.module_utils._releases.lookup import find_release
 from ansible_collections.gaudi3.scale.tests.unit.healthy_node import HlSmi, write_kernel
 

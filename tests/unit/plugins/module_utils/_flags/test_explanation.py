@@ -160,7 +160,7 @@ def test_one_text_of_the_command_line_is_a_list() -> None:
 
 def made(**results: Any) -> Any:
     """The report of hosts with these results, None where there is none."""
-    hosts = {host: {"gaudi_tuning_explain_result": result} if result else {} for host, result in results.items()}
+    hosts = {host: {"gaudi_flags_explain_result": result} if result else {} for host, result in results.items()}
     return KINDS["explain_flags"].made(Asked(hosts, {}, check_mode=False))
 
 

@@ -149,7 +149,7 @@ def test_a_card_without_the_nodes_flags_is_refused_by_the_layer_that_is_missing(
     card = replace(job, device="hpu", engine="mpirun", environment_files=(f"-{flags}", "-/nowhere"))
     assert refusal(partial(check_node, running=True), card, PATHS, run_process) == (
         f"{flags} is missing, with the node's flags and the paths of the vendor's software (GC_KERNEL_PATH), without "
-        "which no rank uses a card: run playbooks/tuning.yml on this node, or set them in environment "
+        "which no rank uses a card: run playbooks/flags.yml on this node, or set them in environment "
         "(gaudi_training_environment)."
     )
 

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pip
 import pytest
-from ansible_collections.gaudi3.scale.plugins.module_utils._batch_size.probe.key import probe_fields
-from ansible_collections.gaudi3.scale.plugins.module_utils._batch_size.trial import Workload
+from ansible_collections.gaudi3.scale.plugins.module_utils._batch.probe.key import probe_fields
+from ansible_collections.gaudi3.scale.plugins.module_utils._batch.trial import Workload
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._node import venv_sites
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process

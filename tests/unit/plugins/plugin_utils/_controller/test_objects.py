@@ -103,7 +103,7 @@ def test_the_canary_is_upgraded_between_two_approvals() -> None:
 def test_a_training_takes_the_nodes_that_were_found_well() -> None:
     named = objects()["controller_templates"][-1]
     hosts = named["extra_vars"]["gaudi_training_hosts"]
-    assert filled_in(hosts, {"gaudi_qualify_nodes": {"ok_nodes": ["n1"]}}) == ["n1"]
+    assert filled_in(hosts, {"gaudi_outcome_qualify_nodes": {"ok_nodes": ["n1"]}}) == ["n1"]
     with pytest.raises(
         AnsibleError, match="launch the workflow Qualify, then launch, or the template Launch a training"
     ):

@@ -105,7 +105,7 @@ def test_a_faster_network_is_told_with_the_options_that_choose_it() -> None:
     found = measured(Cluster({PORTS: 9.0, HOST: 20.0}), {"a": look(), "b": look()})["b"]
     assert (found.state, found.fastest) == ("slower", HOST)
     assert "infiniband carried 20 GB/s where gaudi_ethernet, which is chosen, carried 9" in found.reason
-    assert "set gaudi_fabric_provider: infiniband, and gaudi_tuning_overrides: {RDMAV_FORK_SAFE: 1" in found.reason
+    assert "set gaudi_fabric_provider: infiniband, and gaudi_flags_overrides: {RDMAV_FORK_SAFE: 1" in found.reason
 
 
 def test_what_is_faster_by_less_than_the_margin_is_not_told() -> None:

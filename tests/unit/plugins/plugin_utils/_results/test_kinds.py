@@ -78,11 +78,11 @@ def test_every_kind_is_tried() -> None:
 def test_a_probe_is_told_as_it_was_registered_for_all_nodes() -> None:
     results = {"n1": {**probe_answer(16, 16), "changed": True}, "n2": {"unreachable": True, "msg": "No route to host"}}
     shared = {"global_batch": 64, "world_size": 2, "batch_size": 16, "accumulation_steps": 2, "learning_rate": 0.1}
-    reported = made("probe_batch_size", n1={"gaudi_batch_probe_result": {"results": results, "global_batch": shared}})
+    reported = made("probe_batch_size", n1={"gaudi_batch_result": {"results": results, "global_batch": shared}})
     assert reported.outcome["nodes"] == {"n1": "ok", "n2": "unreachable"}
     assert reported.outcome["numbers"] == {"batch_size": 16, "accumulation_steps": 2, "learning_rate": 0.1}
     assert (reported.outcome["ok"], reported.reasons) == (False, {"n2": "cannot be reached: No route to host"})
-    alone = made("probe_batch_size", n1={"gaudi_batch_probe_result": {"results": {"n1": results["n1"]}}})
+    alone = made("probe_batch_size", n1={"gaudi_batch_result": {"results": {"n1": results["n1"]}}})
     assert alone.outcome["numbers"] == {"batch_size": 16, "accumulation_steps": 1, "learning_rate": None}
     assert alone.outcome["ok"] is True
 

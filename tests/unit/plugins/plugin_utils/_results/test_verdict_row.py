@@ -63,7 +63,7 @@ def test_a_measured_network_is_told_with_the_one_beside_it():
 
 
 def test_a_network_that_did_not_carry_the_sum_is_what_failed():
-    row = verdict_row(node(tuning={}) | measured("not ok", "its ranks on n1 are failed."))
+    row = verdict_row(node(flags={}) | measured("not ok", "its ranks on n1 are failed."))
     assert (row["verdict"], row["reason"]) == ("FAILED in the fabric", "n1: its ranks on n1 are failed.")
 
 

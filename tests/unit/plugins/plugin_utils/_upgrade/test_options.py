@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._upgrade.options import UpgradeOptions, node_refusal, refusal
 
-GOOD = UpgradeOptions("gaudi", ["n1", "n2"], [1, "10%", "25%"], layers=["tuning"])
+GOOD = UpgradeOptions("gaudi", ["n1", "n2"], [1, "10%", "25%"], layers=["flags"])
 
 
 @pytest.mark.parametrize(
@@ -46,8 +46,8 @@ MOST = "gaudi_driver_upgrade_max_fail_percentage is {}; give a number from 0 to 
         (replace(GOOD, max_fail_percentage=-1), MOST.format(-1)),
         (replace(GOOD, drain="pbs"), "gaudi_driver_upgrade_drain is pbs; it has to be none, slurm or commands."),
         (
-            replace(GOOD, layers=["tuning", "kernel"]),
-            ("gaudi_driver_upgrade_layers has kernel; there are container_runtime, fabric, training_stack, tuning."),
+            replace(GOOD, layers=["flags", "kernel"]),
+            ("gaudi_driver_upgrade_layers has kernel; there are containers, fabric, training_stack, flags."),
         ),
     ],
 )
