@@ -25,12 +25,12 @@ options:
       - One of O(kind) and O(title) is required; without O(kind) O(rows) and O(columns) are, too.
     type: str
     choices:
+      - benchmark_fabric
       - cap_power
       - compare_settings
       - explain_flags
       - explain_node
       - measure_collectives
-      - measured_fabric
       - plan_fabric
       - plan_upgrade
       - probe_batch_size

@@ -66,6 +66,7 @@ SHARED = frozenset(
 OUTCOMES = frozenset(
     f"gaudi_outcome_{kind}"
     for kind in (
+        "benchmark_fabric",
         "cap_power",
         "cluster_audit",
         "compare_settings",
@@ -75,7 +76,6 @@ OUTCOMES = frozenset(
         "launch_training",
         "measure_collectives",
         "measure_storage",
-        "measured_fabric",
         "plan_fabric",
         "plan_upgrade",
         "probe_batch_size",

@@ -41,7 +41,7 @@ LAYERS = (
     "storage",
     "training_stack",
     "flags",
-    "measured_fabric",
+    "benchmark_fabric",
     "verify",
     "verdict",
 )
@@ -78,7 +78,7 @@ LONG = (
     "serve_bundle",
 )
 # Seconds each; the others of the layers `site` plays with fewer answers.
-QUICK_LAYERS = ("preflight", "flags", "measured_fabric", "verdict")
+QUICK_LAYERS = ("preflight", "flags", "benchmark_fabric", "verdict")
 # Want what these nodes have not, a Slurm and a job that was measured; the scenarios slurm_drain and training have it.
 ELSEWHERE = {"configure_slurm", "report_cost"}
 IN_ORDER = (*LAYERS, *LOOKS, *ACTIONS, *LONG)

@@ -14,6 +14,10 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.audit_cluste
     AUDITED,
     audit_cluster_kind,
 )
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.benchmark_fabric_kind import (
+    MEASURED,
+    benchmark_fabric_kind,
+)
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.cap_power_kind import CAPPED, cap_power_kind
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.clock_rows import clocks_of, judge_clocks
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.compare_settings_kind import (
@@ -42,10 +46,6 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.measure_coll
 )
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.measure_storage_kind import MEASURED as STORAGE
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.measure_storage_kind import measure_storage_kind
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.measured_fabric_kind import (
-    MEASURED,
-    measured_fabric_kind,
-)
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.plan_fabric_kind import INFO as FABRIC
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.plan_fabric_kind import plan_fabric_kind
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.probe_kind import PROBED, probe_kind
@@ -206,7 +206,7 @@ KINDS = {
     "find_bad_nodes": Kind((SEARCHED,), find_bad_nodes_kind),
     "measure_collectives": Kind((COLLECTIVES,), measure_collectives_kind),
     "measure_storage": Kind((STORAGE,), measure_storage_kind),
-    "measured_fabric": Kind((MEASURED,), measured_fabric_kind),
+    "benchmark_fabric": Kind((MEASURED,), benchmark_fabric_kind),
     "plan_fabric": Kind((FABRIC,), plan_fabric_kind),
     "plan_upgrade": Kind((PLAN,), _plan_upgrade),
     "qualify_nodes": Kind((QUALIFIED,), qualify_nodes_kind),

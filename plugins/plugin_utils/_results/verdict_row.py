@@ -10,7 +10,7 @@ from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import RUNNING
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric_measurement.verdict import NOT_OK, SLOWER
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.measured_fabric_kind import MEASURED
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.benchmark_fabric_kind import MEASURED
 
 FACTS = "ansible_facts"
 # Of a node that nothing speaks against, and that was not measured to its end.

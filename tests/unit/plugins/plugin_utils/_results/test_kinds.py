@@ -40,7 +40,7 @@ GIVEN = {
     "find_bad_nodes": {},
     "measure_collectives": {"floors": {}, "failure": ""},
     "measure_storage": {},
-    "measured_fabric": {},
+    "benchmark_fabric": {},
     "plan_fabric": {"pools": [], "hosts": [], "mtu": 8000, "priorities": [], "generation": "gaudi3"},
     "plan_upgrade": {},
     "qualify_nodes": {},

@@ -63,10 +63,10 @@ def speed_up(nodes: dict[str, Host], interface: str) -> None:
 def measured(directory: Path, **variables: object) -> dict[str, Any]:
     """What the report keeps of each node."""
     about = {"gaudi_fabric_measure_sizes": SIZES, "gaudi_report_target": str(directory), **variables}
-    done = run(directory, "measured_fabric", **about)
+    done = run(directory, "benchmark_fabric", **about)
     assert done.status == "successful", done.stdout.read()[-4000:]
     assert set(done.stats["changed"]) == set()
-    found: dict[str, Any] = json.loads((directory / "measured_fabric.json").read_text())["data"]
+    found: dict[str, Any] = json.loads((directory / "benchmark_fabric.json").read_text())["data"]
     return found
 
 
@@ -93,7 +93,7 @@ def test_both_networks_are_measured_once_and_the_chosen_one_is_the_faster(
     assert speeds["roce"] > 2 * speeds["ethernet"]
     assert [size["bytes"] for size in found["node1"]["rows"][0]["sizes"]] == SIZES
     assert bytes_sent(nodes["node1"])[RAIL] - before > max(SIZES)
-    assert (tmp_path / "measured_fabric.html").is_file()
+    assert (tmp_path / "benchmark_fabric.html").is_file()
     # A second run asks each node once, and starts nothing.
     begun = nodes["node1"].check_output(JOBS)
     again = measured(tmp_path, gaudi_fabric_provider="roce")
@@ -119,7 +119,7 @@ def test_nodes_of_two_networks_are_refused_by_name(tmp_path: Path) -> None:
     """Found by themselves: one has no Gaudi any more, and is left with its RoCE card."""
     sandbox("fault", "node2", "no_cards")
     try:
-        done = run(tmp_path, "measured_fabric", gaudi_report_target=str(tmp_path))
+        done = run(tmp_path, "benchmark_fabric", gaudi_report_target=str(tmp_path))
     finally:
         sandbox("fault", "node2", "clear")
         sandbox("fault", "node2", "host_nic=roce")

@@ -26,7 +26,7 @@ KIBIBYTE = 1 << 10
 LEGEND = "GB/s are the bus bandwidth of an all-reduce whose sum was right; flags are those of the network's profile"
 
 
-def measured_fabric_kind(asked: Asked) -> Made:
+def benchmark_fabric_kind(asked: Asked) -> Made:
     """What was measured between every two nodes."""
     nodes = nodes_of(asked)
     rows = [row for node, found in nodes.items() for row in _rows(node, found, nodes)]

@@ -7,9 +7,9 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.measured_fabric_kind import (
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.benchmark_fabric_kind import (
     MEASURED,
-    measured_fabric_kind,
+    benchmark_fabric_kind,
 )
 
 MIB = 1 << 20
@@ -27,7 +27,7 @@ def verdict(state: str, partner: str, *rows: dict[str, Any], **more: Any) -> dic
 
 def made(*absent: str, **nodes: Any) -> Made:
     result = {MEASURED: {"nodes": nodes}}
-    return measured_fabric_kind(Asked(dict.fromkeys((*nodes, *absent), result), {}, False))
+    return benchmark_fabric_kind(Asked(dict.fromkeys((*nodes, *absent), result), {}, False))
 
 
 def test_a_line_for_each_network_of_two_nodes_and_a_curve() -> None:
