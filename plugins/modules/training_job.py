@@ -550,7 +550,8 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._job.clocks import cl
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.description import SLURM, engine_argument_spec
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JOB_ARGUMENTS, paths_from
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.plan import check, job_from
-from ansible_collections.gaudi3.scale.plugins.module_utils._launch.control import StartOptions, prepare, start
+from ansible_collections.gaudi3.scale.plugins.module_utils._launch.control import prepare, start
+from ansible_collections.gaudi3.scale.plugins.module_utils._launch.launch import StartOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.stop import remove, stop
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_tree import kernel_tree
