@@ -16,8 +16,8 @@ import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.description import MpiOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
-from ansible_collections.gaudi3.scale.plugins.module_utils._launch import node_check
-from ansible_collections.gaudi3.scale.plugins.module_utils._launch.directories import make_control, make_directories
+from ansible_collections.gaudi3.scale.plugins.module_utils._launch import directories, node_check
+from ansible_collections.gaudi3.scale.plugins.module_utils._launch.directories import make_control
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.environment_files import (
     copies_of,
     sourced_settings,
@@ -45,6 +45,10 @@ def place():
 @pytest.fixture
 def paths(place):
     return JobPaths("llama", str(place / "state"), str(place / "log"))
+
+
+def make_directories(job, paths):
+    directories.make_directories(job, paths, sourced_settings(job).get(CACHE))
 
 
 def job_of(file, **more):
