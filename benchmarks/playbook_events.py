@@ -37,17 +37,14 @@ CONTROLLER_ACTIONS = frozenset(
         "comparison_together",
         "fabric_measurement",
         "firmware_batch",
-        "firmware_options",
         "firmware_outcome",
         "firmware_rounds",
-        "job_hosts",
+        "options_check",
         "report",
-        "report_target",
         "role_options",
         "tune_nodes",
         "tune_plan",
         "upgrade_batch",
-        "upgrade_options",
         "upgrade_outcome",
     )
 }

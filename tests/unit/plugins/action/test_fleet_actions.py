@@ -97,9 +97,29 @@ def test_less_than_two_settings_that_help_leave_nothing_to_compare_together(play
 @pytest.mark.parametrize(
     ("name", "options", "sentence"),
     [
-        ("upgrade_options", {"hosts": ["a"], "canary": "z"}, "gaudi_driver_upgrade_canary is z, which is not among"),
-        ("upgrade_options", {"hosts": ["a"], "node": ""}, "gaudi_driver_upgrade_node is not set; name one of a."),
-        ("firmware_options", {"hosts": ["a"], "accept": "1.22"}, "gaudi_firmware_accept is 1.22; give a version in"),
+        (
+            "options_check",
+            {"upgrade": {"hosts": ["a"], "canary": "z"}},
+            "gaudi_driver_upgrade_canary is z, which is not among",
+        ),
+        (
+            "options_check",
+            {"upgrade": {"hosts": ["a"], "node": ""}},
+            "gaudi_driver_upgrade_node is not set; name one of a.",
+        ),
+        (
+            "options_check",
+            {"firmware": {"hosts": ["a"], "accept": "1.22"}},
+            "gaudi_firmware_accept is 1.22; give a version in",
+        ),
+        ("options_check", {"cost": {"job": "a b", "currency": "EUR"}}, "gaudi_cost_job is 'a b'; give the name that"),
+        ("options_check", {"job_hosts": {"hosts": ["a", "z"], "option": "mine"}}, "mine names z, not in the inventory"),
+        (
+            "options_check",
+            {"job_hosts": {"hosts": ["a"], "witness": "a\0b"}},
+            "witness has a character that no text has",
+        ),
+        ("options_check", {}, "one of the following is required: upgrade, firmware, cost, job_hosts, report_target"),
         (
             "bundle_files",
             {"path": "/dev/null/x", "files": ["a/own.whl", "b/own.whl"]},
