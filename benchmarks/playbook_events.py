@@ -36,16 +36,12 @@ CONTROLLER_ACTIONS = frozenset(
         "bundle_contents",
         "comparison_together",
         "fabric_measurement",
-        "firmware_batch",
-        "firmware_outcome",
-        "firmware_rounds",
         "options_check",
         "report",
         "role_options",
+        "rollout",
         "tune_nodes",
         "tune_plan",
-        "upgrade_batch",
-        "upgrade_outcome",
     )
 }
 
