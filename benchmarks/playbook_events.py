@@ -40,8 +40,7 @@ CONTROLLER_ACTIONS = frozenset(
         "report",
         "role_options",
         "rollout",
-        "tune_nodes",
-        "tune_plan",
+        "tune_study",
     )
 }
 
