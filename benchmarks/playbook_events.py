@@ -33,7 +33,6 @@ CONTROLLER_ACTIONS = frozenset(
 ) | {
     f"gaudi3.scale.{name}"
     for name in (
-        "bundle_contents",
         "comparison_together",
         "fabric_measurement",
         "options_check",

@@ -131,11 +131,16 @@ def test_less_than_two_settings_that_help_leave_nothing_to_compare_together(play
         ("rollout", {"of": "driver", "step": "outcome"}, "step is outcome but all of the following are missing: event"),
         ("options_check", {}, "one of the following is required: upgrade, firmware, cost, job_hosts, report_target"),
         (
-            "bundle_files",
-            {"path": "/dev/null/x", "files": ["a/own.whl", "b/own.whl"]},
+            "bundle_sources",
+            {
+                "distribution": "Ubuntu",
+                "os_family": "Debian",
+                "path": "/dev/null/x",
+                "files": ["a/own.whl", "b/own.whl"],
+            },
             "files has 'own.whl' twice; give",
         ),
-        ("bundle_contents", {"distribution": "Plan", "os_family": "9"}, "has no packages for 'Plan' ('9'); build the"),
+        ("bundle_sources", {"distribution": "Plan", "os_family": "9"}, "has no packages for 'Plan' ('9'); build the"),
     ],
 )
 def test_what_cannot_be_meant_fails(play, name, options, sentence):
