@@ -98,6 +98,18 @@ def test_less_than_two_settings_that_help_leave_nothing_to_compare_together(play
     assert "shown: [{}, []]" in screen
 
 
+def test_the_probe_s_answer_is_kept_on_the_controller(play, tmp_path):
+    found = {"batch_size": 96, "accumulation_steps": 2, "learning_rate": None}
+    keep = {"step": "write_file", "heading": "mine", "found": found}
+    play(
+        action("hpu_batch_probe_nodes", "alone", run_once=True, **keep, path=str(tmp_path / "alone.yml")),
+        action("hpu_batch_probe_nodes", "both", run_once=True, **keep, path=str(tmp_path / "both.yml"), global_batch=8),
+    )
+    alone, both = ((tmp_path / name).read_text().splitlines()[1:-1] for name in ("alone.yml", "both.yml"))
+    assert alone == ["# mine", "gaudi_training_batch_size: 96"]
+    assert both == [*alone, "gaudi_training_accumulation_steps: 2"]
+
+
 @pytest.mark.parametrize(
     ("name", "options", "sentence"),
     [
