@@ -141,6 +141,9 @@ def test_the_probe_s_answer_is_kept_on_the_controller(play, tmp_path):
             "event is begun, not one of driver; give arri",
         ),
         ("rollout", {"of": "driver", "step": "outcome"}, "step is outcome but all of the following are missing: event"),
+        ("node_qualification", {"step": "keep_baseline"}, "all of the following are missing: report, baseline"),
+        ("node_qualification", {"step": "keep_baseline", "report": "no.json", "baseline": "b"}, "there is no"),
+        ("node_qualification", {"step": "search", "hosts": ["a"], "expected": -1}, "expected is -1; give GB/s of bus"),
         ("options_check", {}, "one of the following is required: upgrade, firmware, cost, job_hosts, report_target"),
         (
             "bundle_sources",
