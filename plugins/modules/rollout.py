@@ -42,7 +42,7 @@ options:
   canary:
     description:
       - The node that goes first. The first of O(hosts) when empty, and with O(step=rounds) also where it has nothing to
-        do. With O(step=rounds), and with O(step=batch) of the driver.
+        do. With O(step=rounds), and with O(step=batch) and O(of=driver).
     type: str
     default: ""
   max_fail_percentage:
@@ -151,26 +151,26 @@ reason:
 release:
   description: The release that was wanted.
   type: str
-  returned: with O(step=outcome) of the driver
+  returned: with O(step=outcome) and O(of=driver)
   sample: 1.24.1
 from:
   description: The release that the node had.
   type: str
-  returned: with O(step=outcome) of the driver
+  returned: with O(step=outcome) and O(of=driver)
   sample: 1.23.0-695
 to:
   description: What the node has now, or should have.
   type: str
-  returned: with O(step=outcome) of the driver
+  returned: with O(step=outcome) and O(of=driver)
   sample: 1.24.1-482
 roll_back:
   description: Whether the node should go back to the release it had.
   type: bool
-  returned: with O(step=outcome) of the driver
+  returned: with O(step=outcome) and O(of=driver)
 resume:
   description: Whether the node may be given back to its scheduler.
   type: bool
-  returned: with O(step=outcome) of the driver
+  returned: with O(step=outcome) and O(of=driver)
 stop:
   description: Whether the remaining nodes are to be left alone.
   type: bool
@@ -179,7 +179,7 @@ sick:
   description: Nodes whose turn has come and that are not at the release.
   type: list
   elements: str
-  returned: with O(step=batch) of the driver
+  returned: with O(step=batch) and O(of=driver)
 rounds:
   description: The rounds in their order, each a list of hosts.
   type: list
