@@ -125,7 +125,11 @@ def with_long_form(gate: Gate, before: tuple[tuple[str, ...], ...] = ()) -> Gate
     if not gate.covers:
         return gate
     # What failed at its first try is to be seen, not to be tried again.
-    whole = replace(gate, commands=(*before, *gate.commands), run=LONG_RUN, variables=EVERY_ROW, failed_again=())
+    # What holds in its time where a few rows are drawn has many times as many to play.
+    limit = 2 * gate.limit
+    whole = replace(
+        gate, commands=(*before, *gate.commands), run=LONG_RUN, variables=EVERY_ROW, failed_again=(), limit=limit
+    )
     return replace(gate, long_form=whole)
 
 
