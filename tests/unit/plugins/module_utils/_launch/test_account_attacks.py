@@ -115,6 +115,15 @@ def test_what_a_third_account_links_to_is_not_read_as_root(place):
     assert settings_in(read_files(job)) == {}
 
 
+def test_a_file_that_changes_is_one_text_in_all_of_a_launch(place, paths):
+    """Else a unit would be given other variables than those by which its launch was planned."""
+    file = written(place / "home/variables", f"{CACHE}=/a,false,1\n", NOBODY)
+    files = read_files(job_of(file))
+    written(file, f"{CACHE}=/b,false,1\n")
+    (copy,) = copies_of(files, paths).values()
+    assert (copy.content, settings_in(files)[CACHE].value) == (f"{CACHE}=/a,false,1\n", "/a,false,1")
+
+
 def test_a_job_of_another_account_takes_nothing_of_the_last_one_over(place, paths):
     make_directories(described_job(user="daemon"), paths)
     (Path(paths.directory) / "checkpoint").touch()
