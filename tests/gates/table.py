@@ -43,9 +43,12 @@ HOMES = ("roles/gaudi_{}", "plugins/module_utils/_{}", "plugins/plugin_utils/_{}
 
 
 def subjects(*names: str) -> tuple[str, ...]:
-    """The homes of these subjects, those that are there."""
-    homes = (home.format(name) for name in names for home in HOMES)
-    return tuple(home for home in homes if (ROOT / home).is_dir())
+    """The homes of these subjects, of which each has one at least."""
+    found = {name: [home.format(name) for home in HOMES if (ROOT / home.format(name)).is_dir()] for name in names}
+    without = [name for name, homes in found.items() if not homes]
+    if without:
+        raise ValueError(f"no folder of {', '.join(without)}: {', '.join(HOMES)}")
+    return tuple(home for homes in found.values() for home in homes)
 
 
 def molecule(
