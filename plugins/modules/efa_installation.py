@@ -186,10 +186,7 @@ def main() -> None:
 def answer(wishes: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
     for name in ("installer_options", "plain_http_hosts"):
         wishes[name] = tuple(wishes[name])
-    result = converge(EfaOptions(**wishes), run_process, module.check_mode, Place())
-    for warning in result.pop("warnings"):
-        module.warn(warning)
-    return result
+    return converge(EfaOptions(**wishes), run_process, module.check_mode, Place())
 
 
 if __name__ == "__main__":

@@ -170,10 +170,7 @@ def answer(wishes: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
         settings=wishes["settings"],
         hold=tuple(wishes["hold"]),
     )
-    result = converge(options, run_process, module.check_mode, Place())
-    for warning in result.pop("warnings"):
-        module.warn(warning)
-    return result
+    return converge(options, run_process, module.check_mode, Place())
 
 
 if __name__ == "__main__":

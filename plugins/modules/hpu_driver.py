@@ -323,10 +323,7 @@ def answer(given: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     given["os_packages"] = [*(of_system(given.pop("system_packages")) or []), *given["os_packages"]]
     options = DriverOptions(**given)
-    result = driver_state.converge(options, run_process, module.check_mode)
-    for warning in result.pop("warnings"):
-        module.warn(warning)
-    return result
+    return driver_state.converge(options, run_process, module.check_mode)
 
 
 if __name__ == "__main__":

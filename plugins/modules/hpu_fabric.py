@@ -237,12 +237,9 @@ def main() -> None:
 def answer(wishes: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
     routed = RoutedOptions(**{name: wishes.pop(name) for name in ROUTED})
     measuring = Measuring(wishes.pop("device"), wishes.pop("venv"))
-    result = converge(
+    return converge(
         FabricOptions(**wishes, routed=routed, measuring=measuring), run_process, module.check_mode, Place()
     )
-    for warning in result.pop("warnings"):
-        module.warn(warning)
-    return result
 
 
 if __name__ == "__main__":

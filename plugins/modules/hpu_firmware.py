@@ -229,10 +229,7 @@ def main() -> None:
 
 def answer(given: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
     options = FirmwareOptions(**given)
-    result = card_firmware_state.converge(options, run_process, module.check_mode)
-    for warning in result.pop("warnings"):
-        module.warn(warning)
-    return result
+    return card_firmware_state.converge(options, run_process, module.check_mode)
 
 
 if __name__ == "__main__":

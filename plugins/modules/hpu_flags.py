@@ -380,10 +380,7 @@ def main() -> None:
 def answer(given: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
     network = chosen_network(run_process, kernel_tree(), given["network"], given["interface"])
     options = EnvironmentOptions(**{**given, "network": network.provider, "interface": network.interface})
-    result = flag_state.converge(options, module.check_mode)
-    for warning in result.pop("warnings"):
-        module.warn(warning)
-    return result
+    return flag_state.converge(options, module.check_mode)
 
 
 if __name__ == "__main__":

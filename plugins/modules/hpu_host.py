@@ -252,10 +252,7 @@ def answer(wishes: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
     given = wishes["module_parameters"]
     # Of true and of nothing no text was meant, and the core refuses them.
     wishes["module_parameters"] = {name: str(one) if type(one) in (int, float) else one for name, one in given.items()}
-    result = converge(HostOptions(**wishes), run_process, module.check_mode, Node())
-    for warning in result.pop("warnings"):
-        module.warn(warning)
-    return result
+    return converge(HostOptions(**wishes), run_process, module.check_mode, Node())
 
 
 if __name__ == "__main__":

@@ -320,10 +320,7 @@ def main() -> None:
 
 def answer(given: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
     options = options_of(given, package_manager())
-    result = converge(options, run_process, module.check_mode, Place())
-    for warning in result.pop("warnings"):
-        module.warn(warning)
-    return result
+    return converge(options, run_process, module.check_mode, Place())
 
 
 if __name__ == "__main__":

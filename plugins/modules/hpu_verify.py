@@ -323,7 +323,7 @@ def answer(options: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
     )
     checks = of_node.verdict(measured, release, limits := of_node.limits_of(options, measured.network))
     summary = of_node.summary(measured, checks, release, limits)
-    found = {"summary": summary, "times": {"began": began, "ended": time.time()}}
+    found: dict[str, Any] = {"summary": summary, "times": {"began": began, "ended": time.time()}}
     for sentence in advice(checks):
         module.warn(sentence)
     problems = failed(checks)

@@ -223,10 +223,7 @@ def main() -> None:
 
 def answer(given: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
     """Set up the server, or take it away, and report."""
-    result = converge(options_from(given), run_process, module.check_mode)
-    for warning in result.pop("warnings"):
-        module.warn(warning)
-    return result
+    return converge(options_from(given), run_process, module.check_mode)
 
 
 if __name__ == "__main__":

@@ -282,9 +282,7 @@ def answer(given: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
     python = of_system(given.pop("system_pythons"))
     options = VenvOptions(**{**given, "python": given["python"] or python or "/usr/bin/python3"})
     result = training_venv.converge(options, run_process, module.check_mode)
-    for warning in warnings_of(find_release(options.release, options.release_overrides)):
-        module.warn(warning)
-    return result
+    return {**result, "warnings": warnings_of(find_release(options.release, options.release_overrides))}
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from .._job.plan import Job
 from .._node.commands import Run
 from .._releases.table import NEWEST
 from .binding import binding_of
-from .environment_files import copies_of, sourced_settings
+from .environment_files import copies_of, read_files, settings_in
 from .library import Library
 from .node_check import open_mpi_version
 from .plan import Site
@@ -27,7 +27,8 @@ from .plan import Site
 
 def look_up_site(job: Job, paths: JobPaths, run: Run, kernel_root: str, library: Library | None) -> Site:
     """The job's environment files are read once for all of it; below ``kernel_root`` are the node's cards."""
-    settings = sourced_settings(job)
+    files = read_files(job)
+    settings = settings_in(files)
     of_node = settings.get(RECIPE_CACHE)
     recipes = recipe_cache.of_job(of_node.value, job.name) if of_node and of_node.value else None
     values = {name: setting.value for name, setting in settings.items()}
@@ -35,7 +36,7 @@ def look_up_site(job: Job, paths: JobPaths, run: Run, kernel_root: str, library:
     site = Site(recipes=recipes, kernel_root=kernel_root, binding=binding, recipe_setting=of_node)
     if job.engine == SLURM:
         return replace(site, slurm_gres=slurm_gres(job, run))
-    site = replace(site, environment_copies=copies_of(job, paths))
+    site = replace(site, environment_copies=copies_of(files, paths))
     if job.engine == MPIRUN:
         return replace(site, open_mpi=_open_mpi(job, run))
     return replace(site, interface=_interface(job, run), library=library)

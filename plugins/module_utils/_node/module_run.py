@@ -29,15 +29,18 @@ def run_module(
 ) -> None:
     """End with what ``answer`` returns for the task's options and the module, or in a sentence, whatever it has met.
 
-    ``ansible_module`` is Ansible's class, which the core does not import, and ``declared`` what it is made with. Which
-    values cannot be meant is said by ``text`` to ``forms`` (:func:`module_options.checked`). ``of_failure`` is what a
-    failure has that does not say otherwise. What of the options may be a secret is not shown, also where Ansible
-    refuses them before this has them (:class:`masked_options.MaskedOptions`).
+    ``ansible_module`` is Ansible's class, which the core does not import, and ``declared`` what it is made with.
+    ``text`` to ``forms`` say which values can be meant (:func:`module_options.checked`). ``warnings`` of an answer are
+    shown as such, and ``of_failure`` is what a failure has that does not say otherwise. What of the options may be a
+    secret is not shown, also where Ansible refuses them before this has them (:class:`masked_options.MaskedOptions`).
     """
     module = type("Module", (MaskedOptions, ansible_module), {})(**declared)
     try:
         spec = module.argument_spec
         options = checked(module.params, spec, text=text, long=long, empty=empty, signed=signed, forms=forms)
-        module.exit_json(**answer(options, module))
+        result = dict(answer(options, module))
+        for sentence in result.pop("warnings", ()):
+            module.warn(sentence)
+        module.exit_json(**result)
     except Exception as error:
         module.fail_json(**{**of_failure, **module_failure(error)})

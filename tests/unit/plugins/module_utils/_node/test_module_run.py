@@ -30,10 +30,14 @@ class Ansible:
     def __init__(self, argument_spec: Mapping[str, Mapping[str, Any]], supports_check_mode: bool = False) -> None:
         self.argument_spec = argument_spec
         self.check_mode = supports_check_mode
+        self.warned: list[str] = []
         self.params = {name: self.given.get(name, rules.get("default")) for name, rules in argument_spec.items()}
 
+    def warn(self, warning: str) -> None:
+        self.warned.append(warning)
+
     def exit_json(self, **result: Any) -> NoReturn:
-        self.ended.append(("exit", {**result, "invocation": self.params}))
+        self.ended.append(("exit", {**result, "invocation": self.params, "warned": self.warned}))
         raise EndedError
 
     def fail_json(self, msg: str, **result: Any) -> NoReturn:
@@ -59,6 +63,11 @@ def raising(error: BaseException) -> Any:
 def test_what_it_answers_is_the_result_and_it_is_given_options_and_module() -> None:
     how, result = run(lambda options, module: {"name": options["name"], "checks": module.check_mode}, {"name": "y"})
     assert (how, result["name"], result["checks"]) == ("exit", "y", True)
+
+
+def test_warnings_of_an_answer_are_shown_as_such() -> None:
+    _how, result = run(lambda _options, _module: {"changed": False, "warnings": ["a.", "b."]})
+    assert (result["warned"], "warnings" in result) == (["a.", "b."], False)
 
 
 @pytest.mark.parametrize(
