@@ -1,7 +1,7 @@
 # Copyright 2026 The gaudi3.scale authors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Refuse options that cannot be meant, each by its subject, before a node is asked for anything."""
+"""Refuse invalid options, each by its subject, before a node is asked for anything."""
 
 from __future__ import annotations
 

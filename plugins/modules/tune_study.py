@@ -46,7 +46,7 @@ options:
     default: 29510
   directory:
     description: Directory on the nodes with what only the study's account reads. Required with O(step=nodes).
-    type: path
+    type: str
 attributes:
   check_mode:
     support: full

@@ -322,7 +322,7 @@ GATES = (
         "firmware",
         "cards' firmware shown, refused, written, cut off and taken up again",
         1200,
-        subjects("firmware"),
+        subjects("firmware", "rollout"),
     ),
     on_nodes("faults", "bad input: one sentence, nothing touched", 1800, subjects("preflight", "checks")),
     on_nodes(
@@ -349,7 +349,7 @@ GATES = (
         "upgrade",
         "three nodes up and down with faults injected: back, resumed, named",
         3600,
-        subjects("driver_upgrade", "upgrade", "driver"),
+        subjects("driver_upgrade", "upgrade", "driver", "rollout"),
         begins_virgin=True,
     ),
     on_own_nodes(

@@ -43,7 +43,7 @@ def play(tmp_path, monkeypatch):
     return run
 
 
-def action(name: str, register: str, run_once: bool = False, **options: object) -> dict[str, object]:
+def action(name: str, register: str, /, run_once: bool = False, **options: object) -> dict[str, object]:
     return {f"gaudi3.scale.{name}": options, "register": register, "run_once": run_once}
 
 
@@ -98,6 +98,17 @@ def test_less_than_two_settings_that_help_leave_nothing_to_compare_together(play
     assert "shown: [{}, []]" in screen
 
 
+def test_a_study_is_kept_on_its_first_node(play):
+    study = {"step": "nodes", "name": "mine", "hosts": ALL, "directory": "/etc/mine"}
+    screen = play(
+        action("tune_study", "served", run_once=True, **study),
+        action("tune_study", "own", run_once=True, **study, storage="postgresql://me:secret@db/optuna"),
+        show("served.keeper, served.where, served.refusal, own.serving, own.where, own.access"),
+    )
+    shown = "['a', 'grpc://192.0.2.1:29510', '', '', 'postgresql://db/optuna', ['--storage', '/etc/mine/storage']]"
+    assert f"shown: {shown}" in screen
+
+
 def test_the_probe_s_answer_is_kept_on_the_controller(play, tmp_path):
     found = {"batch_size": 96, "accumulation_steps": 2, "learning_rate": None}
     keep = {"step": "write_file", "heading": "mine", "found": found}
@@ -144,6 +155,7 @@ def test_the_probe_s_answer_is_kept_on_the_controller(play, tmp_path):
         ("node_qualification", {"step": "keep_baseline"}, "all of the following are missing: report, baseline"),
         ("node_qualification", {"step": "keep_baseline", "report": "no.json", "baseline": "b"}, "there is no"),
         ("node_qualification", {"step": "search", "hosts": ["a"], "expected": -1}, "expected is -1; give GB/s of bus"),
+        ("tune_study", {"step": "plan"}, "step is plan but all of the following are missing: study"),
         ("options_check", {}, "one of the following is required: upgrade, firmware, cost, job_hosts, report_target"),
         (
             "bundle_sources",
