@@ -186,6 +186,9 @@ def test_a_launch_goes_on_from_the_storage_where_no_node_has_a_checkpoint(
 
 
 def test_a_job_whose_last_state_is_nowhere_has_failed(disks: str, tmp_path: Path) -> None:
+    # Of its own: it would go on from the other job's, which are beyond its last step.
+    own = f"{disks}/thursday"
+    shell("node2", f"install -d -o gaudi {own}")
     fill()
     # A launch asks whether a byte can be written, and no checkpoint is so small.
     shell("node2", f"truncate -s -8K $(ls -S {KEPT}/filler-* | head -n 1)")
@@ -193,7 +196,7 @@ def test_a_job_whose_last_state_is_nowhere_has_failed(disks: str, tmp_path: Path
     arguments = ["--validation-batches", "0", "--loggers", "none", "--checkpoint-every", "1000"]
     limits = {"gaudi_training_max_steps": 20, "gaudi_training_max_restarts": 0, "gaudi_training_arguments": arguments}
     try:
-        code, said = play(tmp_path, **{**given, **limits, "gaudi_training_checkpoint_directory": disks})
+        code, said = play(tmp_path, **{**given, **limits, "gaudi_training_checkpoint_directory": own})
     finally:
         shell("node2", f"rm {KEPT}/filler-*")
     assert code != 0
