@@ -100,7 +100,8 @@ def test_whoever_refuses_a_place_of_reports_at_once_is_named() -> None:
 
 @each_page
 def test_a_module_a_role_or_a_file_of_ours_that_a_page_names_exists(page: Path) -> None:
-    text = page.read_text(encoding="utf-8")
+    # What went is named in one table, which has a test of its own.
+    text = page.read_text(encoding="utf-8").partition("## Names that changed")[0]
     modules = {
         name
         for names in re.findall(r"\bmodules? (`\w+`(?:(?:, | and )`\w+`)*)", text)

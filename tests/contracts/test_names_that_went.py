@@ -46,6 +46,5 @@ def test_a_name_that_went_is_nowhere(name: str) -> None:
 
 
 def test_the_table_is_read() -> None:
-    assert {"roles/gaudi_tuning", "module_utils/_study".replace("module", "plugin"), "modules/job_hosts.py"} <= {
-        *went()
-    }
+    assert len([name for name in went() if name.startswith("roles/")]) >= 6
+    assert "modules/job_hosts.py" in went()
