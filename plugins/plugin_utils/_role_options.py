@@ -151,23 +151,20 @@ def shared_refusal(host: str, names: Iterable[object], roles: Collection[str], o
 
 
 def _shared_sentence(host: str, name: str) -> str:
-    ends = [option[len(PREFIX) :] for option in sorted(SHARED)]
-    nearest = difflib.get_close_matches(name[len(PREFIX) :], ends, n=1, cutoff=NEAR)
-    shown = name if name.isidentifier() else ascii(name)
-    hint = (
-        f"did you mean {PREFIX}{nearest[0]}?" if nearest else f"remove it, or add it to {OF_THE_SITE} if it is yours."
+    return _unknown(
+        name, PREFIX, SHARED, f"gaudi3.scale on {host}", f"remove it, or add it to {OF_THE_SITE} if it is yours."
     )
-    return f"{shown} is no option of gaudi3.scale on {host}; {hint}"
 
 
 def _sentence(role: SpecifiedRole, host: str, name: str, options: Iterable[str]) -> str:
-    ends = [option[len(role.prefix) :] for option in options]
-    nearest = difflib.get_close_matches(name[len(role.prefix) :], ends, n=1, cutoff=NEAR)
+    shown = f"remove it, or name one that `ansible-doc -t role {role.full_name}` shows."
+    return _unknown(name, role.prefix, options, f"{role.name} on {host}", shown)
+
+
+def _unknown(name: str, prefix: str, options: Iterable[str], whose: str, otherwise: str) -> str:
+    """That ``name`` is none of ``options``, with the nearest of them, or with what to do ``otherwise``."""
+    ends = [option[len(prefix) :] for option in sorted(options)]
+    nearest = difflib.get_close_matches(name[len(prefix) :], ends, n=1, cutoff=NEAR)
     # An inventory may have any text for a name.
     shown = name if name.isidentifier() else ascii(name)
-    hint = (
-        f"did you mean {role.prefix}{nearest[0]}?"
-        if nearest
-        else f"remove it, or name one that `ansible-doc -t role {role.full_name}` shows."
-    )
-    return f"{shown} is no option of {role.name} on {host}; {hint}"
+    return f"{shown} is no option of {whose}; " + (f"did you mean {prefix}{nearest[0]}?" if nearest else otherwise)
