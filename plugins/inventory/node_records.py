@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: node_records
-short_description: Servers with Gaudi cards that Terraform, OpenTofu, IBM Cloud or MAAS has recorded
+short_description: Servers with Gaudi cards from Terraform, OpenTofu, IBM Cloud or MAAS
 version_added: "1.0.0"
 description:
   - Reads what C(terraform show -json), C(tofu show -json), C(ibmcloud is instances --output json) or

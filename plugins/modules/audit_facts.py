@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: audit_facts
-short_description: Read what an audit asks a node for
+short_description: Collect the facts that an audit needs from a node
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.

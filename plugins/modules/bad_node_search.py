@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: bad_node_search
-short_description: Find which of several nodes slow down or stop the others, in few measurements
+short_description: Find nodes that slow down or stop the others, in few measurements
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: batch_size_variables
-short_description: Keep the probe's answer in a file of variables on the controller
+short_description: Save the probe's result to a variables file on the controller
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.

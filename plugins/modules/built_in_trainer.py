@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: built_in_trainer
-short_description: Tell how the built-in trainer is started, and what the batch-size probe measures in its place
+short_description: Build the built-in trainer's command line and the batch-size probe's workload
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.

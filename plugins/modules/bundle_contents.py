@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: bundle_contents
-short_description: Learn from the roles what a bundle has to hold
+short_description: Collect what a bundle must contain from the roles
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.

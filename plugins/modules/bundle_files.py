@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: bundle_files
-short_description: Bring this collection and files of the controller to the host that builds a bundle
+short_description: Copy this collection and files of the controller to the host that builds a bundle
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.

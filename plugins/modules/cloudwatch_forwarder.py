@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: cloudwatch_forwarder
-short_description: Have a monitoring machine send values to Amazon's CloudWatch
+short_description: Send metrics from a monitoring server to Amazon CloudWatch
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.

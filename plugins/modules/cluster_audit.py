@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: cluster_audit
-short_description: Hold what nodes and kept reports say against every item of the audit
+short_description: Evaluate audit checks against node facts and stored reports
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.

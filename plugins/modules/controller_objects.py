@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: controller_objects
-short_description: A controller's templates with their surveys, workflows and schedules
+short_description: Manage a controller's templates, surveys, workflows and schedules
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.

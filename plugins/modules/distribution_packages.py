@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: distribution_packages
-short_description: Install what is missing of the distribution's packages
+short_description: Install missing packages of the distribution
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: efa_installation
-short_description: Amazon's EFA software on a node with first-generation Gaudi cards
+short_description: Install Amazon's EFA software on a node with first-generation Gaudi cards
 version_added: "1.0.0"
 description:
   - Installs the kernel module, rdma-core and libfabric for Amazon's Elastic Fabric Adapter with Amazon's own

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: fabric_measurement
-short_description: Measure an all-reduce between every two nodes over the network that is chosen, and over another
+short_description: Measure all-reduce between each pair of nodes over the selected network and an alternative
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: firmware_outcome
-short_description: How writing the firmware of a node went
+short_description: Record the outcome of a node's firmware update
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: firmware_rounds
-short_description: Hosts in rounds of at most one host of each rack
+short_description: Group hosts into rounds with at most one host per rack
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hpu_batch_probe_nodes
-short_description: Find the batch size that all nodes of a job can run
+short_description: Find the largest batch size that all nodes of a job can run
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.

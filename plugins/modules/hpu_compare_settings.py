@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 ---
 module: hpu_compare_settings
-short_description: Measure what flags and trainer settings do to a workload on this node
+short_description: Measure the effect of flags and trainer settings on a workload on this node
 version_added: "1.0.0"
 description:
   - Runs a workload with a base and with each of O(settings), round by round in an order that changes, each run in a

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hpu_container_check
-short_description: Start containers in which hl-smi counts the Gaudi cards
+short_description: Verify that containers see all Gaudi cards
 version_added: "1.0.0"
 description:
   - Starts a container with each engine, once with the runtime C(habana) and once with CDI where that is wanted, lets

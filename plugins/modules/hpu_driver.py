@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hpu_driver
-short_description: Bring a node's Gaudi driver to one release, and back when that fails
+short_description: Install a node's Gaudi driver at one release, and roll back on failure
 version_added: "1.0.0"
 description:
   - Installs the vendor's packages at one release in one transaction and holds them, has DKMS build the driver for the

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hpu_exporter
-short_description: Have a node tell a Prometheus how its cards and its jobs are
+short_description: Export node metrics to Prometheus
 version_added: "1.0.0"
 description:
   - Installs a program that writes metrics of the cards, their ports, the node and its jobs into O(directory), where a

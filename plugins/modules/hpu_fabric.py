@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hpu_fabric
-short_description: Find a Gaudi node's scale-out network and bring the cards' own ports up
+short_description: Detect a Gaudi node's scale-out network and bring up the cards' ports
 version_added: "1.0.0"
 description:
   - Finds which network carries the traffic between nodes, from sysfs alone. The cards' own Ethernet ports come first,

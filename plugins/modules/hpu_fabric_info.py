@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hpu_fabric_info
-short_description: Tell which cable hangs on which of the cards' ports
+short_description: Report which cable is connected to which of the cards' ports
 version_added: "1.0.0"
 description:
   - Tells the external ports of the cards, their addresses, and what the switch announces over each cable by LLDP.

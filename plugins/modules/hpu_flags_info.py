@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 ---
 module: hpu_flags_info
-short_description: Tell what environment flags of the Gaudi software are worth on a node
+short_description: Explain environment flags of the Gaudi software on a node
 version_added: "1.0.0"
 description:
   - Judges a list, an environment file or the environment of a running job. For each flag it tells whether anything

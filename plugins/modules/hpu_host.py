@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hpu_host
-short_description: Huge pages, kernel arguments, locked memory, CPUs, clock and job ports of a Gaudi node
+short_description: Configure huge pages, kernel arguments, locked memory, CPUs, clock and job ports
 version_added: "1.0.0"
 description:
   - Writes drop-ins of its own below C(/etc) and never the operator's files. What can be in force at once is set at once

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 ---
 module: hpu_preflight
-short_description: Refuse what cannot work on a Gaudi node
+short_description: Check whether a Gaudi node can take a release
 version_added: "1.0.0"
 description:
   - Compares a node with what a release of the Gaudi software needs, before anything is installed.

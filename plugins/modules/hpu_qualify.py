@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hpu_qualify
-short_description: Begin or end the tests that a node makes of itself
+short_description: Start or stop a node's self-test
 version_added: "1.0.0"
 description:
   - Runs what M(gaudi3.scale.hpu_verify) asks, and the tests of the vendor's C(hl_qual) that the level and the boards of

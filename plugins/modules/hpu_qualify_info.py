@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hpu_qualify_info
-short_description: Tell how the tests stand that a node makes of itself
+short_description: Report the state of a node's self-test
 version_added: "1.0.0"
 description:
   - Returns what M(gaudi3.scale.hpu_qualify) has begun, each test that has ended, and the verdict once all have.

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hpu_qualify_schedule
-short_description: Have a node run its tests by itself, again and again
+short_description: Schedule periodic self-tests of a node
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.

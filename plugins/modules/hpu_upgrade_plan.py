@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hpu_upgrade_plan
-short_description: Tell what a release would change on a Gaudi node, and what stands in the way
+short_description: Report what a release would change on a Gaudi node, and its blockers
 version_added: "1.0.0"
 description:
   - Looks at the cards, their firmware, the kernels, the vendor's packages, the driver's builds, container engines and

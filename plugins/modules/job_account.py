@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: job_account
-short_description: Make the account of jobs, and let it open the cards
+short_description: Create the job account and give it access to the cards
 version_added: "1.0.0"
 description:
   - Makes a system account without a password, and a group of its name, where the node knows no account of that name.

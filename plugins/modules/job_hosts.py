@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: job_hosts
-short_description: Refuse hosts of a job that cannot be meant
+short_description: Validate the hosts of a job
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.

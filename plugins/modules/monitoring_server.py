@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: monitoring_server
-short_description: Have a machine watch the nodes
+short_description: Set up Prometheus and Alertmanager on a monitoring server
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: node_drain
-short_description: Take a node out of its scheduler's service, and give it back
+short_description: Drain a node in its scheduler, and resume it
 version_added: "1.0.0"
 description:
   - Drains a node, so that it gets no new jobs, and waits until its running jobs have ended. It ends no job itself.

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: node_qualification
-short_description: Measure each card, node, pair of nodes and the ring of all, and tell which hosts a job may have
+short_description: Qualify cards, nodes, pairs and the ring, and list the hosts for the next job
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: node_quarantine
-short_description: Mark a node that is to get no new training, or take the mark away
+short_description: Quarantine a node, or release it
 version_added: "1.0.0"
 description:
   - A launch of C(launch_training.yml) that names a node with the mark is refused with the reason. Where the job has a

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: node_quarantine_info
-short_description: Whether a node is in quarantine, and why
+short_description: Report whether a node is in quarantine, and why
 version_added: "1.0.0"
 description:
   - Reads the mark that M(gaudi3.scale.node_quarantine) makes; one that has ended is none. Changes nothing.

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: qualification_baseline
-short_description: Keep the figures of a qualification as the site's own
+short_description: Save the results of a qualification as the site's baseline
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: quarantine_marks
-short_description: Keep on the controller which nodes it has taken out of service
+short_description: Record on the controller which nodes it has taken out of service
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.

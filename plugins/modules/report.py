@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: report
-short_description: Print a table at the end of a play, and keep it as a page
+short_description: Print a table at the end of a play, and save it as a page
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.

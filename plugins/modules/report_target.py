@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: report_target
-short_description: Refuse a place that cannot take a play's reports, before the play begins
+short_description: Validate the report target before a play starts
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: slurm_fragments
-short_description: Write what Slurm has to know of Gaudi nodes, into files that its configuration includes
+short_description: Write Slurm's settings for Gaudi nodes into files that its configuration includes
 version_added: "1.0.0"
 description:
   - Writes C(gaudi3_scale.conf) and C(gaudi3_scale_gres.conf) beside C(slurm.conf), which has to include the one, as

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: storage_measurement
-short_description: What a directory gives all nodes together, and whether that feeds a training
+short_description: Measure a directory's combined rate for all nodes, and whether it is enough for a training
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.

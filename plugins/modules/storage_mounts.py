@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: storage_mounts
-short_description: File systems for data sets and checkpoints, mounted by systemd, and stripes on Lustre
+short_description: Mount file systems for data sets and checkpoints with systemd, and set Lustre striping
 version_added: "1.0.0"
 description:
   - Writes a mount unit of systemd for each of O(mounts), and mounts it. C(/etc/fstab) is not changed; what stands

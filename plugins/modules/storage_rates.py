@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: storage_rates
-short_description: Rates at which a node writes to a directory and reads from it, by fio
+short_description: Measure a node's read and write rates in a directory with fio
 version_added: "1.0.0"
 description:
   - Runs one O(phase) of C(fio) in O(directory), as O(user), with direct I/O, so that the node's memory answers nothing.

@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 ---
 module: training_job_follow
-short_description: Show a training job while it runs, and say why it failed
+short_description: Follow a training job, and report why it failed
 version_added: "1.0.0"
 description:
   - Prints a line for each new metric of rank 0, such as step, loss, tokens per second and time left, until the job has

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 ---
 module: training_job_history
-short_description: Tell the whole course of a training job, thinned for a chart
+short_description: Return a downsampled job history for charts
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.

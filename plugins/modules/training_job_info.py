@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 ---
 module: training_job_info
-short_description: Tell how one node's worker group of a training job stands
+short_description: Report the state of one node's worker group of a training job
 version_added: "1.0.0"
 description:
   - Returns state, exit codes, metrics, last log lines and, after a failure, the rank of this node that failed first.

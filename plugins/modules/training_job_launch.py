@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: training_job_launch
-short_description: Begin a training job on all of its nodes, or on none of them
+short_description: Start a training job all-or-nothing on its nodes
 version_added: "1.0.0"
 description:
   - Runs M(gaudi3.scale.training_job) on all nodes of a job at the same time. Each is asked first whether it has what

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: training_venv
-short_description: A virtual environment with the PyTorch of a Gaudi release
+short_description: Create a virtual environment with the PyTorch of a Gaudi release
 version_added: "1.0.0"
 description:
   - Makes a virtual environment, installs the wheels of the release's PyTorch bundle into it, this collection's node

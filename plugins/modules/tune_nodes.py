@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: tune_nodes
-short_description: Tell which node keeps a tuning study, and which did not work on it
+short_description: Choose the node that stores a tuning study, and report nodes that did not work on it
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.

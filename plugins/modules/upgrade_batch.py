@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: upgrade_batch
-short_description: Whether an upgrade goes on with further nodes
+short_description: Decide whether an upgrade continues with the remaining nodes
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.

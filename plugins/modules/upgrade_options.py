@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: upgrade_options
-short_description: Refuse options of an upgrade that cannot be meant
+short_description: Validate the options of an upgrade
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.

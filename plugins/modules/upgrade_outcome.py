@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: upgrade_outcome
-short_description: What became of a node in an upgrade
+short_description: Record the outcome of a node's upgrade
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: vault_repository
-short_description: Register the Gaudi package vault on a node
+short_description: Register the Gaudi package repository on a node
 version_added: "1.0.0"
 description:
   - Makes the vendor's package vault, or a site's mirror of it, a package repository of the node, with its signing keys.
