@@ -47,7 +47,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: What does this node know?
+- name: Collect the node's facts
   gaudi3.scale.audit_facts:
     job: llama
   become: true

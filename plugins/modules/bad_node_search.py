@@ -85,7 +85,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Who slows the others down?
+- name: Find nodes that slow the others down
   gaudi3.scale.bad_node_search:
     hosts: "{{ ansible_play_hosts }}"
   run_once: true

@@ -50,7 +50,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Keep the answer
+- name: Save the result
   gaudi3.scale.batch_size_variables:
     path: inventories/mine/group_vars/gaudi/batch.yml
     heading: the built-in model on gaudi-01, gaudi-02

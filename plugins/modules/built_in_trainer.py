@@ -99,7 +99,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Tell how the trainer is started
+- name: Build the trainer's command line
   gaudi3.scale.built_in_trainer:
     text: [/srv/text]
     max_steps: 1000

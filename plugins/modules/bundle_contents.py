@@ -35,7 +35,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Learn what the roles install
+- name: Collect the packages that the roles install
   gaudi3.scale.bundle_contents:
     distribution: "{{ ansible_facts.distribution }}"
     os_family: "{{ ansible_facts.os_family }}"

@@ -36,7 +36,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Bring the collection and the operator's files to the host
+- name: Copy the collection and the operator's files to the host
   gaudi3.scale.bundle_files:
     path: /srv/gaudi3_scale_bundle.work/files
     files: [wheels/our_trainer-1.0-py3-none-any.whl]

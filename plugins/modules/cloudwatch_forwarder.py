@@ -91,14 +91,14 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Let on-call see alerts, nodes and cards in CloudWatch
+- name: Send alerts, nodes and cards to CloudWatch
   gaudi3.scale.cloudwatch_forwarder:
     cloudwatch:
       region: eu-central-1
       account: "123456789012"
   become: true
 
-- name: Send nothing any more
+- name: Stop sending
   gaudi3.scale.cloudwatch_forwarder:
     state: absent
   become: true

@@ -59,13 +59,13 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Read what nodes know
+- name: Collect facts from the nodes
   gaudi3.scale.audit_facts:
     job: llama
   become: true
   register: gaudi_audit_facts_result
 
-- name: Judge
+- name: Evaluate the checks
   gaudi3.scale.cluster_audit:
     hosts: "{{ ansible_play_hosts }}"
     job: llama

@@ -37,7 +37,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Choose what is compared together
+- name: Choose the settings to combine
   gaudi3.scale.comparison_together:
     hosts: [node1, node2]
   register: together

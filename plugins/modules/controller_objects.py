@@ -147,7 +147,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: All templates, workflows and the weekly audit
+- name: Create all templates, workflows and the weekly audit
   gaudi3.scale.controller_objects:
     host: https://awx.example.org
     token: "{{ lookup('ansible.builtin.env', 'CONTROLLER_OAUTH_TOKEN') }}"

@@ -66,7 +66,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Refuse prices that nobody can mean
+- name: Validate the prices
   gaudi3.scale.cost_options:
     job: llama
     currency: EUR

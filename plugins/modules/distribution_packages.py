@@ -61,7 +61,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Install what answers a Prometheus, and leave it off
+- name: Install the exporter without starting it
   gaudi3.scale.distribution_packages:
     names: [prometheus-node-exporter]
     starts: false

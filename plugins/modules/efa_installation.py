@@ -82,14 +82,14 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Amazon's EFA software on dl1.24xlarge
+- name: Install Amazon's EFA software on dl1.24xlarge
   gaudi3.scale.efa_installation:
     release: 1.21.3
     version: 1.34.0
     archive: /srv/mirror/aws-efa-installer-1.34.0.tar.gz
     checksum: sha256:0000000000000000000000000000000000000000000000000000000000000000
 
-- name: Only look whether its parts belong together
+- name: Check the installed versions only
   gaudi3.scale.efa_installation:
     release: 1.21.3
 """

@@ -78,7 +78,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Over which networks could the nodes be measured?
+- name: List the networks over which the nodes can be measured
   gaudi3.scale.hpu_fabric_networks:
   register: gaudi_fabric_networks_result
 

@@ -34,7 +34,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: See whether the other nodes may be written
+- name: Decide whether to continue with the remaining nodes
   gaudi3.scale.firmware_batch:
     hosts: "{{ ansible_play_hosts_all }}"
     outcome: outcome

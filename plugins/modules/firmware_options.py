@@ -42,7 +42,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Refuse options that cannot be meant
+- name: Validate the options
   gaudi3.scale.firmware_options:
     hosts: [node1, node2]
     accept: {gaudi3: 1.22.0-fw-61.3.2-sec-3}

@@ -43,7 +43,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Note how it went
+- name: Record the outcome
   gaudi3.scale.firmware_outcome:
     event: ended
     result: "{{ gaudi_firmware_result }}"

@@ -40,7 +40,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Put the nodes into rounds
+- name: Plan the rounds
   gaudi3.scale.firmware_rounds:
     hosts: [node1, node2]
     shown: firmware_shown

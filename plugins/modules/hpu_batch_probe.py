@@ -143,7 +143,7 @@ EXAMPLES = r"""
   register: probe
   become: true
 
-- name: Find the fastest one of an own workload, for 1024 samples a step on 16 cards
+- name: Find the fastest batch size of your own workload, for 1024 samples per step on 16 cards
   gaudi3.scale.hpu_batch_probe:
     workload: my_project.probe:step
     maximum: 256

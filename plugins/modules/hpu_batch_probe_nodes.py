@@ -63,7 +63,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Find what both nodes can run
+- name: Find the batch size that both nodes can run
   gaudi3.scale.hpu_batch_probe_nodes:
     hosts: [gaudi-01, gaudi-02]
     options:

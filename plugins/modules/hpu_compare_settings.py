@@ -153,7 +153,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: What do a flag and a larger batch do?
+- name: Measure the effect of a flag and a larger batch
   gaudi3.scale.hpu_compare_settings:
     base:
       batch_size: 32

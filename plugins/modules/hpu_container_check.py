@@ -56,7 +56,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Does podman bring the cards into a container, by the runtime and by CDI?
+- name: Check podman with the runtime and with CDI
   gaudi3.scale.hpu_container_check:
     engines: [podman]
     cdi: true

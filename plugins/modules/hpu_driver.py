@@ -153,20 +153,20 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: The driver of one release
+- name: Install the driver of one release
   gaudi3.scale.hpu_driver:
     release: 1.24.1
     packages: [habanalabs-dkms, habanalabs-firmware]
     os_packages: [dkms, "linux-headers-{kernel}"]
 
-- name: Another release on a node that is drained
+- name: Install another release on a drained node
   gaudi3.scale.hpu_driver:
     release: 1.23.0
     reload: true
     stop_device_users: true
     cards: 8
 
-- name: Into an image, where no card is
+- name: Install into an image without cards
   gaudi3.scale.hpu_driver:
     release: 1.24.1
     kernels: [6.8.0-45-generic, 6.8.0-48-generic]

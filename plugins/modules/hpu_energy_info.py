@@ -41,7 +41,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Tell the energy of last night
+- name: Report the energy of last night
   gaudi3.scale.hpu_energy_info:
     begin: 1785880800
     end: 1785909600

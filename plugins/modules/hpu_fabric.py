@@ -105,10 +105,10 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Find the network and bring the ports up
+- name: Detect the network and bring up the ports
   gaudi3.scale.hpu_fabric:
 
-- name: Scale out over the host's InfiniBand although the cards have links
+- name: Use the host's InfiniBand although the cards have links
   gaudi3.scale.hpu_fabric:
     provider: infiniband
     interface: ens1f0

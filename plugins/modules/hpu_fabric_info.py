@@ -26,7 +26,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: What hangs on the cards' ports?
+- name: Read the neighbors of the cards' ports
   gaudi3.scale.hpu_fabric_info:
   register: fabric
 """

@@ -49,7 +49,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Over which networks could this node be measured?
+- name: List the networks over which this node can be measured
   gaudi3.scale.hpu_fabric_networks:
   register: networks
 """

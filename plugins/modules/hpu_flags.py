@@ -174,7 +174,7 @@ EXAMPLES = r"""
     release: 1.24.1
   become: true
 
-- name: Count recompilations, and let a job's own directory hold the recipes
+- name: Count recompilations and cache recipes in the job's own directory
   gaudi3.scale.hpu_flags:
     release: 1.24.1
     network: infiniband

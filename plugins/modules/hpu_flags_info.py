@@ -66,19 +66,19 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: What is the node's own file worth?
+- name: Explain the flags of the node's file
   gaudi3.scale.hpu_flags_info:
     file: /etc/gaudi3_scale/environment
   become: true
 
-- name: Are these flags real?
+- name: Check whether flags exist
   gaudi3.scale.hpu_flags_info:
     release: 1.24.1
     flags:
       - PT_HPU_POOL_STRATEGY=OPTIMIZE_UTILIZATION
       - PT_HPU_ENABLE_ADVANCED_FUSION=1
 
-- name: What did the running job get?
+- name: Explain the flags of a running job
   gaudi3.scale.hpu_flags_info:
     job: training
   become: true

@@ -132,26 +132,26 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: The settings that the vendor asks for
+- name: Apply the settings that the vendor requires
   gaudi3.scale.hpu_host:
 
-- name: A node that shares its memory with other work
+- name: Configure a node that shares its memory with other work
   gaudi3.scale.hpu_host:
     hugepages: "8000"
     hugepages_memory_share: 0.1
 
-- name: Ports of jobs that only the cluster's own network reaches
+- name: Open the ports of jobs to the cluster's own network only
   gaudi3.scale.hpu_host:
     firewall: true
     firewall_nodes: [10.0.0.0/24]
 
-- name: Short ways back from idle, on Granite Rapids
+- name: Shorten wake-up from idle on Granite Rapids
   gaudi3.scale.hpu_host:
     cstates: [no_c6]
     latency_msrs: true
     time_sync: chrony
 
-- name: For a qualification run of Gaudi 2, which holds the cards for long
+- name: Prepare a long qualification of Gaudi 2 cards
   gaudi3.scale.hpu_host:
     module_parameters:
       timeout_locked: 0

@@ -189,12 +189,12 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: InfiniBand with the distribution's drivers
+- name: Set up InfiniBand with the distribution's drivers
   gaudi3.scale.hpu_host_nics:
     provider: infiniband
     ofed_packages: [rdma-core, ibverbs-providers]
 
-- name: RoCE with DOCA from the site's mirror, and Gaudi Direct
+- name: Set up RoCE with DOCA from the site's mirror, and Gaudi Direct
   gaudi3.scale.hpu_host_nics:
     provider: roce
     ofed: doca

@@ -36,7 +36,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Look at the cards
+- name: Read the cards
   gaudi3.scale.hpu_info:
   register: node
   become: true

@@ -58,12 +58,12 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: No card takes more than 600 W
+- name: Limit each card to 600 W
   gaudi3.scale.hpu_power:
     watts: 600
   become: true
 
-- name: A limit for two cards of another generation, as the vendor's document for that board has it
+- name: Limit two cards of another generation, as the vendor's document for that board specifies
   gaudi3.scale.hpu_power:
     watts: 500
     cards: [2, 3]

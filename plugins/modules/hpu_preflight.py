@@ -88,7 +88,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Refuse what cannot work
+- name: Run the preflight checks
   gaudi3.scale.hpu_preflight:
     release: 1.24.1
     cards: 8
@@ -98,7 +98,7 @@ EXAMPLES = r"""
         unless_exists: /opt/gaudi3_scale/venv/bin/python
   become: true
 
-- name: Check for a release that is newer than the collection
+- name: Check for a release newer than the collection
   gaudi3.scale.hpu_preflight:
     release: 1.25.0
     release_overrides:

@@ -85,13 +85,13 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Begin the short tests
+- name: Start the short tests
   gaudi3.scale.hpu_qualify:
     release: 1.24.1
     cards: 8
   become: true
 
-- name: Wait for their end
+- name: Wait for the tests to end
   gaudi3.scale.hpu_qualify_info:
     wait: true
     timeout: 1800

@@ -33,7 +33,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: How do the tests stand?
+- name: Read the state of the tests
   gaudi3.scale.hpu_qualify_info:
   register: qualified
   become: true

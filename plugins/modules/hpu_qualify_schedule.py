@@ -50,7 +50,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Have the node test itself on Sundays
+- name: Schedule self-tests on Sundays
   gaudi3.scale.hpu_qualify_schedule:
     on_calendar: Sun 03:00
   become: true

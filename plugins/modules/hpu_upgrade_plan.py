@@ -58,14 +58,14 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: What would release 1.24.1 change here?
+- name: Show what release 1.24.1 would change
   gaudi3.scale.hpu_upgrade_plan:
     release: 1.24.1
     cards: 8
   register: plan
   become: true
 
-- name: Show what stands in the way
+- name: Show the blockers
   ansible.builtin.debug:
     var: plan.obstacles
 """

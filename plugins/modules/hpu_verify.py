@@ -112,7 +112,7 @@ EXAMPLES = r"""
   register: verdict
   become: true
 
-- name: Only look, whatever the state
+- name: Check only, whatever the state
   gaudi3.scale.hpu_verify:
     release: 1.24.1
     cards: 8

@@ -45,17 +45,17 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: The account that jobs run as unless told otherwise
+- name: Create the default account of jobs
   gaudi3.scale.job_account:
     user: gaudi
 
-- name: The same number on all nodes, and a shell for engine mpirun
+- name: Create the account with the same UID on all nodes and with a shell for the engine mpirun
   gaudi3.scale.job_account:
     user: gaudi
     uid: 900
     shell: /bin/bash
 
-- name: An account of the directory service, which only has to open the cards
+- name: Give an account of the directory service access to the cards
   gaudi3.scale.job_account:
     user: svc-train
     groups: [habana]

@@ -49,7 +49,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Refuse hosts that cannot be meant
+- name: Validate the hosts
   gaudi3.scale.job_hosts:
     hosts: [node1, node2]
     option: gaudi_training_hosts

@@ -145,7 +145,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Watch two nodes
+- name: Monitor two nodes
   gaudi3.scale.monitoring_server:
     nodes:
       gaudi-01: 10.0.0.11:9100

@@ -97,7 +97,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Take the node out of Slurm's service and wait up to four hours for its jobs
+- name: Drain the node in Slurm and wait up to four hours for its jobs
   gaudi3.scale.node_drain:
     node: "{{ inventory_hostname_short }}"
     adapter: slurm
@@ -107,19 +107,19 @@ EXAMPLES = r"""
   delegate_to: slurm-controller
   register: drain
 
-- name: Stop where somebody else works on the node
+- name: Stop if another owner has drained the node
   ansible.builtin.assert:
     that: drain.drained_by != 'other'
     fail_msg: "{{ inventory_hostname }} was drained by somebody else: {{ drain.reason }}"
 
-- name: Give it back
+- name: Resume the node
   gaudi3.scale.node_drain:
     node: "{{ inventory_hostname_short }}"
     adapter: slurm
     state: resumed
   delegate_to: slurm-controller
 
-- name: Kubernetes, through its own command, which evicts what runs there
+- name: Drain a Kubernetes node with kubectl, which evicts its pods
   gaudi3.scale.node_drain:
     node: "{{ inventory_hostname }}"
     adapter: commands

@@ -32,7 +32,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Read what the node says of itself
+- name: Read the node's facts
   gaudi3.scale.node_metrics_info:
   become: true
   register: told

@@ -139,7 +139,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Which nodes are fit for a job?
+- name: Qualify the nodes for a job
   gaudi3.scale.node_qualification:
     hosts: "{{ ansible_play_hosts }}"
     own:

@@ -52,12 +52,12 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: No new training for this node
+- name: Quarantine the node
   gaudi3.scale.node_quarantine:
     reason: card 3 is to be replaced, ticket 4711
     owner: anna
 
-- name: Give it back once qualify_nodes.yml has found it healthy
+- name: Release the node after it has passed qualify_nodes.yml
   gaudi3.scale.node_quarantine:
     state: returned
 """

@@ -24,7 +24,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Read the mark
+- name: Read the quarantine mark
   gaudi3.scale.node_quarantine_info:
   register: quarantine
 """

@@ -37,7 +37,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: What these nodes do is what they have to do from now on
+- name: Use these nodes' results as the baseline
   gaudi3.scale.qualification_baseline:
     report: gaudi3_scale_reports/qualify_nodes.json
     path: gaudi3_scale_reports/qualification_baseline.json

@@ -47,7 +47,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Have the node know how it was found
+- name: Store the verdict on the node
   gaudi3.scale.qualification_outcome:
     state: healthy
     level: quick

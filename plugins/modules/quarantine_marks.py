@@ -49,7 +49,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Which are out of service?
+- name: List the nodes that are out of service
   gaudi3.scale.quarantine_marks:
     path: ~/.gaudi3_scale/quarantine.json
     nodes: "{{ ansible_play_hosts_all }}"

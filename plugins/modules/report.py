@@ -422,7 +422,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Which nodes are well?
+- name: Show the state of all nodes
   gaudi3.scale.report:
     kind: verdict
     hosts: "{{ groups.gaudi }}"

@@ -58,7 +58,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Refuse a place that cannot take the reports
+- name: Validate the report target
   gaudi3.scale.report_target:
     target: s3://reports/gaudi
   run_once: true

@@ -44,14 +44,14 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Refuse options that the role does not know
+- name: Validate the role's options
   gaudi3.scale.role_options:
 
-- name: Refuse misspelt options before any of the roles begins
+- name: Validate the options of all roles
   hosts: gaudi
   gather_facts: false
   tasks:
-    - name: Refuse options that no role knows
+    - name: Validate the options of all roles
       gaudi3.scale.role_options:
 """
 

@@ -37,7 +37,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: What the monitoring server shows to the nodes
+- name: Create the monitoring server's certificate
   gaudi3.scale.service_certificate:
     directory: /etc/gaudi3_scale/monitoring
     names: [monitoring, 10.0.0.2]

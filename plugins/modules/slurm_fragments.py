@@ -100,7 +100,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Tell Slurm of this node's cards
+- name: Write Slurm's settings for this node
   gaudi3.scale.slurm_fragments:
     nodes: ["{{ gaudi_slurm_node_result.node }}"]
     node: "{{ gaudi_slurm_node_result.node.name }}"

@@ -34,7 +34,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: What is this node to Slurm?
+- name: Read the node's Slurm entry
   gaudi3.scale.slurm_node_info:
   register: node
   become: true

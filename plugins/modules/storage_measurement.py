@@ -95,7 +95,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Can this feed two million tokens a second, and take a checkpoint of 70 billion parameters in half an hour?
+- name: Check the storage for two million tokens per second and a checkpoint of 70 billion parameters every half hour
   gaudi3.scale.storage_measurement:
     hosts: "{{ ansible_play_hosts }}"
     directory: /mnt/datasets

@@ -95,7 +95,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Data sets and checkpoints
+- name: Mount data sets and checkpoints
   gaudi3.scale.storage_mounts:
     mounts:
       - path: /mnt/datasets

@@ -67,7 +67,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: How fast are checkpoints written here?
+- name: Measure how fast checkpoints are written
   gaudi3.scale.storage_rates:
     directory: /mnt/checkpoints
     phase: write
@@ -75,7 +75,7 @@ EXAMPLES = r"""
   become: true
   register: written
 
-- name: Remove what was written
+- name: Remove the written settings
   gaudi3.scale.storage_rates:
     directory: /mnt/checkpoints
     phase: remove

@@ -410,7 +410,7 @@ EXAMPLES = r"""
     command: [-m, gaudi3_scale.train, --text, /data/text, --max-steps, "1000"]
   become: true
 
-- name: Run it through Slurm, in allocations of half a day
+- name: Run through Slurm, in allocations of half a day
   gaudi3.scale.training_job:
     name: llama
     engine: slurm
@@ -424,7 +424,7 @@ EXAMPLES = r"""
     command: [/data/train.py]
   become: true
 
-- name: Stop it
+- name: Stop the server
   gaudi3.scale.training_job:
     name: llama
     state: stopped

@@ -38,13 +38,13 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Read how the loss fell
+- name: Read the loss curve
   gaudi3.scale.training_job_history:
     name: llama
   register: course
   become: true
 
-- name: Show the last point
+- name: Show the last data point
   ansible.builtin.debug:
     var: course.runs[-1].points[-1]
 """

@@ -76,7 +76,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Begin the job
+- name: Start the job
   gaudi3.scale.training_job_launch:
     name: llama
     hosts: [gaudi-01, gaudi-02]

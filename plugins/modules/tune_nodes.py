@@ -48,7 +48,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Choose who keeps the study
+- name: Choose the node that stores the study
   gaudi3.scale.tune_nodes:
     name: llama
     hosts: [node1, node2]

@@ -35,7 +35,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Refuse a study that cannot be meant
+- name: Validate the study
   gaudi3.scale.tune_plan:
     study: "{{ my_study }}"
   run_once: true

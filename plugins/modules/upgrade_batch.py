@@ -42,7 +42,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: See whether the other nodes may be upgraded
+- name: Decide whether to continue with the remaining nodes
   gaudi3.scale.upgrade_batch:
     hosts: "{{ ansible_play_hosts_all }}"
     outcome: upgraded

@@ -58,7 +58,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Refuse options that cannot be meant
+- name: Validate the options
   gaudi3.scale.upgrade_options:
     hosts: [node1, node2]
     canary: node1

@@ -60,7 +60,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Keep how it went
+- name: Record the outcome
   gaudi3.scale.upgrade_outcome:
     event: failed
     release: 1.24.1

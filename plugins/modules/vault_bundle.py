@@ -202,7 +202,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: The vendor's packages of one release, and what they need of Ubuntu 22.04
+- name: Gather the vendor's packages of one release for Ubuntu 22.04
   gaudi3.scale.vault_bundle:
     path: /srv/gaudi
     part: "{{ item }}"
