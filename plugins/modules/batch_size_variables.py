@@ -34,7 +34,7 @@ options:
     description: Windows a rank.
     type: int
   accumulation_steps:
-    description: Micro batches of an optimiser step.
+    description: Micro batches of an optimizer step.
     type: int
   learning_rate:
     description: The learning rate.

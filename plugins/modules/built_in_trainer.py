@@ -30,7 +30,7 @@ options:
     type: str
     default: ""
   max_steps:
-    description: Optimiser steps.
+    description: Optimizer steps.
     type: int
     default: 200
   device:
@@ -51,7 +51,7 @@ options:
     type: int
     default: 0
   accumulation_steps:
-    description: Micro batches of an optimiser step.
+    description: Micro batches of an optimizer step.
     type: int
     default: 1
   learning_rate:

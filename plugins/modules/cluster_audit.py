@@ -30,7 +30,7 @@ options:
     type: str
     default: ""
   targets:
-    description: Your own limits by item, in the item's unit, such as V({utilisation 0.9, tokens_per_second 2000000}).
+    description: Your own limits by item, in the item's unit, such as V({utilization 0.9, tokens_per_second 2000000}).
     type: dict
     default: {}
   required:
@@ -70,7 +70,7 @@ EXAMPLES = r"""
     hosts: "{{ ansible_play_hosts }}"
     job: llama
     targets:
-      utilisation: 0.9
+      utilization: 0.9
     reports: gaudi3_scale_reports
   run_once: true
   register: audited

@@ -49,7 +49,7 @@ options:
     default: 1
   margin:
     description:
-      - The part of the memory that stays free, of what is left for the batch beside parameters and optimiser state.
+      - The part of the memory that stays free, of what is left for the batch beside parameters and optimizer state.
       - More stays free where the steps of a trial differ in their peaks.
     type: float
     default: 0.01
@@ -74,7 +74,7 @@ options:
     type: int
     default: 1
   global_batch:
-    description: Samples that a step of the optimiser shall have over all ranks. RV(global_batch) is how to make it.
+    description: Samples that a step of the optimizer shall have over all ranks. RV(global_batch) is how to make it.
     type: int
   world_size:
     description: The number of ranks of the job that O(global_batch) is for.
@@ -190,7 +190,7 @@ global_batch:
   type: dict
   contains:
     global_batch:
-      description: Samples a step of the optimiser.
+      description: Samples a step of the optimizer.
       type: int
     world_size:
       description: The number of ranks.
@@ -199,7 +199,7 @@ global_batch:
       description: Samples a rank and pass, at most RV(batch_size).
       type: int
     accumulation_steps:
-      description: Passes a step of the optimiser.
+      description: Passes a step of the optimizer.
       type: int
     learning_rate:
       description: The scaled learning rate. V(null) where none was given.

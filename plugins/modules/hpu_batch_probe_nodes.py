@@ -30,7 +30,7 @@ options:
     type: dict
     default: {}
   global_batch:
-    description: Samples that a step of the optimiser shall have over all ranks. With 0 none is made.
+    description: Samples that a step of the optimizer shall have over all ranks. With 0 none is made.
     type: int
     default: 0
   world_size:

@@ -14,7 +14,7 @@ description:
   - Writes the flags of a profile, a network and O(overrides) to one file that C(systemd) and a shell read alike.
   - Takes over what the vendor's packages set for login shells, since ranks are started by none.
   - Checks every flag first, against the list that the installed PyTorch bridge has of its own flags, and against a
-    catalogue for all others. The Gaudi software itself ignores names it does not know, and ends the process on values
+    catalog for all others. The Gaudi software itself ignores names it does not know, and ends the process on values
     it does not take.
   - Unknown and invented names, wrong values and harmful settings are refused, all in one message, before anything is
     touched. Flags that have no effect, are gone, or were last seen before O(release) give warnings.
@@ -66,7 +66,7 @@ options:
   environment:
     description:
       - Other variables for the same file, from name to value. They are not checked, and the file says so.
-      - This is also the place for a flag that is newer than the catalogue.
+      - This is also the place for a flag that is newer than the catalog.
       - Names that sound like secrets are refused, since every account of the node reads that file.
     type: dict
     default: {}
@@ -226,7 +226,7 @@ flags:
       description: Why it is not effective, or what else is to be said. Empty where there is nothing.
       type: str
     judged_by:
-      description: The source that decided, the installed bridge with its version, or the catalogue and how far it goes.
+      description: The source that decided, the installed bridge with its version, or the catalog and how far it goes.
       type: str
     effect:
       description: What the flag does. Empty where it is not a flag, or known by name only.

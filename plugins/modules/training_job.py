@@ -274,7 +274,7 @@ options:
     type: float
   global_batch_size:
     description:
-      - Samples of one optimiser step over all ranks, which they have to be able to share alike. 0 for not told.
+      - Samples of one optimizer step over all ranks, which they have to be able to share alike. 0 for not told.
       - The ranks find it as E(GAUDI3_SCALE_GLOBAL_BATCH_SIZE).
     type: int
     default: 0

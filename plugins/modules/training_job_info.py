@@ -290,10 +290,10 @@ usage:
     cards:
       description: How many cards C(hl-smi) named, all those of the node. This and what follows only on C(device=hpu).
       type: float
-    utilisation:
+    utilization:
       description: How busy the cards were in per cent, the mean.
       type: float
-    lowest_utilisation:
+    lowest_utilization:
       description: The same of the card that was least busy.
       type: float
     card_memory_bytes:

@@ -30,7 +30,7 @@ LARGEST, THROUGHPUT = "largest", "throughput"
 
 @dataclass(frozen=True)
 class GlobalBatch:
-    """How ``global_batch`` samples become a step of the optimiser: per card, times accumulation, times cards."""
+    """How ``global_batch`` samples become a step of the optimizer: per card, times accumulation, times cards."""
 
     global_batch: int
     world_size: int

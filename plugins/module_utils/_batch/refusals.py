@@ -98,7 +98,7 @@ def _help(size: int, static: int, limit: int | None) -> str:
     smaller = "" if size == 1 else ", or lower multiple_of or minimum"
     if static and limit and static > MOSTLY_MODEL * limit:
         return (
-            f"parameters and optimiser state alone take {in_gib(static)}: shard them over more cards (FSDP2), or use a "
+            f"parameters and optimizer state alone take {in_gib(static)}: shard them over more cards (FSDP2), or use a "
             f"smaller model{smaller}"
         )
     return f"use activation checkpointing, a shorter sequence or sharding{smaller}"

@@ -22,9 +22,9 @@ from . import reach as flag_reach
 from . import recipe_cache
 from . import vendor as vendor_layer
 from .bridge import InstalledBridge, read_bridge
-from .catalogue.catalogue import other_program
-from .catalogue.values import WrongValueError
-from .catalogue.values import recipe_cache as read_recipe_cache
+from .catalog.catalog import other_program
+from .catalog.values import WrongValueError
+from .catalog.values import recipe_cache as read_recipe_cache
 from .checks import Finding, check, check_name, check_unchecked
 from .directories import WantedDirectory
 from .harms import Target
@@ -117,7 +117,7 @@ def converge(options: EnvironmentOptions, check_mode: bool, mounts: str = "/proc
         **vendor.facts(),
         "directories": directories(settings),
         "removed_directories": [path for path, _why in (*plan.gone, *plan.full)],
-        "judged_by": target.bridge.label if target.bridge else "catalogue",
+        "judged_by": target.bridge.label if target.bridge else "catalog",
         "hand_edit": plan.edit.lines() if plan.edit else [],
         "backup": backup,
         "systemd_changed": any(change.wanted.path.endswith(flag_reach.DROP_IN) for change in plan.files),
@@ -229,7 +229,7 @@ def _release_findings(bridge: InstalledBridge | None, target: Target) -> list[Fi
     if bridge is None or target.bridge is not None:
         return []
     wanted = ".".join(map(str, target.release))
-    message = f"the {bridge.label} is of another release than {wanted}, so the catalogue judged the flags"
+    message = f"the {bridge.label} is of another release than {wanted}, so the catalog judged the flags"
     return [Finding("warning", "bridge", message, "run this again when the training stack is at the release", "bridge")]
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._flags.catalogue.catalogue import find_flag, other_program
+from ansible_collections.gaudi3.scale.plugins.module_utils._flags.catalog.catalog import find_flag, other_program
 from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.results import HEALTHY, UNHEALTHY
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.verdicts import Measured, Unknown
 
@@ -102,9 +102,7 @@ def real_flags(facts: Facts) -> Measured | None:
     if not isinstance(flags, Mapping):
         return None
     wrong = sorted(name for name in map(str, flags) if not (find_flag(name) or other_program(name)))
-    return Measured(
-        not wrong, f"not real: {', '.join(wrong)}" if wrong else f"{len(flags)} flags, all in the catalogue"
-    )
+    return Measured(not wrong, f"not real: {', '.join(wrong)}" if wrong else f"{len(flags)} flags, all in the catalog")
 
 
 def fits(facts: Facts) -> Measured | None:
@@ -119,11 +117,11 @@ def fits(facts: Facts) -> Measured | None:
     )
 
 
-def utilisation(facts: Facts) -> Measured | None:
+def utilization(facts: Facts) -> Measured | None:
     """The least of all nodes' means, as their supervisors saw them under the job."""
     found = {}
     for node, answer in facts.nodes.items():
-        busy = _real(((answer.get("job") or {}).get("usage") or {}).get("utilisation"))
+        busy = _real(((answer.get("job") or {}).get("usage") or {}).get("utilization"))
         if busy is not None:
             found[node] = busy / 100
     if not found:

@@ -199,7 +199,7 @@ def _energy_rows(given: Mapping[str, Any], measured: Measured, bill: Bill, price
 
 
 def _money_rows(bill: Bill, prices: Prices) -> Iterator[dict[str, Any]]:
-    price = "price, years and utilisation" if prices.capital else "price"
+    price = "price, years and utilization" if prices.capital else "price"
     parts = "its nodes" if bill.energy is None else "its nodes and energy"
     yield _row("all of it", _money(bill.total, prices), parts)
     yield _row("its nodes", _money(bill.nodes, prices), "hours by price")

@@ -175,7 +175,7 @@ def _nodes(runs: Sequence[Run]) -> dict[str, Any]:
     columns = ["node", "ranks", "own work", "of the median", "slowest rank", "data", "forward", "backward"]
     over = f"means a step over {reported.get('steps', 0)} steps up to {reported.get('step')}"
     notes = [f"{over}; own work is data and forward, in which no rank waits for another"]
-    return _section("Speed of each node", [*columns, "optimiser", "communication", "memory"], rows, notes=notes)
+    return _section("Speed of each node", [*columns, "optimizer", "communication", "memory"], rows, notes=notes)
 
 
 def _node(name: str, node: Mapping[str, Any], median: float) -> dict[str, Any]:
@@ -191,7 +191,7 @@ def _node(name: str, node: Mapping[str, Any], median: float) -> dict[str, Any]:
         "of the median": verdict,
         "slowest rank": f"{node.get('slowest_rank')} ({_seconds(slowest)})" if is_number(slowest) else None,
         "memory": short_bytes(node["memory_bytes"]) if is_number(node.get("memory_bytes")) else None,
-        **{part: _seconds(parts.get(part)) for part in ("data", "forward", "backward", "optimiser", "communication")},
+        **{part: _seconds(parts.get(part)) for part in ("data", "forward", "backward", "optimizer", "communication")},
     }
 
 
@@ -252,7 +252,7 @@ def _binding(hosts: Sequence[Host]) -> dict[str, Any]:
 
 
 def _flags(info: Mapping[str, Any], runs: Sequence[Run]) -> dict[str, Any]:
-    """The job's own variables, and what rank 0 found set of those that the catalogue knows."""
+    """The job's own variables, and what rank 0 found set of those that the catalog knows."""
     given = mapping_of((info.get("description") or {}).get("environment"))
     found = mapping_of(next((run["start"].get("flags") for run in reversed(runs) if run["start"]), None))
     rows = [

@@ -21,7 +21,7 @@ MOST_MINUTES = 180
 _CURVES = (
     ("Processor of each node", "busy cores", "cores", 1.0),
     ("Memory of each node's ranks", "GiB", "memory_bytes", GIB),
-    ("Cards of each node: busy", "per cent, the mean of its cards", "utilisation", 1.0),
+    ("Cards of each node: busy", "per cent, the mean of its cards", "utilization", 1.0),
     ("Cards of each node: memory", "GiB, the fullest card", "card_memory_bytes", GIB),
     ("Cards of each node: power", "watts on the 54 V rail, all cards", "watts", 1.0),
 )
@@ -156,13 +156,13 @@ def _memory(sample: Sample) -> str:
 
 
 def _busy(sample: Sample) -> str:
-    if sample.get("utilisation") is None:
+    if sample.get("utilization") is None:
         return ""
-    return f"{sample.get('cards') or 0:.0f} cards {sample['utilisation']:.0f} % busy"
+    return f"{sample.get('cards') or 0:.0f} cards {sample['utilization']:.0f} % busy"
 
 
 def _cards(sample: Sample) -> str:
-    lowest, full = sample.get("lowest_utilisation"), sample.get("card_memory_bytes")
+    lowest, full = sample.get("lowest_utilization"), sample.get("card_memory_bytes")
     least = "" if lowest is None else f" (the least busy one {lowest:.0f} %)"
     most = "" if full is None else f", the fullest with {short_bytes(full)}"
     return f"{_busy(sample)}{least}{most}" if _busy(sample) else ""

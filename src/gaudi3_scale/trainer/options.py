@@ -57,7 +57,7 @@ def _parser() -> ArgumentParser:
 
 
 def _add_job(job: argparse._ArgumentGroup) -> None:
-    job.add_argument("--max-steps", type=positive, required=True, help="optimiser steps of the whole job")
+    job.add_argument("--max-steps", type=positive, required=True, help="optimizer steps of the whole job")
     job.add_argument("--stop-after-steps", type=positive, help="end this run after so many steps, to go on later")
     job.add_argument("--device", default=AUTO, help="auto, hpu, cuda or cpu (default: %(default)s)")
     job.add_argument(

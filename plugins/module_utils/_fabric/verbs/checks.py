@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ..._flags.catalogue.values import is_on
+from ..._flags.catalog.values import is_on
 from ..._node.check import Check
 from ..._releases.lookup import version_key
 from ..provider import ROCE

@@ -128,7 +128,7 @@ def test_what_bends_upwards_is_not_overshot():
     assert 970 <= search.batch_size <= 1000
 
 
-def test_the_margin_and_the_utilisation_stay_free():
+def test_the_margin_and_the_utilization_stay_free():
     attempt = measured(100 * GIB, affine(20 * GIB, GIB / 10), 20 * GIB)
     for margin, target_hpu_utilization, most in ((0.05, 1.0, 760), (0.01, 0.9, 693), (0.0, 0.5, 300)):
         size = largest_batch(
@@ -229,7 +229,7 @@ def test_what_says_nothing_about_memory_ends_the_search_with_its_trials(outcome,
         (
             Bounds(64, limit_bytes=100 * GIB, prior=Prior(90 * GIB, 20 * GIB, 0.1)),
             Trial(1, "out_of_memory", message="why"),
-            r"parameters and optimiser state alone take 90\.00 GiB: shard them over more cards",
+            r"parameters and optimizer state alone take 90\.00 GiB: shard them over more cards",
         ),
         (
             Bounds(64),

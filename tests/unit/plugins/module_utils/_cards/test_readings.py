@@ -134,5 +134,5 @@ def test_the_exporter_tells_no_value_that_is_none(tmp_path: Path) -> None:
     readings, answered = read_cards(HlSmi(cells={FIRST: wrong}), str(root), 10)
     first = next(one for one in readings if one.pci_address == FIRST)
     assert answered
-    assert (first.celsius, first.watts, first.utilisation, first.clock_hertz) == (None, None, None, None)
+    assert (first.celsius, first.watts, first.utilization, first.clock_hertz) == (None, None, None, None)
     assert first.memory_bytes == 131072 * (1 << 20)

@@ -45,7 +45,7 @@ JOB: dict[str, Any] = {
     "checkpoint": {"seconds": 20.0, "blocked_seconds": 0.4},
     "end": {},
     "restarts": 0,
-    "usage": {"time": 1.0, "utilisation": 93.0},
+    "usage": {"time": 1.0, "utilization": 93.0},
 }
 NODE_FACTS: dict[str, Any] = {
     "system": {"cpu_busy": 0.4, "io_wait": 0.01, "memory_used": 0.3},
@@ -61,7 +61,7 @@ REPORTS: dict[str, Any] = {
     "tune_training": {"title": "Study"},
     "baseline": {"figures": {}},
 }
-TARGETS = {"batch_size": 16.0, "tokens_per_second": 4e5, "utilisation": 0.9}
+TARGETS = {"batch_size": 16.0, "tokens_per_second": 4e5, "utilization": 0.9}
 
 
 def audit(
@@ -118,13 +118,13 @@ def test_each_item_fails_by_what_it_is_about_and_by_nothing_else() -> None:
 
 
 def test_a_guide_s_figure_is_watched_and_the_site_s_own_fails() -> None:
-    idle = {**NODE_FACTS, "job": {**JOB, "usage": {"time": 1.0, "utilisation": 40.0}}}
-    guide = audit({"n1": idle})["utilisation", "llama"]
+    idle = {**NODE_FACTS, "job": {**JOB, "usage": {"time": 1.0, "utilization": 40.0}}}
+    guide = audit({"n1": idle})["utilization", "llama"]
     assert isinstance(guide.verdict, Failed) and not guide.counts
     assert guide.verdict.why.startswith("0.4, and at least 0.85 of the time (a guide, without a source) is asked for")
-    own = audit({"n1": idle}, targets={"utilisation": 0.5})["utilisation", "llama"]
+    own = audit({"n1": idle}, targets={"utilization": 0.5})["utilization", "llama"]
     assert isinstance(own.verdict, Failed) and own.counts
-    assert isinstance(audit({"n1": idle}, targets={"utilisation": 0.3})["utilisation", "llama"].verdict, Passed)
+    assert isinstance(audit({"n1": idle}, targets={"utilization": 0.3})["utilization", "llama"].verdict, Passed)
 
 
 def test_advice_is_watched_and_fails_where_the_site_requires_it() -> None:
@@ -158,7 +158,7 @@ def test_a_node_with_failed_jobs_and_one_with_other_flags_are_named() -> None:
     ("given", "sentence"),
     [
         ({"speed": 3}, "gaudi_audit_targets names speed, which has no target; known are batch_size"),
-        ({"utilisation": "high"}, "has utilisation: 'high'; give a number"),
+        ({"utilization": "high"}, "has utilization: 'high'; give a number"),
         ({"mixed_precision": 1}, "names mixed_precision, which has no target"),
     ],
 )

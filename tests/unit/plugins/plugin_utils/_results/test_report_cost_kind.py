@@ -22,7 +22,7 @@ A_NODE_HOUR = 160000 / (4 * 8766 * 0.8)
 GIVEN = {
     "job": "llama",
     "currency": "EUR",
-    "capital": {"price": 160000, "years": 4, "utilisation": 0.8},
+    "capital": {"price": 160000, "years": 4, "utilization": 0.8},
     "kwh": 0.21,
     "pue": 1.3,
     "now": BEGIN + HOURS * 3600,

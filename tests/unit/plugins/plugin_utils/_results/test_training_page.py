@@ -9,7 +9,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.history i
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.page import report_page
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.training_page import training_report
 
-PARTS = {"data": 0.01, "forward": 0.1, "backward": 0.2, "optimiser": 0.03, "communication": 0.05, "other": 0.01}
+PARTS = {"data": 0.01, "forward": 0.1, "backward": 0.2, "optimizer": 0.03, "communication": 0.05, "other": 0.01}
 INFO = {
     "state": "running",
     "description": {

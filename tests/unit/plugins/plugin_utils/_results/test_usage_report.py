@@ -15,8 +15,8 @@ def sample(time, **more):
     reported = {"time": time, "cores": 2.0, "of_cores": 160.0, "memory_bytes": float(8 << 30)}
     cards = {
         "cards": 8.0,
-        "utilisation": 85.0,
-        "lowest_utilisation": 80.0,
+        "utilization": 85.0,
+        "lowest_utilization": 80.0,
         "card_memory_bytes": float(60 << 30),
         "watts": 4120.0,
     }
