@@ -52,5 +52,5 @@ def _refusal(options: Mapping[str, Any]) -> str:
     if said := sizes_refusal(options["sizes"]) or tolerance_refusal(options):
         return said
     if options["expected"] < 0:
-        return f"expected is {options['expected']:g}; give GB/s of bus bandwidth, or 0 where nobody knows."
+        return f"expected is {options['expected']:g}; give GB/s of bus bandwidth, or 0 if unknown."
     return ""

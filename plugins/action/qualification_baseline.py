@@ -48,7 +48,7 @@ class ActionModule(NodeModule):
             place(where, "path").write(Document(name, json.dumps(wanted, indent=1, sort_keys=True) + "\n"))
             show(f"{len(wanted['figures'])} figures of {len(wanted['nodes'])} nodes are the baseline: {path}")
         if dropped:
-            show(f"No longer in it: {', '.join(dropped)}.")
+            show(f"Removed from it: {', '.join(dropped)}.")
         return self._result(wanted, dropped, changed=True)
 
     @staticmethod

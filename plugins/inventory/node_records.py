@@ -100,8 +100,8 @@ def _nodes(file: Path, options: Mapping[str, str]) -> list[Node]:
         document = parse_json(file.read_bytes(), _LARGEST)
     except OSError as error:
         what = f"{file} cannot be read ({error.strerror})"
-        raise GaudiError(f"{what}; write it by the command of docs/clouds.md.") from error
+        raise GaudiError(f"{what}; create it with the command in docs/clouds.md.") from error
     except ValueError as error:
-        raise GaudiError(f"{file} is no JSON: {error}; write it anew.") from error
+        raise GaudiError(f"{file} is not valid JSON: {error}; create it again.") from error
     read = SOURCES[options["source"]]
     return in_order(read(document, str(file), options["address"], options["tag"]), str(file))

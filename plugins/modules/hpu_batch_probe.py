@@ -178,12 +178,12 @@ why:
   description: What RV(batch_size) rests on.
   returned: success
   type: str
-  sample: 104 is out by the measured growth of the peak
+  sample: 104 is excluded by the measured growth of the peak memory
 next:
   description: The size that would be tried next, and why. V(null) where the answer is known.
   returned: success
   type: dict
-  sample: {"batch_size": 96, "why": "where the readings say that the memory is full"}
+  sample: {"batch_size": 96, "why": "the size at which the readings predict full memory"}
 global_batch:
   description: How to make O(global_batch). V(null) where none is asked for or the answer is not known.
   returned: success

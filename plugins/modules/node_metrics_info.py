@@ -56,7 +56,7 @@ samples:
       description: What tells it from the others of its name.
       type: dict
     value:
-      description: The value. What is no number, as a loss that is none, is its name.
+      description: The value. What is not a number, as a loss that is none, is its name.
       type: raw
   sample: [{"name": "gaudi_card_power_watts", "labels": {"card": "0"}, "value": 226.0}]
 time:

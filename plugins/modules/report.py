@@ -402,7 +402,7 @@ options:
         type: bool
         default: false
       numbers:
-        description: Names and numbers. What is no number becomes null.
+        description: Names and numbers. What is not a number becomes null.
         type: dict
         default: {}
       words:

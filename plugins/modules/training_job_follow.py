@@ -64,7 +64,7 @@ options:
     description:
       - Seconds for which all nodes of the job may be silent. Past them the task ends without an error, and RV(state)
         is V(out_of_sight). The job is left alone.
-      - A node is silent from the first question on that it did not answer, however long this play itself stood still.
+      - A node is silent from the first question on that it did not respond, however long this play itself stood still.
     type: int
     default: 1800
   settle_time:

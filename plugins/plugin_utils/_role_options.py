@@ -157,7 +157,7 @@ def _shared_sentence(host: str, name: str) -> str:
     hint = (
         f"did you mean {PREFIX}{nearest[0]}?" if nearest else f"remove it, or add it to {OF_THE_SITE} if it is yours."
     )
-    return f"{shown} is no option of gaudi3.scale on {host}; {hint}"
+    return f"{shown} is not an option of gaudi3.scale on {host}; {hint}"
 
 
 def _sentence(role: SpecifiedRole, host: str, name: str, options: Iterable[str]) -> str:
@@ -168,6 +168,6 @@ def _sentence(role: SpecifiedRole, host: str, name: str, options: Iterable[str])
     hint = (
         f"did you mean {role.prefix}{nearest[0]}?"
         if nearest
-        else f"remove it, or name one that `ansible-doc -t role {role.full_name}` shows."
+        else f"remove it, or use one that `ansible-doc -t role {role.full_name}` shows."
     )
-    return f"{shown} is no option of {role.name} on {host}; {hint}"
+    return f"{shown} is not an option of {role.name} on {host}; {hint}"

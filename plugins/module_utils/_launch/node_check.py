@@ -87,7 +87,10 @@ def _check_what_ranks_start_with(job: Job, paths: JobPaths) -> None:
         raise GaudiError(f"command: there is no script {str(script)!r:.200} on this node; {remedy}.")
     for path in job.environment_files:
         if not path.startswith("-") and not Path(path).is_file():
-            raise GaudiError(f"environment_files: there is no {path} on this node; create it, or put a - before it.")
+            raise GaudiError(
+                f"environment_files: {path} does not exist on this node; create it, or put a - "
+                "before it to make it optional."
+            )
     check_flags(job)
 
 
@@ -144,7 +147,7 @@ def _check_programs(job: Job) -> None:
     needed = ("python",) if job.engine == MPIRUN else ("torchrun", "python")
     for program in (f"{job.venv}/bin/{name}" for name in needed):
         if not os.access(program, os.X_OK):
-            raise GaudiError(f"{program} cannot be executed; install the training stack first, or name its venv.")
+            raise GaudiError(f"{program} cannot be executed; install the training stack first, or set its venv.")
 
 
 def open_mpi_version(job: Job, run: Run) -> str:

@@ -58,7 +58,8 @@ def read(base: str, keys: str, work: str, run: Run) -> RpmIndex:
         paths[name].write_bytes(content)
     if not gnupg.detached_is_good(keys, str(paths[_SIGNATURE]), str(paths[REPOMD]), run):
         raise GaudiError(
-            f"{base}/{REPOMD} is not signed by the key {base}/{KEY}; nothing was taken from there: check vault_url, "
+            f"{base}/{REPOMD} is not signed by the key {base}/{KEY}; nothing was downloaded from there; check "
+            "vault_url, "
             "and the clock of this host.",
             url=base,
         )

@@ -184,7 +184,7 @@ def qualified(facts: Facts) -> Measured | Unknown | None:
         return None
     when = found.get("time", "an unknown time")
     if found["state"] not in (HEALTHY, UNHEALTHY):
-        return Unknown(f"its qualification at {when} could not tell")
+        return Unknown(f"its qualification at {when} was inconclusive")
     return Measured(found["state"] == HEALTHY, f"{found['state']} at {when}")
 
 
@@ -228,7 +228,7 @@ def kept(
         if not found:
             return None
         if not is_known(found):
-            return Unknown(f"{report} could not tell: {_first_note(found)}")
+            return Unknown(f"{report} was inconclusive: {_first_note(found)}")
         right = is_right(found)
         return Measured(right, f"{report}: {_shortened(found.get('title', '')) if right else _first_note(found)}")
 

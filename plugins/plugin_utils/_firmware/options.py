@@ -34,8 +34,8 @@ def _refusals(options: FirmwareOptions) -> Iterator[str]:
         )
     if options.canary and options.canary not in options.hosts:
         yield (
-            f"gaudi_firmware_canary is {options.canary}, which is not among the hosts of this run; name one of "
+            f"gaudi_firmware_canary is {options.canary}, which is not a host of this run; use one of "
             f"{', '.join(options.hosts)}."
         )
     if options.drain not in ADAPTERS:
-        yield f"gaudi_firmware_drain is {options.drain}; it has to be none, slurm or commands."
+        yield f"gaudi_firmware_drain is {options.drain}; it must be none, slurm or commands."

@@ -53,16 +53,13 @@ def outside_line(host: str, info: Mapping[str, Any]) -> str | None:
     said = (info.get("rank_log") or {}).get("lines") or ()
     words = f'"{one_line(str(said[-1])).strip()}"' if said else ""
     reported = [part for part in (used, words and f"the first rank's last line: {words}") if part]
-    return f"no step was told so far; seen from outside on {host}: {'; '.join(reported)}" if reported else None
+    return f"no step reported yet; process activity on {host}: {'; '.join(reported)}" if reported else None
 
 
 def usage_note(usage: Usage, is_supervised: bool) -> str:
     """Instead of what steps would tell."""
     if not is_supervised:
-        return (
-            "no step was measured; what a job uses is seen from outside its program with gaudi_training_engine "
-            "torchrun only"
-        )
+        return "no step was measured; the resource usage of a job is measured only with gaudi_training_engine torchrun"
     known = [samples for samples in usage.values() if samples]
     if not known:
         return "no step was measured"
@@ -70,7 +67,7 @@ def usage_note(usage: Usage, is_supervised: bool) -> str:
     a_node = "a node uses " if len(known) > 1 else ""
     words = usage_words(together([together(samples) for samples in known]))
     return (
-        f"the program reports no steps; seen from outside over {duration(over)} (means; of memory the most): "
+        f"the program reports no steps; process activity over {duration(over)} (averages, and peak memory): "
         f"{a_node}{words}"
     )
 

@@ -46,8 +46,9 @@ def failed(way: Way, check_mode: bool = False) -> dict[str, Any]:
     killed = "module_stdout" in way.failure
     said = way.failure.get("msg")
     reason = (
-        f"A module was killed on the node ({said or ''}); see its journal for why, then run again: it goes on from "
-        "where the node is."
+        f"A module was killed on the node ({said or ''}); check its journal for the cause, and run again; the "
+        "upgrade resumes "
+        "where it stopped."
         if killed
         else str(said or "see the task that failed")
     )
@@ -64,7 +65,7 @@ def rolled_back(before: Mapping[str, Any]) -> dict[str, Any]:
 
 def not_rolled_back(before: Mapping[str, Any], failure: Mapping[str, Any]) -> dict[str, Any]:
     """Going back failed too."""
-    reason = f"{before['reason']} Going back to {before['from']} failed too: {failure.get('msg') or ''}"
+    reason = f"{before['reason']} Going back to {before['from']} also failed: {failure.get('msg') or ''}"
     return {**before, **_follows("failed"), "reason": reason}
 
 

@@ -37,21 +37,21 @@ def _refusals(options: UpgradeOptions) -> Iterator[str]:
     empty = [batch for batch in _batches(options.serial) if not BATCH.fullmatch(batch)]
     if empty:
         yield (
-            f"gaudi_driver_upgrade_serial has {empty[0]}, and a batch needs a number of nodes or a percentage of at "
-            "least 1; leave it out for 1, 10%, 25%."
+            f"gaudi_driver_upgrade_serial has {empty[0]}, but a batch needs at least 1 node or 1%; leave it "
+            "out for the default 1, 10%, 25%."
         )
     if not options.hosts:
         yield f"No host matches gaudi_hosts ({options.pattern}); correct it, or the inventory."
     if options.canary and options.canary not in options.hosts:
         yield (
-            f"gaudi_driver_upgrade_canary is {options.canary}, which is not among the hosts of this run; name one of "
+            f"gaudi_driver_upgrade_canary is {options.canary}, which is not a host of this run; use one of "
             f"{', '.join(options.hosts)}."
         )
     most = str(options.max_fail_percentage).strip()
     if most and not (NUMBER.fullmatch(most) and float(most) <= 100):
         yield f"gaudi_driver_upgrade_max_fail_percentage is {most}; give a number from 0 to 100."
     if options.drain not in ADAPTERS:
-        yield f"gaudi_driver_upgrade_drain is {options.drain}; it has to be none, slurm or commands."
+        yield f"gaudi_driver_upgrade_drain is {options.drain}; it must be none, slurm or commands."
     unknown = [layer for layer in options.layers if layer not in LAYERS]
     if unknown:
         yield f"gaudi_driver_upgrade_layers has {unknown[0]}; there are {', '.join(LAYERS)}."

@@ -81,7 +81,8 @@ def _run(options: argparse.Namespace, name: str, size: int, node: int, world_siz
         )
     except subprocess.TimeoutExpired as expired:
         raise GaudiError(
-            f"{PROGRAM} did not end {name} of {size} bytes within {options.timeout} s on node {node}; see whether each "
+            f"{PROGRAM} did not finish {name} of {size} bytes within {options.timeout} s on node {node}; see "
+            "whether each "
             "node runs it, and the links between them."
         ) from expired
     if done.returncode != 0:

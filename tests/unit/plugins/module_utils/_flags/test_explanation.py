@@ -188,8 +188,8 @@ def test_nodes_that_agree_share_a_line_and_silent_ones_have_a_note(tmp_path: Pat
 
 
 def test_where_nobody_answered_the_play_fails_with_the_reason() -> None:
-    assert made(n1={"failed": True, "msg": "no"}, n2=None).refusal == "No node could tell: n1: no"
-    assert made().refusal == "No node could tell: gaudi_hosts names no host."
+    assert made(n1={"failed": True, "msg": "no"}, n2=None).refusal == "No node returned a result: n1: no"
+    assert made().refusal == "No node returned a result: gaudi_hosts matches no host."
 
 
 def test_hand_edits_have_a_table() -> None:

@@ -121,7 +121,9 @@ def test_a_guide_s_figure_is_watched_and_the_site_s_own_fails() -> None:
     idle = {**NODE_FACTS, "job": {**JOB, "usage": {"time": 1.0, "utilization": 40.0}}}
     guide = audit({"n1": idle})["utilization", "llama"]
     assert isinstance(guide.verdict, Failed) and not guide.counts
-    assert guide.verdict.why.startswith("0.4, and at least 0.85 of the time (a guide, without a source) is asked for")
+    assert guide.verdict.why.startswith(
+        "0.4, and at least 0.85 of the time (a guideline without a source) is asked for"
+    )
     own = audit({"n1": idle}, targets={"utilization": 0.5})["utilization", "llama"]
     assert isinstance(own.verdict, Failed) and own.counts
     assert isinstance(audit({"n1": idle}, targets={"utilization": 0.3})["utilization", "llama"].verdict, Passed)
@@ -210,7 +212,7 @@ def test_without_a_job_its_items_are_one_row_and_cases_of_their_own() -> None:
     known = {"n1": {**NODE_FACTS, "job": {}}}
     found = judged(ITEMS, Facts(known, {}, REPORTS), {}, {}, "")
     made = reported({(one.item.name, one.subject): one for one in found})
-    (row,) = [row for row in made.options["rows"] if row["item"].endswith("items of a job")]
+    (row,) = [row for row in made.options["rows"] if row["item"].endswith("checks of a job")]
     assert (row["verdict"], row["do"]) == ("unknown", "-e gaudi_audit_job=NAME")
     assert len(made.cases or []) == len(found) > len(made.options["rows"])
 
@@ -231,7 +233,7 @@ def test_what_is_asked_of_nodes_is_asked_of_each() -> None:
 def test_a_qualification_that_could_not_tell_is_unknown_and_fails_nothing(state: str) -> None:
     node = {**NODE_FACTS, "qualification": {"state": state, "time": "2026-11-25"}}
     found = audit({"n1": node, "n2": {**node, "qualification": {"state": "unhealthy", "time": "2026-11-25"}}})
-    assert verdict(found, "qualified", "n1") == Unknown("its qualification at 2026-11-25 could not tell")
+    assert verdict(found, "qualified", "n1") == Unknown("its qualification at 2026-11-25 was inconclusive")
     assert isinstance(verdict(found, "qualified", "n2"), Failed)
 
 
@@ -239,8 +241,8 @@ def test_a_qualification_that_could_not_tell_is_unknown_and_fails_nothing(state:
     ("code", "kind", "why"),
     [
         (1, Failed, "measure_storage: n1 reads too slowly"),
-        (2, Unknown, "measure_storage could not tell: n1 reads too slowly"),
-        (None, Unknown, "measure_storage could not tell: n1 reads too slowly"),
+        (2, Unknown, "measure_storage was inconclusive: n1 reads too slowly"),
+        (None, Unknown, "measure_storage was inconclusive: n1 reads too slowly"),
     ],
 )
 def test_a_measurement_that_could_not_tell_is_unknown(
