@@ -11,7 +11,7 @@ version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Tells how busy the host is over half a second, the flags of its jobs, its last qualification, how many of its jobs
-    failed, and what the O(job) has told. Cards are not asked, and nothing is started.
+    failed, and what the O(job) has reported. Cards are not asked, and nothing is started.
   - M(gaudi3.scale.cluster_audit) holds it against the items of the audit.
 options:
   job:

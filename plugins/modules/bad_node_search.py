@@ -15,7 +15,7 @@ description:
     round run at the same time, so that it takes three rounds, whatever the number of nodes.
   - A node is bad where it was so three times, each time with another partner. A pair that is bad twice, and whose nodes
     are good with others, is a bad link, of which neither node is accused.
-  - What is bad is told by the median of all pairs, so more than half of them have to be good.
+  - The reference is the median of all pairs, so more than half of them must be healthy.
   - Give it C(run_once). It runs on the controller, with each node's own connection and C(become).
 options:
   hosts:
@@ -46,7 +46,7 @@ options:
     description:
       - Seconds that the ranks of a group have once all of them run. Ranks that hang are ended then, and the others go
         on.
-      - That they are over is no fault by itself. A node is bad by it only where others needed a quarter of them at
+      - That they are over is not a fault. A node is considered faulty only if others needed a quarter of them at
         most.
     type: int
     default: 120
@@ -94,7 +94,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 bad:
-  description: Each bad node, with its measurements in words.
+  description: Each faulty node, with its measurements as text.
   type: dict
   returned: success
 links:

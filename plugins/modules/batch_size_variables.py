@@ -13,8 +13,8 @@ description:
   - Writes a marked block with the variables C(gaudi_training_batch_size), C(gaudi_training_accumulation_steps) and
     C(gaudi_training_learning_rate), of which those that are not given or 0 are left out. The operator's own lines are
     never changed.
-  - Fails with one sentence for a file that is encrypted, that sets one of them in a line of the operator's own, or that
-    is no file of the controller.
+  - Fails with an error message for a file that is encrypted, that sets one of them in a line of the operator's own,
+    or that is no file of the controller.
   - Runs on the controller; nothing is sent to the node. Give it C(run_once).
 options:
   path:
@@ -31,7 +31,7 @@ options:
     type: str
     default: ""
   batch_size:
-    description: Windows a rank.
+    description: Windows per rank.
     type: int
   accumulation_steps:
     description: Micro batches of an optimizer step.

@@ -12,7 +12,8 @@ description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Makes the words that torchrun starts of what the operator says of the training, and the options of the probe's
     built-in language model that takes as much memory.
-  - Fails with one sentence where there is nothing to train on, and where O(data) has no manifest that O(user) can read.
+  - Fails with an error message where there is nothing to train on, and where O(data) has no manifest that O(user) can
+    read.
   - Runs on the controller. With O(data) it reads the manifest on the first of O(hosts) that is still in the play, as
     O(user); all hosts have the same. Changes nothing. Give it C(run_once).
 options:
@@ -47,7 +48,7 @@ options:
     type: dict
     default: {}
   batch_size:
-    description: Windows a rank and micro batch. With 0 it is not among the words.
+    description: Windows per rank and micro batch. With 0 it is not passed.
     type: int
     default: 0
   accumulation_steps:
@@ -109,7 +110,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 command:
-  description: Interpreter arguments of the trainer, a word an item.
+  description: Interpreter arguments of the trainer, one word per item.
   type: list
   elements: str
   returned: success

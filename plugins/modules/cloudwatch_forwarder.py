@@ -15,7 +15,7 @@ description:
     boto3, which has to be installed, up to a thousand in one call of C(PutMetricData).
   - It takes no credentials. boto3 finds them, in a role of the machine or below C(/etc/gaudi3_scale/aws), which is the
     operator's and refused where others than root can read it.
-  - How many calls an hour that makes is told before anything is switched on, in check mode too.
+  - How many calls per hour that makes is shown before anything is switched on, in check mode too.
   - Alarms and a dashboard are written as files for the command line of AWS. Nothing of them is applied.
 options:
   state:

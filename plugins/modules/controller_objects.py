@@ -92,7 +92,7 @@ options:
     elements: dict
     default: []
   notify_on:
-    description: Of what each template tells.
+    description: What each template sends notifications about.
     type: list
     elements: str
     choices: [started, success, error]
@@ -139,7 +139,7 @@ options:
 attributes:
   check_mode:
     support: full
-    description: Asks the controller and tells what would be made or changed.
+    description: Asks the controller and reports what would be made or changed.
   diff_mode:
     support: partial
     description: Shows what differs in O(data_file), unless there are notifications in it, which may have secrets.

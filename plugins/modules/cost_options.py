@@ -10,7 +10,7 @@ short_description: Validate prices
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
-  - Fails with one sentence that names the first option of the role C(gaudi_cost) which cannot be meant, before a node
+  - Fails with an error message for the first invalid option of the role C(gaudi_cost), before a node
     is asked for anything.
   - Runs on the controller; nothing is sent to the node.
 options:

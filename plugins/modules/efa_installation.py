@@ -16,7 +16,7 @@ description:
     fetched or brought for a node that has the version.
   - It installs what it depends on from the distribution's own repositories.
   - Nothing is restarted. A restart that is needed is in RV(reboot_required).
-  - Each run looks whether the parts belong together, and tells what does not as a warning and in RV(coherence).
+  - Each run looks whether the parts belong together, and reports what does not as a warning and in RV(coherence).
 options:
   release:
     description:

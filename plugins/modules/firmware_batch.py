@@ -11,7 +11,7 @@ version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Looks at what M(gaudi3.scale.firmware_outcome) has registered on all hosts. When the first batch that writes goes
-    wrong, the others are to be left alone; later a sick node stops no other.
+    wrong, the others are to be left alone; later an unhealthy node does not stop the others.
   - Runs on the controller; nothing is sent to the node.
 options:
   hosts:

@@ -18,7 +18,7 @@ description:
   - Flags are judged as M(gaudi3.scale.hpu_flags) does before anything runs. A name that nothing reads is refused.
   - A setting that fails has that as its verdict, and the others go on. After a crash or a hang the base runs alone,
     since either can leave a card unusable.
-  - Runs are kept on the node. A comparison that was interrupted goes on, and one that is known is returned without a
+  - Runs are kept on the node. A comparison that was interrupted resumes, and one that is known is returned without a
     run, as long as the comparison, the environment files and the versions in the venv are the same. A change in the
     workload's own code is not noticed; use O(refresh) then.
 options:
@@ -237,7 +237,7 @@ base_notes:
   type: list
   elements: str
 rounds:
-  description: Rounds that were begun.
+  description: Rounds that were started.
   returned: success
   type: int
 level:

@@ -21,7 +21,7 @@ options:
   engines:
     description:
       - Engines to start containers with, RV(gaudi3.scale.hpu_container_runtime#module:engines) for example.
-      - One that is not installed, and V(containerd), is told of in RV(not_checked).
+      - One that is not installed, and V(containerd), is reported in RV(not_checked).
     type: list
     elements: str
     choices: [docker, podman, containerd]

@@ -15,12 +15,13 @@ description:
     package manager left; install what is missing of the distribution; fetch the new packages, and those of the way
     back; stop what holds the cards; unload the modules in the order of the loaded release; install; build; load; bring
     the external ports up; verify that all cards came up; start what was stopped.
-  - What a killed build left in DKMS's tree is mended first; what belongs to no package is told and left alone. Where
-    Secure Boot would reject the modules, or the kernel was started without C(iommu=pt), they are built and not loaded.
+  - What a killed build left in DKMS's tree is repaired first; what belongs to no package is reported and left alone.
+    Where Secure Boot would reject the modules, or the kernel was started without C(iommu=pt), they are built and not
+    loaded.
   - When one of these steps fails after the first one that a job would notice, the node goes back to the release it had,
     is verified, and the module fails with RV(state=rolled_back). When that fails too, it is RV(state=failed).
-  - C(/var/lib/gaudi3_scale/driver.json) tells how far a change came. A run after a power cut goes on from there. The
-    module goes on when the connection to the node is cut; a second run waits for its end.
+  - C(/var/lib/gaudi3_scale/driver.json) records how far a change came. A run after a power cut resumes from there. The
+    module continues when the connection to the node is cut; a second run waits for its end.
   - Needs the package repository to be registered, see M(gaudi3.scale.vault_repository).
 options:
   release:

@@ -129,10 +129,10 @@ cards:
       description: Where the card is.
       type: str
     module_id:
-      description: Module id, null where no driver tells it.
+      description: Module id, null where no driver reports it.
       type: int
     serial:
-      description: Serial number, null where no driver tells it.
+      description: Serial number, null where no driver reports it.
       type: str
     board:
       description: Kind of card.

@@ -20,8 +20,8 @@ description:
     touched. Flags that have no effect, are gone, or were last seen before O(release) give warnings.
   - Makes the directories that the flags name, for logs and for compiled recipes, and takes away the recipes of
     releases that are gone.
-  - What was changed in the file by hand since is shown as a difference of its own, told as a warning, and kept beside
-    the file.
+  - What was changed in the file by hand since is shown as a difference of its own, reported as a warning, and kept
+    beside the file.
   - Jobs of M(gaudi3.scale.training_job) and M(gaudi3.scale.hpu_batch_probe) read the file by themselves. Containers
     take it with C(--env-file); see RV(container_path). Login shells, other units and Slurm have an option each.
 options:
@@ -130,7 +130,7 @@ options:
   systemd_units:
     description:
       - Services of others that get the flags, by a drop-in each. Those no longer named lose it.
-      - Where RV(systemd_changed) says so, systemd has to be told to load its units again.
+      - Where RV(systemd_changed) says so, systemd has to reload its units.
     type: list
     elements: str
     default: []

@@ -10,7 +10,7 @@ short_description: Configure huge pages, kernel arguments, locked memory, CPUs, 
 version_added: "1.0.0"
 description:
   - Writes drop-ins of its own below C(/etc) and never the operator's files. What can be in force at once is set at once
-    (huge pages, governor); what needs a restart is told in RV(reboot_required). The module never restarts a node.
+    (huge pages, governor); what needs a restart is reported in RV(reboot_required). The module never restarts a node.
   - An option that is empty or false removes what this module once wrote for it, and brings back what the kernel or
     C(tuned) had before.
   - Where C(tuned) runs, governor, idle states and NUMA balancing are a profile C(gaudi3-scale) that includes the active
@@ -116,8 +116,8 @@ options:
   firewall_ports:
     description:
       - Ports and ranges of TCP and UDP, from 1024 on.
-      - The default holds all that the collection itself uses unless told otherwise. The collectives of gloo and HCCL
-        take ports that the kernel chooses; a second entry V(32768-60999) closes those as well.
+      - The default holds all that the collection itself uses unless configured otherwise. The collectives of gloo and
+        HCCL take ports that the kernel chooses; a second entry V(32768-60999) closes those as well.
     type: list
     elements: str
     default: ["29500-29511"]
@@ -163,7 +163,7 @@ reboot_required:
   type: bool
   returned: success
 reboot_reasons:
-  description: Why, one sentence each.
+  description: Why, one message each.
   type: list
   elements: str
   returned: success

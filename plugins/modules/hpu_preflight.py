@@ -12,7 +12,7 @@ short_description: Check whether a Gaudi node can take a release
 version_added: "1.0.0"
 description:
   - Compares a node with what a release of the Gaudi software needs, before anything is installed.
-  - Fails with every reason at once, each in one sentence that says what to do.
+  - Fails with every reason at once, each as an error message that says what to do.
   - Needs nothing on the node but Python. The cards are found by their PCI ids.
 options:
   release:
@@ -71,7 +71,7 @@ options:
   prepares_enrolment:
     description:
       - Whether a later task asks the firmware to enrol the certificate.
-      - A certificate that Secure Boot does not trust is then told and not refused.
+      - A certificate that Secure Boot does not trust is then reported and not refused.
     type: bool
     default: false
 author: The gaudi3.scale authors (@gaudi3-scale)
@@ -136,7 +136,7 @@ checks:
       description: What to do where it is not so.
       type: str
     advice:
-      description: Whether a failure is only told.
+      description: Whether a failure is only reported.
       type: bool
     message:
       description: The sentence to tell where the other parts do not make one.

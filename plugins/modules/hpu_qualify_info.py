@@ -42,7 +42,7 @@ EXAMPLES = r"""
 RETURN = r"""
 state:
   description:
-    - V(absent), V(running), V(ended), or V(interrupted) where a run was cut off, which the next one goes on with.
+    - V(absent), V(running), V(ended), or V(interrupted) where a run was cut off, which the next one resumes.
   returned: always
   type: str
 level:

@@ -17,7 +17,7 @@ description:
   - A node that has no plan yet says so at the first time; run M(gaudi3.scale.hpu_qualify) once.
 options:
   state:
-    description: Whether the timer is there.
+    description: Whether the timer is enabled.
     type: str
     choices: [present, absent]
     default: present

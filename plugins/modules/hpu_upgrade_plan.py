@@ -174,7 +174,7 @@ changes:
       from: 1.23.0-695
       to: 1.24.1-482
 obstacles:
-  description: What somebody has to do before the change can succeed, one sentence each.
+  description: What somebody has to do before the change can succeed, one message each.
   type: list
   elements: str
   returned: success
@@ -187,7 +187,7 @@ verdict:
       description: V(compatible), V(incompatible) or V(unknown).
       type: str
     reasons:
-      description: Why it is not V(compatible), one sentence each.
+      description: Why it is not V(compatible), one message each.
       type: list
       elements: str
     remarks:

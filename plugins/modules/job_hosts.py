@@ -10,10 +10,10 @@ short_description: Validate the hosts of a job
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
-  - Fails with one sentence where O(hosts) is empty, names a host twice or one that is not in the inventory, or where a
-    host of it is not in the play.
+  - Fails with an error message where O(hosts) is empty, names a host twice or one that is not in the inventory, or
+    where a host of it is not in the play.
   - The same where the run is a slice of a job template of AWX, which sees a part of the inventory.
-  - Ranks come from the list, and never from the hosts that a C(--limit) leaves, which would be numbered anew.
+  - Ranks come from the list, and never from the hosts that a C(--limit) leaves, which would be renumbered.
   - Runs on the controller; nothing is sent to the node. Give it C(run_once).
 options:
   hosts:

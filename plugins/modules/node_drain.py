@@ -58,7 +58,7 @@ options:
     default: 10
   drain_command:
     description:
-      - With O(adapter=commands), the command that drains a node, a word an item. No shell is involved.
+      - With O(adapter=commands), the command that drains a node, one word per item. No shell is involved.
       - V({node}) and V({reason}) in a word are replaced. Other braces stay.
     type: list
     elements: str
@@ -71,7 +71,7 @@ options:
   query_command:
     description:
       - With O(adapter=commands), a command that prints nothing when the node is in service, and a line when it is
-        drained. Best is the reason, for only then can two drains be told apart.
+        drained. Best is the reason, for only then can two drains be distinguished.
       - Without it nobody else's drain can be seen. Then only the drains of this module are known.
     type: list
     elements: str

@@ -14,7 +14,8 @@ description:
     each, V(compute) products and copies on every card, checked bit by bit, V(collectives) an all-reduce over each
     node's own cards, V(pairs) one over every two nodes in rounds, V(ring) one over the largest good ring, V(training)
     a short real training.
-  - A node that fails a stage is named with the reason and is in none that follows. A bad node never stops the others.
+  - A node that fails a stage is named with the reason and is in none that follows. A faulty node never stops the
+    others.
   - Nodes and cards are held against the median of their kind, and against O(baseline), if there is one.
   - Give it C(run_once). It runs on the controller, with each node's own connection and C(become).
 options:
@@ -39,7 +40,7 @@ options:
     type: dict
     default: {}
   follow:
-    description: Whether the nodes' own tests are waited for. Otherwise they are begun, and the run ends.
+    description: Whether the nodes' own tests are waited for. Otherwise they are started, and the run ends.
     type: bool
     default: true
   timeout:
@@ -81,7 +82,7 @@ options:
     description:
       - Seconds that the ranks of a group have once all of them run. Ranks that hang are ended then, and the others go
         on.
-      - That they are over is no fault by itself. A node is bad by it only where others needed a quarter of them at
+      - That they are over is not a fault. A node is considered faulty only if others needed a quarter of them at
         most.
     type: int
     default: 120

@@ -46,7 +46,7 @@ since:
   returned: success
   sample: "2026-11-25T03:12:44Z"
 until:
-  description: When it ends by itself, in UTC; empty where it does not.
+  description: When it ends automatically, in UTC; empty where it does not.
   type: str
   returned: success
   sample: "2026-11-26T03:12:44Z"

@@ -412,7 +412,7 @@ options:
 attributes:
   check_mode:
     support: full
-    description: Prints and tells the outcome, and writes nothing.
+    description: Prints and returns the outcome, and writes nothing.
   diff_mode:
     support: none
     description: A report changes nothing on a node.

@@ -10,7 +10,7 @@ short_description: Validate the report target before a play starts
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
-  - Fails with one sentence where M(gaudi3.scale.report) could not write to O(target), so that it is known before
+  - Fails with an error message where M(gaudi3.scale.report) could not write to O(target), so that it is known before
     anything was done whose result would be kept there.
   - Makes nothing and leaves nothing. Of a directory that is not there yet, the one above it is looked at. In a bucket
     an upload is begun and given up, so the credentials need no right but that to write.

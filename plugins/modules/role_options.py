@@ -10,8 +10,8 @@ short_description: Validate a role's options
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
-  - Fails with one sentence for each variable of the host whose name begins with that of the role and is not an option
-    of it, so that a misspelt option is not a default in silence. The sentence has the nearest name that exists.
+  - Fails with an error message for each variable of the host whose name begins with that of the role and is not an
+    option of it, so that a misspelt option is not a default in silence. The sentence has the nearest name that exists.
   - In a role it also holds the values against the specification of the role's entry point, as Ansible's own task before
     a role does. The playbooks of C(site.yml) leave that one out, since each task costs the controller a process a
     host.

@@ -53,7 +53,7 @@ options:
     type: int
     default: 300
   drain:
-    description: Whether a node that is ill takes itself out of service.
+    description: Whether an unhealthy node takes itself out of service.
     type: bool
     default: true
   resume:

@@ -13,9 +13,9 @@ description:
   - Runs M(gaudi3.scale.storage_rates) on all of O(hosts) at the same time, whatever Ansible's forks are - first a
     sequential write, as of a checkpoint, then a sequential read of what was written, then reads of O(read_bytes) at
     random places, as training data is read.
-  - With O(tokens_per_second), or the O(job) that has told them, says whether the cards can be fed; with O(parameters),
-    how long a checkpoint takes, and with O(checkpoint_interval) whether that is short enough. Without them it says what
-    the storage would do.
+  - With O(tokens_per_second), or the O(job) that has reported them, says whether the cards can be fed; with
+    O(parameters), how long a checkpoint takes, and with O(checkpoint_interval) whether that is short enough. Without
+    them it says what the storage would do.
   - A node that fails in a phase is named, and in none that follows. The files are removed at the end.
   - Reads may be answered by the memory of a server, which no option of a client prevents; with O(size) times O(files)
     times the number of nodes above that memory they are not.

@@ -12,11 +12,11 @@ description:
   - Runs M(gaudi3.scale.training_job) on all nodes of a job at the same time. Each is asked first whether it has what
     the job needs (O(gaudi3.scale.training_job#module:state=prepared)); then the job is started on those that have.
   - A node that does not answer, or cannot take part, is left out and named where the others are enough. Where they are
-    not, the job is begun on none. Clocks that are more than a minute apart are refused.
+    not, the job is started on none. Clocks that are more than a minute apart are refused.
   - Where a node runs the job already, the others join its run. A job that runs or has ended well on all nodes is left
     alone.
   - What began where others then could not is ended again, but for a job of Slurm's.
-  - One task begins the job on all nodes, so give it C(run_once). It runs on the controller, with each node's own
+  - One task starts the job on all nodes, so give it C(run_once). It runs on the controller, with each node's own
     connection and C(become), and on as many nodes at once as C(forks) says.
 options:
   name:
@@ -30,7 +30,7 @@ options:
     required: true
   state:
     description:
-      - V(started) begins the job. V(looked_at) only asks which nodes answer, before work that takes long.
+      - V(started) starts the job. V(looked_at) only asks which nodes answer, before work that takes long.
       - V(known) asks nobody. It fails where none of O(answers) knows the job, with the names that are near.
     type: str
     choices: [known, looked_at, started]
@@ -91,7 +91,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 start:
-  description: The nodes that the job was begun on, or runs on; first the one that knows it best.
+  description: The nodes that the job was started on, or runs on; first the one that knows it best.
   type: list
   elements: str
   returned: success

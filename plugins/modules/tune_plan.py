@@ -10,7 +10,7 @@ short_description: Validate a tuning study
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
-  - Fails with one sentence for the first value of O(study) that cannot be meant, before any node is touched.
+  - Fails with an error message for the first invalid value of O(study), before any node is touched.
   - Runs on the controller; nothing is sent to the node. Give it C(run_once).
 options:
   study:

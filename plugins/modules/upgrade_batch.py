@@ -52,7 +52,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 stop:
-  description: Whether the canary or too many nodes are sick.
+  description: Whether the canary or too many nodes are unhealthy.
   type: bool
   returned: success
 sick:

@@ -10,7 +10,7 @@ short_description: Validate the options of an upgrade
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
-  - Fails with one sentence that names the first option which cannot be meant, so that it is known before anything is
+  - Fails with an error message for the first invalid option, so that it is known before anything is
     touched. The sentence has the name of the option of the role C(gaudi_driver_upgrade).
   - Runs on the controller; nothing is sent to the node.
 options:

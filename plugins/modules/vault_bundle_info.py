@@ -47,7 +47,7 @@ sound:
   type: bool
   returned: success
 verdict:
-  description: What is wrong, as a sentence. Empty for a sound bundle.
+  description: The error message. Empty for a sound bundle.
   type: str
   returned: success
 path:

@@ -16,8 +16,7 @@ MEASURED = "gaudi_storage_measure_result"
 OK, UNMEASURED = "ok", "inconclusive"
 COLUMNS = ("node", "file system", "write (MB/s)", "read (MB/s)", "random read (MB/s)", "IOPS", "p99 (ms)", "verdict")
 LEGEND = (
-    "all nodes at the same time, with more data than each node's memory; reads may have been served from a "
-    "server's cache",
+    "all nodes at the same time, with more data than each node's memory; reads may come from a server's cache",
     "MB are 10^6 bytes; p99 is the 99th percentile of the time of a random read",
 )
 

@@ -198,7 +198,7 @@ def test_a_job_that_tells_no_steps_is_seen_to_live(follow, monkeypatch):
     end = {**silent, "state": "succeeded", "supervision": reported(state="ended", outcome="succeeded")}
     result, lines = follow({"n1": Node(silent, {**silent, **used}, end), "n2": Node(silent)})
     assert result["state"] == "succeeded"
-    assert [line for line in lines if "outside" in line] == [
+    assert [line for line in lines if "process activity" in line] == [
         'no step reported yet; process activity on n1: 3.9 of 160 cores, 41.0 GiB; the first rank\'s last line: "a"'
     ]
 
@@ -207,4 +207,4 @@ def test_of_a_job_that_tells_its_steps_nothing_else_is_shown(follow, monkeypatch
     monkeypatch.setattr(supervised_watch, "OUTSIDE_S", 0.0)
     one = {"usage": {"cores": 3.9}, "supervision": reported(), "metrics": [step(1)], "last_step": step(1)}
     end = {**one, "state": "succeeded", "supervision": reported(state="ended", outcome="succeeded")}
-    assert not [line for line in follow({"n1": Node(one, one, end)})[1] if "outside" in line]
+    assert not [line for line in follow({"n1": Node(one, one, end)})[1] if "process activity" in line]
