@@ -109,7 +109,7 @@ def check(options: BundleOptions) -> None:
         # apt's sources and the unit of the server take no blanks.
         if not path.startswith("/") or path.rstrip("/").count("/") < 2 or any(c.isspace() for c in path):
             raise GaudiError(
-                f"{option} must be an absolute path of a directory of its own, without blanks, not '{path}'.",
+                f"{option} must be an absolute path of a dedicated directory, without blanks, not '{path}'.",
                 option=option,
             )
     if options.work == options.path.rstrip("/") or options.work.startswith(options.path.rstrip("/") + "/"):

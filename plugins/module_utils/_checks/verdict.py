@@ -316,7 +316,7 @@ def _ecc(facts: HpuFacts) -> Check:
 def _rows(facts: HpuFacts) -> Check:
     pending = [card.pci_address for card in facts.cards if card.row_replacement_pending]
     found = f"pending at {', '.join(pending)}" if pending else "none pending"
-    remedy = "reset the card so that it swaps the bad memory row for a spare one"
+    remedy = "reset the card so that it replaces the faulty memory row with a spare one"
     return Check("row replacement", not pending, "none pending", found, remedy)
 
 

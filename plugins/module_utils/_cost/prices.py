@@ -75,7 +75,7 @@ def prices_from(given: Mapping[str, Any]) -> Prices:
     if pue is not None and pue < 1:
         raise GaudiError(f"pue is {pue:g}, and no building gives power; give its power over that of its servers.")
     if capital is not None and kwh is None:
-        raise GaudiError("kwh is not given, and whoever bought a server pays its power; give the price of a kWh.")
+        raise GaudiError("kwh is not given, but a bought server needs a price of power; give the price of a kWh.")
     return Prices(
         currency,
         node_hour,

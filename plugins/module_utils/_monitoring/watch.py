@@ -114,9 +114,9 @@ def unknown_end_sentence(name: str, host: str, absent: bool) -> str:
     if absent:
         return f"Job {name} is on no node that answers; launch it."
     return (
-        f"Job {name} runs on no node that answers, and its supervisors were ended before they could tell why: all "
+        f"Job {name} runs on no node that answers, and its supervisors were stopped before they could report why: all "
         f"nodes went down, or somebody stopped the units; see `journalctl -u {JobPaths(name).unit}` on {host}, and "
-        "launch it again to go on."
+        "launch it again to resume."
     )
 
 

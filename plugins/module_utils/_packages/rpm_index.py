@@ -80,7 +80,9 @@ def data_files(repomd: str) -> list[tuple[str, str, str]]:
     for data in _parsed(repomd).iter(f"{_REPO}data"):
         location, checksum = data.find(f"{_REPO}location"), data.find(f"{_REPO}checksum")
         if location is None or checksum is None or checksum.get("type") != "sha256":
-            raise GaudiError("repomd.xml has a file without a SHA-256; have the repository's metadata made anew.")
+            raise GaudiError(
+                "repomd.xml has a file without a SHA-256; ask for the repository's metadata to be rebuilt."
+            )
         found.append((data.get("type", ""), location.get("href", ""), (checksum.text or "").strip()))
     return found
 

@@ -115,7 +115,7 @@ JOB_PROGRESS = (
         "Is it known where the time of a step goes?",
         JOB,
         measures.step_parts,
-        "ansible-playbook gaudi3.scale.show_training; docs/following.md says what a program has to tell",
+        "ansible-playbook gaudi3.scale.show_training; docs/following.md says what a program must report",
         advice=True,
         lists=("Analyze bottlenecks",),
     ),

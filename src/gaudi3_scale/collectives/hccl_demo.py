@@ -95,7 +95,7 @@ def _busbw(said: str, name: str, size: int) -> float:
     """GB/s, 10^9 bytes."""
     found = _BANDWIDTH.search(said)
     if not found:
-        raise GaudiError(f"{PROGRAM} told no NW Bandwidth for {name} of {size} bytes; run it by hand.")
+        raise GaudiError(f"{PROGRAM} told no NW Bandwidth for {name} of {size} bytes; run it manually.")
     return float(found[1]) * (1.0 if found[2] == "G" else 1e-3)
 
 

@@ -137,7 +137,7 @@ def test_a_batch_of_any_size_is_made_of_an_example():
         ({"memory_limit": None}, "On the CPU nothing bounds the batch but the node's memory; give memory_limit"),
         (
             {"target_hpu_utilization": 95},
-            "target_hpu_utilization is 95; give a fraction of the memory above 0 and up to 1",
+            "target_hpu_utilization is 95; give a fraction of the memory, above 0 and up to 1",
         ),
         ({"batch": None}, "batch is missing: give an example batch"),
         ({"minimum": 8, "maximum": 4}, "minimum 8 is above maximum 4"),

@@ -75,9 +75,9 @@ def test_every_node_is_there_and_the_sick_ones_are_named():
         "n3": ("working", ""),
         "n4": ("failed", "it did not respond"),
     }
-    assert [note for note in reported["notes"] if "is sick" in note] == [
-        "n2 is sick: 3 trials in a row broke",
-        "n4 is sick: it did not respond",
+    assert [note for note in reported["notes"] if "is unhealthy" in note] == [
+        "n2 is unhealthy: 3 trials in a row broke",
+        "n4 is unhealthy: it did not respond",
     ]
 
 

@@ -165,7 +165,7 @@ def _failure(options: EfaOptions, done: CommandResult, said: str, found: Install
     tail = " | ".join(lines) or one_line(done.stderr.strip(), 200) or "it said nothing"
     return GaudiError(
         f"{SCRIPT} of {options.version} {how}; its last lines are: {tail} (all in {place.log}); remove the cause, and "
-        "run again: it begins anew.",
+        "run again: it starts from the beginning.",
         rc=done.rc,
         last_lines=lines,
         log=str(place.log),

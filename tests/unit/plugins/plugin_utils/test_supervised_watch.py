@@ -158,7 +158,7 @@ def test_a_node_without_a_part_in_the_job_says_nothing_of_those_that_are_silent(
 
 def test_a_job_that_nobody_ended_is_told(follow):
     result, _ = follow({"n1": Node({"state": "failed", "supervision": reported()}), "n2": Node({"state": "failed"})})
-    assert "its supervisors were ended before they could tell why" in result["msg"]
+    assert "its supervisors were stopped before they could report why" in result["msg"]
 
 
 def test_a_stopped_job_is_no_success(follow):

@@ -292,7 +292,7 @@ def test_another_vendor_key_than_the_operators_is_refused(vault: SmallVault) -> 
         ({"release": "9.9.9"}, "keys", "gaudi_release_overrides"),
         ({"release": "1.22.0"}, "packages", "does not offer habanalabs-dkms 1.22.0-740 in jammy .*1.23.0-695"),
         ({"path": "relative"}, "keys", "absolute path"),
-        ({"path": "/srv"}, "keys", "directory of its own"),
+        ({"path": "/srv"}, "keys", "dedicated directory"),
         ({"path": "/srv/my bundle"}, "keys", "without blanks"),
         ({"suite": ""}, "packages", "suite is empty"),
         ({"suite": "jammy\nTrusted: yes"}, "packages", "^suite must have"),

@@ -46,7 +46,7 @@ def test_a_joule_costs_what_the_building_takes_for_it():
         ({**RENTED, "currency": "euro"}, "currency is 'euro'; give the three letters"),
         ({"currency": "EUR"}, "node_hour is not given, and neither is capital"),
         ({**BOUGHT, "node_hour": 3}, "node_hour is both given"),
-        ({**BOUGHT, "kwh": None}, "kwh is not given, and whoever bought a server pays its power"),
+        ({**BOUGHT, "kwh": None}, "kwh is not given, but a bought server needs a price of power"),
         ({**RENTED, "kwh": 0.2, "pue": 0.9}, "pue is 0.9, and no building gives power"),
         ({**RENTED, "kwh": -1}, "kwh is -1; give a number of 0 or more"),
         ({**RENTED, "kwh": "cheap"}, "kwh is 'cheap'; give a number"),

@@ -94,7 +94,9 @@ def test_a_file_of_roots_names_a_place_that_is_made_and_none_that_is_there(place
     assert owners(place / "cache", place / "cache/llama") == ["root", "nobody"]
     (place / "etc/llama").mkdir(parents=True)
     written(file, f"{CACHE}={place}/etc,false,1024\n")
-    with pytest.raises(GaudiError, match="etc/llama was there before and belongs to root, and nobody cannot go on in"):
+    with pytest.raises(
+        GaudiError, match="etc/llama was there before and belongs to root, and nobody cannot continue in"
+    ):
         make_directories(job_of(file), paths)
     assert owners(place / "etc/llama") == ["root"]
 
@@ -113,9 +115,9 @@ def test_what_a_third_account_links_to_is_not_read_as_root(place):
 def test_a_job_of_another_account_takes_nothing_of_the_last_one_over(place, paths):
     make_directories(described_job(user="daemon"), paths)
     (Path(paths.directory) / "checkpoint").touch()
-    with pytest.raises(GaudiError, match="was there before and belongs to daemon, and nobody cannot go on in it"):
+    with pytest.raises(GaudiError, match="was there before and belongs to daemon, and nobody cannot continue in it"):
         make_directories(described_job(user="nobody"), paths)
-    with pytest.raises(GaudiError, match="belongs to daemon, and root cannot go on in it"):
+    with pytest.raises(GaudiError, match="belongs to daemon, and root cannot continue in it"):
         make_directories(described_job(user="root"), paths)
 
 
