@@ -216,7 +216,7 @@ def test_the_next_run_goes_on_with_the_cards_that_are_left(node: Node) -> None:
 
 def test_a_time_limit_ends_the_waiting_and_not_the_tool(node: Node) -> None:
     node.slow = True
-    with pytest.raises(GaudiError, match=r"still being written .* goes on"):
+    with pytest.raises(GaudiError, match=r"still being written .* continues"):
         run(node)
     assert record(node)["cards"]["S0"]["state"] == "writing"
     assert not any(argv[:2] == ["systemctl", "stop"] for argv in node.calls)
