@@ -97,7 +97,11 @@ def test_less_than_two_settings_that_help_leave_nothing_to_compare_together(play
 @pytest.mark.parametrize(
     ("name", "options", "sentence"),
     [
-        ("upgrade_options", {"hosts": ["a"], "canary": "z"}, "gaudi_driver_upgrade_canary is z, which is not a host of this run"),
+        (
+            "upgrade_options",
+            {"hosts": ["a"], "canary": "z"},
+            "gaudi_driver_upgrade_canary is z, which is not a host of this run",
+        ),
         ("upgrade_options", {"hosts": ["a"], "node": ""}, "gaudi_driver_upgrade_node is not set; name one of a."),
         ("firmware_options", {"hosts": ["a"], "accept": "1.22"}, "gaudi_firmware_accept is 1.22; give a version in"),
         (
