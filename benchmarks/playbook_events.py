@@ -33,22 +33,13 @@ CONTROLLER_ACTIONS = frozenset(
 ) | {
     f"gaudi3.scale.{name}"
     for name in (
-        "bundle_contents",
         "comparison_together",
         "fabric_measurement",
-        "firmware_batch",
-        "firmware_options",
-        "firmware_outcome",
-        "firmware_rounds",
-        "job_hosts",
+        "options_check",
         "report",
-        "report_target",
         "role_options",
-        "tune_nodes",
-        "tune_plan",
-        "upgrade_batch",
-        "upgrade_options",
-        "upgrade_outcome",
+        "rollout",
+        "tune_study",
     )
 }
 

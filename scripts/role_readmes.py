@@ -25,6 +25,9 @@ ROOT = Path(__file__).resolve().parents[1]
 COLLECTION = "gaudi3.scale"
 # `{{ gaudi_release | default('1.24.1') }}`: a variable of the whole inventory, or a value.
 _SHARED = re.compile(r"^\{\{ (\w+)(?: \| default\(('[^']*'|[^()'|]+)\))? \}\}$")
+# Of a module that does several things, the options by which a task asks for one, and how RETURN names it.
+_JOB = ("step", "of")
+_CONDITION = re.compile(rf"O\(({'|'.join(_JOB)})=(\w+)\)")
 # Longer than this, or more than one level deep, a default is shown below its table.
 _CELL = 60
 
@@ -193,12 +196,15 @@ def _value(value: object) -> str:
 
 def _results(role: Path) -> list[str]:
     """What the role registers under its own name, described by the module that returns it."""
-    registered = sorted(set(_registered(role)), key=lambda pair: (len(pair[0]), pair))
+    registered = sorted(set(_registered(role)), key=lambda found: (len(found[0]), found))
     lines = ["## Results"] if registered else []
-    for name, module in registered:
+    for name, module, job in registered:
+        fields = _document(module, "RETURN").items()
+        told = [(field, documented, _returned(documented, dict(job))) for field, documented in fields]
         rows = [
-            [code(field), _type(documented), markdown(str(documented.get("returned", ""))), _description(documented)]
-            for field, documented in _returned(module).items()
+            [code(field), _type(documented), returned, _description(documented)]
+            for field, documented, returned in told
+            if returned
         ]
         module = f"{COLLECTION}.{module}"
         lines += [
@@ -208,13 +214,23 @@ def _results(role: Path) -> list[str]:
     return lines
 
 
-def _registered(role: Path) -> Iterator[tuple[str, str]]:
+def _returned(documented: Mapping[str, Any], job: Mapping[str, str]) -> str:
+    """When the field is there after a task that asked for this ``job``; empty where it never is."""
+    told = str(documented.get("returned", ""))
+    conditions = _CONDITION.findall(told)
+    if any((name, job.get(name)) not in conditions for name, _value in conditions):
+        return ""
+    return "success" if conditions else markdown(told)
+
+
+def _registered(role: Path) -> Iterator[tuple[str, str, tuple[tuple[str, str], ...]]]:
+    """What is registered, by which module, and what of the module's jobs the task asked for."""
     for path in sorted((role / "tasks").rglob("*.yml")):
         for task in _tasks(_read(path)):
             name = task.get("register", "")
             for module in (key.removeprefix(f"{COLLECTION}.") for key in task if key.startswith(f"{COLLECTION}.")):
                 if name.startswith(f"{role.name}_"):
-                    yield name, module
+                    yield name, module, _job(module, task[f"{COLLECTION}.{module}"] or {})
 
 
 def _tasks(tasks: Sequence[Mapping[str, Any]] | None) -> Iterator[Mapping[str, Any]]:
@@ -224,11 +240,16 @@ def _tasks(tasks: Sequence[Mapping[str, Any]] | None) -> Iterator[Mapping[str, A
             yield from _tasks(task.get(part))
 
 
-def _returned(module: str) -> dict[str, Any]:
-    """The module's RETURN."""
+def _job(module: str, given: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    options = _document(module, "DOCUMENTATION").get("options", {})
+    return tuple((name, given.get(name, options[name].get("default"))) for name in _JOB if name in options)
+
+
+def _document(module: str, which: str) -> dict[str, Any]:
+    """The module's RETURN or DOCUMENTATION."""
     source = (ROOT / "plugins" / "modules" / f"{module}.py").read_text(encoding="utf-8")
     for node in ast.parse(source).body:
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "RETURN":
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == which:
             return yaml.safe_load(ast.literal_eval(node.value)) or {}
     return {}
 

@@ -64,22 +64,20 @@ facts:
   returned: success
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._audit.facts import gather
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import LOG_DIRECTORY, STATE_DIRECTORY
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
-
-
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 
 
 def main() -> None:
-    """Read, and report."""
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
+        empty=("job",),
         argument_spec={
             "job": {"type": "str", "default": ""},
             "flags": {"type": "path", "default": "/etc/gaudi3_scale/environment"},
@@ -89,12 +87,12 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        options = checked(module.params, module.argument_spec, empty=("job",))
-        facts = gather(run_process, **options)
-        module.exit_json(changed=False, facts=facts)
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(options: dict[str, Any], _module: AnsibleModule) -> dict[str, Any]:
+    """Read, and report."""
+    facts = gather(run_process, **options)
+    return {"changed": False, "facts": facts}
 
 
 if __name__ == "__main__":

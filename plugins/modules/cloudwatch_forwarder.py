@@ -137,6 +137,8 @@ steps:
   sample: [program, "file /etc/gaudi3_scale/monitoring/cloudwatch/options.json", "unit gaudi3-scale-cloudwatch.timer"]
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._cloudwatch.options import (
     INTERVAL_S,
@@ -148,9 +150,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._cloudwatch.options i
 from ansible_collections.gaudi3.scale.plugins.module_utils._cloudwatch.program import main as _program
 from ansible_collections.gaudi3.scale.plugins.module_utils._cloudwatch.state import converge
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 
 # Ansible sends to a node what a module imports; the program that stays there is made of it.
 PROGRAM = _program
@@ -166,13 +166,10 @@ TARGET = {
 }
 
 
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
-
-
 def main() -> None:
-    """Set up what sends, or take it away, and report."""
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
         argument_spec={
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
             "cloudwatch": {"type": "dict", "options": TARGET},
@@ -181,11 +178,11 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        given = checked(module.params, module.argument_spec)
-        module.exit_json(**converge(options_from(given), run_process, module.check_mode))
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(given: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    """Set up what sends, or take it away, and report."""
+    return converge(options_from(given), run_process, module.check_mode)
 
 
 if __name__ == "__main__":

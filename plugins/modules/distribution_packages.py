@@ -76,11 +76,11 @@ installed:
   returned: success
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.option_forms import check_package
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.os_release import SYSTEMS, of_system
 from ansible_collections.gaudi3.scale.plugins.module_utils._packages.distribution import converge
@@ -89,13 +89,11 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._packages.node_packag
 FORMS = {"names": check_package, **{f"system_packages.{system}": check_package for system in SYSTEMS}}
 
 
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
-
-
 def main() -> None:
-    """Install what is missing, and report."""
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
+        forms=FORMS,
         argument_spec={
             "names": {"type": "list", "elements": "str", "default": []},
             "system_packages": {
@@ -109,12 +107,12 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        options = checked(module.params, module.argument_spec, forms=FORMS)
-        options["names"] += of_system(options.pop("system_packages")) or []
-        module.exit_json(**converge(system=of_node(run_process), check_mode=module.check_mode, **options))
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(options: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    """Install what is missing, and report."""
+    options["names"] += of_system(options.pop("system_packages")) or []
+    return converge(system=of_node(run_process), check_mode=module.check_mode, **options)
 
 
 if __name__ == "__main__":

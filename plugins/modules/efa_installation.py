@@ -149,22 +149,19 @@ log:
   returned: when the installer failed
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.efa.installation import Place, converge
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.efa.plan import INSTALLER_OPTIONS, EfaOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
-
-
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 
 
 def main() -> None:
-    """Read the options, call the core, report."""
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
         argument_spec={
             "release": {"type": "str", "required": True},
             "version": {"type": "str", "default": ""},
@@ -184,16 +181,12 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        wishes = checked(module.params, module.argument_spec)
-        for name in ("installer_options", "plain_http_hosts"):
-            wishes[name] = tuple(wishes[name])
-        result = converge(EfaOptions(**wishes), run_process, module.check_mode, Place())
-        for warning in result.pop("warnings"):
-            module.warn(warning)
-        module.exit_json(**result)
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(wishes: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    for name in ("installer_options", "plain_http_hosts"):
+        wishes[name] = tuple(wishes[name])
+    return converge(EfaOptions(**wishes), run_process, module.check_mode, Place())
 
 
 if __name__ == "__main__":

@@ -271,21 +271,22 @@ ansible_facts:
       type: int
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._batch.probe.batch_probe import probe_step
 from ansible_collections.gaudi3.scale.plugins.module_utils._batch.probe.options import probe_from
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.job_user import DEFAULT_USER
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
-
-
-class Module(MaskedOptions, AnsibleModule):
-    """O(workload_options) may hold secrets, also where Ansible itself refuses another option."""
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 
 
 def main() -> None:
-    module = Module(
+    # O(workload_options) may hold secrets, also where Ansible itself refuses another option.
+    run_module(
+        AnsibleModule,
+        answer,
+        text=("workload_options",),
+        of_failure={"trials": []},
         argument_spec={
             "workload": {"type": "str", "default": "gaudi3_scale.workloads:causal_language_model"},
             "workload_options": {"type": "dict", "default": {}},
@@ -316,14 +317,13 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        options = checked(module.params, module.argument_spec, text=("workload_options",))
-        result = probe_step(probe_from(options), refresh=options["refresh"], check_mode=module.check_mode)
-        if result["batch_size"] is not None:
-            result["ansible_facts"] = {"gaudi_batch_size": (result["global_batch"] or result)["batch_size"]}
-        module.exit_json(**result)
-    except Exception as error:
-        module.fail_json(**{"trials": [], **module_failure(error)})
+
+
+def answer(options: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    result = probe_step(probe_from(options), refresh=options["refresh"], check_mode=module.check_mode)
+    if result["batch_size"] is not None:
+        result["ansible_facts"] = {"gaudi_batch_size": (result["global_batch"] or result)["batch_size"]}
+    return result
 
 
 if __name__ == "__main__":

@@ -294,26 +294,28 @@ state_file:
   type: str
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._compare.options import baseline, comparison, node, target
 from ansible_collections.gaudi3.scale.plugins.module_utils._compare.runs import compare
 from ansible_collections.gaudi3.scale.plugins.module_utils._flags.profiles import NETWORKS, PROFILES
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.job_user import DEFAULT_USER
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 
 # A workload reads its own options, and a baseline is a report.
 TEXT = ("workload_options", "baseline")
 
 
-class Module(MaskedOptions, AnsibleModule):
-    """O(workload_options), O(base) and O(settings) may hold secrets, also where Ansible itself refuses an option."""
-
-
 def main() -> None:
-    module = Module(
+    # O(workload_options), O(base) and O(settings) may hold secrets, also where Ansible itself refuses an option.
+    run_module(
+        AnsibleModule,
+        answer,
+        text=TEXT,
+        long=("baseline",),
+        of_failure={"runs": []},
         argument_spec={
             "workload": {"type": "str", "default": "gaudi3_scale.workloads:causal_language_model"},
             "workload_options": {"type": "dict", "default": {}},
@@ -348,12 +350,11 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        options = checked(module.params, module.argument_spec, text=TEXT, long=("baseline",))
-        wishes = {"baseline": baseline(options), "refresh": options["refresh"], "check_mode": module.check_mode}
-        module.exit_json(**compare(comparison(options), node(options), target(options), run_process, **wishes))
-    except Exception as error:
-        module.fail_json(**{"runs": [], **module_failure(error)})
+
+
+def answer(options: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    wishes = {"baseline": baseline(options), "refresh": options["refresh"], "check_mode": module.check_mode}
+    return compare(comparison(options), node(options), target(options), run_process, **wishes)
 
 
 if __name__ == "__main__":

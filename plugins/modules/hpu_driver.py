@@ -267,14 +267,13 @@ build_log:
 """
 
 import signal
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._driver import state as driver_state
 from ansible_collections.gaudi3.scale.plugins.module_utils._driver.plan import DriverOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.option_forms import check_package
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.os_release import SYSTEMS, of_system
 
@@ -286,13 +285,12 @@ FORMS = {
 }
 
 
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
-
-
 def main() -> None:
     strings = {"type": "list", "elements": "str", "default": []}
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
+        forms=FORMS,
         argument_spec={
             "release": {"type": "str", "required": True},
             "release_overrides": {"type": "dict", "default": {}},
@@ -319,18 +317,14 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
+
+
+def answer(given: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
     # A connection that is cut must not leave the node between two releases.
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    try:
-        given = checked(module.params, module.argument_spec, forms=FORMS)
-        given["os_packages"] = [*(of_system(given.pop("system_packages")) or []), *given["os_packages"]]
-        options = DriverOptions(**given)
-        result = driver_state.converge(options, run_process, module.check_mode)
-        for warning in result.pop("warnings"):
-            module.warn(warning)
-        module.exit_json(**result)
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+    given["os_packages"] = [*(of_system(given.pop("system_packages")) or []), *given["os_packages"]]
+    options = DriverOptions(**given)
+    return driver_state.converge(options, run_process, module.check_mode)
 
 
 if __name__ == "__main__":

@@ -140,14 +140,14 @@ steps:
   sample: [program, "file /etc/systemd/system/gaudi3-scale-metrics@.service", certificate]
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._exporter.plan import Options
 from ansible_collections.gaudi3.scale.plugins.module_utils._exporter.program import main as _program
 from ansible_collections.gaudi3.scale.plugins.module_utils._exporter.state import converge
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.option_forms import (
     check_group,
     check_place,
@@ -165,13 +165,12 @@ FORMS = {
 }
 
 
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
-
-
 def main() -> None:
-    """Set up what watches the node, or take it away, and report."""
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
+        text=("readers",),
+        forms=FORMS,
         argument_spec={
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
             "cards": {"type": "int", "required": True},
@@ -193,13 +192,13 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        given = checked(module.params, module.argument_spec, text=("readers",), forms=FORMS)
-        lists = {name: tuple(given[name]) for name in ("readers", "readers_to_come")}
-        lists["names"] = check_names("names", given["names"])
-        module.exit_json(**converge(Options(**{**given, **lists}), run_process, module.check_mode))
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(given: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    """Set up what watches the node, or take it away, and report."""
+    lists = {name: tuple(given[name]) for name in ("readers", "readers_to_come")}
+    lists["names"] = check_names("names", given["names"])
+    return converge(Options(**{**given, **lists}), run_process, module.check_mode)
 
 
 if __name__ == "__main__":

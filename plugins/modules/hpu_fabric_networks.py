@@ -90,6 +90,8 @@ measurement:
   returned: success
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.measurement import (
     MeasurementOptions,
@@ -99,18 +101,13 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.measurement i
 )
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.provider import AUTO, PROVIDERS
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
-
-
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 
 
 def main() -> None:
-    """Look, keep, and report."""
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
         argument_spec={
             "provider": {"type": "str", "choices": [AUTO, *PROVIDERS], "default": AUTO},
             "interface": {"type": "str", "default": ""},
@@ -120,13 +117,13 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        options = checked(module.params, module.argument_spec)
-        measuring = Measuring(options.pop("device"), options.pop("venv"))
-        wishes = MeasurementOptions(**options, measuring=measuring)
-        module.exit_json(**look(wishes, run_process, module.check_mode, Place()))
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(options: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    """Look, keep, and report."""
+    measuring = Measuring(options.pop("device"), options.pop("venv"))
+    wishes = MeasurementOptions(**options, measuring=measuring)
+    return look(wishes, run_process, module.check_mode, Place())
 
 
 if __name__ == "__main__":

@@ -330,6 +330,8 @@ systemd_changed:
   type: bool
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.chosen import chosen_network
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.provider import AUTO
@@ -338,17 +340,15 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._flags.profiles impor
 from ansible_collections.gaudi3.scale.plugins.module_utils._flags.vendor import VENDOR_PROFILES
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_tree import kernel_tree
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
-
-
-class Module(MaskedOptions, AnsibleModule):
-    """The values of O(environment) and O(overrides) may be secrets, also where Ansible itself refuses an option."""
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 
 
 def main() -> None:
-    module = Module(
+    # The values of O(environment) and O(overrides) may be secrets, also where Ansible itself refuses an option.
+    run_module(
+        AnsibleModule,
+        answer,
+        empty=("venv",),
         argument_spec={
             "release": {"type": "str", "required": True},
             "release_overrides": {"type": "dict", "default": {}},
@@ -375,16 +375,12 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        given = checked(module.params, module.argument_spec, empty=("venv",))
-        network = chosen_network(run_process, kernel_tree(), given["network"], given["interface"])
-        options = EnvironmentOptions(**{**given, "network": network.provider, "interface": network.interface})
-        result = flag_state.converge(options, module.check_mode)
-        for warning in result.pop("warnings"):
-            module.warn(warning)
-        module.exit_json(**result)
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(given: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    network = chosen_network(run_process, kernel_tree(), given["network"], given["interface"])
+    options = EnvironmentOptions(**{**given, "network": network.provider, "interface": network.interface})
+    return flag_state.converge(options, module.check_mode)
 
 
 if __name__ == "__main__":

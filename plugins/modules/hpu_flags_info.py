@@ -186,21 +186,20 @@ hand_edit:
   elements: str
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._flags.explanation import ExplainOptions, explain
 from ansible_collections.gaudi3.scale.plugins.module_utils._flags.profiles import NETWORKS, PROFILES
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
-
-
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 
 
 def main() -> None:
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
+        empty=("venv",),
         argument_spec={
             "flags": {"type": "raw"},
             "file": {"type": "path"},
@@ -214,13 +213,11 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        options = checked(module.params, module.argument_spec, empty=("venv",))
-        given = {name: options[name] for name in ("flags", "file", "job") if options[name] is not None}
-        result = explain(ExplainOptions(**{**options, "flags": (), "file": "", "job": "", **given}), run_process)
-        module.exit_json(**result)
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(options: dict[str, Any], _module: AnsibleModule) -> dict[str, Any]:
+    given = {name: options[name] for name in ("flags", "file", "job") if options[name] is not None}
+    return explain(ExplainOptions(**{**options, "flags": (), "file": "", "job": "", **given}), run_process)
 
 
 if __name__ == "__main__":

@@ -212,22 +212,20 @@ settings:
       type: dict
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._host.node import Node
 from ansible_collections.gaudi3.scale.plugins.module_utils._host.state import SHORTAGE_CHOICES, HostOptions, converge
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
-
-
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 
 
 def main() -> None:
-    """Read the options, call the core, report."""
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
+        empty=("cpu_governor",),
         argument_spec={
             "hugepages": {"type": "str", "default": "auto"},
             "hugepages_memory_share": {"type": "float", "default": 0.5},
@@ -246,21 +244,15 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        wishes = checked(module.params, module.argument_spec, empty=("cpu_governor",))
-        for name in ("kernel_arguments", "cstates", "firewall_nodes", "firewall_ports"):
-            wishes[name] = tuple(wishes[name])
-        given = wishes["module_parameters"]
-        # Of true and of nothing no text was meant, and the core refuses them.
-        wishes["module_parameters"] = {
-            name: str(one) if type(one) in (int, float) else one for name, one in given.items()
-        }
-        result = converge(HostOptions(**wishes), run_process, module.check_mode, Node())
-        for warning in result.pop("warnings"):
-            module.warn(warning)
-        module.exit_json(**result)
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(wishes: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    for name in ("kernel_arguments", "cstates", "firewall_nodes", "firewall_ports"):
+        wishes[name] = tuple(wishes[name])
+    given = wishes["module_parameters"]
+    # Of true and of nothing no text was meant, and the core refuses them.
+    wishes["module_parameters"] = {name: str(one) if type(one) in (int, float) else one for name, one in given.items()}
+    return converge(HostOptions(**wishes), run_process, module.check_mode, Node())
 
 
 if __name__ == "__main__":

@@ -264,25 +264,25 @@ built:
   returned: when O(build_into) was given
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.verbs.forms import FORMS
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.verbs.state import Place, converge, options_of
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.os_release import package_manager
-
-
-class Module(MaskedOptions, AnsibleModule):
-    """The users in the URLs of repositories and archives are not shown."""
 
 
 def main() -> None:
     text, words = {"type": "str", "default": ""}, {"type": "list", "elements": "str", "default": []}
     place = {"type": "path", "default": ""}
     lists = {"type": "dict", "options": {"ofed": words, "libfabric_build": words}}
-    module = Module(
+    # The users in the URLs of repositories and archives are not shown.
+    run_module(
+        AnsibleModule,
+        answer,
+        forms=FORMS,
         argument_spec={
             "provider": {"type": "str", "choices": ["infiniband", "roce"], "required": True},
             "environment": {"type": "path", "default": "/etc/gaudi3_scale/environment"},
@@ -317,14 +317,11 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        options = options_of(checked(module.params, module.argument_spec, forms=FORMS), package_manager())
-        result = converge(options, run_process, module.check_mode, Place())
-        for warning in result.pop("warnings"):
-            module.warn(warning)
-        module.exit_json(**result)
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(given: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    options = options_of(given, package_manager())
+    return converge(options, run_process, module.check_mode, Place())
 
 
 if __name__ == "__main__":

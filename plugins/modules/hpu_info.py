@@ -277,32 +277,29 @@ hpu:
           type: bool
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._cards import hpu_facts
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_tree import kernel_tree
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
-
-
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 
 
 def main() -> None:
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
         argument_spec={
             "hl_smi": {"type": "bool", "default": True},
         },
         supports_check_mode=True,
     )
-    try:
-        options = checked(module.params, module.argument_spec)
-        facts = hpu_facts.gather(run_process, kernel_tree(), options["hl_smi"])
-        module.exit_json(changed=False, hpu=facts.as_dict())
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(options: dict[str, Any], _module: AnsibleModule) -> dict[str, Any]:
+    facts = hpu_facts.gather(run_process, kernel_tree(), options["hl_smi"])
+    return {"changed": False, "hpu": facts.as_dict()}
 
 
 if __name__ == "__main__":

@@ -106,22 +106,20 @@ cards:
       type: bool
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_tree import kernel_tree
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 from ansible_collections.gaudi3.scale.plugins.module_utils._power.plan import PowerOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._power.state import converge
 
 
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
-
-
 def main() -> None:
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
         argument_spec={
             "watts": {"type": "int", "required": True},
             "cards": {"type": "list", "elements": "int", "default": []},
@@ -130,11 +128,11 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        options = PowerOptions(**checked(module.params, module.argument_spec))
-        module.exit_json(**converge(options, run_process, module.check_mode, kernel_tree()))
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(given: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    options = PowerOptions(**given)
+    return converge(options, run_process, module.check_mode, kernel_tree())
 
 
 if __name__ == "__main__":

@@ -151,6 +151,7 @@ hpu:
 """
 
 from dataclasses import fields
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._cards import hpu_facts
@@ -160,9 +161,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._host.kernel import s
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.check import advice, as_results, failed, refusal
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_tree import kernel_tree
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 
 DISK_PATH = {
     "path": {"type": "path", "required": True},
@@ -171,12 +170,10 @@ DISK_PATH = {
 }
 
 
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
-
-
 def main() -> None:
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
         argument_spec={
             "release": {"type": "str", "required": True},
             "release_overrides": {"type": "dict", "default": {}},
@@ -192,23 +189,22 @@ def main() -> None:
         required_together=[("signing_key", "signing_certificate")],
         supports_check_mode=True,
     )
-    try:
-        options = checked(module.params, module.argument_spec)
-        facts = hpu_facts.gather(run_process, kernel_tree(), hl_smi=False)
-        wanted = Wanted(**{field.name: options[field.name] for field in fields(Wanted)})
-        own = options["signing_key"] or "", options["signing_certificate"] or ""
-        boot = secure_boot.read(run_process, "/", kernel_tree(), *own)
-        checks = preflight_checks(facts, read_disks(options["disk_paths"]), wanted, boot)
-        for sentence in advice(checks):
-            module.warn(sentence)
-        problems = failed(checks)
-        if problems:
-            # Without the facts: what an operator has to read would be lost among them on the screen.
-            message = refusal(f"Release {wanted.release} cannot be installed here", problems)
-            module.fail_json(msg=message, checks=as_results(problems))
-        module.exit_json(changed=False, checks=as_results(checks), hpu=facts.as_dict())
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(options: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    facts = hpu_facts.gather(run_process, kernel_tree(), hl_smi=False)
+    wanted = Wanted(**{field.name: options[field.name] for field in fields(Wanted)})
+    own = options["signing_key"] or "", options["signing_certificate"] or ""
+    boot = secure_boot.read(run_process, "/", kernel_tree(), *own)
+    checks = preflight_checks(facts, read_disks(options["disk_paths"]), wanted, boot)
+    for sentence in advice(checks):
+        module.warn(sentence)
+    problems = failed(checks)
+    if problems:
+        # Without the facts: what an operator has to read would be lost among them on the screen.
+        message = refusal(f"Release {wanted.release} cannot be installed here", problems)
+        module.fail_json(msg=message, checks=as_results(problems))
+    return {"changed": False, "checks": as_results(checks), "hpu": facts.as_dict()}
 
 
 if __name__ == "__main__":

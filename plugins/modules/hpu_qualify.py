@@ -108,27 +108,24 @@ plan:
   returned: when it is started
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._cards import hpu_facts
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_modules import find_holders
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_tree import kernel_tree
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.files import Files
 from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.matrix import LEVELS
 from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.plan import Options
 from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.state import How, start, stop
 
 
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
-
-
 def main() -> None:
-    """Begin or end, and report."""
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
         argument_spec={
             "state": {"type": "str", "choices": ["started", "stopped"], "default": "started"},
             "level": {"type": "str", "choices": list(LEVELS), "default": "quick"},
@@ -144,17 +141,17 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        given = checked(module.params, module.argument_spec)
-        state, how = given.pop("state"), How(given.pop("restart"), given.pop("detach"))
-        options = Options(**given)
-        if state == "stopped":
-            module.exit_json(changed=False if module.check_mode else stop(run_process))
-        facts = hpu_facts.gather(run_process, kernel_tree())
-        holders = find_holders(kernel_tree())
-        module.exit_json(**start(options, facts, holders, how, run_process, module.check_mode, Files()))
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(given: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    """Begin or end, and report."""
+    state, how = given.pop("state"), How(given.pop("restart"), given.pop("detach"))
+    options = Options(**given)
+    if state == "stopped":
+        return {"changed": False if module.check_mode else stop(run_process)}
+    facts = hpu_facts.gather(run_process, kernel_tree())
+    holders = find_holders(kernel_tree())
+    return start(options, facts, holders, how, run_process, module.check_mode, Files())
 
 
 if __name__ == "__main__":

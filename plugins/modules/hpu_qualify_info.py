@@ -89,31 +89,28 @@ verdict:
   type: dict
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.files import Files
 from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.state import look
 
 
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
-
-
 def main() -> None:
-    """Look, and report."""
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
         argument_spec={"wait": {"type": "bool", "default": False}, "timeout": {"type": "int", "default": 600}},
         supports_check_mode=True,
     )
-    try:
-        options = checked(module.params, module.argument_spec)
-        wait = options["wait"] and not module.check_mode
-        module.exit_json(**look(wait, options["timeout"], run_process, Files()))
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(options: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    """Look, and report."""
+    wait = options["wait"] and not module.check_mode
+    return look(wait, options["timeout"], run_process, Files())
 
 
 if __name__ == "__main__":

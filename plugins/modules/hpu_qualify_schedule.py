@@ -64,24 +64,22 @@ units:
   returned: success
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.option_forms import check_place
 from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.schedule import Schedule, apply
 
 FORMS = {"venv": check_place, "flags": check_place}
 
 
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
-
-
 def main() -> None:
-    """Install or remove the timer, and report."""
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
+        forms=FORMS,
         argument_spec={
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
             "on_calendar": {"type": "str", "default": "Sun 03:00"},
@@ -91,11 +89,12 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        options = Schedule(**checked(module.params, module.argument_spec, forms=FORMS))
-        module.exit_json(**apply(options, run_process, module.check_mode))
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(given: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    """Install or remove the timer, and report."""
+    options = Schedule(**given)
+    return apply(options, run_process, module.check_mode)
 
 
 if __name__ == "__main__":

@@ -201,12 +201,12 @@ fingerprint:
   sample: 3f9a1c0b77de
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_tree import kernel_tree
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.option_forms import check_package
 from ansible_collections.gaudi3.scale.plugins.module_utils._releases.lookup import find_release
 from ansible_collections.gaudi3.scale.plugins.module_utils._upgrade import inventory as node_inventory
@@ -215,12 +215,11 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._upgrade.plan import 
 FORMS = dict.fromkeys(("packages",), check_package)
 
 
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
-
-
 def main() -> None:
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
+        forms=FORMS,
         argument_spec={
             "release": {"type": "str", "required": True},
             "release_overrides": {"type": "dict", "default": {}},
@@ -231,15 +230,14 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        wishes = checked(module.params, module.argument_spec, forms=FORMS)
-        venv = wishes.pop("venv")
-        options = PlanOptions(**wishes)
-        release = find_release(options.release, options.release_overrides)
-        plan = upgrade_plan(options, node_inventory.read(run_process, kernel_tree(), venv), release)
-        module.exit_json(changed=False, **plan)
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(wishes: dict[str, Any], _module: AnsibleModule) -> dict[str, Any]:
+    venv = wishes.pop("venv")
+    options = PlanOptions(**wishes)
+    release = find_release(options.release, options.release_overrides)
+    plan = upgrade_plan(options, node_inventory.read(run_process, kernel_tree(), venv), release)
+    return {"changed": False, **plan}
 
 
 if __name__ == "__main__":

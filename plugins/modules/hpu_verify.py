@@ -275,6 +275,7 @@ hpu:
 """
 
 import time
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._checks import verdict as of_node
@@ -282,18 +283,15 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._checks.measurement i
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.check import advice, as_results, failed
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_tree import kernel_tree
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 from ansible_collections.gaudi3.scale.plugins.module_utils._releases.lookup import find_release
 
 
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
-
-
 def main() -> None:
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
+        empty=("venv",),
         argument_spec={
             "release": {"type": "str", "required": True},
             "release_overrides": {"type": "dict", "default": {}},
@@ -314,27 +312,27 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
+
+
+def answer(options: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
     began = time.time()
-    try:
-        options = checked(module.params, module.argument_spec, empty=("venv",))
-        release = find_release(options["release"], options["release_overrides"])
-        training = TrainingEnvironment(*(options[name] for name in ("venv", "device", "flags")))
-        measured = measure(
-            run_process, kernel_tree(), training if options["venv"] else None, clock=options["clock_offset_ms"] > 0
-        )
-        checks = of_node.verdict(measured, release, limits := of_node.limits_of(options, measured.network))
-        row, at = of_node.summary(measured, checks, release, limits), {"began": began, "ended": time.time()}
-        for sentence in advice(checks):
-            module.warn(sentence)
-        problems = failed(checks)
-        if problems and options["fail"] and not module.check_mode:
-            # Without the facts: what an operator has to read would be lost among them on the screen.
-            module.fail_json(msg=of_node.unfit(problems), checks=as_results(problems), summary=row, times=at)
-        if problems and module.check_mode:
-            module.warn(of_node.outlook(measured.facts, problems))
-        module.exit_json(changed=False, checks=as_results(checks), summary=row, times=at, hpu=measured.facts.as_dict())
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+    release = find_release(options["release"], options["release_overrides"])
+    training = TrainingEnvironment(*(options[name] for name in ("venv", "device", "flags")))
+    measured = measure(
+        run_process, kernel_tree(), training if options["venv"] else None, clock=options["clock_offset_ms"] > 0
+    )
+    checks = of_node.verdict(measured, release, limits := of_node.limits_of(options, measured.network))
+    summary = of_node.summary(measured, checks, release, limits)
+    found: dict[str, Any] = {"summary": summary, "times": {"began": began, "ended": time.time()}}
+    for sentence in advice(checks):
+        module.warn(sentence)
+    problems = failed(checks)
+    if problems and options["fail"] and not module.check_mode:
+        # Without the facts: what an operator has to read would be lost among them on the screen.
+        module.fail_json(msg=of_node.unfit(problems), checks=as_results(problems), **found)
+    if problems and module.check_mode:
+        module.warn(of_node.outlook(measured.facts, problems))
+    return {"changed": False, "checks": as_results(checks), "hpu": measured.facts.as_dict(), **found}
 
 
 if __name__ == "__main__":

@@ -87,24 +87,22 @@ groups:
   returned: success
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.account import AccountOptions, converge
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.option_forms import check_account_field, check_group
 
 FORMS = {"home": check_account_field, "shell": check_account_field, "groups": check_group}
 
 
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
-
-
 def main() -> None:
-    """Read the options, call the core, report."""
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
+        forms=FORMS,
         argument_spec={
             "user": {"type": "str", "required": True},
             "uid": {"type": "int", "default": 0},
@@ -114,12 +112,11 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        wishes = checked(module.params, module.argument_spec, forms=FORMS)
-        options = AccountOptions(**{name: value for name, value in wishes.items() if value is not None})
-        module.exit_json(**converge(options, run_process, module.check_mode))
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(wishes: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    options = AccountOptions(**{name: value for name, value in wishes.items() if value is not None})
+    return converge(options, run_process, module.check_mode)
 
 
 if __name__ == "__main__":

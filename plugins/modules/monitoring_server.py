@@ -173,24 +173,25 @@ unknown:
   returned: success
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 from ansible_collections.gaudi3.scale.plugins.module_utils._prometheus.options import FORMS, options_from
 from ansible_collections.gaudi3.scale.plugins.module_utils._prometheus.state import converge
 
 WEBHOOK = {"url": {"type": "str", "required": True}, "token": {"type": "str", "default": "", "no_log": True}}
 
 
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
-
-
 def main() -> None:
-    """Set up the server, or take it away, and report."""
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
+        text=("readers", "node_certificates", "rules"),
+        long=("rules",),
+        empty=("webhooks.token", "quarantine.token"),
+        forms=FORMS,
         argument_spec={
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
             "nodes": {"type": "dict", "default": {}},
@@ -218,21 +219,11 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        given = checked(
-            module.params,
-            module.argument_spec,
-            text=("readers", "node_certificates", "rules"),
-            long=("rules",),
-            empty=("webhooks.token", "quarantine.token"),
-            forms=FORMS,
-        )
-        result = converge(options_from(given), run_process, module.check_mode)
-        for warning in result.pop("warnings"):
-            module.warn(warning)
-        module.exit_json(**result)
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(given: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    """Set up the server, or take it away, and report."""
+    return converge(options_from(given), run_process, module.check_mode)
 
 
 if __name__ == "__main__":

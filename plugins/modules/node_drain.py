@@ -169,21 +169,19 @@ jobs:
       sample: train
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 from ansible_collections.gaudi3.scale.plugins.module_utils._upgrade.drain import state as drain
-
-
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
 
 
 def main() -> None:
     command = {"type": "list", "elements": "str", "default": []}
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
         argument_spec={
             "node": {"type": "str", "required": True},
             "adapter": {"type": "str", "required": True, "choices": ["none", "slurm", "commands"]},
@@ -200,12 +198,11 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        options = drain.DrainOptions(**checked(module.params, module.argument_spec))
-        result = drain.converge(options, run_process, module.check_mode)
-        module.exit_json(**result)
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(given: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    options = drain.DrainOptions(**given)
+    return drain.converge(options, run_process, module.check_mode)
 
 
 if __name__ == "__main__":

@@ -67,28 +67,24 @@ time:
 
 import time
 from pathlib import Path
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._exporter.told import read_told
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
-
-
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 
 
 def main() -> None:
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
         argument_spec={"directory": {"type": "path", "default": "/var/lib/prometheus/node-exporter"}},
         supports_check_mode=True,
     )
-    try:
-        options = checked(module.params, module.argument_spec)
-        module.exit_json(changed=False, samples=read_told(Path(options["directory"])), time=time.time())
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(options: dict[str, Any], _module: AnsibleModule) -> dict[str, Any]:
+    return {"changed": False, "samples": read_told(Path(options["directory"])), "time": time.time()}
 
 
 if __name__ == "__main__":

@@ -90,10 +90,10 @@ owner:
   sample: alerts
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 from ansible_collections.gaudi3.scale.plugins.module_utils._quarantine.mark import (
     QUARANTINED,
     RELEASED,
@@ -103,13 +103,10 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._quarantine.mark impo
 )
 
 
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
-
-
 def main() -> None:
-    """Read the options, call the core, report."""
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
         argument_spec={
             "state": {"type": "str", "choices": [QUARANTINED, RETURNED, RELEASED], "default": QUARANTINED},
             "reason": {"type": "str", "default": "no reason given"},
@@ -118,11 +115,10 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        options = checked(module.params, module.argument_spec)
-        module.exit_json(**converge(Wanted(**options), module.check_mode))
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(options: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    return converge(Wanted(**options), module.check_mode)
 
 
 if __name__ == "__main__":

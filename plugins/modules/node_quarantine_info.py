@@ -57,25 +57,24 @@ owner:
   sample: alerts
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
-from ansible_collections.gaudi3.scale.plugins.module_utils._quarantine.mark import answer, read_mark
-
-
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
+from ansible_collections.gaudi3.scale.plugins.module_utils._quarantine import mark
 
 
 def main() -> None:
-    """Call the core, report."""
-    module = Module(argument_spec={}, supports_check_mode=True)
-    try:
-        checked(module.params, module.argument_spec)
-        module.exit_json(changed=False, **answer(read_mark()))
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+    run_module(
+        AnsibleModule,
+        answer,
+        argument_spec={},
+        supports_check_mode=True,
+    )
+
+
+def answer(_options: dict[str, Any], _module: AnsibleModule) -> dict[str, Any]:
+    return {"changed": False, **mark.answer(mark.read_mark())}
 
 
 if __name__ == "__main__":

@@ -68,10 +68,10 @@ outcome:
     time: "2026-11-25T03:12:44Z"
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.outcome import keep
 from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.results import (
     COULD_NOT_TELL,
@@ -80,13 +80,10 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.results impo
 )
 
 
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
-
-
 def main() -> None:
-    """Keep it."""
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
         argument_spec={
             "state": {"type": "str", "required": True, "choices": [HEALTHY, UNHEALTHY, COULD_NOT_TELL]},
             "level": {"type": "str", "required": True},
@@ -95,11 +92,11 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        found = checked(module.params, module.argument_spec)
-        module.exit_json(**keep(found, module.check_mode))
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(found: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    """Keep it."""
+    return keep(found, module.check_mode)
 
 
 if __name__ == "__main__":

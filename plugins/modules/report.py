@@ -14,7 +14,7 @@ description:
   - Where O(name) is given, writes the same table, with charts, as one HTML file that needs nothing beside it, and as
     JSON. The last line that is printed is the way to it.
   - A place that does not take the files fails nothing. They are then kept in a directory of the controller, and a
-    warning says why and where. M(gaudi3.scale.report_target) refuses such a place before a play begins.
+    warning says why and where. M(gaudi3.scale.options_check) refuses such a place before a play begins.
   - Runs on the controller; nothing is sent to the node.
 options:
   kind:
@@ -56,7 +56,7 @@ options:
         V(compare_settings); V(job), V(left_out), V(release), V(failure), V(has_to_be_known), and
         in check mode V(would_start) and V(command), for V(training);
         V(study), V(fixed), V(keeper), V(report) and V(failure) for V(tune_training); the options of
-        M(gaudi3.scale.cost_options) for V(report_cost); for V(verdict) further columns and their values, alike for
+        M(gaudi3.scale.options_check) for V(report_cost); for V(verdict) further columns and their values, alike for
         all hosts.
     type: dict
     default: {}
@@ -417,7 +417,7 @@ attributes:
     support: none
     description: A report changes nothing on a node.
 seealso:
-  - module: gaudi3.scale.report_target
+  - module: gaudi3.scale.options_check
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 

@@ -124,24 +124,22 @@ environment:
   returned: success
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 from ansible_collections.gaudi3.scale.plugins.module_utils._slurm.node import nodes_from
 from ansible_collections.gaudi3.scale.plugins.module_utils._slurm.state import Options, apply
 
 EMPTY = ("node", "task_prolog", "gres", "configuration", "programs")
 
 
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
-
-
 def main() -> None:
-    """Write, and report."""
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
+        empty=EMPTY,
         argument_spec={
             "nodes": {"type": "list", "elements": "dict", "required": True},
             "names": {"type": "dict", "default": {}},
@@ -161,13 +159,13 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        given = checked(module.params, module.argument_spec, empty=EMPTY)
-        names = given.pop("names")
-        options = Options(**{**given, "nodes": nodes_from(given["nodes"], names)})
-        module.exit_json(**apply(options, run_process, module.check_mode))
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(given: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    """Write, and report."""
+    names = given.pop("names")
+    options = Options(**{**given, "nodes": nodes_from(given["nodes"], names)})
+    return apply(options, run_process, module.check_mode)
 
 
 if __name__ == "__main__":

@@ -551,25 +551,25 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._job.clocks import cl
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.description import SLURM, engine_argument_spec
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JOB_ARGUMENTS, paths_from
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.plan import check, job_from
-from ansible_collections.gaudi3.scale.plugins.module_utils._launch.control import StartOptions, prepare, start
+from ansible_collections.gaudi3.scale.plugins.module_utils._launch.control import prepare, start
+from ansible_collections.gaudi3.scale.plugins.module_utils._launch.launch import StartOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.stop import remove, stop
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_tree import kernel_tree
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 
 # A word of a command may be anything; a node without an address of its own is reached by its name.
 EMPTY = ("command", "supervision.addresses")
 NEEDED = ["hosts", "host", "processes_per_node", "rendezvous_address", "command"]
 
 
-class Module(MaskedOptions, AnsibleModule):
-    """The values of O(environment) are nobody's business, also where Ansible itself refuses another option."""
-
-
 def main() -> None:
-    module = Module(
+    # The values of O(environment) are nobody's business, also where Ansible itself refuses another option.
+    run_module(
+        AnsibleModule,
+        answer,
+        text=("command",),
+        empty=EMPTY,
         argument_spec={
             **JOB_ARGUMENTS,
             "state": {"type": "str", "choices": ["prepared", "started", "stopped", "absent"], "default": "started"},
@@ -590,13 +590,10 @@ def main() -> None:
         # Else the environment, with the keys in it, would be in the node's journal.
         no_log=True,
     )
-    try:
-        offset = clock_ahead(module.params["controller_time"])
-        options = checked(module.params, module.argument_spec, text=("command",), empty=EMPTY)
-        result = converge(options, module.check_mode)
-        module.exit_json(clock_offset=offset, **result)
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(options: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    return {"clock_offset": clock_ahead(options["controller_time"]), **converge(options, module.check_mode)}
 
 
 def converge(options: dict[str, Any], check_mode: bool) -> dict[str, Any]:

@@ -355,21 +355,20 @@ jobs:
   sample: []
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JOB_ARGUMENTS, paths_from
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.report import report, wait_until_ended
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
-
-
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 
 
 def main() -> None:
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
+        signed=("metrics_after", "events_after"),
         argument_spec={
             **JOB_ARGUMENTS,
             "metrics_after": {"type": "int", "default": 0},
@@ -382,16 +381,15 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        options = checked(module.params, module.argument_spec, signed=("metrics_after", "events_after"))
-        paths = paths_from(options)
-        if options["wait"] and not module.check_mode:
-            wait_until_ended(paths, run_process, options["timeout"], start_timeout=options["start_timeout"])
-        wishes = {name: options[name] for name in ("metrics_after", "events_after", "log_lines", "failure_in_logs")}
-        result = report(paths, run_process, **wishes)
-        module.exit_json(changed=False, **result)
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(options: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    paths = paths_from(options)
+    if options["wait"] and not module.check_mode:
+        wait_until_ended(paths, run_process, options["timeout"], start_timeout=options["start_timeout"])
+    wishes = {name: options[name] for name in ("metrics_after", "events_after", "log_lines", "failure_in_logs")}
+    result = report(paths, run_process, **wishes)
+    return {"changed": False, **result}
 
 
 if __name__ == "__main__":

@@ -228,25 +228,24 @@ rc:
   returned: when pip or venv failed
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._bundle import venv as training_venv
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.os_release import SYSTEMS, of_system
 from ansible_collections.gaudi3.scale.plugins.module_utils._releases.known_holes import warnings_of
 from ansible_collections.gaudi3.scale.plugins.module_utils._releases.lookup import find_release
 from ansible_collections.gaudi3.scale.plugins.module_utils._training_venv.plan import VenvOptions
 
 
-class Module(MaskedOptions, AnsibleModule):
-    """The users in the URLs of indices and archives are not shown."""
-
-
 def main() -> None:
     strings = {"type": "list", "elements": "str"}
-    module = Module(
+    # The users in the URLs of indices and archives are not shown.
+    run_module(
+        AnsibleModule,
+        answer,
         argument_spec={
             "path": {"type": "path", "default": "/opt/gaudi3_scale/venv"},
             "python": {"type": "path"},
@@ -277,16 +276,13 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        given = checked(module.params, module.argument_spec)
-        python = of_system(given.pop("system_pythons"))
-        options = VenvOptions(**{**given, "python": given["python"] or python or "/usr/bin/python3"})
-        result = training_venv.converge(options, run_process, module.check_mode)
-        for warning in warnings_of(find_release(options.release, options.release_overrides)):
-            module.warn(warning)
-        module.exit_json(**result)
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(given: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    python = of_system(given.pop("system_pythons"))
+    options = VenvOptions(**{**given, "python": given["python"] or python or "/usr/bin/python3"})
+    result = training_venv.converge(options, run_process, module.check_mode)
+    return {**result, "warnings": warnings_of(find_release(options.release, options.release_overrides))}
 
 
 if __name__ == "__main__":

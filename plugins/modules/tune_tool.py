@@ -60,23 +60,21 @@ made:
   returned: success
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.job_user import check_user
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 from ansible_collections.gaudi3.scale.plugins.module_utils._tune.tool import Certificates, Tool
 
-
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
+OF_CREDENTIALS = ["directory", "address", "seconds", "owner"]
 
 
 def main() -> None:
-    """Do it, and report."""
-    of_credentials = ["directory", "address", "seconds", "owner"]
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
         argument_spec={
             "venv": {"type": "path", "required": True},
             "do": {"type": "str", "choices": ["install", "credentials"], "required": True},
@@ -85,22 +83,22 @@ def main() -> None:
             "seconds": {"type": "float"},
             "owner": {"type": "str"},
         },
-        required_if=[("do", "credentials", of_credentials)],
+        required_if=[("do", "credentials", OF_CREDENTIALS)],
         supports_check_mode=True,
     )
-    try:
-        given = checked(module.params, module.argument_spec)
-        if given["owner"] is not None:
-            check_user(given["owner"], "owner")
-        tool = Tool(given["venv"], run_process, module.check_mode)
-        is_new = (
-            tool.install()
-            if given["do"] == "install"
-            else tool.certify(Certificates(*(given[name] for name in of_credentials)))
-        )
-        module.exit_json(changed=is_new, made=is_new)
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(given: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    """Do it, and report."""
+    if given["owner"] is not None:
+        check_user(given["owner"], "owner")
+    tool = Tool(given["venv"], run_process, module.check_mode)
+    is_new = (
+        tool.install()
+        if given["do"] == "install"
+        else tool.certify(Certificates(*(given[name] for name in OF_CREDENTIALS)))
+    )
+    return {"changed": is_new, "made": is_new}
 
 
 if __name__ == "__main__":

@@ -242,26 +242,26 @@ new_mib:
   returned: success
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._bundle import build as vault_bundle
 from ansible_collections.gaudi3.scale.plugins.module_utils._bundle.plan import PARTS, BundleOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.option_forms import check_package
 
 FORMS = dict.fromkeys(("packages", "rpm_packages", "os_packages"), check_package)
 
 
-class Module(MaskedOptions, AnsibleModule):
-    """The users in the URLs of indices and archives are not shown."""
-
-
 def main() -> None:
     strings = {"type": "list", "elements": "str", "default": []}
     text = {"type": "str", "default": ""}
-    module = Module(
+    # The users in the URLs of indices and archives are not shown.
+    run_module(
+        AnsibleModule,
+        answer,
+        forms=FORMS,
         argument_spec={
             "path": {"type": "path", "required": True},
             "work_path": {"type": "path", "default": ""},
@@ -299,11 +299,11 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        options = BundleOptions(**checked(module.params, module.argument_spec, forms=FORMS))
-        module.exit_json(**vault_bundle.converge(options, run_process, module.check_mode))
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(given: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    options = BundleOptions(**given)
+    return vault_bundle.converge(options, run_process, module.check_mode)
 
 
 if __name__ == "__main__":

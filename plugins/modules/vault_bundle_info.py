@@ -102,29 +102,25 @@ extra:
   returned: success
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._bundle import check as bundle_check
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
-
-
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 
 
 def main() -> None:
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
         argument_spec={"path": {"type": "path", "required": True}, "fingerprint": {"type": "str", "default": ""}},
         supports_check_mode=True,
     )
-    try:
-        options = checked(module.params, module.argument_spec)
-        result = bundle_check.examine(options["path"], options["fingerprint"], run_process)
-        module.exit_json(**result)
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(options: dict[str, Any], _module: AnsibleModule) -> dict[str, Any]:
+    return bundle_check.examine(options["path"], options["fingerprint"], run_process)
 
 
 if __name__ == "__main__":

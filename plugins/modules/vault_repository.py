@@ -259,22 +259,20 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._bundle import vault as bundle_vault
 from ansible_collections.gaudi3.scale.plugins.module_utils._bundle.bundle_site import Trust
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.option_forms import check_package
 from ansible_collections.gaudi3.scale.plugins.module_utils._packages import vault_repository
 
 FORMS = dict.fromkeys(("packages", "os_packages"), check_package)
 
 
-class Module(MaskedOptions, AnsibleModule):
-    """The users in the URLs of repositories are not shown."""
-
-
 def main() -> None:
     strings = {"type": "list", "elements": "str"}
-    module = Module(
+    # The users in the URLs of repositories are not shown.
+    run_module(
+        AnsibleModule,
+        answer,
+        forms=FORMS,
         argument_spec={
             "vault_url": {"type": "str", "default": "https://vault.habana.ai/artifactory"},
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
@@ -301,21 +299,20 @@ def main() -> None:
         required_if=[("state", "present", ("release",))],
         supports_check_mode=True,
     )
-    try:
-        wishes = checked(module.params, module.argument_spec, forms=FORMS)
-        if wishes.pop("state") == "absent":
-            module.exit_json(**bundle_vault.remove(module.check_mode))
-        trust = Trust(**{name: wishes.pop(f"bundle_{name}") for name in Trust.__dataclass_fields__})
-        options = vault_repository.VaultOptions(**wishes)
-        result: dict[str, Any] = bundle_vault.converge(options, trust, run_process, module.check_mode)
-        for path in result["taken_over"]:
-            module.warn(
-                f"{path}: its entry of {result['repository']} is switched off, of which there can be one alone; the "
-                "lines are comments there, and come back with state: absent."
-            )
-        module.exit_json(**result)
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(wishes: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    if wishes.pop("state") == "absent":
+        return bundle_vault.remove(module.check_mode)
+    trust = Trust(**{name: wishes.pop(f"bundle_{name}") for name in Trust.__dataclass_fields__})
+    options = vault_repository.VaultOptions(**wishes)
+    result: dict[str, Any] = bundle_vault.converge(options, trust, run_process, module.check_mode)
+    for path in result["taken_over"]:
+        module.warn(
+            f"{path}: its entry of {result['repository']} is switched off, of which there can be one alone; the "
+            "lines are comments there, and come back with state: absent."
+        )
+    return result
 
 
 if __name__ == "__main__":

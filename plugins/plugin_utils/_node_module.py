@@ -21,6 +21,13 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_check import sp
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_words import in_role_words
 
 
+def refuse_nul(options: Mapping[str, Any]) -> None:
+    """Fails the task for a text that no path and no program can have."""
+    for name, value in options.items():
+        if "\0" in str(value):
+            raise AnsibleActionFail(f"{name} has a character that no text has (NUL); take it out.")
+
+
 class NodeModule(ActionBase):
     """Runs modules, and takes of what they answer what their RETURN has; a node that answers otherwise has failed."""
 
@@ -31,9 +38,7 @@ class NodeModule(ActionBase):
         except AnsibleError as error:
             # Ansible shows what it comes from, too.
             raise AnsibleActionFail(lines_of(str(error))) from None
-        for name, value in found[1].items():
-            if "\0" in str(value):
-                raise AnsibleActionFail(f"{name} has a character that no text has (NUL); take it out.")
+        refuse_nul(found[1])
         return found
 
     def _execute_module(self, module_name: Any = None, *others: Any, **named: Any) -> dict[str, Any]:

@@ -84,7 +84,7 @@ def looks_at_the_place(role: str, file: str) -> bool:
         for key in ("ansible.builtin.import_tasks", "ansible.builtin.include_tasks")
         if key in task
     ]
-    return any("gaudi3.scale.report_target" in task for task in tasks) or any(
+    return any("report_target" in task.get("gaudi3.scale.options_check", {}) for task in tasks) or any(
         looks_at_the_place(role, name) for name in further if (path.parent / name).is_file()
     )
 

@@ -22,6 +22,8 @@ MOST_CODE_LINES = 60
 DOCUMENTS = ("DOCUMENTATION", "EXAMPLES", "RETURN")
 MEANINGLESS = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
 
+CORE_PACKAGE = "ansible_collections.gaudi3.scale.plugins.module_utils"
+
 each_module = pytest.mark.parametrize("path", MODULES, ids=name_of)
 each_core_file = pytest.mark.parametrize("path", CORE, ids=lambda path: path.relative_to(CORE_ROOT).as_posix())
 
@@ -77,14 +79,31 @@ def test_module_is_a_thin_shell(path: Path) -> None:
 
 @each_module
 def test_module_ends_in_a_sentence_whatever_it_meets(path: Path) -> None:
-    """All of ``main`` but the reading of the options stands under the one door; what has no ``main`` is an action."""
-    mains = [one for one in tree_of(path).body if isinstance(one, ast.FunctionDef) and one.name == "main"]
-    for main in mains:
-        last = main.body[-1]
-        assert isinstance(last, ast.Try), ast.unparse(last)
-        assert ast.unparse(last.handlers[-1].type or last) == "Exception"
-        assert "module_failure(error)" in ast.unparse(last.handlers[-1])
-        assert ast.unparse(last.body[-1]).startswith("module.exit_json(")
+    """``main`` declares the options, and all else is done by the one door; what has no ``main`` is an action.
+
+    That door reads and checks the options, and ends with what ``answer`` returns, or in a sentence: its own tests.
+    """
+    tree = tree_of(path)
+    functions = {one.name: one for one in tree.body if isinstance(one, ast.FunctionDef)}
+    assert not [one for one in tree.body if isinstance(one, ast.ClassDef)]
+    if "main" not in functions:
+        return
+    *before, last = functions["main"].body
+    assert all(isinstance(one, ast.Assign) and not calls_of(one) for one in before), ast.unparse(functions["main"])
+    assert isinstance(last, ast.Expr) and isinstance(last.value, ast.Call)
+    assert ast.unparse(last.value.func) == "run_module"
+    assert [ast.unparse(one) for one in last.value.args] == ["AnsibleModule", "answer"]
+    assert f"{CORE_PACKAGE}._node.module_run import run_module" in path.read_text(encoding="utf-8")
+    returned = [one for one in ast.walk(functions["answer"]) if isinstance(one, ast.Return)]
+    assert returned and all(one.value is not None for one in returned)
+    called = calls_of(tree)
+    assert called.count("run_module") == called.count("main") == 1
+    # Nothing is made of Ansible's class, and nothing ends a module well, beside the door.
+    assert not {"AnsibleModule", "module.exit_json", "exit_json", "sys.exit", "module_failure"} & set(called)
+
+
+def calls_of(tree: ast.AST) -> list[str]:
+    return [ast.unparse(one.func) for one in ast.walk(tree) if isinstance(one, ast.Call)]
 
 
 @each_module

@@ -43,9 +43,12 @@ HOMES = ("roles/gaudi_{}", "plugins/module_utils/_{}", "plugins/plugin_utils/_{}
 
 
 def subjects(*names: str) -> tuple[str, ...]:
-    """The homes of these subjects, those that are there."""
-    homes = (home.format(name) for name in names for home in HOMES)
-    return tuple(home for home in homes if (ROOT / home).is_dir())
+    """The homes of these subjects, of which each has one at least."""
+    found = {name: [home.format(name) for home in HOMES if (ROOT / home.format(name)).is_dir()] for name in names}
+    without = [name for name, homes in found.items() if not homes]
+    if without:
+        raise ValueError(f"no folder of {', '.join(without)}: {', '.join(HOMES)}")
+    return tuple(home for homes in found.values() for home in homes)
 
 
 def molecule(
@@ -122,7 +125,11 @@ def with_long_form(gate: Gate, before: tuple[tuple[str, ...], ...] = ()) -> Gate
     if not gate.covers:
         return gate
     # What failed at its first try is to be seen, not to be tried again.
-    whole = replace(gate, commands=(*before, *gate.commands), run=LONG_RUN, variables=EVERY_ROW, failed_again=())
+    # What holds in its time where a few rows are drawn has many times as many to play.
+    limit = 2 * gate.limit
+    whole = replace(
+        gate, commands=(*before, *gate.commands), run=LONG_RUN, variables=EVERY_ROW, failed_again=(), limit=limit
+    )
     return replace(gate, long_form=whole)
 
 
@@ -315,7 +322,7 @@ GATES = (
         "firmware",
         "cards' firmware shown, refused, written, cut off and taken up again",
         1200,
-        subjects("firmware"),
+        subjects("firmware", "rollout"),
     ),
     on_nodes("faults", "bad input: one sentence, nothing touched", 1800, subjects("preflight", "checks")),
     on_nodes(
@@ -342,7 +349,7 @@ GATES = (
         "upgrade",
         "three nodes up and down with faults injected: back, resumed, named",
         3600,
-        subjects("driver_upgrade", "upgrade", "driver"),
+        subjects("driver_upgrade", "upgrade", "driver", "rollout"),
         begins_virgin=True,
     ),
     on_own_nodes(

@@ -119,8 +119,10 @@ def test_a_playbook_runs_with_the_answers_of_its_survey(
     assert job, "the program of the launch is on its nodes"
     title = VARIANTS.get(name) or KNOWN[name].title
     playbook = TEMPLATES[title]["playbook"].removeprefix("playbooks/").removesuffix(".yml")
-    # Of a name of its own, so that it is no other description of the job before.
-    given = launched(title, {"gaudi_training_name": "built-in"} if name == "launch_built_in" else {})
+    # Of a name of its own, so that it is no other description of the job before. Two hundred steps of the model that it
+    # has by default take a quarter of an hour here.
+    other = {"gaudi_training_name": "built-in", "gaudi_training_max_steps": 20}
+    given = launched(title, other if name == "launch_built_in" else {})
     done = run(tmp_path, playbook, **{"gaudi_report_target": qualified if name in TOGETHER else str(tmp_path), **given})
     assert done.status == "successful", done.stdout.read()[-6000:]
 

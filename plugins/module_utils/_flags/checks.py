@@ -52,6 +52,11 @@ def check(flags: Mapping[str, str], target: Target, chosen: Collection[str] | No
     return findings + _check_aliases(flags)
 
 
+def worth_telling(findings: Iterable[Finding], chosen: Collection[str]) -> list[Finding]:
+    """Those of a wider :func:`check` that one with these ``chosen`` would have."""
+    return [finding for finding in findings if finding.kind not in _OF_CHOSEN or finding.flag in chosen]
+
+
 def check_name(name: str, bridge: InstalledBridge | None = None) -> list[Finding]:
     """The finding for a name that no Gaudi software reads; empty for a real flag. The installed bridge has the first
     word. Known, known of another program and unknown are three answers.
@@ -86,6 +91,8 @@ _REQUIRED_BY: Mapping[str, list[str]] = {
     required: [name for flag in CURATED_FLAGS if required in flag.requires for name in (flag.name, *flag.aliases)]
     for required in {required for flag in CURATED_FLAGS for required in flag.requires}
 }
+# Findings about a flag that does what it is to do.
+_OF_CHOSEN = ("default", "superseded", "unverified")
 _TO_OVERRIDES = "move it to overrides"
 _TO_ENVIRONMENT = "a variable that is no Gaudi flag, or a flag newer than this catalog, belongs in environment"
 

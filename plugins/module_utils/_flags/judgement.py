@@ -55,10 +55,15 @@ class Judgement:
 
 def judge_flags(flags: Mapping[str, str], target: Target, chosen: Collection[str] | None = None) -> list[Judgement]:
     """A verdict for each of ``flags``, in their order, each seen together with the others; ``chosen`` as in `check`."""
+    return verdicts(flags, check(flags, target, chosen), target.bridge)
+
+
+def verdicts(flags: Mapping[str, str], findings: Sequence[Finding], bridge: InstalledBridge | None) -> list[Judgement]:
+    """The verdicts that follow from the findings of :func:`check`."""
     found: dict[str, list[Finding]] = {name: [] for name in flags}
-    for finding in check(flags, target, chosen):
+    for finding in findings:
         found[finding.flag].append(finding)
-    return [_judgement(name, text, found[name], target.bridge) for name, text in flags.items()]
+    return [_judgement(name, text, found[name], bridge) for name, text in flags.items()]
 
 
 def judged_by(name: str, flag: Flag | None, bridge: InstalledBridge | None) -> str:

@@ -25,7 +25,7 @@ from .._node.job_user import account
 from .._node.json_file import read_json
 from .._node.rendered_files import WantedFile, pending, write
 from .directories import let_read, make_control
-from .plan import Launch, description_file
+from .plan import NodePlan, description_file
 
 UNREADABLE = "its description cannot be read from Slurm by this user"
 
@@ -47,9 +47,9 @@ def _description(job: Job, number: str, remark: str, run: Run) -> Mapping[str, o
     return description_of(number, run) or {**describe(job), "description": UNREADABLE}
 
 
-def start_slurm(job: Job, paths: JobPaths, launch: Launch, run: Run) -> None:
+def start_slurm(job: Job, paths: JobPaths, plan: NodePlan, run: Run) -> None:
     """Submit the job. What is kept here is written last: a job that was submitted is found by its name without it."""
-    script = launch.files[0]
+    script = plan.files[0]
     for change in pending([script]):
         write(change)
     # sbatch reads it as the account.

@@ -19,7 +19,7 @@ from .._job.plan import Job
 from .._node.account_directory import OF_MKFS, acting_as, give, let_group_read, remove
 from .._node.job_user import account
 from .._node.path_writers import may_change
-from .environment_files import sourced_settings
+from .environment_files import Setting
 
 EARLIER_KEPT = 5
 
@@ -80,13 +80,12 @@ def _sortable(nanoseconds: int) -> str:
     return f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime(seconds))}.{rest:09}Z"
 
 
-def recipe_directory(job: Job) -> tuple[str, bool]:
+def recipe_directory(job: Job, setting: Setting | None) -> tuple[str, bool]:
     """The job's own directory for compiled recipes, and whether an account has named it; "" if nobody does.
 
-    What names it is the last of the job's files that has the variable. Where another account than root's may change
-    that file, root makes nothing there: that account could name any place.
+    ``setting`` is what the last of the job's files says that has the variable. Where another account than root's may
+    change that file, root makes nothing there: that account could name any place.
     """
-    setting = sourced_settings(job).get(RECIPE_CACHE)
     if setting is None or not setting.value or RECIPE_CACHE in job.environment:
         return "", False
     mine = recipe_cache.of_job(setting.value, job.name)
@@ -106,10 +105,10 @@ def let_read(paths: JobPaths, group: int) -> None:
         let_group_read(path, group)
 
 
-def make_directories(job: Job, paths: JobPaths) -> None:
+def make_directories(job: Job, paths: JobPaths, recipe_setting: Setting | None) -> None:
     """The account's directories: those in root's are given to it, and what is below them it makes itself."""
     owner = account(job.user)
-    recipes, is_named_by_others = recipe_directory(job)
+    recipes, is_named_by_others = recipe_directory(job, recipe_setting)
     is_own = is_named_by_others or (bool(recipes) and may_change(recipes, owner))
     for directory in (paths.directory, paths.logs):
         give(directory, owner, instead_of_empty=True)

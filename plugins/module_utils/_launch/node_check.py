@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-import functools
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from .._cards.device_access import check_device_access
@@ -30,7 +30,7 @@ from .._node.job_user import account, check_left_to, run_as_user
 from .binding import ranks_bound_now
 from .card_groups import group_remarks
 from .confinement import confined_question
-from .environment_files import setting_of_files, settings_of_files
+from .environment_files import settings_of_files
 from .library import Library, check_library
 from .node_data import check_data
 
@@ -49,13 +49,15 @@ def check_node(
     """Raises GaudiError where this node lacks what the worker group needs; ``running``: the job holds its port already.
     ``library`` is what runs its supervisor.
     """
+    # Of a witness nothing is read: it is given no files.
+    settings = settings_of_files(job)
     if not job.is_witness:
-        _check_what_ranks_start_with(job, paths)
+        _check_what_ranks_start_with(job, paths, settings)
     account(job.user)
     if library:
         check_library(library)
     if not job.is_witness:
-        check_imports(job, paths, run)
+        check_imports(job, paths, run, settings)
         check_data(job, paths, run)
         check_writable(job, paths, run)
         # Logs are put away where something is started, and go on where that is done from elsewhere.
@@ -66,7 +68,7 @@ def check_node(
     address_towards(job.rendezvous_address, job.rendezvous_port)
     _check_ports(job, running)
     if not job.is_witness:
-        check_cards(job, run, kernel_root)
+        check_cards(job, run, kernel_root, settings)
     if job.engine == SLURM and job.host in job.starting_hosts:
         check_slurm_there(job.host, job.slurm.partition, run)
     if job.engine == MPIRUN:
@@ -75,7 +77,7 @@ def check_node(
         check_reach(job, run)
 
 
-def _check_what_ranks_start_with(job: Job, paths: JobPaths) -> None:
+def _check_what_ranks_start_with(job: Job, paths: JobPaths, settings: Mapping[str, str]) -> None:
     _check_programs(job)
     if job.working_directory and not Path(job.working_directory).is_dir():
         raise GaudiError(f"working_directory {job.working_directory} is no directory on this node; create it there.")
@@ -87,17 +89,17 @@ def _check_what_ranks_start_with(job: Job, paths: JobPaths) -> None:
         raise GaudiError(f"command: there is no script {str(script)!r:.200} on this node; {remedy}.")
     for path in job.environment_files:
         if not path.startswith("-") and not Path(path).is_file():
-            raise GaudiError(
-                f"environment_files: {path} does not exist on this node; create it, or put a - "
-                "before it to make it optional."
-            )
-    check_flags(job)
+            raise GaudiError(f"environment_files: there is no {path} on this node; create it, or put a - before it.")
+    check_flags(job, settings)
 
 
-def check_flags(job: Job) -> None:
-    """Without the paths of the vendor's software its bridge ends each rank with the name of a variable, no more."""
+def check_flags(job: Job, settings: Mapping[str, str]) -> None:
+    """Without the paths of the vendor's software its bridge ends each rank with the name of a variable, no more.
+
+    ``settings`` are here and below the variables of the job's environment files.
+    """
     named = next((path[1:] for path in job.environment_files if path.startswith("-")), "")
-    known = job.device != HPU or VENDORS in job.environment or VENDORS in settings_of_files(job)
+    known = job.device != HPU or VENDORS in job.environment or VENDORS in settings
     if named and not known and not Path(named).is_file():
         raise GaudiError(
             f"{named} is missing, with the node's flags and the paths of the vendor's software ({VENDORS}), without "
@@ -106,7 +108,7 @@ def check_flags(job: Job) -> None:
         )
 
 
-def check_cards(job: Job, run: Run, kernel_root: str) -> None:
+def check_cards(job: Job, run: Run, kernel_root: str, settings: Mapping[str, str]) -> None:
     """Raises GaudiError where this node's cards are not all well, not the account's to open, or perhaps another's."""
     unfit = unfit_reason(job.device, job.processes_per_node, run, kernel_root)
     if unfit:
@@ -115,9 +117,9 @@ def check_cards(job: Job, run: Run, kernel_root: str) -> None:
     check_device_access(job.user, job.device, kernel_root)
     # Slurm gives whole nodes, or says on each which cards it allots.
     if job.device == HPU and job.engine != SLURM:
-        visible = job.environment.get(VARIABLE, setting_of_files(job, VARIABLE)) or ""
+        visible = job.environment.get(VARIABLE, settings.get(VARIABLE)) or ""
         check_share(Share(job.processes_per_node, job.host, visible), kernel_root)
-    ranks_bound_now(job, functools.partial(setting_of_files, job), kernel_root)
+    ranks_bound_now(job, settings.get, kernel_root)
 
 
 def _check_ports(job: Job, running: bool) -> None:
@@ -169,18 +171,17 @@ def open_mpi_version(job: Job, run: Run) -> str:
     return version
 
 
-def check_imports(job: Job, paths: JobPaths, run: Run) -> None:
+def check_imports(job: Job, paths: JobPaths, run: Run, settings: Mapping[str, str]) -> None:
     """Raises GaudiError where the program's first imports cannot be found by this node's venv."""
     first, second = job.command[0], (*job.command, "")[1]
     start = starts_in(job, paths)
-    of_files = settings_of_files(job)
-    given = job.environment.get(PYTHONPATH, of_files.get(PYTHONPATH))
+    given = job.environment.get(PYTHONPATH, settings.get(PYTHONPATH))
     # The ranks start in the working directory, from which -m finds modules too.
     places = os.pathsep.join(filter(None, (start if first == RUN else "", given)))
     program = second if first == RUN else str(Path(start, first))
     way = RUN if first == RUN else ""
     looked = Looked("command", ENVIRONMENT, job.venv, job.user, way, confined_question(job, paths))
-    check_found(program, looked, {**of_files, **job.environment, PYTHONPATH: places}, run)
+    check_found(program, looked, {**settings, **job.environment, PYTHONPATH: places}, run)
 
 
 def check_writable(job: Job, paths: JobPaths, run: Run) -> None:

@@ -8,8 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._awx_job import slice_refusal
 
 SUPERVISED = "torchrun"
+# As `options_check` takes them.
+ARGUMENTS: dict[str, dict[str, Any]] = {
+    "hosts": {"type": "list", "elements": "str", "required": True},
+    "spares": {"type": "list", "elements": "str", "default": []},
+    "witness": {"type": "str", "default": ""},
+    "engine": {"type": "str", "default": SUPERVISED},
+    "option": {"type": "str", "default": "hosts"},
+}
 # Variables that the inventory plugins of AWS and of NetBox give each host, by which their hosts are known; those of AWS
 # also with the prefix that they have in inventories/aws_dl1.
 _TOLD_BY_A_SOURCE = (
@@ -33,6 +45,16 @@ class JobHosts:
     def nodes(self) -> list[str]:
         """All that may have ranks."""
         return [*self.hosts, *self.spares]
+
+
+def check(given: Mapping[str, Any], variables: Mapping[str, Any]) -> list[str]:
+    """The hosts; raises GaudiError where they cannot be meant in the play of a task that has these ``variables``."""
+    job, inventory = JobHosts(**given), variables["groups"]["all"]
+    said = slice_refusal(variables) or refusal(job, inventory, variables["ansible_play_hosts_all"])
+    said = said or order_refusal(job, inventory, {host: variables["hostvars"][host] for host in job.hosts})
+    if said:
+        raise GaudiError(said)
+    return list(job.hosts)
 
 
 def refusal(job: JobHosts, inventory: Collection[str], play: Collection[str]) -> str:

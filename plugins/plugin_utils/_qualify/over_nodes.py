@@ -18,9 +18,9 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._on_nodes import give
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualify.network import Over
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._task_answer import show
 
-# What two modules take alike.
+# What a qualification and a search take alike.
 OPTIONS: dict[str, dict[str, Any]] = {
-    "hosts": {"type": "list", "elements": "str", "required": True},
+    "hosts": {"type": "list", "elements": "str"},
     "tolerance": {"type": "float", "default": 0.15},
     "sizes": {"type": "list", "elements": "int", "default": [1 << 20, 1 << 28]},
     "seconds": {"type": "float", "default": 1.0},

@@ -16,7 +16,7 @@ JOB = "find-bad-nodes"
 
 
 def search(nodes: Sequence[str], tolerance: float, expected: float, over: Over) -> dict[str, Any]:
-    """What the module ``bad_node_search`` returns. A node whose ranks do not start is of those nobody can tell."""
+    """What ``node_qualification`` returns of a search. A node whose ranks do not start is of those nobody can tell."""
     measured: list[dict[str, Any]] = []
     absent: dict[str, str] = {}
     late: dict[str, str] = {}

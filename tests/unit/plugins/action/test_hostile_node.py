@@ -106,9 +106,9 @@ def test_a_refusal_names_the_option_that_the_operator_wrote(play: Play, tmp_path
 
 def test_what_an_action_refuses_has_nothing_that_a_terminal_obeys(play: Play) -> None:
     def refused(**options: str) -> str:
-        return play({"gaudi3.scale.batch_size_variables": options, "ignore_errors": True})
+        return play({"gaudi3.scale.hpu_batch_probe_nodes": options, "ignore_errors": True})
 
-    screen = refused(path="a", state="\x1b[2J\u202e")
-    assert "value of state must be one of: checked, present, got:  [2J" in screen
+    screen = refused(path="a", step="\x1b[2J\u202e")
+    assert "value of step must be one of: probe, check_file, write_file, got:  [2J" in screen
     assert "\x1b" not in screen and "\u202e" not in screen
-    assert "path has a character that no text has (NUL); take it out." in refused(path="a\0b", state="checked")
+    assert "path has a character that no text has (NUL); take it out." in refused(path="a\0b", step="check_file")

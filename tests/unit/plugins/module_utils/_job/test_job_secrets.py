@@ -16,7 +16,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._job.job_secrets impo
 )
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.plan import describe
-from ansible_collections.gaudi3.scale.plugins.module_utils._launch.control import StartOptions, decide
+from ansible_collections.gaudi3.scale.plugins.module_utils._launch.launch import StartOptions, decide
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.plan import Site, plan_launch
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.stop import remove
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.history import read_history

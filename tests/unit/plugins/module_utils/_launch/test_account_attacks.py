@@ -16,11 +16,12 @@ import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.description import MpiOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
-from ansible_collections.gaudi3.scale.plugins.module_utils._launch import node_check
-from ansible_collections.gaudi3.scale.plugins.module_utils._launch.directories import make_control, make_directories
+from ansible_collections.gaudi3.scale.plugins.module_utils._launch import directories, node_check
+from ansible_collections.gaudi3.scale.plugins.module_utils._launch.directories import make_control
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.environment_files import (
     copies_of,
-    sourced_settings,
+    read_files,
+    settings_in,
 )
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.node_check import check_writable, open_mpi_version
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.account_directory import give
@@ -45,6 +46,10 @@ def place():
 @pytest.fixture
 def paths(place):
     return JobPaths("llama", str(place / "state"), str(place / "log"))
+
+
+def make_directories(job, paths):
+    directories.make_directories(job, paths, settings_in(read_files(job)).get(CACHE))
 
 
 def job_of(file, **more):
@@ -108,8 +113,17 @@ def test_what_a_third_account_links_to_is_not_read_as_root(place):
     (place / "third/variables").symlink_to(place / "secret")
     job, paths = job_of(place / "third/variables"), JobPaths("llama")
     with pytest.raises(GaudiError, match="cannot be read as nobody: Permission denied"):
-        copies_of(job, paths)
-    assert sourced_settings(job) == {}
+        copies_of(read_files(job), paths)
+    assert settings_in(read_files(job)) == {}
+
+
+def test_a_file_that_changes_is_one_text_in_all_of_a_launch(place, paths):
+    """Else a unit would be given other variables than those by which its launch was planned."""
+    file = written(place / "home/variables", f"{CACHE}=/a,false,1\n", NOBODY)
+    files = read_files(job_of(file))
+    written(file, f"{CACHE}=/b,false,1\n")
+    (copy,) = copies_of(files, paths).values()
+    assert (copy.content, settings_in(files)[CACHE].value) == (f"{CACHE}=/a,false,1\n", "/a,false,1")
 
 
 def test_a_job_of_another_account_takes_nothing_of_the_last_one_over(place, paths):

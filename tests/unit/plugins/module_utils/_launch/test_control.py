@@ -18,7 +18,8 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._job.plan import chec
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.supervision import launch_of
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch import control as job_control
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch import stop as job_stop
-from ansible_collections.gaudi3.scale.plugins.module_utils._launch.control import StartOptions, prepare, start
+from ansible_collections.gaudi3.scale.plugins.module_utils._launch.control import prepare, start
+from ansible_collections.gaudi3.scale.plugins.module_utils._launch.launch import StartOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.stop import remove, stop
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.report import report
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.state import read_worker_group
@@ -244,7 +245,7 @@ def test_forgetting_keeps_checkpoints_and_logs(job, paths, unit):
 def test_logs_set_aside_within_two_seconds_keep_their_order(job, paths, unit, monkeypatch):
     """The end of one second and the beginning of the next: the name comes from one look at the clock."""
     ticks = iter(range(1_700_000_000_900_000_000, 1_700_000_002_000_000_000, 100_000_000))
-    monkeypatch.setattr(job_control.time, "time_ns", lambda: next(ticks))
+    monkeypatch.setattr("time.time_ns", lambda: next(ticks))
     for number in range(4):
         launch(job, paths, unit)
         Path(paths.metrics).write_text(str(number))

@@ -15,7 +15,8 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._job.engines import s
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.engines.slurm import script_text
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.plan import describe, job_environment
-from ansible_collections.gaudi3.scale.plugins.module_utils._launch.control import StartOptions, prepare, start
+from ansible_collections.gaudi3.scale.plugins.module_utils._launch.control import prepare, start
+from ansible_collections.gaudi3.scale.plugins.module_utils._launch.launch import StartOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.stop import remove, stop
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.report import report
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.state import read_worker_group

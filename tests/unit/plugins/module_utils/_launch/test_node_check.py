@@ -17,14 +17,15 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._job.clocks import cl
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.description import MpiOptions, SlurmOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.plan import Job
+from ansible_collections.gaudi3.scale.plugins.module_utils._launch import node_check
+from ansible_collections.gaudi3.scale.plugins.module_utils._launch.environment_files import (
+    setting_of_files,
+    settings_of_files,
+)
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.node_check import (
-    check_cards,
-    check_flags,
-    check_imports,
     check_node,
     check_writable,
     open_mpi_version,
-    setting_of_files,
 )
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult, run_process
 from ansible_collections.gaudi3.scale.tests.unit.healthy_node import HlSmi, write_kernel
@@ -56,6 +57,18 @@ def job(tmp_path):
 def work(tmp_path):
     (tmp_path / "work").mkdir()
     return tmp_path / "work"
+
+
+def check_imports(job, paths, run):
+    node_check.check_imports(job, paths, run, settings_of_files(job))
+
+
+def check_cards(job, run, kernel_root):
+    node_check.check_cards(job, run, kernel_root, settings_of_files(job))
+
+
+def check_flags(job):
+    node_check.check_flags(job, settings_of_files(job))
 
 
 def refusal(check, *arguments):

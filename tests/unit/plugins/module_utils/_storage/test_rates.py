@@ -5,7 +5,9 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -34,16 +36,27 @@ def told(*written: int, error: int = 0, runtime: int = 5000) -> str:
     return "fio: note: a warning\n" + json.dumps({"fio version": "fio-3.33", "jobs": jobs})
 
 
+def in_full(argv: Sequence[str]) -> list[str]:
+    """With the program's words in the place of the script that has them."""
+    script = Path(argv[-1])
+    if argv[0] != "systemd-run" or not script.is_file():
+        return list(argv)
+    exec_, *words = shlex.split(script.read_text())
+    assert exec_ == "exec"
+    return [*argv[: argv.index("--") + 1], *words]
+
+
 class Node:
     def __init__(self, answer: CommandResult, kind: str = "nfs", free: int = 1 << 34) -> None:
         self.answer, self.kind, self.free = answer, kind, free
         self.calls: list[list[str]] = []
 
     def run(self, argv: Sequence[str], **_more: Any) -> CommandResult:
-        self.calls.append(list(argv))
+        words = in_full(argv)
+        self.calls.append(words)
         if argv[0] == "stat":
             return CommandResult(0, f"{self.free >> 12} 4096 {self.kind}\n", "")
-        return self.answer if "fio" in argv else CommandResult(0, "", "")
+        return self.answer if "fio" in words else CommandResult(0, "", "")
 
     @property
     def has_removed(self) -> bool:
@@ -78,7 +91,7 @@ def test_it_runs_as_the_account_of_jobs_and_ends_in_time() -> None:
     unit = node.calls[-1]
     assert {"--unit=gaudi3-scale-storage-rates", '--property=ReadWritePaths="-/mnt/data"'} <= set(unit)
     assert {"--uid=nobody", "--property=RuntimeMaxSec=67", "--property=NoNewPrivileges=yes"} <= set(unit)
-    assert "--filename_format=.gaudi3_scale_storage.n1.$$jobnum" in unit
+    assert "--filename_format=.gaudi3_scale_storage.n1.$jobnum" in unit
     assert not node.has_removed
 
 

@@ -15,10 +15,11 @@ PLAYBOOK = """
   gather_facts: false
   tasks:
     - name: Refuse
-      gaudi3.scale.report_target:
-        target: "{{ gaudi_report_target | default('') }}"
-        reads: "{{ {'path': baseline, 'option': 'gaudi_compare_baseline'} if baseline is defined else omit }}"
-        writes: [{path: kept/my.yml, option: gaudi_compare_kept_file}]
+      gaudi3.scale.options_check:
+        report_target:
+          target: "{{ gaudi_report_target | default('') }}"
+          reads: "{{ {'path': baseline, 'option': 'gaudi_compare_baseline'} if baseline is defined else omit }}"
+          writes: [{path: kept/my.yml, option: gaudi_compare_kept_file}]
       register: place
 
     - name: Show

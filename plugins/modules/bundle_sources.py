@@ -1,18 +1,20 @@
-#!/usr/bin/python
 # Copyright 2026 The gaudi3.scale authors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 DOCUMENTATION = r"""
-module: bundle_contents
-short_description: Collect what a bundle must contain from the roles
+module: bundle_sources
+short_description: Learn from the roles what a bundle has to hold, and bring the controller's files for it
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
-  - What the roles of this collection install on a node of one operating system, by their own lists. So a bundle for a
-    site without internet has what they ask for.
-  - Runs on the controller; nothing is sent to the node.
+  - Returns what the roles of this collection install on a node of one operating system, by their own lists. So a bundle
+    for a site without internet has what they ask for.
+  - With O(path) it makes the archive of this collection, as it is installed or as a checkout, that
+    C(ansible-galaxy collection install) takes, and copies it with O(files) to the host. So what runs here can be
+    installed where there is no internet.
+  - The archive has the same bytes each time, and a file that is there already is not copied again.
 options:
   distribution:
     description: The nodes' distribution, as the fact C(ansible_facts.distribution) has it.
@@ -22,24 +24,34 @@ options:
     description: Its family, as C(ansible_facts.os_family) has it.
     type: str
     required: true
+  path:
+    description: Directory for the files on the host. Made when it is not there. Without it nothing is copied.
+    type: path
+  files:
+    description: Files of the controller, found as those of M(ansible.builtin.copy) are. No two with the same name.
+    type: list
+    elements: path
+    default: []
 attributes:
   check_mode:
     support: full
-    description: Does the same, since it changes nothing.
+    description: Copies nothing.
   diff_mode:
     support: none
-    description: Nothing is changed.
+    description: The archive is binary.
 seealso:
   - module: gaudi3.scale.vault_bundle
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Collect the packages that the roles install
-  gaudi3.scale.bundle_contents:
+- name: Learn what the roles install, and bring the collection and the operator's files to the host
+  gaudi3.scale.bundle_sources:
     distribution: "{{ ansible_facts.distribution }}"
     os_family: "{{ ansible_facts.os_family }}"
-  register: contents
+    path: /srv/gaudi3_scale_bundle.work/files
+    files: [wheels/our_trainer-1.0-py3-none-any.whl]
+  register: sources
 """
 
 RETURN = r"""
@@ -66,4 +78,10 @@ python:
   type: str
   returned: success
   sample: /usr/bin/python3
+files:
+  description: Paths of the files on the host, the collection's archive first. Empty without O(path).
+  type: list
+  elements: str
+  returned: success
+  sample: [/srv/gaudi3_scale_bundle.work/files/gaudi3-scale-1.0.0.tar.gz]
 """
