@@ -60,7 +60,7 @@ def ours(simulated: Workload) -> int:
 
 
 def ours_estimated(simulated: Workload) -> int:
-    """With bytes known beforehand, each wrong by up to 15 %: without the kink of a late optimiser or of rounding."""
+    """With bytes known beforehand, each wrong by up to 15 %: without the kink of a late optimizer or of rounding."""
     dice = random.Random(f"estimate {simulated.shape} {simulated.limit} {simulated.seed}")
     static = simulated.peak(0) if simulated.shape != "late" else simulated.resting
     sample = (simulated.peak(simulated.limit) - static) / simulated.limit

@@ -19,7 +19,7 @@ PLAUSIBLE: Mapping[str, Any] = {
     "gaudi_bundle_host": "node1",
     "gaudi_compare_flags": "PT_HPU_LAZY_MODE=0",
     "gaudi_compare_workload": "gaudi3_scale.workloads:causal_language_model",
-    "gaudi_cost_capital": "price=160000, years=4, utilisation=0.8",
+    "gaudi_cost_capital": "price=160000, years=4, utilization=0.8",
     "gaudi_cost_currency": "EUR",
     "gaudi_cost_job": "llama",
     "gaudi_cost_kwh": 0.21,

@@ -84,7 +84,7 @@ class ActionModule(NodeModule):
         if not data or not options["hosts"]:
             return None
         if not reached:
-            raise GaudiError(f"None of {', '.join(options['hosts'])} can be asked for {data}; see above for why.")
+            raise GaudiError(f"{data} could not be read on any of {', '.join(options['hosts'])}; see above for why.")
         user = options["user"]
         # As the account of the job: whose directory it is, root does not know.
         read = ["runuser", "-u", user, "--", "timeout", str(READ_S), "head", "-c", str(MANIFEST_BYTES)]
@@ -92,7 +92,7 @@ class ActionModule(NodeModule):
         try:
             text = NodeAction(self, reached[0], task_vars).command(line, ANSWER_S, as_become_user=True)
         except UnreachableError as error:
-            raise GaudiError(f"{reached[0]} does not answer ({error}); look at the node, and try again.") from error
+            raise GaudiError(f"{reached[0]} does not respond ({error}); check the node, and try again.") from error
         found = vocabulary_in(text)
         if found is None:
             raise without_manifest(data, user, reached[0])

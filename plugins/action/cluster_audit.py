@@ -64,7 +64,9 @@ def _refuse_unknown(required: list[str]) -> None:
     names = [item.name for item in ITEMS]
     for name in required:
         if name not in names:
-            raise GaudiError(f"gaudi_audit_required names {name}, which is no item; known are {', '.join(names)}.")
+            raise GaudiError(
+                f"gaudi_audit_required names {name}, which is not a check; valid names are {', '.join(names)}."
+            )
 
 
 def _answers(
@@ -76,7 +78,7 @@ def _answers(
         answer = hostvars[host].get(variable) if host in hostvars else None
         if not isinstance(answer, Mapping) or "facts" not in answer:
             told = answer.get("msg") if isinstance(answer, Mapping) else None
-            silent[host] = str(told or "it did not answer")
+            silent[host] = str(told or "it did not respond")
             continue
         try:
             nodes[host] = taken(host, "audit_facts", FACTS, answer["facts"])

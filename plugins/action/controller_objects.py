@@ -129,7 +129,7 @@ class ActionModule(NodeModule):
 
 def _told(state: str, check_mode: bool) -> str:
     if state == FOLLOWS:
-        return "would be made after what it names"
+        return "would be created after the objects it refers to"
     return f"would be {state}" if check_mode else state
 
 
@@ -148,14 +148,15 @@ def _connection(options: Mapping[str, Any]) -> dict[str, Any]:
             "controller_password": options["password"],
         }
     raise GaudiError(
-        "gaudi_controller_token is empty, and so is gaudi_controller_username or gaudi_controller_password; give a "
-        "token of the controller, as by the variable CONTROLLER_OAUTH_TOKEN of the environment."
+        "gaudi_controller_token is empty, and so is gaudi_controller_username or gaudi_controller_password; set a "
+        "token of the controller, for example in the environment variable CONTROLLER_OAUTH_TOKEN."
     )
 
 
 def _refuse_absent(collection: str) -> None:
     if not module_loader.find_plugin_with_context(f"{collection}.job_template").resolved:
         raise GaudiError(
-            f"The collection {collection} is not where Ansible runs; install it with ansible-galaxy collection install "
+            f"The collection {collection} is not installed on the control node; install it with ansible-galaxy "
+            "collection install "
             f"{collection}, or choose the other one in gaudi_controller_collection."
         )

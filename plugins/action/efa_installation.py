@@ -33,7 +33,7 @@ class ActionModule(NodeModule):
         try:
             if here and not Path(archive).is_file():
                 raise GaudiError(
-                    f"archive {archive} is no file on the controller; put Amazon's aws-efa-installer-VERSION.tar.gz "
+                    f"archive {archive} is not a file on the controller; put Amazon's aws-efa-installer-VERSION.tar.gz "
                     "there, or correct archive (gaudi_fabric_efa_archive)."
                 )
             done = self._execute_module(MODULE, arguments, task_vars=task_vars)

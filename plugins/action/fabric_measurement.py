@@ -84,7 +84,8 @@ def _refusal(options: Mapping[str, Any]) -> str:
         return said
     if options["margin"] < 0:
         return (
-            f"margin is {options['margin']:g}; give the part by which another network has to be faster, such as 0.05."
+            f"margin is {options['margin']:g}; give the fraction by which another network has to be faster, such "
+            "as 0.05."
         )
     return ""
 
@@ -98,7 +99,7 @@ def _looks(variable: str, hosts: Mapping[str, Any]) -> tuple[dict[str, Any], dic
             answer = _of_this_run(variables) or answer
         if not isinstance(answer, Mapping) or "networks" not in answer:
             said = answer.get("msg") if isinstance(answer, Mapping) else None
-            silent[host] = str(said or "it was not asked for its networks")
+            silent[host] = str(said or "its networks were not read")
             continue
         try:
             looks[host] = taken(host, "hpu_fabric_networks", LOOKED, answer)

@@ -25,7 +25,7 @@ class ActionModule(RoleStep):
             if not files:
                 return {
                     "failed": True,
-                    "msg": f"rules_from has no file {RULES} in {directory!r}; name their directory.",
+                    "msg": f"rules_from has no file {RULES} in {directory!r}; set the directory that contains it.",
                 }
             read = {file.name: file.read_text(encoding="utf-8") for file in files}
             self._task.args["rules"] = {**(self._task.args.get("rules") or {}), **read}

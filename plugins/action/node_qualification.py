@@ -132,11 +132,11 @@ def _refusal(options: Mapping[str, Any]) -> str:
     if options["expected"] < 0:
         return f"expected is {options['expected']:g}; give GB/s of bus bandwidth, or 0 where nobody knows."
     if not 0 < options["regression"] < 1:
-        return f"regression is {options['regression']:g}; give a part between 0 and 1, such as 0.05."
+        return f"regression is {options['regression']:g}; give a fraction between 0 and 1, such as 0.05."
     if not 0 <= options["drain_share"] <= 1:
-        return f"drain_share is {options['drain_share']:g}; give the part of the nodes, from 0 to 1, such as 0.1."
+        return f"drain_share is {options['drain_share']:g}; give the fraction of the nodes, from 0 to 1, such as 0.1."
     if min(options["spares"], options["pair_rounds"], options["training_steps"], options["timeout"]) < 0:
-        return "spares, pair_rounds, training_steps and timeout are 0 or more; correct the negative one."
+        return "spares, pair_rounds, training_steps and timeout must be 0 or more; correct the negative one."
     return ""
 
 

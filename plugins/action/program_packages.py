@@ -57,7 +57,7 @@ class ActionModule(NodeModule):
             answers = ask(MODULE, dict.fromkeys(options["hosts"], given))
             venv = environment_of(answers, options["user"])
         except AnsibleError:
-            missing = f"{_option(roles)} {options['file']} is not on the controller; give its whole path."
+            missing = f"{_option(roles)} {options['file']} is not on the controller; give its absolute path."
             return {"failed": True, "msg": missing}
         except GaudiError as error:
             words = in_role_words(str(error), roles[0].prefix, roles[0].options) if roles else str(error)

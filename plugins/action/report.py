@@ -249,7 +249,9 @@ def _made(asked: Mapping[str, Any], hostvars: Mapping[str, Any], check_mode: boo
     kind = KINDS[asked["kind"]]
     unknown = [host for host in asked["hosts"] if host not in hostvars]
     if unknown:
-        raise AnsibleActionFail(f"hosts names {unknown[0]}, not in the inventory; correct the name, or add it.")
+        raise AnsibleActionFail(
+            f"hosts names {unknown[0]}, which is not in the inventory; correct the name, or add the host."
+        )
     names = ("inventory_hostname", *kind.variables)
     hosts = {
         host: {name: _plain(hostvars[host][name]) for name in names if name in hostvars[host]}
@@ -271,7 +273,7 @@ def _plain(value: Any) -> Any:
 def _require_names(options: Mapping[str, Any]) -> None:
     for name in [options["name"] or "report", *(file["name"] for file in options["files"])]:
         if not NAME.fullmatch(name):
-            raise AnsibleActionFail(f"name {name}: no report can have this name; give one without a slash.")
+            raise AnsibleActionFail(f"name {name}: invalid report name; use one without a slash.")
 
 
 def _lines(part: dict[str, Any]) -> str:
@@ -338,7 +340,7 @@ def _ways(options: Mapping[str, Any], kept: Sequence[Kept]) -> list[str]:
     if options["name"] is None:
         return []
     if not kept:
-        return ["Report: not kept in check mode"]
+        return ["Report: not saved in check mode"]
     together, *apart = kept
     page, beside = (together.addresses or ["not kept"])[0], together.addresses[2:]
     elsewhere = [one.addresses[0] if one.addresses else "not kept" for one in apart]

@@ -80,7 +80,8 @@ def _settings(options: Mapping[str, Any]) -> Settings:
             raise GaudiError(f"{name} is {value}; give a number above 0.")
     if len(options["hosts"]) > MOST_AT_ONCE:
         raise GaudiError(
-            f"hosts has {len(options['hosts'])} nodes, and {MOST_AT_ONCE} are measured at the same time; give fewer."
+            f"hosts has {len(options['hosts'])} nodes, but at most {MOST_AT_ONCE} are measured at the same time; "
+            "give fewer."
         )
     names = ("directory", "files", "seconds", "user", "install")
     values: dict[str, Any] = {name: options[name] for name in names}

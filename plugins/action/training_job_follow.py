@@ -70,7 +70,7 @@ class ActionModule(NodeModule):
             return {
                 **followed_result(RUNNING, {}, {}),
                 "followed": False,
-                "msg": "Check mode: no job runs that could be followed.",
+                "msg": "Check mode: there is no running job to follow.",
             }
         nodes = {host: NodeAction(self, host, task_vars) for host in options["hosts"]}
         spares = {host: NodeAction(self, host, task_vars) for host in standing_by}

@@ -52,7 +52,7 @@ class ActionModule(NodeModule):
         options = self.validate_argument_spec(argument_spec=ARGUMENTS)[1]
         own = sorted(set(options["options"]) & set(NOT_ITS_OWN))
         if own:
-            return {"failed": True, "msg": f"options has {own[0]}, which the launch says by itself; leave it out."}
+            return {"failed": True, "msg": f"options has {own[0]}, which the launch sets automatically; remove it."}
         try:
             words = command_words(options["options"].get("command") or [], "gaudi_training_command")
         except GaudiError as error:

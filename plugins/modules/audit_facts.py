@@ -6,12 +6,12 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: audit_facts
-short_description: Read what an audit asks a node for
+short_description: Collect the facts that an audit needs from a node
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Tells how busy the host is over half a second, the flags of its jobs, its last qualification, how many of its jobs
-    failed, and what the O(job) has told. Cards are not asked, and nothing is started.
+    failed, and what the O(job) has reported. Cards are not asked, and nothing is started.
   - M(gaudi3.scale.cluster_audit) holds it against the items of the audit.
 options:
   job:
@@ -47,7 +47,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: What does this node know?
+- name: Collect the node's facts
   gaudi3.scale.audit_facts:
     job: llama
   become: true

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: cloudwatch_forwarder
-short_description: Have a monitoring machine send values to Amazon's CloudWatch
+short_description: Send metrics from a monitoring server to Amazon CloudWatch
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
@@ -15,7 +15,7 @@ description:
     boto3, which has to be installed, up to a thousand in one call of C(PutMetricData).
   - It takes no credentials. boto3 finds them, in a role of the machine or below C(/etc/gaudi3_scale/aws), which is the
     operator's and refused where others than root can read it.
-  - How many calls an hour that makes is told before anything is switched on, in check mode too.
+  - How many calls per hour that makes is shown before anything is switched on, in check mode too.
   - Alarms and a dashboard are written as files for the command line of AWS. Nothing of them is applied.
 options:
   state:
@@ -91,14 +91,14 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Let on-call see alerts, nodes and cards in CloudWatch
+- name: Send alerts, nodes and cards to CloudWatch
   gaudi3.scale.cloudwatch_forwarder:
     cloudwatch:
       region: eu-central-1
       account: "123456789012"
   become: true
 
-- name: Send nothing any more
+- name: Stop sending
   gaudi3.scale.cloudwatch_forwarder:
     state: absent
   become: true

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: comparison_together
-short_description: Tell which comparison of all settings that help remains to be made
+short_description: Choose which helpful settings to compare in combination
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
@@ -37,7 +37,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Choose what is compared together
+- name: Choose the settings to combine
   gaudi3.scale.comparison_together:
     hosts: [node1, node2]
   register: together

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: distribution_packages
-short_description: Install what is missing of the distribution's packages
+short_description: Install missing packages of the distribution
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
@@ -61,7 +61,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Install what answers a Prometheus, and leave it off
+- name: Install the exporter without starting it
   gaudi3.scale.distribution_packages:
     names: [prometheus-node-exporter]
     starts: false

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: efa_installation
-short_description: Amazon's EFA software on a node with first-generation Gaudi cards
+short_description: Install Amazon's EFA software on a node with first-generation Gaudi cards
 version_added: "1.0.0"
 description:
   - Installs the kernel module, rdma-core and libfabric for Amazon's Elastic Fabric Adapter with Amazon's own
@@ -16,7 +16,7 @@ description:
     fetched or brought for a node that has the version.
   - It installs what it depends on from the distribution's own repositories.
   - Nothing is restarted. A restart that is needed is in RV(reboot_required).
-  - Each run looks whether the parts belong together, and tells what does not as a warning and in RV(coherence).
+  - Each run looks whether the parts belong together, and reports what does not as a warning and in RV(coherence).
 options:
   release:
     description:
@@ -82,14 +82,14 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Amazon's EFA software on dl1.24xlarge
+- name: Install Amazon's EFA software on dl1.24xlarge
   gaudi3.scale.efa_installation:
     release: 1.21.3
     version: 1.34.0
     archive: /srv/mirror/aws-efa-installer-1.34.0.tar.gz
     checksum: sha256:0000000000000000000000000000000000000000000000000000000000000000
 
-- name: Only look whether its parts belong together
+- name: Check the installed versions only
   gaudi3.scale.efa_installation:
     release: 1.21.3
 """

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: fabric_measurement
-short_description: Measure an all-reduce between every two nodes over the network that is chosen, and over another
+short_description: Measure all-reduce between each pair of nodes over the selected network and an alternative
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
@@ -19,7 +19,7 @@ description:
   - Nodes that found by themselves another network than most are not measured, and named. Groups for which the
     operator has said the network may differ.
   - What M(gaudi3.scale.hpu_fabric_networks) has answered is read from the variable O(looked) of each host. Where it was
-    not asked, that is what M(gaudi3.scale.hpu_fabric) has told in the same run, C(measurable) in
+    not asked, that is what M(gaudi3.scale.hpu_fabric) has reported in the same run, C(measurable) in
     C(gaudi_fabric_result). A node whose answer is missing is named.
   - Give it C(run_once). It runs on the controller, with each node's own connection and C(become).
 options:
@@ -38,7 +38,7 @@ options:
     elements: int
     default: [1048576, 33554432, 268435456]
   margin:
-    description: The part by which another network has to be faster to be told, 0.05 for a twentieth.
+    description: The fraction by which another network must be faster to be reported, 0.05 for a twentieth.
     type: float
     default: 0.05
   device:
@@ -68,7 +68,7 @@ options:
 attributes:
   check_mode:
     support: full
-    description: Nothing is measured; what is known is told.
+    description: Nothing is measured; what is known is returned.
   diff_mode:
     support: none
     description: Nothing of the operator's is changed.
@@ -78,7 +78,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Over which networks could the nodes be measured?
+- name: List the networks over which the nodes can be measured
   gaudi3.scale.hpu_fabric_networks:
   register: gaudi_fabric_networks_result
 

@@ -41,7 +41,7 @@ options:
     default: {}
   global_batch:
     description:
-      - Samples that a step of the optimiser shall have over all ranks. With 0 none is made, and O(step=write_file)
+      - Samples that a step of the optimizer shall have over all ranks. With 0 none is made, and O(step=write_file)
         writes no accumulation steps.
     type: int
     default: 0
@@ -80,7 +80,7 @@ options:
         description: Windows a rank.
         type: int
       accumulation_steps:
-        description: Micro batches of an optimiser step.
+        description: Micro batches of an optimizer step.
         type: int
       learning_rate:
         description: The learning rate.
@@ -98,7 +98,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Find what both nodes can run
+- name: Find the batch size that both nodes can run
   gaudi3.scale.hpu_batch_probe_nodes:
     hosts: [gaudi-01, gaudi-02]
     options:

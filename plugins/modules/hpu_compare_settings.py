@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 ---
 module: hpu_compare_settings
-short_description: Measure what flags and trainer settings do to a workload on this node
+short_description: Measure the effect of flags and trainer settings on a workload on this node
 version_added: "1.0.0"
 description:
   - Runs a workload with a base and with each of O(settings), round by round in an order that changes, each run in a
@@ -18,7 +18,7 @@ description:
   - Flags are judged as M(gaudi3.scale.hpu_flags) does before anything runs. A name that nothing reads is refused.
   - A setting that fails has that as its verdict, and the others go on. After a crash or a hang the base runs alone,
     since either can leave a card unusable.
-  - Runs are kept on the node. A comparison that was interrupted goes on, and one that is known is returned without a
+  - Runs are kept on the node. A comparison that was interrupted resumes, and one that is known is returned without a
     run, as long as the comparison, the environment files and the versions in the venv are the same. A change in the
     workload's own code is not noticed; use O(refresh) then.
 options:
@@ -153,7 +153,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: What do a flag and a larger batch do?
+- name: Measure the effect of a flag and a larger batch
   gaudi3.scale.hpu_compare_settings:
     base:
       batch_size: 32
@@ -237,7 +237,7 @@ base_notes:
   type: list
   elements: str
 rounds:
-  description: Rounds that were begun.
+  description: Rounds that were started.
   returned: success
   type: int
 level:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hpu_container_check
-short_description: Start containers in which hl-smi counts the Gaudi cards
+short_description: Verify that containers see all Gaudi cards
 version_added: "1.0.0"
 description:
   - Starts a container with each engine, once with the runtime C(habana) and once with CDI where that is wanted, lets
@@ -21,7 +21,7 @@ options:
   engines:
     description:
       - Engines to start containers with, RV(gaudi3.scale.hpu_container_runtime#module:engines) for example.
-      - One that is not installed, and V(containerd), is told of in RV(not_checked).
+      - One that is not installed, and V(containerd), is reported in RV(not_checked).
     type: list
     elements: str
     choices: [docker, podman, containerd]
@@ -56,7 +56,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Does podman bring the cards into a container, by the runtime and by CDI?
+- name: Check podman with the runtime and with CDI
   gaudi3.scale.hpu_container_check:
     engines: [podman]
     cdi: true

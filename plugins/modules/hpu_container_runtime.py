@@ -69,16 +69,16 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: With whatever engine the node has
+- name: Register with the engines that the node has
   gaudi3.scale.hpu_container_runtime:
   register: runtime
 
-- name: Kubernetes nodes, where every pod may use the cards
+- name: Register the runtime on Kubernetes nodes, where every pod may use the cards
   gaudi3.scale.hpu_container_runtime:
     engines: [containerd]
     default: true
 
-- name: With CDI, and with the vendor's runtime telling more
+- name: Register with CDI and with debug logging of the vendor's runtime
   gaudi3.scale.hpu_container_runtime:
     cdi: true
     settings:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hpu_driver
-short_description: Bring a node's Gaudi driver to one release, and back when that fails
+short_description: Install a node's Gaudi driver at one release, and roll back on failure
 version_added: "1.0.0"
 description:
   - Installs the vendor's packages at one release in one transaction and holds them, has DKMS build the driver for the
@@ -15,12 +15,13 @@ description:
     package manager left; install what is missing of the distribution; fetch the new packages, and those of the way
     back; stop what holds the cards; unload the modules in the order of the loaded release; install; build; load; bring
     the external ports up; verify that all cards came up; start what was stopped.
-  - What a killed build left in DKMS's tree is mended first; what belongs to no package is told and left alone. Where
-    Secure Boot would reject the modules, or the kernel was started without C(iommu=pt), they are built and not loaded.
+  - What a killed build left in DKMS's tree is repaired first; what belongs to no package is reported and left alone.
+    Where Secure Boot would reject the modules, or the kernel was started without C(iommu=pt), they are built and not
+    loaded.
   - When one of these steps fails after the first one that a job would notice, the node goes back to the release it had,
     is verified, and the module fails with RV(state=rolled_back). When that fails too, it is RV(state=failed).
-  - C(/var/lib/gaudi3_scale/driver.json) tells how far a change came. A run after a power cut goes on from there. The
-    module goes on when the connection to the node is cut; a second run waits for its end.
+  - C(/var/lib/gaudi3_scale/driver.json) records how far a change came. A run after a power cut resumes from there. The
+    module continues when the connection to the node is cut; a second run waits for its end.
   - Needs the package repository to be registered, see M(gaudi3.scale.vault_repository).
 options:
   release:
@@ -153,20 +154,20 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: The driver of one release
+- name: Install the driver of one release
   gaudi3.scale.hpu_driver:
     release: 1.24.1
     packages: [habanalabs-dkms, habanalabs-firmware]
     os_packages: [dkms, "linux-headers-{kernel}"]
 
-- name: Another release on a node that is drained
+- name: Install another release on a drained node
   gaudi3.scale.hpu_driver:
     release: 1.23.0
     reload: true
     stop_device_users: true
     cards: 8
 
-- name: Into an image, where no card is
+- name: Install into an image without cards
   gaudi3.scale.hpu_driver:
     release: 1.24.1
     kernels: [6.8.0-45-generic, 6.8.0-48-generic]

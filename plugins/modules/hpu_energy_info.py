@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 ---
 module: hpu_energy_info
-short_description: Tell the energy that a node's cards used between two moments
+short_description: Report the energy that a node's cards used in a period
 version_added: "1.0.0"
 description:
   - Reads what the collector of M(gaudi3.scale.hpu_exporter) keeps for five weeks, a line a minute. No card is asked.
@@ -41,7 +41,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Tell the energy of last night
+- name: Report the energy of last night
   gaudi3.scale.hpu_energy_info:
     begin: 1785880800
     end: 1785909600

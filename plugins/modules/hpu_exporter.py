@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hpu_exporter
-short_description: Have a node tell a Prometheus how its cards and its jobs are
+short_description: Export node metrics to Prometheus
 version_added: "1.0.0"
 description:
   - Installs a program that writes metrics of the cards, their ports, the node and its jobs into O(directory), where a
@@ -111,7 +111,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Tell the monitoring server alone
+- name: Serve metrics to the monitoring server only
   gaudi3.scale.hpu_exporter:
     cards: 8
     address: 10.0.0.11
@@ -119,7 +119,7 @@ EXAMPLES = r"""
     readers: ["{{ lookup('ansible.builtin.file', 'monitoring.pem') }}"]
   become: true
 
-- name: The site has a node exporter of its own
+- name: Use the site's existing node exporter
   gaudi3.scale.hpu_exporter:
     cards: 8
     served_by: site

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hpu_fabric
-short_description: Find a Gaudi node's scale-out network and bring the cards' own ports up
+short_description: Detect a Gaudi node's scale-out network and bring up the cards' ports
 version_added: "1.0.0"
 description:
   - Finds which network carries the traffic between nodes, from sysfs alone. The cards' own Ethernet ports come first,
@@ -105,10 +105,10 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Find the network and bring the ports up
+- name: Detect the network and bring up the ports
   gaudi3.scale.hpu_fabric:
 
-- name: Scale out over the host's InfiniBand although the cards have links
+- name: Use the host's InfiniBand although the cards have links
   gaudi3.scale.hpu_fabric:
     provider: infiniband
     interface: ens1f0

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hpu_fabric_info
-short_description: Tell which cable hangs on which of the cards' ports
+short_description: Report which cable is connected to which of the cards' ports
 version_added: "1.0.0"
 description:
   - Tells the external ports of the cards, their addresses, and what the switch announces over each cable by LLDP.
@@ -26,7 +26,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: What hangs on the cards' ports?
+- name: Read the neighbors of the cards' ports
   gaudi3.scale.hpu_fabric_info:
   register: fabric
 """

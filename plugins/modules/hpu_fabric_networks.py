@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hpu_fabric_networks
-short_description: Tell over which networks a node could be measured, and keep what was measured
+short_description: List the networks over which a node can be measured, and store the results
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
@@ -49,7 +49,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Over which networks could this node be measured?
+- name: List the networks over which this node can be measured
   gaudi3.scale.hpu_fabric_networks:
   register: networks
 """

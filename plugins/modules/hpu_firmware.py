@@ -95,11 +95,11 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: What the cards have
+- name: Show the firmware of the cards
   gaudi3.scale.hpu_firmware:
     release: 1.24.1
 
-- name: One accepted version for the Gaudi 3 nodes of the play
+- name: Write one accepted version on the Gaudi 3 nodes of the play
   gaudi3.scale.hpu_firmware:
     release: 1.23.0
     state: flashed
@@ -129,10 +129,10 @@ cards:
       description: Where the card is.
       type: str
     module_id:
-      description: Module id, null where no driver tells it.
+      description: Module id, null where no driver reports it.
       type: int
     serial:
-      description: Serial number, null where no driver tells it.
+      description: Serial number, null where no driver reports it.
       type: str
     board:
       description: Kind of card.

@@ -10,7 +10,8 @@ short_description: Prepare a Gaudi node for scale-out over its host's InfiniBand
 version_added: "1.0.0"
 description:
   - Installs the driver stack of the site's choice, refuses to put one beside another or in its place, and judges
-    kernel, PCIe ACS, ports, GIDs, MTU, locked memory and the jobs' flags. Each failure is one sentence with its remedy.
+    kernel, PCIe ACS, ports, GIDs, MTU, locked memory and the jobs' flags. Each failure is an error message with its
+    remedy.
   - Brings libfabric, built with SynapseAI for Gaudi Direct, and HCCL's wrapper of it to the node. They are built once,
     on the first node of each kind (the same operating system, architecture, release and settings), from archives that
     are pinned by checksum. The controller keeps what was built with its checksum in O(libfabric_directory), and brings
@@ -55,7 +56,7 @@ options:
     type: str
     default: ""
   ofed_suite:
-    description: Suite in O(ofed_repository), for apt. V(./) is a directory that is a repository by itself.
+    description: Suite in O(ofed_repository), for apt. V(./) is a directory that is itself a repository.
     type: str
     default: ./
   ofed_components:
@@ -189,12 +190,12 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: InfiniBand with the distribution's drivers
+- name: Set up InfiniBand with the distribution's drivers
   gaudi3.scale.hpu_host_nics:
     provider: infiniband
     ofed_packages: [rdma-core, ibverbs-providers]
 
-- name: RoCE with DOCA from the site's mirror, and Gaudi Direct
+- name: Set up RoCE with DOCA from the site's mirror, and Gaudi Direct
   gaudi3.scale.hpu_host_nics:
     provider: roce
     ofed: doca

@@ -13,7 +13,7 @@ version_added: "1.0.0"
 description:
   - Finds the Gaudi cards of a node by their PCI ids, so that it works on a machine on which nothing is installed yet.
   - Once the driver holds the cards, adds what C(hl-smi) says about firmware, memory, temperature, errors and links.
-  - Cards are identified by PCI address. Their accel index can change at every boot and is told only as a fact.
+  - Cards are identified by PCI address. Their accel index can change at every boot and is reported only as a fact.
   - Every key is always there. What is not known is V(null) or empty, never zero.
 options:
   hl_smi:
@@ -36,7 +36,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Look at the cards
+- name: Read the cards
   gaudi3.scale.hpu_info:
   register: node
   become: true
@@ -192,7 +192,7 @@ hpu:
           type: list
           elements: str
     timeout_locked:
-      description: Seconds that the loaded driver gives a job, 0 for no limit. V(null) where none tells.
+      description: Seconds that the loaded driver gives a job, 0 for no limit. V(null) where none reports it.
       type: int
       sample: 30
     firmware:

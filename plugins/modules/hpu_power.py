@@ -14,7 +14,7 @@ description:
   - Reads the power limit of each card, sets it by C(hl-smi -i ADDRESS -p WATTS) where it is another one, and reads it
     again. A card that did not take it fails the task by name, and the others keep what they took.
   - The limit is that of the card's 54 V rail. It is one of power and sets no clock.
-  - What cannot be meant is refused before a card is touched - a limit outside the range of the cards, a card that is
+  - Invalid options are refused before a card is touched - a limit outside the range of the cards, a card that is
     not there, a card on which a process computes.
 options:
   watts:
@@ -58,12 +58,12 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: No card takes more than 600 W
+- name: Limit each card to 600 W
   gaudi3.scale.hpu_power:
     watts: 600
   become: true
 
-- name: A limit for two cards of another generation, as the vendor's document for that board has it
+- name: Limit two cards of another generation, as the vendor's document for that board specifies
   gaudi3.scale.hpu_power:
     watts: 500
     cards: [2, 3]
@@ -94,7 +94,7 @@ cards:
       type: str
       sample: gaudi3
     before:
-      description: The limit that it showed in W, null where it told none.
+      description: The limit that it showed in W, null where it reported none.
       type: int
       sample: 850
     after:

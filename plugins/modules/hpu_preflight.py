@@ -8,11 +8,11 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 ---
 module: hpu_preflight
-short_description: Refuse what cannot work on a Gaudi node
+short_description: Check whether a Gaudi node can take a release
 version_added: "1.0.0"
 description:
   - Compares a node with what a release of the Gaudi software needs, before anything is installed.
-  - Fails with every reason at once, each in one sentence that says what to do.
+  - Fails with every reason at once, each as an error message that says what to do.
   - Needs nothing on the node but Python. The cards are found by their PCI ids.
 options:
   release:
@@ -71,7 +71,7 @@ options:
   prepares_enrolment:
     description:
       - Whether a later task asks the firmware to enrol the certificate.
-      - A certificate that Secure Boot does not trust is then told and not refused.
+      - A certificate that Secure Boot does not trust is then reported and not refused.
     type: bool
     default: false
 author: The gaudi3.scale authors (@gaudi3-scale)
@@ -88,7 +88,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Refuse what cannot work
+- name: Run the preflight checks
   gaudi3.scale.hpu_preflight:
     release: 1.24.1
     cards: 8
@@ -98,7 +98,7 @@ EXAMPLES = r"""
         unless_exists: /opt/gaudi3_scale/venv/bin/python
   become: true
 
-- name: Check for a release that is newer than the collection
+- name: Check for a release newer than the collection
   gaudi3.scale.hpu_preflight:
     release: 1.25.0
     release_overrides:
@@ -136,7 +136,7 @@ checks:
       description: What to do where it is not so.
       type: str
     advice:
-      description: Whether a failure is only told.
+      description: Whether a failure is only reported.
       type: bool
     message:
       description: The sentence to tell where the other parts do not make one.

@@ -6,18 +6,18 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hpu_qualify
-short_description: Begin or end the tests that a node makes of itself
+short_description: Start or stop a node's self-test
 version_added: "1.0.0"
 description:
   - Runs what M(gaudi3.scale.hpu_verify) asks, and the tests of the vendor's C(hl_qual) that the level and the boards of
     this node have, in a unit of systemd that outlives this task. What the kernel has logged and the cards have counted
     is compared before and after each test.
-  - What was cut off, by a reboot too, goes on with the test that was cut off. What has ended begins anew.
+  - What was cut off, by a reboot too, resumes with the test that was cut off. What has ended starts again.
   - The tests need the cards alone. Where a process has one open, nothing begins, and it is named.
-  - M(gaudi3.scale.hpu_qualify_info) tells how it stands.
+  - M(gaudi3.scale.hpu_qualify_info) reports its state.
 options:
   state:
-    description: V(started) begins, or goes on. V(stopped) ends all of its processes; what was measured is kept.
+    description: V(started) starts, or resumes. V(stopped) ends all of its processes; what was measured is kept.
     type: str
     choices: [started, stopped]
     default: started
@@ -56,19 +56,19 @@ options:
     default: {}
   reload_driver:
     description:
-      - Whether the driver may be loaded anew with C(timeout_locked=0), which the tests of SerDes errors, power, EDP and
+      - Whether the driver may be reloaded with C(timeout_locked=0), which the tests of SerDes errors, power, EDP and
         HBM want on Gaudi 2, and as it was at their end. Without it they are left out there, unless the driver is loaded
         so.
     type: bool
     default: false
   restart:
-    description: End a run that goes on, and begin anew.
+    description: Stop a running test, and start again.
     type: bool
     default: false
   detach:
     description:
-      - Whether nobody is going to wait for the end. The same tests are then not begun anew by the next task without it,
-        which finds them ended.
+      - Whether nobody is going to wait for the end. The same tests are then not started again by the next task
+        without it, which finds them ended.
     type: bool
     default: false
 attributes:
@@ -85,13 +85,13 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Begin the short tests
+- name: Start the short tests
   gaudi3.scale.hpu_qualify:
     release: 1.24.1
     cards: 8
   become: true
 
-- name: Wait for their end
+- name: Wait for the tests to end
   gaudi3.scale.hpu_qualify_info:
     wait: true
     timeout: 1800

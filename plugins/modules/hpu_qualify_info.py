@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hpu_qualify_info
-short_description: Tell how the tests stand that a node makes of itself
+short_description: Report the state of a node's self-test
 version_added: "1.0.0"
 description:
   - Returns what M(gaudi3.scale.hpu_qualify) has begun, each test that has ended, and the verdict once all have.
@@ -33,7 +33,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: How do the tests stand?
+- name: Read the state of the tests
   gaudi3.scale.hpu_qualify_info:
   register: qualified
   become: true
@@ -42,7 +42,7 @@ EXAMPLES = r"""
 RETURN = r"""
 state:
   description:
-    - V(absent), V(running), V(ended), or V(interrupted) where a run was cut off, which the next one goes on with.
+    - V(absent), V(running), V(ended), or V(interrupted) where a run was cut off, which the next one resumes.
   returned: always
   type: str
 level:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hpu_qualify_schedule
-short_description: Have a node run its tests by itself, again and again
+short_description: Schedule periodic self-tests of a node
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
@@ -17,7 +17,7 @@ description:
   - A node that has no plan yet says so at the first time; run M(gaudi3.scale.hpu_qualify) once.
 options:
   state:
-    description: Whether the timer is there.
+    description: Whether the timer is enabled.
     type: str
     choices: [present, absent]
     default: present
@@ -50,7 +50,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Have the node test itself on Sundays
+- name: Schedule self-tests on Sundays
   gaudi3.scale.hpu_qualify_schedule:
     on_calendar: Sun 03:00
   become: true

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hpu_upgrade_plan
-short_description: Tell what a release would change on a Gaudi node, and what stands in the way
+short_description: Report what a release would change on a Gaudi node, and its blockers
 version_added: "1.0.0"
 description:
   - Looks at the cards, their firmware, the kernels, the vendor's packages, the driver's builds, container engines and
@@ -58,14 +58,14 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: What would release 1.24.1 change here?
+- name: Show what release 1.24.1 would change
   gaudi3.scale.hpu_upgrade_plan:
     release: 1.24.1
     cards: 8
   register: plan
   become: true
 
-- name: Show what stands in the way
+- name: Show the blockers
   ansible.builtin.debug:
     var: plan.obstacles
 """
@@ -174,7 +174,7 @@ changes:
       from: 1.23.0-695
       to: 1.24.1-482
 obstacles:
-  description: What somebody has to do before the change can succeed, one sentence each.
+  description: What somebody has to do before the change can succeed, one message each.
   type: list
   elements: str
   returned: success
@@ -187,7 +187,7 @@ verdict:
       description: V(compatible), V(incompatible) or V(unknown).
       type: str
     reasons:
-      description: Why it is not V(compatible), one sentence each.
+      description: Why it is not V(compatible), one message each.
       type: list
       elements: str
     remarks:

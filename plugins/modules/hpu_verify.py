@@ -13,7 +13,7 @@ version_added: "1.0.0"
 description:
   - Reads cards, driver, firmware, temperatures, memory, ECC errors and links, the cards' PCIe, the clock, and what
     Slurm counts as memory, and asks the training venv's torch.
-  - Fails with every reason at once, each in one sentence that says what to do.
+  - Fails with every reason at once, each as an error message that says what to do.
 options:
   release:
     description: The release that has to be running, V(1.24.1) or with its build, V(1.24.1-482).
@@ -112,7 +112,7 @@ EXAMPLES = r"""
   register: verdict
   become: true
 
-- name: Only look, whatever the state
+- name: Check only, whatever the state
   gaudi3.scale.hpu_verify:
     release: 1.24.1
     cards: 8
@@ -147,7 +147,7 @@ checks:
       description: What to do where it is not so.
       type: str
     advice:
-      description: Whether a failure is only told.
+      description: Whether a failure is only reported.
       type: bool
     message:
       description: The sentence to tell where the other parts do not make one.

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: job_account
-short_description: Make the account of jobs, and let it open the cards
+short_description: Create the job account and give it access to the cards
 version_added: "1.0.0"
 description:
   - Makes a system account without a password, and a group of its name, where the node knows no account of that name.
@@ -45,17 +45,17 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: The account that jobs run as unless told otherwise
+- name: Create the default account of jobs
   gaudi3.scale.job_account:
     user: gaudi
 
-- name: The same number on all nodes, and a shell for engine mpirun
+- name: Create the account with the same UID on all nodes and with a shell for the engine mpirun
   gaudi3.scale.job_account:
     user: gaudi
     uid: 900
     shell: /bin/bash
 
-- name: An account of the directory service, which only has to open the cards
+- name: Give an account of the directory service access to the cards
   gaudi3.scale.job_account:
     user: svc-train
     groups: [habana]

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: monitoring_server
-short_description: Have a machine watch the nodes
+short_description: Set up Prometheus and Alertmanager on a monitoring server
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
@@ -145,7 +145,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Watch two nodes
+- name: Monitor two nodes
   gaudi3.scale.monitoring_server:
     nodes:
       gaudi-01: 10.0.0.11:9100

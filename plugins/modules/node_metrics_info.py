@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 ---
 module: node_metrics_info
-short_description: Tell what a node's collector told last
+short_description: Read a node's last reported metrics
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
@@ -32,7 +32,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Read what the node says of itself
+- name: Read the node's facts
   gaudi3.scale.node_metrics_info:
   become: true
   register: told
@@ -56,7 +56,7 @@ samples:
       description: What tells it from the others of its name.
       type: dict
     value:
-      description: The value. What is no number, as a loss that is none, is its name.
+      description: The value. What is not a number, as a loss that is none, is its name.
       type: raw
   sample: [{"name": "gaudi_card_power_watts", "labels": {"card": "0"}, "value": 226.0}]
 time:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: node_qualification
-short_description: Measure each card, node, pair of nodes and the ring of all, and tell which hosts a job may have
+short_description: Qualify cards, nodes, pairs and the ring, and list the hosts for the next job
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
@@ -59,7 +59,7 @@ options:
     type: dict
     default: {}
   follow:
-    description: Whether the nodes' own tests are waited for. Otherwise they are begun, and the run ends.
+    description: Whether the nodes' own tests are waited for. Otherwise they are started, and the run ends.
     type: bool
     default: true
   timeout:
@@ -101,7 +101,7 @@ options:
     description:
       - Seconds that the ranks of a group have once all of them run. Ranks that hang are ended then, and the others go
         on.
-      - That they are over is no fault by itself. A node is bad by it only where others needed a quarter of them at
+      - That they are over is not a fault. A node is considered faulty only if others needed a quarter of them at
         most.
     type: int
     default: 120
@@ -164,7 +164,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Which nodes are fit for a job?
+- name: Qualify the nodes for a job
   gaudi3.scale.node_qualification:
     hosts: "{{ ansible_play_hosts }}"
     own:

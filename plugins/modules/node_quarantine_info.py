@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: node_quarantine_info
-short_description: Whether a node is in quarantine, and why
+short_description: Report whether a node is in quarantine, and why
 version_added: "1.0.0"
 description:
   - Reads the mark that M(gaudi3.scale.node_quarantine) makes; one that has ended is none. Changes nothing.
@@ -24,7 +24,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Read the mark
+- name: Read the quarantine mark
   gaudi3.scale.node_quarantine_info:
   register: quarantine
 """
@@ -46,7 +46,7 @@ since:
   returned: success
   sample: "2026-11-25T03:12:44Z"
 until:
-  description: When it ends by itself, in UTC; empty where it does not.
+  description: When it ends automatically, in UTC; empty where it does not.
   type: str
   returned: success
   sample: "2026-11-26T03:12:44Z"

@@ -89,7 +89,7 @@ options:
         description: What a rented node costs an hour.
         type: raw
       capital:
-        description: What a bought node costs, with V(price), V(years), V(utilisation) and V(residual).
+        description: What a bought node costs, with V(price), V(years), V(utilization) and V(residual).
         type: dict
         default: {}
       kwh:

@@ -54,7 +54,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Install what the program needs
+- name: Install the program's requirements
   gaudi3.scale.program_packages:
     hosts: [gaudi-01, gaudi-02]
     file: my_training/requirements.txt

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: qualification_outcome
-short_description: Keep on a node how a qualification of several nodes has found it
+short_description: Store the verdict of a qualification on a node
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
@@ -47,7 +47,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Have the node know how it was found
+- name: Store the verdict on the node
   gaudi3.scale.qualification_outcome:
     state: healthy
     level: quick

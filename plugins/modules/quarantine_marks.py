@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: quarantine_marks
-short_description: Keep on the controller which nodes it has taken out of service
+short_description: Record on the controller which nodes it has taken out of service
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
@@ -49,7 +49,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Which are out of service?
+- name: List the nodes that are out of service
   gaudi3.scale.quarantine_marks:
     path: ~/.gaudi3_scale/quarantine.json
     nodes: "{{ ansible_play_hosts_all }}"

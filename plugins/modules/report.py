@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: report
-short_description: Print a table at the end of a play, and keep it as a page
+short_description: Print a table at the end of a play, and save it as a page
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
@@ -402,7 +402,7 @@ options:
         type: bool
         default: false
       numbers:
-        description: Names and numbers. What is no number becomes null.
+        description: Names and numbers. What is not a number becomes null.
         type: dict
         default: {}
       words:
@@ -412,7 +412,7 @@ options:
 attributes:
   check_mode:
     support: full
-    description: Prints and tells the outcome, and writes nothing.
+    description: Prints and returns the outcome, and writes nothing.
   diff_mode:
     support: none
     description: A report changes nothing on a node.
@@ -422,7 +422,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Which nodes are well?
+- name: Show the state of all nodes
   gaudi3.scale.report:
     kind: verdict
     hosts: "{{ groups.gaudi }}"

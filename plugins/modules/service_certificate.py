@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: service_certificate
-short_description: Make a service's own key and certificate
+short_description: Create a service's key and certificate
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
@@ -37,7 +37,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: What the monitoring server shows to the nodes
+- name: Create the monitoring server's certificate
   gaudi3.scale.service_certificate:
     directory: /etc/gaudi3_scale/monitoring
     names: [monitoring, 10.0.0.2]

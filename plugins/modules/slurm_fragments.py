@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: slurm_fragments
-short_description: Write what Slurm has to know of Gaudi nodes, into files that its configuration includes
+short_description: Write Slurm's settings for Gaudi nodes into files that its configuration includes
 version_added: "1.0.0"
 description:
   - Writes C(gaudi3_scale.conf) and C(gaudi3_scale_gres.conf) beside C(slurm.conf), which has to include the one, as
@@ -53,7 +53,7 @@ options:
     type: int
     default: 300
   drain:
-    description: Whether a node that is ill takes itself out of service.
+    description: Whether an unhealthy node takes itself out of service.
     type: bool
     default: true
   resume:
@@ -100,7 +100,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Tell Slurm of this node's cards
+- name: Write Slurm's settings for this node
   gaudi3.scale.slurm_fragments:
     nodes: ["{{ gaudi_slurm_node_result.node }}"]
     node: "{{ gaudi_slurm_node_result.node.name }}"

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: slurm_node_info
-short_description: Tell what slurm.conf has to say of a node
+short_description: Report the slurm.conf entry of a node
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
@@ -34,7 +34,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: What is this node to Slurm?
+- name: Read the node's Slurm entry
   gaudi3.scale.slurm_node_info:
   register: node
   become: true

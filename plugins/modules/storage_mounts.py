@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: storage_mounts
-short_description: File systems for data sets and checkpoints, mounted by systemd, and stripes on Lustre
+short_description: Mount file systems for data sets and checkpoints with systemd, and set Lustre striping
 version_added: "1.0.0"
 description:
   - Writes a mount unit of systemd for each of O(mounts), and mounts it. C(/etc/fstab) is not changed; what stands
@@ -95,7 +95,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Data sets and checkpoints
+- name: Mount data sets and checkpoints
   gaudi3.scale.storage_mounts:
     mounts:
       - path: /mnt/datasets

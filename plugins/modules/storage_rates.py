@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: storage_rates
-short_description: Rates at which a node writes to a directory and reads from it, by fio
+short_description: Measure a node's read and write rates in a directory with fio
 version_added: "1.0.0"
 description:
   - Runs one O(phase) of C(fio) in O(directory), as O(user), with direct I/O, so that the node's memory answers nothing.
@@ -67,7 +67,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: How fast are checkpoints written here?
+- name: Measure how fast checkpoints are written
   gaudi3.scale.storage_rates:
     directory: /mnt/checkpoints
     phase: write
@@ -75,7 +75,7 @@ EXAMPLES = r"""
   become: true
   register: written
 
-- name: Remove what was written
+- name: Remove the written settings
   gaudi3.scale.storage_rates:
     directory: /mnt/checkpoints
     phase: remove

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 ---
 module: training_job_history
-short_description: Tell the whole course of a training job, thinned for a chart
+short_description: Return a downsampled job history for charts
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
@@ -38,13 +38,13 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Read how the loss fell
+- name: Read the loss curve
   gaudi3.scale.training_job_history:
     name: llama
   register: course
   become: true
 
-- name: Show the last point
+- name: Show the last data point
   ansible.builtin.debug:
     var: course.runs[-1].points[-1]
 """

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: training_venv
-short_description: A virtual environment with the PyTorch of a Gaudi release
+short_description: Create a virtual environment with the PyTorch of a Gaudi release
 version_added: "1.0.0"
 description:
   - Makes a virtual environment, installs the wheels of the release's PyTorch bundle into it, this collection's node
@@ -160,14 +160,14 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: PyTorch and Lightning
+- name: Install PyTorch and Lightning
   gaudi3.scale.training_venv:
     release: 1.24.1
     node_library: bundled
     extras: [s3]
     min_free_mib: 8192
 
-- name: The same from inside the site
+- name: Use a mirror inside the site
   gaudi3.scale.training_venv:
     release: 1.24.1
     bundle_url: file:///media/gaudi/pytorch_modules-v2.11.0_1.24.1_482.tgz

@@ -46,7 +46,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Install what tuning needs
+- name: Install the tuning requirements
   gaudi3.scale.tune_tool:
     venv: /opt/gaudi3_scale/venv
     do: install

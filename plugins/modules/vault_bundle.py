@@ -17,7 +17,7 @@ description:
   - Every file is checked against the index that vouches for it before it counts. The last part writes a manifest with
     sizes, checksums and sources, the time of its making and the time until which it holds, and signs it. A node
     believes nothing of a bundle but this manifest, see O(gaudi3.scale.vault_repository#module:bundle_fingerprint).
-  - An interrupted part goes on where it was, and a file that is there is not fetched again.
+  - An interrupted part resumes where it stopped, and a file that is there is not fetched again.
     C(progress) in O(work_path) says how far a part is.
   - Run it on a connected host of the nodes' distribution, with C(gnupg), C(gpgv) and Python's C(venv) package.
   - Proxies are taken from the environment of the task (C(http_proxy), C(https_proxy), C(no_proxy)).
@@ -170,8 +170,8 @@ options:
     default: /var/lib/gaudi3_scale/bundle-signing-key.asc
   valid_days:
     description:
-      - Days after which nodes refuse the bundle. A build that finds everything as it is signs it anew when half of them
-        are over.
+      - Days after which nodes refuse the bundle. A build that finds everything as it is signs it again when half of
+        them are over.
     type: int
     default: 365
   plain_http_hosts:
@@ -202,7 +202,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: The vendor's packages of one release, and what they need of Ubuntu 22.04
+- name: Gather the vendor's packages of one release for Ubuntu 22.04
   gaudi3.scale.vault_bundle:
     path: /srv/gaudi
     part: "{{ item }}"

@@ -33,7 +33,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Look at the bundle that came on a disk
+- name: Verify a bundle that was delivered on a disk
   gaudi3.scale.vault_bundle_info:
     path: /media/gaudi
     fingerprint: 1D9C4C6E2B7AA1E2A4E8F7F0C5A3F6E1B2D4C6A8
@@ -47,7 +47,7 @@ sound:
   type: bool
   returned: success
 verdict:
-  description: What is wrong, as a sentence. Empty for a sound bundle.
+  description: The error message. Empty for a sound bundle.
   type: str
   returned: success
 path:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: vault_repository
-short_description: Register the Gaudi package vault on a node
+short_description: Register the Gaudi package repository on a node
 version_added: "1.0.0"
 description:
   - Makes the vendor's package vault, or a site's mirror of it, a package repository of the node, with its signing keys.
@@ -157,31 +157,31 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: The vendor's vault
+- name: Register the vendor's repository
   gaudi3.scale.vault_repository:
     release: 1.24.1
     packages: [habanalabs-dkms, habanalabs-firmware-tools]
     os_packages: [dkms, "linux-headers-{kernel}"]
   register: vault
 
-- name: One transaction, every package at the release's version
+- name: Install every package at the release's version in one transaction
   ansible.builtin.apt:
     name: "{{ vault.packages }}"
     allow_downgrade: true
   when: vault.available
 
-- name: A mirror inside the site
+- name: Use a mirror inside the site
   gaudi3.scale.vault_repository:
     vault_url: https://mirror.example.com/gaudi
     release: 1.24.1
     suite: jammy
 
-- name: RHEL 9.5 with the packages for 9.6, which the site has tried
+- name: Use the packages for RHEL 9.6 on RHEL 9.5, which the site has tested
   gaudi3.scale.vault_repository:
     release: 1.24.1
     suite: rhel/9/9.6
 
-- name: The node without the repository, and what others wrote of it as it was
+- name: Remove the repository
   gaudi3.scale.vault_repository:
     state: absent
 """

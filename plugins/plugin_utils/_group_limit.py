@@ -162,4 +162,4 @@ def _words(failure: Mapping[str, Any]) -> str:
 
 
 def _said(text: object) -> str:
-    return str(said(str(text or "it gave no answer"), "msg"))
+    return str(said(str(text or "it returned no result"), "msg"))

@@ -157,7 +157,7 @@ def _shared_sentence(host: str, name: str) -> str:
 
 
 def _sentence(role: SpecifiedRole, host: str, name: str, options: Iterable[str]) -> str:
-    shown = f"remove it, or name one that `ansible-doc -t role {role.full_name}` shows."
+    shown = f"remove it, or use one that `ansible-doc -t role {role.full_name}` shows."
     return _unknown(name, role.prefix, options, f"{role.name} on {host}", shown)
 
 
@@ -167,4 +167,5 @@ def _unknown(name: str, prefix: str, options: Iterable[str], whose: str, otherwi
     nearest = difflib.get_close_matches(name[len(prefix) :], ends, n=1, cutoff=NEAR)
     # An inventory may have any text for a name.
     shown = name if name.isidentifier() else ascii(name)
-    return f"{shown} is no option of {whose}; " + (f"did you mean {prefix}{nearest[0]}?" if nearest else otherwise)
+    hint = f"did you mean {prefix}{nearest[0]}?" if nearest else otherwise
+    return f"{shown} is not an option of {whose}; {hint}"

@@ -79,7 +79,7 @@ class StepByStep(NodeModule):
                 break
             known = len(result[self.STEPS]) - 1
             if known and not goes_on:
-                Display().display(f"  {host}: going on after {known} {self.STEPS} that are known")
+                Display().display(f"  {host}: resuming after {known} {self.STEPS} from earlier runs")
             Display().display(f"  {host}: {self.line(result)}")
             if self.has_ended(result):
                 break

@@ -9,7 +9,7 @@ import io
 import tarfile
 from pathlib import Path
 
-from plugins.module_utils._flags.catalogue.catalogue import FLAGS
+from plugins.module_utils._flags.catalog.catalog import FLAGS
 from plugins.module_utils._releases.lookup import version_key
 
 from ..commands import step
@@ -45,7 +45,7 @@ def plugin_wheel(package: str) -> tuple[str, bytes]:
 
 
 def bridge_config(package: str) -> str:
-    """The list of C++ flags that a real build generates, of the names that the catalogue has for this release."""
+    """The list of C++ flags that a real build generates, of the names that the catalog has for this release."""
     release = version_key(package)[:2]
     names = [
         flag.name

@@ -103,7 +103,7 @@ def how_many(of: str) -> int:
 
 
 def test_the_audit_s_page_counts_the_items_of_a_job() -> None:
-    assert re.findall(r"`(\d+) items of a job", AUDITING) == [str(how_many(JOB))]
+    assert re.findall(r"`(\d+) checks of a job", AUDITING) == [str(how_many(JOB))]
 
 
 def test_the_audit_s_example_of_two_nodes_has_a_verdict_for_each_item() -> None:

@@ -182,7 +182,7 @@ def test_a_wrong_checksum_is_one_sentence(scratch: Path, connected: Host) -> Non
         result = play(scratch, "verify_bundle")
     assert not result.ok and result.changed == 0
     assert result.said == (
-        f"The bundle {BUNDLE} is not as its manifest says: {path} is changed or cut short; copy it again, or run "
+        f"The bundle {BUNDLE} does not match its manifest: {path} is changed or cut short; copy it again, or run "
         "build_bundle again."
     )
 
@@ -201,7 +201,9 @@ def test_a_manifest_that_nobody_signed_is_one_sentence(scratch: Path, connected:
         connected.check_output(f"sed -i 's/debian12/debian11/' {BUNDLE}/{manifest}")
         result = play(scratch, "verify_bundle")
     assert not result.ok
-    assert result.said == (f"{BUNDLE}/{manifest} does not fit its signature; somebody changed it, or copy it again.")
+    assert result.said == (
+        f"{BUNDLE}/{manifest} does not match its signature, so it was changed or is damaged; copy it again."
+    )
 
 
 @pytest.mark.long
@@ -218,7 +220,7 @@ def test_a_manifest_of_another_key_is_refused_by_its_fingerprint(scratch: Path, 
         )
         result = play(scratch, "verify_bundle", gaudi_bundle_fingerprint=trusted)
     assert not result.ok
-    assert f"not by {trusted}; it is not the one you mean, or somebody changed it." in result.said
+    assert f"not by {trusted}; it is a different bundle, or it was changed." in result.said
 
 
 @pytest.mark.long
@@ -239,19 +241,19 @@ def served(scratch: Path, built: Play) -> Play:
 
 
 SITE_REFUSES = {
-    "nobody named the key": ({"gaudi_bundle_fingerprint": ""}, "", "is a bundle, and nothing says whose"),
+    "nobody named the key": ({"gaudi_bundle_fingerprint": ""}, "", "is a bundle of an unknown signer"),
     "another key": ({"gaudi_bundle_fingerprint": "A" * 40}, "", f"not by {'A' * 40}"),
     "plain http": ({"gaudi_plain_http_hosts": []}, "", "has plain http to node2"),
     "a new line": (
         {},
         r"sed -i 's/\"vault_url\": \"[^\"]*/&\\nTrusted: yes/' gaudi3_scale/bundle.json",
-        "does not fit its signature",
+        "does not match its signature",
     ),
     "no signature": ({}, "rm gaudi3_scale/bundle.json.asc", "has no gaudi3_scale/bundle.json.asc"),
     "of another file": (
         {},
         "cp gaudi3_scale/distribution/dists/*/Release.gpg gaudi3_scale/bundle.json.asc",
-        "does not fit its signature",
+        "does not match its signature",
     ),
     "another index": (
         {},

@@ -125,13 +125,13 @@ REFUSALS = (
     Refusal(
         "a misspelt option",
         "host",
-        ("gaudi_host_hugepage_memory_share is no option of gaudi_host", "mean gaudi_host_hugepages_memory_share?"),
+        ("gaudi_host_hugepage_memory_share is not an option of gaudi_host", "mean gaudi_host_hugepages_memory_share?"),
         {"gaudi_host_hugepage_memory_share": 0.1},
     ),
     Refusal(
         "a misspelt option of another layer, in an upgrade",
         "upgrade_driver",
-        ("gaudi_verify_idle_memory is no option of gaudi_verify", "did you mean gaudi_verify_idle_memory_mib?"),
+        ("gaudi_verify_idle_memory is not an option of gaudi_verify", "did you mean gaudi_verify_idle_memory_mib?"),
         {"gaudi_verify_idle_memory": 1, "gaudi_driver_upgrade_release": "1.24.1"},
     ),
     Refusal(

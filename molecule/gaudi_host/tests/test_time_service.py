@@ -91,5 +91,5 @@ def test_a_clock_that_nobody_sets_is_advice(nodes: dict[str, Host], tmp_path: Pa
     checks = {check["name"]: check for check in verdict(tmp_path)["node1"]["checks"]}
     assert not checks["clock"]["ok"]
     assert checks["clock"]["advice"]
-    assert checks["clock"]["found"] == "not synchronised (chrony.service)"
+    assert checks["clock"]["found"] == "not synchronized (chrony.service)"
     assert checks["clock offset"]["ok"]

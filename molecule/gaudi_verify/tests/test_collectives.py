@@ -57,4 +57,4 @@ def test_what_cannot_be_meant_is_refused_before_anything_begins(
     done = run(tmp_path, "measure_collectives", **given)
     assert done.status == "failed"
     assert sentence in " ".join(done.stdout.read().split())
-    assert not [event for event in done.events if event["event_data"].get("task") == "Begin on all hosts, or on none"]
+    assert not [event for event in done.events if event["event_data"].get("task") == "Start on all hosts or none"]

@@ -117,7 +117,7 @@ def test_requirements_are_installed_once_for_launch_probe_and_comparison(
     for playbook in PLAYS:
         code, said = run(playbook, **asked)
         assert code == 0, said
-        task = said.partition("Install what the program needs] ")[2].splitlines()
+        task = said.partition("Install the program's requirements] ")[2].splitlines()
         assert [line.split(":")[0] for line in task if line.startswith(("ok", "changed"))][:1] == ["ok"], said
     assert shell("node1", f"stat -c '%Y %i' {venv}") == before
 

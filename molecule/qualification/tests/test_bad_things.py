@@ -171,7 +171,10 @@ def untold_readings(nodes: dict[str, Host]) -> Iterator[dict[str, str]]:
     assert faults.keys() < nodes.keys()
     for node, fault in faults.items():
         sandbox("fault", node, fault)
-    yield {"node1": "hl-smi says 505712272 C", "node2": "hl-smi tells no value: ask hl-smi as root and see its error"}
+    yield {
+        "node1": "hl-smi says 505712272 C",
+        "node2": "hl-smi reports no value: run hl-smi as root and check its error",
+    }
     for node in faults:
         sandbox("fault", node, "clear")
 

@@ -130,5 +130,5 @@ def hanging_rank(nodes: dict[str, Host]) -> Iterator[None]:
 def test_a_rank_that_hangs_on_one_node_of_five_is_named_by_comparison(nodes: dict[str, Host], tmp_path: Path) -> None:
     report = qualified(tmp_path, **ALONE, **{OPTION: 160, START_OPTION: 200})
     assert states(report) == {**dict.fromkeys(nodes, "healthy"), HANGS: "unhealthy"}, report["notes"]
-    assert "4 of 5 nodes ended the same in at most" in report["data"]["left_out"][HANGS]
+    assert "4 of 5 nodes finished the same in at most" in report["data"]["left_out"][HANGS]
     assert report["data"]["nodes"][HANGS]["action"] == "isolate"

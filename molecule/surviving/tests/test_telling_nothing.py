@@ -57,7 +57,7 @@ def test_a_plain_script_that_loses_a_rank_goes_on_from_its_checkpoint_and_ends_w
     assert (first, second % 10) == (0, 0) and second > 0
     assert "rank 1 on node2 failed first: killed by SIGKILL" in said
     assert (status("node1", NAME)["outcome"], status("node1", NAME)["restarts"]) == ("succeeded", 1)
-    assert "the program reports no steps; seen from outside over " in said
+    assert "the program reports no steps; process activity over " in said
     assert [line["generation"] for line in lines("node2", NAME, "usage.jsonl")][-1] == 2
     page = json.loads((tmp_path / f"reports/training-{NAME}.json").read_text(encoding="utf-8"))
     assert [chart["title"] for chart in page["charts"]] == ["Processor of each node", "Memory of each node's ranks"]

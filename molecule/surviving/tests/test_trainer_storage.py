@@ -127,7 +127,7 @@ def test_a_full_disk_costs_a_checkpoint_and_no_more(followed: tuple[Path, subpro
     assert FULL in shown
     said = shell("node2", f"grep -rh 'no checkpoint of step {trouble['step']}:' {LOGS}/{NAME}/ranks")
     assert FULL in said
-    assert "training goes on, and the next one is tried." in said
+    assert "training continues, and the next one is tried." in said
     # Neither what was half-written nor the lack of it is taken for a checkpoint, and nothing older was removed for it.
     assert checkpoint(trouble["step"]) not in checkpoints("node2", DIRECTORY)
     assert checkpoints("node2", DIRECTORY)

@@ -131,7 +131,7 @@ def test_a_failing_rank_is_named_and_ends_all(play: Callable[..., Played], nodes
     assert failed.status == "failed"
     (message,) = [text for text in failed.messages if "shard 7" in text]
     # What fails at once may not fail the next time; the error is on the screen after the first.
-    assert "It had been started again 2 time(s)." in message
+    assert "Restarts: 2." in message
     assert "and is tried again (3 times end the job)" in failed.screen
     # Of a job that failed there is a page too, and the last sentence has the way to it.
     assert Path(message.rpartition(" Report: ")[2]).name == "training-failing.html"

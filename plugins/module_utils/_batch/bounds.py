@@ -39,12 +39,13 @@ class Bounds:
             raise GaudiError(sentence)
         if not 0 < self.target_hpu_utilization <= 1:
             raise GaudiError(
-                f"target_hpu_utilization is {self.target_hpu_utilization:g}; give a part of the memory above 0 and up "
+                f"target_hpu_utilization is {self.target_hpu_utilization:g}; give a fraction of the memory, above "
+                "0 and up "
                 "to 1."
             )
         for name, part in (("margin", self.margin), ("tolerance", self.tolerance)):
             if not 0 <= part < 0.5:
-                raise GaudiError(f"{name} is {part:g}; give a part from 0 to below 0.5.")
+                raise GaudiError(f"{name} is {part:g}; give a fraction from 0 to below 0.5.")
 
     @property
     def smallest(self) -> int:

@@ -30,7 +30,7 @@ LARGEST, THROUGHPUT = "largest", "throughput"
 
 @dataclass(frozen=True)
 class GlobalBatch:
-    """How ``global_batch`` samples become a step of the optimiser: per card, times accumulation, times cards."""
+    """How ``global_batch`` samples become a step of the optimizer: per card, times accumulation, times cards."""
 
     global_batch: int
     world_size: int
@@ -58,12 +58,14 @@ def next_for_throughput(trials: Sequence[Trial], largest: Answer, bounds: Bounds
     """
     timed = _timed(trials, largest, bounds)
     if not timed:
-        return Answer(largest.batch_size, largest.certified, largest.within, "no step was timed: the largest size")
+        return Answer(
+            largest.batch_size, largest.certified, largest.within, "the largest size, because no step was timed"
+        )
     best = max(timed.values())
     chosen = min(size for size, speed in timed.items() if speed >= AS_GOOD * best)
     size = _promising(timed, chosen, bounds)
     if size is not None and extra < MOST_EXTRA:
-        return Try(size, "where the speed should come within 2 % of the best")
+        return Try(size, "expected to be within 2 % of the best speed")
     share = timed[chosen] / best
     return Answer(
         chosen, largest.certified, largest.within, f"the smallest within 2 % of the best speed ({share:.1%} of it)"
@@ -123,16 +125,18 @@ def for_global_batch(
     arXiv:1706.02677) or by the square root (Hoffer et al., arXiv:1705.08741). Raises GaudiError where no size fits.
     """
     if min(batch_size, global_batch, world_size, multiple_of) < 1:
-        raise GaudiError("batch size, global batch, world size and multiple_of have to be at least 1.")
+        raise GaudiError("batch size, global batch, world size and multiple_of must be at least 1.")
     if global_batch % world_size:
         lower = global_batch // world_size * world_size
         near = f"{lower} or {lower + world_size}" if lower else str(world_size)
-        raise GaudiError(f"A global batch of {global_batch} does not divide by {world_size} cards; use {near}.")
+        raise GaudiError(
+            f"A global batch of {global_batch} cannot be divided evenly by {world_size} cards; use {near}."
+        )
     a_card = global_batch // world_size
     sizes = [size for size in range(multiple_of, min(batch_size, a_card) + 1, multiple_of) if a_card % size == 0]
     if not sizes:
         raise GaudiError(
-            f"A global batch of {global_batch} is {a_card} samples a card, which no multiple of {multiple_of} up to "
+            f"A global batch of {global_batch} is {a_card} samples per card, which no multiple of {multiple_of} up to "
             f"{batch_size} divides; change the global batch, or lower multiple_of."
         )
     rate = _scaled(learning_rate, learning_rate_batch, global_batch, scaling)
@@ -145,6 +149,6 @@ def _scaled(rate: float | None, base: int | None, global_batch: int, scaling: st
     if rate is None or scaling == "none":
         return rate
     if base is None or base < 1:
-        raise GaudiError("the learning rate cannot be scaled: give the global batch that it was right for.")
+        raise GaudiError("the learning rate cannot be scaled; give the global batch for which it was chosen.")
     times = global_batch / base
     return rate * (times if scaling == "linear" else math.sqrt(times))

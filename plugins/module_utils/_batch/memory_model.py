@@ -4,7 +4,7 @@
 """What measured peaks say about the sizes between: how far one may go, and what is out of reach; pure.
 
 The memory of a training step over its batch size is taken to be affine or bent upwards. That holds for activations,
-for attention, and for a peak that lies in the optimiser step at small sizes and in the backward pass at large ones.
+for attention, and for a peak that lies in the optimizer step at small sizes and in the backward pass at large ones.
 From the readings follow two sizes for an amount of memory: one that fits even if the curve bends (``cautious``), and
 one that nothing above can fit (``hopeful``). Where the readings lie on one line the two are the same.
 """

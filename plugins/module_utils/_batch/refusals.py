@@ -44,25 +44,26 @@ def without_size(minimum: int, maximum: int, multiple_of: int) -> str:
         return f"minimum {minimum} is above maximum {maximum}; swap them, or raise maximum."
     if maximum < multiple_of:
         return (
-            f"maximum {maximum} holds no multiple of {multiple_of}; raise maximum to {multiple_of} or more, "
+            f"maximum {maximum} contains no multiple of {multiple_of}; raise maximum to {multiple_of} or more, "
             "or lower multiple_of."
         )
     if maximum // multiple_of * multiple_of < minimum:
-        return f"{minimum} to {maximum} holds no multiple of {multiple_of}; widen the bounds, or lower multiple_of."
+        return f"{minimum} to {maximum} contains no multiple of {multiple_of}; widen the bounds, or lower multiple_of."
     return ""
 
 
 def ignores_the_batch(small: int, large: int, peak: int) -> str:
     return (
-        f"The peak does not move with the batch: {in_gib(peak)} at {small} samples as at {large}; the workload ignores "
-        "the batch size: let its function use batch_size for the data of a step."
+        f"The peak memory does not depend on the batch size: {in_gib(peak)} at {small} samples as at {large}; the "
+        "workload ignores "
+        "the batch size: use batch_size in its function for the data of a step."
     )
 
 
 def too_unsteady(size: int, peak: float, noise: float, memory: float) -> str:
     return (
         f"Batch size {size}, the smallest allowed, ran with {in_gib(peak)} of {in_gib(memory)}, but the peaks of its "
-        f"steps differ by {noise:.1%}, so that a later step would run out of memory; use activation checkpointing, a "
+        f"steps differ by {noise:.1%}, so a later step could run out of memory; use activation checkpointing, a "
         "shorter sequence or sharding."
     )
 
@@ -90,7 +91,7 @@ def _needed(size: int, trial: FailedTrial, prior: Prior | None) -> tuple[int, st
     if asked and trial.peak_memory_bytes is not None:
         return trial.peak_memory_bytes + int(asked[1] or asked[2]), "at least"
     if prior is not None:
-        return int(prior.static_bytes + size * prior.bytes_per_sample), "by the estimate"
+        return int(prior.static_bytes + size * prior.bytes_per_sample), "as estimated"
     return 0, ""
 
 
@@ -98,7 +99,7 @@ def _help(size: int, static: int, limit: int | None) -> str:
     smaller = "" if size == 1 else ", or lower multiple_of or minimum"
     if static and limit and static > MOSTLY_MODEL * limit:
         return (
-            f"parameters and optimiser state alone take {in_gib(static)}: shard them over more cards (FSDP2), or use a "
+            f"parameters and optimizer state alone take {in_gib(static)}: shard them over more cards (FSDP2), or use a "
             f"smaller model{smaller}"
         )
     return f"use activation checkpointing, a shorter sequence or sharding{smaller}"

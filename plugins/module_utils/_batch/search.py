@@ -139,9 +139,9 @@ def _start(failed: Sequence[Trial], bounds: Bounds) -> Try:
     if bounds.prior is not None and limit is not None:
         if lowest is None:
             size = bounds.prior.fits(limit * bounds.target_hpu_utilization * (1 - bounds.margin))
-            return Try(bounds.down(size), "what the estimate made on the host says to fit")
+            return Try(bounds.down(size), "fits according to the estimate made on the host")
         if len(failed) == 1:
-            return Try(bounds.down(lowest.batch_size / 4), "a quarter of what the estimate was wrong about")
+            return Try(bounds.down(lowest.batch_size / 4), "a quarter of the estimate's error")
     if lowest is None:
         return Try(bounds.down(max(bounds.smallest, FIRST_SIZE)), "a small size, for a first reading")
     return Try(bounds.smallest, "the smallest size, since a larger one ran out of memory")
@@ -195,7 +195,7 @@ def _by_readings(good: Sequence[Trial], top: int, memory: _Memory, failed: bool,
         return _answer(size, top, failed_top, readings.most(memory.usable), readings.most(memory.whole), bounds)
     if failed and reach.cautious >= top:
         middle = max(bounds.down(math.sqrt(size * top)), size + multiple)
-        return Try(middle, "half way to a size that ran out of memory though it should have fit")
+        return Try(middle, "halfway to a size that ran out of memory although it should have fit")
     return _go_on(size, replace(reach, cautious=min(reach.cautious, hopeful), hopeful=hopeful), failed, bounds)
 
 
@@ -203,11 +203,11 @@ def _below_the_first(first: Trial, top: int, reach: Reach, memory: _Memory, boun
     """The smallest size that ran took more than may be filled."""
     size = first.batch_size
     if size > bounds.smallest:
-        return Try(min(bounds.down(reach.cautious), top - bounds.multiple_of), "what the first reading says to fit")
+        return Try(min(bounds.down(reach.cautious), top - bounds.multiple_of), "fits according to the first reading")
     peak = first.peak_memory_bytes or 0
     if peak * (1 + SPREAD_RESERVE * memory.noise) > memory.whole:
         raise GaudiError(too_unsteady(size, peak, memory.noise, memory.whole))
-    return Answer(size, True, None, f"{size} leaves less free than the margin, and no smaller size is allowed")
+    return Answer(size, True, None, f"{size} leaves less memory free than the margin, and no smaller size is allowed")
 
 
 def _go_on(size: int, reach: Reach, failed: bool, bounds: Bounds) -> Try:
@@ -215,12 +215,12 @@ def _go_on(size: int, reach: Reach, failed: bool, bounds: Bounds) -> Try:
     next_size = max(size + bounds.multiple_of, math.ceil(size * (1 + bounds.tolerance)))
     enough = failed or reach.known == OPEN or reach.hopeful < FEW_TIMES * reach.cautious
     if reach.known in (FIRST, LINE) or reach.cautious >= NEAR * reach.hopeful:
-        wanted, why = reach.cautious, "where the readings say that the memory is full"
+        wanted, why = reach.cautious, "the size at which the readings predict full memory"
     elif enough and reach.cautious > GETS_ON * size:
-        wanted, why = reach.cautious, "what fits even if the peak starts to grow from here"
+        wanted, why = reach.cautious, "fits even if the peak starts to grow from here"
     else:
         wanted = min(math.sqrt(max(reach.cautious, size) * reach.hopeful), float(size * LONGEST_JUMP))
-        why = "between what should fit and what could"
+        why = "between the sizes that should fit and could fit"
     if bounds.down(wanted) < next_size:
         wanted, why = min(float(next_size), reach.hopeful), "the next size, since no reading rules it out"
     return Try(max(bounds.down(wanted), size + bounds.multiple_of), why)
@@ -233,7 +233,7 @@ def _by_halves(size: int, top: int, failed: bool, bounds: Bounds) -> Union[Try, 
         return _answer(size, top, top, math.inf, math.inf, bounds)
     if not failed:
         return Try(min(bounds.down(size * 2), last), "twice the size, since the memory's limit is not known")
-    return Try(max(bounds.down((size + top) / 2), size + bounds.multiple_of), "half way to a size that failed")
+    return Try(max(bounds.down((size + top) / 2), size + bounds.multiple_of), "halfway to a size that failed")
 
 
 def _check_that_it_moves(good: Sequence[Trial], readings: Readings, memory: _Memory) -> None:
@@ -257,16 +257,18 @@ def _answer(size: int, top: int, failed_top: int, most: float, most_without_marg
     if following >= failed_top:
         return Answer(size, True, within, f"{following} was tried and ran out of memory")
     if following >= top:
-        return Answer(size, True, within, f"{following} was tried and left less free than the margin")
+        return Answer(size, True, within, f"{following} was tried and left less memory free than the margin")
     if following > most:
-        return Answer(size, True, within, f"{following} is out by the measured growth of the peak")
-    return Answer(size, False, within, f"at most {math.floor(last)} can fit, by the measured growth of the peak")
+        return Answer(size, True, within, f"{following} is excluded by the measured growth of the peak memory")
+    return Answer(
+        size, False, within, f"at most {math.floor(last)} can fit, given the measured growth of the peak memory"
+    )
 
 
 def _broken(trial: Trial) -> str:
     what = {
         CRASH: "crashed",
-        HANG: "did not end",
+        HANG: "did not finish",
         WORKLOAD_ERROR: "could not run the workload",
-    }.get(trial.outcome, f"ended with the unknown outcome {trial.outcome!r}")
+    }.get(trial.outcome, f"returned the unknown outcome {trial.outcome!r}")
     return f"The trial of batch size {trial.batch_size} {what}: {trial.message}"

@@ -176,7 +176,7 @@ def judge(batch_size: int, returncode: int | None, timeout: float, result: str |
         return Trial(batch_size, WORKLOAD_ERROR, message=f"the node library is not in this venv: {_joined(lines)}")
     ended = f"signal {signal_name(-returncode)}" if returncode < 0 else f"exit status {returncode}"
     if returncode == -signal.SIGKILL:
-        ended += ", which the kernel sends when the node itself has no memory left (see dmesg)"
+        ended += ", which the kernel sends when the node is out of memory (see dmesg)"
     return Trial(batch_size, CRASH, message=f"{ended}. Last output: {_joined(lines)}")
 
 

@@ -72,8 +72,8 @@ def _file(vault: str, name: str) -> bytes:
         if not _is_absent(error):
             raise
         raise GaudiError(
-            f"The vault {vault} has no {name}, and bundle_fingerprint says that it is a bundle; have the bundle copied "
-            "whole, or correct vault_url or bundle_fingerprint (gaudi_bundle_fingerprint).",
+            f"The vault {vault} has no {name}, but bundle_fingerprint says that it is a bundle; copy the whole "
+            "bundle, or correct vault_url or bundle_fingerprint (gaudi_bundle_fingerprint).",
             vault=vault,
         ) from error
 
@@ -90,7 +90,7 @@ def _refuse_unnamed(vault: str) -> None:
         raise
     if answer.lstrip().startswith(b"{"):  # Some servers answer everything with a page.
         raise GaudiError(
-            f"The vault {vault} is a bundle, and nothing says whose; set bundle_fingerprint (gaudi_bundle_fingerprint) "
+            f"The vault {vault} is a bundle of an unknown signer; set bundle_fingerprint (gaudi_bundle_fingerprint) "
             "to the fingerprint that build_bundle.yml showed.",
             vault=vault,
         )

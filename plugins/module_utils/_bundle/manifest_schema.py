@@ -42,7 +42,7 @@ def parse(text: str, where: str) -> Manifest:
     """The manifest in ``text``; ``where`` is its path or URL, for the error sentence."""
     try:
         if len(text) > LARGEST:
-            raise _UnfitError("it is larger than any")
+            raise _UnfitError("it is too large")
         return _manifest(json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant))
     except (ValueError, RecursionError) as error:
         cause = "it is nested too deeply" if isinstance(error, RecursionError) else error
@@ -53,7 +53,7 @@ def parse(text: str, where: str) -> Manifest:
 
 def _manifest(data: object) -> Manifest:
     if not isinstance(data, dict):
-        raise _UnfitError("it is no object")
+        raise _UnfitError("it is not an object")
     if data.get("format") != FORMAT or isinstance(data["format"], bool):
         raise _UnfitError(f"its format is not {FORMAT}")
     _fields(data, ("format", *Manifest.__dataclass_fields__), "the manifest")

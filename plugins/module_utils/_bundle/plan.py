@@ -100,7 +100,7 @@ class RemoteFile:
     path: str
     size: int = 0
     sha256: str = ""
-    vouched: str = "nobody publishes a checksum of it"
+    vouched: str = "no checksum of it is published"
 
 
 def check(options: BundleOptions) -> None:
@@ -109,15 +109,15 @@ def check(options: BundleOptions) -> None:
         # apt's sources and the unit of the server take no blanks.
         if not path.startswith("/") or path.rstrip("/").count("/") < 2 or any(c.isspace() for c in path):
             raise GaudiError(
-                f"{option} must be an absolute path of a directory of its own, without blanks, not '{path}'.",
+                f"{option} must be an absolute path of a dedicated directory, without blanks, not '{path}'.",
                 option=option,
             )
     if options.work == options.path.rstrip("/") or options.work.startswith(options.path.rstrip("/") + "/"):
-        raise GaudiError(f"work_path '{options.work}' must lie outside of path '{options.path}', which gets served.")
+        raise GaudiError(f"work_path '{options.work}' must be outside of path '{options.path}', which is served.")
     if options.part not in PARTS:
         raise GaudiError(f"part '{options.part}' is not known; use one of {', '.join(PARTS)}.", option="part")
     if options.part in ("packages", "distribution") and options.packages and not options.suite:
-        raise GaudiError("suite is empty; name the code name of the nodes' distribution, for example jammy.")
+        raise GaudiError("suite is empty; give the code name of the nodes' distribution, for example jammy.")
     if not 0 < options.valid_days <= LONGEST_VALID_DAYS:
         raise GaudiError(
             f"valid_days must be between 1 and {LONGEST_VALID_DAYS}, not {options.valid_days}.", option="valid_days"
@@ -155,7 +155,7 @@ def safe_path(path: str, source: str) -> str:
     """``path`` if it stays below the bundle. Raises :class:`GaudiError` for one that an index made up."""
     clean = posixpath.normpath(path)
     if path.startswith("/") or clean.split("/")[0] in ("..", ".", "") or "\\" in path or "\n" in path:
-        raise GaudiError(f"{source} names the file '{path}', which would lie outside of the bundle; do not trust it.")
+        raise GaudiError(f"{source} names the file '{path}', which is outside of the bundle; do not trust this source.")
     return clean
 
 
@@ -188,4 +188,6 @@ def local_path(file: str) -> str:
         return f"{WHEELS}/{name}"
     if name.endswith((".tar.gz", ".yml")):
         return f"{COLLECTIONS}/{name}"
-    raise GaudiError(f"files has '{file}', which is no wheel (.whl), collection (.tar.gz) or requirements file (.yml).")
+    raise GaudiError(
+        f"files has '{file}', which is not a wheel (.whl), collection (.tar.gz) or requirements file (.yml)."
+    )

@@ -110,7 +110,7 @@ def refuse_lacking(site: Site, release: str) -> None:
     """The vendor's lists, which a bundle carries as signed, name releases that it has no packages of."""
     if site.lacks(release):
         raise GaudiError(
-            f"The bundle {site.vault_url} has the packages of {', '.join(site.releases)}, and none of {release}; build "
+            f"The bundle {site.vault_url} has the packages of {', '.join(site.releases)}, but none of {release}; build "
             "it for that release (gaudi_bundle_release or gaudi_bundle_rollback_releases), or correct release.",
             releases=site.releases,
         )

@@ -44,8 +44,8 @@ def converge(options: VaultOptions, trust: Trust, run: Run, check_mode: bool, no
     trust = replace(trust, fingerprint=checked_fingerprint("bundle_fingerprint", trust.fingerprint))
     if options.repository_url and trust.fingerprint:
         raise GaudiError(
-            f"repository_url '{options.repository_url}' is none of the bundle that bundle_fingerprint names, so "
-            "nothing would verify it; leave one of the two empty.",
+            f"repository_url '{options.repository_url}' is not part of the bundle that bundle_fingerprint names, so "
+            "it would not be verified; leave one of the two empty.",
             option="repository_url",
         )
     with alone("vault repository", str(Path(node.record).parent), check_mode=check_mode):

@@ -55,7 +55,7 @@ def _key_text(url: str) -> str:
     try:
         return armoured(fetch(url, "The vault's public key", "vault_url or key_url"))
     except ValueError as error:
-        message = f"{url} does not answer an OpenPGP public key but {error}; correct vault_url or key_url."
+        message = f"{url} does not return an OpenPGP public key ({error}); correct vault_url or key_url."
         raise GaudiError(message, url=url) from error
 
 
@@ -106,7 +106,7 @@ def _apt_lists(options: BundleOptions, run: Run) -> tuple[list[str], list[Entry]
     if release is None:
         raise GaudiError(
             f"{options.vault}/{signed} is not signed by the key of {options.key_url or options.vault}; "
-            "nothing was taken from there: check vault_url and key_url, and the clock of this host.",
+            "nothing was downloaded from there; check vault_url and key_url, and the clock of this host.",
             url=f"{options.vault}/{signed}",
         )
     listed = apt_index.list_files(apt_index.release_files(release), options.components, options.architectures)
@@ -182,7 +182,9 @@ def depends(row: Mapping[str, str]) -> list[str]:
 
 def _package_file(options: BundleOptions, row: Mapping[str, str]) -> RemoteFile:
     if not row.get("SHA256") or not row.get("Filename"):
-        raise GaudiError(f"The package list of {options.vault} has no SHA256 of {row['Package']}; have it made anew.")
+        raise GaudiError(
+            f"The package list of {options.vault} has no SHA256 of {row['Package']}; ask for it to be rebuilt."
+        )
     path = safe_path(row["Filename"], "The package list")
     return RemoteFile(
         f"{options.vault}/{APT}/{path}",

@@ -61,4 +61,4 @@ def _tell(verb: str, unit: str, run: Run) -> None:
     done = run(command)
     if done.rc != 0:
         said = last_line(done.stderr or done.stdout, "no reason given").rstrip(".")
-        raise GaudiError(f"{' '.join(command)} failed: {said}; {verb} it by hand, then run again.", unit=unit)
+        raise GaudiError(f"{' '.join(command)} failed: {said}; {verb} it manually, and run again.", unit=unit)

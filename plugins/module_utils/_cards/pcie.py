@@ -77,8 +77,8 @@ def link_check(facts: HpuFacts, links: Mapping[str, PcieLink], generation: int |
         not bad,
         f"at least {' or '.join(sorted(wanted))} for each card" if wanted else "a link",
         found,
-        "seat the card or its riser anew and look at the slot's settings in the BIOS; where the slot has no more, say "
-        "so with pcie_generation and pcie_lanes",
+        "reseat the card or its riser and check the slot's settings in the BIOS; if the slot provides no more, "
+        "set pcie_generation and pcie_lanes",
     )
 
 
@@ -132,7 +132,7 @@ def access_control_check(bridges: Mapping[str, int | None]) -> Check:
     return Check(
         "PCIe access control",
         not on,
-        "ACS off on every bridge above the cards, since Gaudi Direct goes from card to network card",
+        "ACS off on every bridge above the cards, because Gaudi Direct transfers between card and network card",
         f"on at {found}" if on else found,
         f"switch ACS off in the BIOS, or for each bridge and after each boot with `setpci -s {first} ECAP_ACS+6.w=0`",
     )

@@ -61,14 +61,14 @@ def parse_timesyncd(text: str) -> float | None:
 def clock_checks(clock: Clock, limit_ms: int) -> list[Check]:
     """Whether it is set by anybody, which is advice, and whether it is far off, which is not. Unknown is no failure."""
     by = clock.service or "no time service"
-    set_one = "set gaudi_host_time_sync, or look at the servers of the service that runs (`chronyc sources`)"
+    set_one = "set gaudi_host_time_sync, or check the servers of the running service (`chronyc sources`)"
     off = "unknown" if clock.offset_ms is None else f"{clock.offset_ms:.3f} ms ({by})"
     return [
         Check(
-            "clock", clock.synchronised is not False, "synchronised", f"not synchronised ({by})", set_one, advice=True
+            "clock", clock.synchronised is not False, "synchronized", f"not synchronized ({by})", set_one, advice=True
         )
         if clock.synchronised is not True
-        else Check("clock", True, "synchronised", f"synchronised by {by}", set_one),
+        else Check("clock", True, "synchronized", f"synchronized by {by}", set_one),
         Check(
             "clock offset",
             clock.offset_ms is None or clock.offset_ms <= limit_ms,

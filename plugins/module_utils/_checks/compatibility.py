@@ -134,17 +134,19 @@ def _release_of(firmware: str) -> tuple[int, ...]:
 
 def _cards(node: NodeFacts, release: Release) -> Iterable[_Finding]:
     if not node.generations:
-        yield _Finding(UNKNOWN, "No Gaudi card is seen here, so nothing can be said of the cards.")
+        yield _Finding(UNKNOWN, "No Gaudi card was found here, so the cards cannot be checked.")
     if len(node.generations) > 1:
         labels = " and ".join(map(_label, node.generations))
-        yield _Finding(INCOMPATIBLE, f"The cards are of {labels}: put cards of one generation into the server.")
+        yield _Finding(INCOMPATIBLE, f"The cards are of {labels}: install cards of one generation in the server.")
     for name in node.generations:
         if "generations" in release.inferred:
-            sentence = f"No source says which cards release {release.version} supports."
+            sentence = f"It is not documented which cards release {release.version} supports."
             yield _Finding(UNKNOWN, sentence)
         elif name not in release.generations:
             last = max((row.version for row in RELEASES.values() if name in row.generations), key=version_key)
-            sentence = f"Release {release.version} does not support {_label(name)}; the last one that does is {last}."
+            sentence = (
+                f"Release {release.version} does not support {_label(name)}; the last release that does is {last}."
+            )
             yield _Finding(INCOMPATIBLE, sentence)
     if node.architecture != ARCHITECTURE:
         sentence = f"The vendor builds its packages for {ARCHITECTURE} only, and this is {node.architecture}."
@@ -157,7 +159,7 @@ def _system(node: NodeFacts, release: Release, allowed: bool) -> Iterable[_Findi
         listed = "lists" if node.os in supported else "does not list"
         yield _Finding(
             UNKNOWN,
-            f"No support matrix of release {release.version} is public; that of its neighbour {listed} {node.os}.",
+            f"No support matrix of release {release.version} is public; that of its neighbor {listed} {node.os}.",
         )
     elif node.os not in supported:
         sentence = f"Release {release.version} is not validated on {node.os}, but on {', '.join(supported)}"
@@ -178,7 +180,7 @@ def _kernels(node: NodeFacts, release: Release, allowed: bool) -> Iterable[_Find
         sentence = f"The kernels of {node.os} with which release {release.version} works are not published."
         yield _Finding(UNKNOWN, sentence)
     if not node.kernels:
-        yield _Finding(UNKNOWN, "The running kernel is not known.")
+        yield _Finding(UNKNOWN, "The running kernel is unknown.")
     for kernel in dict.fromkeys(node.kernels):
         if not kernel_fits(kernel, accepted):
             rule = " or ".join(accepted)
@@ -188,7 +190,7 @@ def _kernels(node: NodeFacts, release: Release, allowed: bool) -> Iterable[_Find
 
 def _unsupported(sentence: str, allowed: bool) -> _Finding:
     if allowed:
-        return _Finding(UNKNOWN, f"{sentence}; gaudi_allow_unsupported_os lets it through, and nobody vouches for it.")
+        return _Finding(UNKNOWN, f"{sentence}; gaudi_allow_unsupported_os allows it, but it is untested.")
     return _Finding(INCOMPATIBLE, f"{sentence}.")
 
 
@@ -200,8 +202,9 @@ def _firmware(node: NodeFacts, release: Release) -> Iterable[_Finding]:
         elif not node.spi and firmware_obstacle(generation, ("unknown",), (), release):
             yield _Finding(
                 UNKNOWN,
-                f"Release {release.version} works with some SPI firmware of {_label(generation)} only, and what these "
-                "cards have shows once a driver is loaded.",
+                f"Release {release.version} works only with some SPI firmware of {_label(generation)}; the "
+                "version of these "
+                "cards can be read once a driver is loaded.",
             )
 
 
@@ -209,15 +212,18 @@ def _remarks(node: NodeFacts, release: Release) -> Iterable[str]:
     for tool, version in sorted(node.tools.items()):
         named: Sequence[str] = getattr(release, tool, ()) if tool in TOOLS else ()
         if named and not any(kernel_fits(version, (one,)) for one in named):
-            yield f"{TOOLS[tool]} {version} is here; the matrix of release {release.version} has {', '.join(named)}."
+            yield (
+                f"{TOOLS[tool]} {version} is installed; the matrix of release {release.version} lists "
+                f"{', '.join(named)}."
+            )
     libfabric, oldest = node.tools.get("libfabric"), release.libfabric.get("any")
     if libfabric and oldest and not kernel_fits(libfabric, (oldest,)):
-        yield f"libfabric {libfabric} is here; release {release.version} needs {oldest} for a host network."
+        yield f"libfabric {libfabric} is installed; release {release.version} needs {oldest} for a host network."
     for name, sentence in release.conflicts.items():
         yield f"The sources of release {release.version} disagree on {name}: {sentence}."
     weak = [name for name in _JUDGED if name in release.unverified and name not in release.inferred]
     if weak:
-        yield f"Of release {release.version} this rests on weak sources ({release.source}): {', '.join(weak)}."
+        yield f"Release {release.version}: based on unofficial sources ({release.source}): {', '.join(weak)}."
 
 
 def _label(name: str | None) -> str:

@@ -28,7 +28,7 @@ def equal_fields(facts: Mapping[str, Any]) -> dict[str, str]:
         "operating system": facts["os"],
         "architecture": facts["architecture"],
         "kernel": facts["kernel"],
-        "kernel of the next boot": facts["next_kernel"],
+        "kernel at the next boot": facts["next_kernel"],
         "headers of kernels": _listed(sorted(facts["headers"])),
         "loaded driver": facts["driver"],
         "SPI firmware": _firmware(facts["spi"]),
@@ -36,7 +36,7 @@ def equal_fields(facts: Mapping[str, Any]) -> dict[str, str]:
         "CPLD": _firmware(facts["cpld"]),
         "PyTorch": facts["pytorch"],
         "PyTorch's release": facts["pytorch_release"],
-        "packages half way": _listed(sorted(facts["half_way"])),
+        "packages partly installed": _listed(sorted(facts["half_way"])),
     }
     tables = {
         **{f"driver built for {kernel}": version for kernel, version in sorted(facts["built"].items())},

@@ -58,15 +58,15 @@ def without_the_late(checks: Iterable[Check], late: Mapping[str, float], known: 
 
 
 def _hl_smi(seconds: float) -> Check:
-    remedy = "run this again; where it hangs each time see `dmesg | grep -i habana`, and reset the card or boot"
-    return _unknown(HL_SMI, seconds, "what the cards say of themselves", remedy)
+    remedy = "run this again; if it hangs again, check `dmesg | grep -i habana`, and reset the card or reboot"
+    return _unknown(HL_SMI, seconds, "the state of the cards", remedy)
 
 
 def _torch(seconds: float) -> Check:
-    remedy = "run this again; where it is slow each time see how fast the storage of the training venv is read"
+    remedy = "run this again; if it is slow again, check the read speed of the training venv's storage"
     return _unknown(_TORCH, seconds, "whether torch sees the cards", remedy)
 
 
 def _unknown(name: str, seconds: float, what: str, remedy: str) -> Check:
-    message = f"{name}: it had not ended after {seconds:g} s, so that it is not known {what}; {remedy}."
-    return Check(name, False, f"an answer within {seconds:g} s", "none", remedy, message=message, unknown=True)
+    message = f"{name}: it had not finished after {seconds:g} s, so it is unknown: {what}; {remedy}."
+    return Check(name, False, f"a result within {seconds:g} s", "none", remedy, message=message, unknown=True)

@@ -68,7 +68,7 @@ def _one_release(wanted: Wanted) -> Check:
         len(releases) <= 1 or wanted.allow_mixed_releases,
         "one release on all hosts",
         ", ".join(releases) or wanted.release,
-        "give all hosts one gaudi_release, or say that two are meant with gaudi_preflight_allow_mixed_releases: true",
+        "set one gaudi_release for all hosts, or allow several with gaudi_preflight_allow_mixed_releases: true",
     )
 
 
@@ -77,7 +77,7 @@ def _cards(facts: HpuFacts, wanted: Wanted) -> Iterable[Check]:
     if facts.cards:
         found = f"{facts.count} ({', '.join(addresses)})"
         remedy = (
-            f"look for the missing card in the server's event log and reseat it, or set gaudi_cards_per_node to "
+            f"find the missing card in the server's event log and reseat it, or set gaudi_cards_per_node to "
             f"{facts.count} for this host"
         )
     else:
@@ -98,7 +98,7 @@ def _cards(facts: HpuFacts, wanted: Wanted) -> Iterable[Check]:
         len(facts.generations) <= 1,
         "cards of one generation",
         " and ".join(_label(name) for name in facts.generations) or "none",
-        "put cards of one generation into the server: one job cannot use both",
+        "install cards of one generation in the server: one job cannot use both",
     )
 
 
@@ -154,7 +154,7 @@ def _python(facts: HpuFacts) -> Check:
         version_key(facts.system.python) >= version_key(OLDEST_PYTHON),
         f"{OLDEST_PYTHON} or newer",
         facts.system.python,
-        "install a newer python3 and name it in ansible_python_interpreter",
+        "install a newer python3 and set ansible_python_interpreter to it",
     )
 
 
@@ -169,12 +169,12 @@ def _space(disks: Sequence[Disk]) -> Iterable[Check]:
             first.free_mib >= need,
             f"{need} MiB free for {', '.join(disk.path for disk in together)}",
             f"{first.free_mib} MiB free at {first.mount}",
-            "free some space there or mount a larger disk",
+            "free space there or mount a larger disk",
         )
 
 
 def _iommu(facts: HpuFacts) -> Check:
-    remedy = "the host layer sets it (role gaudi_host) and the next reboot brings it into force"
+    remedy = "the host layer sets it (role gaudi_host), and it takes effect at the next reboot"
     if not facts.driver.modules:
         remedy += "; until then the driver layer builds the driver and does not load it"
     return Check(

@@ -46,7 +46,7 @@ def slurm_check(slurm: SlurmMemory, left_mib: int) -> Check:
     return Check(
         "Slurm memory",
         slurm.real - slurm.spec_limit <= left_mib,
-        f"at most {left_mib} MiB for jobs beside the huge pages",
+        f"at most {left_mib} MiB for jobs in addition to the huge pages",
         f"RealMemory={slurm.real}{less}",
         f"set RealMemory={left_mib} for NodeName={slurm.node} in slurm.conf, or MemSpecLimit="
         f"{max(0, slurm.real - left_mib)} beside RealMemory={slurm.real}, and run `scontrol reconfigure`",

@@ -107,14 +107,16 @@ def is_virgin(facts: HpuFacts) -> bool:
 def outlook(facts: HpuFacts, problems: Sequence[Check]) -> str:
     """What check mode says instead of failing: earlier layers have changed nothing yet that could be judged."""
     if is_virgin(facts):
-        return "nothing is installed here yet, so there is nothing to measure before a real run of the earlier layers."
-    return refusal("as it is now, this node is not fit for training", problems)
+        return (
+            "nothing is installed here yet, so there is nothing to measure until the earlier layers have been applied."
+        )
+    return refusal("in its current state, this node is not fit for training", problems)
 
 
 def unfit(problems: Sequence[Check]) -> str:
     """What the node fails with; what nobody could tell is no fault of it, and no word that it is fit."""
     is_known = any(not check.unknown for check in problems)
-    subject = "This node is not fit for training" if is_known else "Nobody can tell whether this node is fit"
+    subject = "This node is not fit for training" if is_known else "It is unknown whether this node is fit"
     return refusal(subject, problems)
 
 
@@ -150,10 +152,10 @@ def _card_checks(facts: HpuFacts, limits: Limits) -> Iterable[Check]:
     yield _ecc(facts)
     yield _rows(facts)
     yield _links(
-        "internal links", facts.links.internal, facts, "reload the driver, then have the card or the board looked at"
+        "internal links", facts.links.internal, facts, "reload the driver, then have the card or the board inspected"
     )
     if limits.external_links:
-        remedy = "look at the cable and the switch port, then bring the port up with manage_network_ifs.sh --up"
+        remedy = "check the cable and the switch port, then bring up the port with manage_network_ifs.sh --up"
         yield _links("external links", facts.links.external, facts, remedy)
     yield from verbs_checks(facts)
 
@@ -197,7 +199,7 @@ def summary(measured: Measurement, checks: Sequence[Check], release: Release, li
 
 def _count(facts: HpuFacts, limits: Limits) -> Check:
     found = f"{facts.count} ({', '.join(card.pci_address for card in facts.cards)})" if facts.cards else "none"
-    remedy = "look for the missing card in the server's event log and with `lspci -d 1da3:`"
+    remedy = "find the missing card in the server's event log and with `lspci -d 1da3:`"
     return Check("cards", facts.count >= limits.cards, f"at least {limits.cards}", found, remedy)
 
 
@@ -238,7 +240,7 @@ def _driver(facts: HpuFacts, release: Release) -> Check:
 
 
 def _status(facts: HpuFacts) -> Check:
-    remedy = "reset such a card with `hl-smi -r -i <address>`; one that stays so needs service"
+    remedy = "reset the card with `hl-smi -r -i <address>`; if that does not help, it needs service"
     return _every_card(
         "card status", facts, HEALTHY_STATUS, lambda card: card.status, lambda status: status == HEALTHY_STATUS, remedy
     )
@@ -255,7 +257,7 @@ def _firmware(facts: HpuFacts, limits: Limits) -> Check:
         facts.firmware.equal is True and (not wanted or versions == (wanted,)),
         wanted or "the same version on all cards",
         _spi(facts),
-        f"hl-smi -L does not tell it: {ASK_AS_ROOT}"
+        f"hl-smi -L does not report it: {ASK_AS_ROOT}"
         if unknown
         else "flash the cards that differ with hl-fw-loader while the driver is unloaded",
         unknown=unknown,
@@ -279,7 +281,7 @@ def _temperature(facts: HpuFacts, limits: Limits) -> Check:
         f"above 0 and below {limit} C",
         lambda card: card.temperature_c,
         lambda celsius: 0 < celsius < limit,
-        "0 C means that the card did not initialise: reboot; a hot card needs its air flow checked",
+        "0 C means that the card did not initialize: reboot; for a hot card, check the air flow",
         "temperature.aip",
         unit=" C",
     )
@@ -292,14 +294,14 @@ def _idle_memory(facts: HpuFacts, limits: Limits) -> Check:
         f"at most {limits.idle_memory_mib} MiB used while no job runs",
         lambda card: card.memory_used_mib,
         lambda used: used <= limits.idle_memory_mib,
-        "end the process that holds the card (`hl-smi` lists it), or verify after the job",
+        "stop the process that uses the card (`hl-smi` lists it), or verify after the job",
         "memory.used",
         unit=" MiB",
     )
 
 
 def _ecc(facts: HpuFacts) -> Check:
-    remedy = "reset the card; if errors come back, it needs service"
+    remedy = "reset the card; if errors return, it needs service"
     return _every_card(
         "uncorrected ECC errors",
         facts,
@@ -314,7 +316,7 @@ def _ecc(facts: HpuFacts) -> Check:
 def _rows(facts: HpuFacts) -> Check:
     pending = [card.pci_address for card in facts.cards if card.row_replacement_pending]
     found = f"pending at {', '.join(pending)}" if pending else "none pending"
-    remedy = "reset the card so that it swaps the bad memory row for a spare one"
+    remedy = "reset the card so that it replaces the faulty memory row with a spare one"
     return Check("row replacement", not pending, "none pending", found, remedy)
 
 
@@ -335,7 +337,7 @@ def _hugepages(facts: HpuFacts, configured: int) -> Check:
         (facts.kernel.hugepages or 0) >= configured,
         f"at least {configured}",
         str(facts.kernel.hugepages),
-        "reboot the node: memory in use is too scattered to be reserved now",
+        "reboot the node: memory is too fragmented to reserve them now",
     )
 
 
@@ -357,7 +359,7 @@ def _iommu(facts: HpuFacts) -> Check:
         facts.kernel.iommu_passthrough or not facts.kernel.iommu_in_the_way,
         "iommu=pt on the running kernel's command line",
         "none",
-        "restart needed: reboot the node after the host layer has set it: without it results can be silently wrong",
+        "restart needed: reboot the node after the host layer has set it; without it, results can be silently wrong",
         advice=True,
     )
 

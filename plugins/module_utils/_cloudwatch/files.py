@@ -37,7 +37,7 @@ CREDENTIALS, CONFIG = f"{AMAZON}/credentials", f"{AMAZON}/config"
 ALARMS = "alarms"
 # Where the program itself does not end: it waits for a name's address, which nothing interrupts.
 _GRACE_S = 30
-_HEADING = "# Written by gaudi3.scale; what is changed here is lost. Options: roles/gaudi_monitoring."
+_HEADING = "# Written by gaudi3.scale; changes made here are lost. Options: roles/gaudi_monitoring."
 
 
 def wanted_files(options: Options, kept_alarms: Iterable[str], root: str = "/") -> list[WantedFile]:

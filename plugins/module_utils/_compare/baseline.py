@@ -47,14 +47,15 @@ class Change:
 def read_baseline(content: object, file: str, node: str, tolerance: float) -> Baseline:
     """What ``content``, a baseline file's text or data, has of ``node``; raises GaudiError where it is none."""
     if not 0 <= tolerance < 1:
-        raise GaudiError(f"tolerance is {tolerance:g}; give a part from 0 to below 1.")
+        raise GaudiError(f"tolerance is {tolerance:g}; give a fraction from 0 to below 1.")
     try:
         data: Any = parse_json(content) if isinstance(content, str) else content
         hosts = data["hosts"]
         if node not in hosts:
             raise GaudiError(
-                f"baseline: {file} has {', '.join(hosts) or 'nobody'} and not {node}; save one with {node} too, or "
-                "name another file."
+                f"baseline: {file} has {', '.join(hosts) or 'no node'} but not {node}; save a baseline with "
+                f"{node} too, "
+                "or use another file."
             )
         return Baseline(
             file,
@@ -65,7 +66,7 @@ def read_baseline(content: object, file: str, node: str, tolerance: float) -> Ba
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         why = " ".join(f"{type(error).__name__}: {error}".split())[:100]
-        raise GaudiError(f"baseline: {file} is no baseline ({why}); name a file that this playbook saved.") from error
+        raise GaudiError(f"baseline: {file} is not a baseline ({why}); use a file that this playbook saved.") from error
 
 
 def check_same(baseline: Baseline, fields: Mapping[str, str], settings: Mapping[str, Mapping[str, Any]]) -> None:
@@ -81,7 +82,7 @@ def _require(baseline: Baseline, name: str, then: object, now: object) -> None:
     if then != now:
         raise GaudiError(
             f"baseline: {baseline.file} was made with {name} {_shown(then)}, and this run has {_shown(now)}; "
-            "measure a new baseline, or name that of this comparison."
+            "measure a new baseline, or use the one of this comparison."
         )
 
 

@@ -101,15 +101,17 @@ def _check_settings(comparison: Comparison) -> None:
     names = [setting.name for setting in comparison.settings]
     for name in names:
         if name == BASE or names.count(name) > 1:
-            raise GaudiError(f"settings has the name {name!r} twice or for the base's; give each its own name.")
+            raise GaudiError(
+                f"settings has the name {name!r} twice, or it is the name of the base; give each setting a unique name."
+            )
     for setting in comparison.settings:
         if not (setting.flags or setting.options or setting.batch_size):
-            raise GaudiError(f"settings: {setting.name} changes nothing; give it flags, options or a batch_size.")
+            raise GaudiError(f"settings: {setting.name} changes nothing; add flags, options or a batch_size.")
 
 
 def _check_numbers(comparison: Comparison) -> None:
     if comparison.rounds < FEWEST_ROUNDS:
-        raise GaudiError(f"rounds is {comparison.rounds}; give at least {FEWEST_ROUNDS}, of fewer nothing can be told.")
+        raise GaudiError(f"rounds is {comparison.rounds}; give at least {FEWEST_ROUNDS}, because fewer give no result.")
     if comparison.workload.steps < 1:
         raise GaudiError(f"steps is {comparison.workload.steps}; give at least 1.")
     for option, part, below in (
@@ -118,7 +120,7 @@ def _check_numbers(comparison: Comparison) -> None:
         ("loss_tolerance", comparison.loss_tolerance, 0.5),
     ):
         if not 0 < part < below:
-            raise GaudiError(f"{option} is {part:g}; give a part above 0 and below {below:g}.")
+            raise GaudiError(f"{option} is {part:g}; give a fraction above 0 and below {below:g}.")
 
 
 def read_setting(given: Mapping[str, Any], name: str = "") -> Setting:
@@ -135,7 +137,7 @@ def read_setting(given: Mapping[str, Any], name: str = "") -> Setting:
     flags, options, size = given.get("flags") or {}, given.get("options") or {}, given.get("batch_size")
     for key, value in (("flags", flags), ("options", options)):
         if not isinstance(value, Mapping):
-            raise GaudiError(f"settings: {key} of {reported} is {value!r}; give names with values.")
+            raise GaudiError(f"settings: {key} of {reported} is {value!r}; give a mapping of names to values.")
     if size is not None and (isinstance(size, bool) or not str(size).isdecimal() or int(size) < 1):
         raise GaudiError(f"settings: batch_size of {reported} is {size!r}; give a whole number of at least 1.")
     set_flags = listed({flag: value for flag, value in flags.items() if value is not None})

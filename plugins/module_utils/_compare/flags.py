@@ -71,7 +71,7 @@ def _judge(
     bridge = read_bridge(target.venv)
     plain = [name for name in own if not is_meant(name, bridge)]
     errors = [one.sentence() for one in check_unchecked(plain, bridge) if one.level == "error"]
-    notes = [f"{', '.join(plain)}: no Gaudi flag, so nothing judged it."] if plain else []
+    notes = [f"{', '.join(plain)}: not a Gaudi flag, so it was not checked."] if plain else []
     flags = {name: value for name, value in seen.items() if value is not None and is_meant(name, bridge)}
     for verdict in _explained(flags, target, run) if set(flags) & set(own) else ():
         if verdict["name"] not in own or not verdict["why"]:

@@ -101,7 +101,7 @@ def compare(
     if check_mode or next_run(runs, comparison) is None:
         return _reported(asked, runs, cached=True)
     if not os.access(node.python, os.X_OK):
-        raise GaudiError(f"{node.python} is missing; install the training stack first, or name its venv.")
+        raise GaudiError(f"{node.python} is missing; install the training stack first, or set its venv.")
     if node.user is not None:
         check_device_access(node.user, comparison.workload.device, node.kernel_root)
     with exclusive(_LOCK, node.lock_timeout, directory=node.state_directory):
@@ -139,7 +139,7 @@ def _go_on(
         raise GaudiError(sentence, runs=[asdict(run) for run in runs])
     all_runs = [*runs, made]
     backup = write_runs(asked.path, all_runs, asked.about, damaged=bool(damage))
-    remarks = [f"{asked.path} is damaged ({damage}); it was put aside as {backup}."] if damage else []
+    remarks = [f"{asked.path} is damaged ({damage}); it was moved to {backup}."] if damage else []
     reported = _reported(asked, all_runs, cached=False)
     return {**reported, "remarks": [*remarks, *neighbours(all_runs)]}
 

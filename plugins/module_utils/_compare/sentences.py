@@ -13,8 +13,8 @@ from .._node.commands import last_line
 from .plan import Run
 
 _LONGEST = 300
-_LOOK = "look at dmesg and at the card's status in `hl-smi`, reset a card that is not operational "
-_RESET = "(`hl-smi -r -i <address>`), then run again: the comparison goes on from the runs before"
+_LOOK = "check dmesg and the card's status in `hl-smi`, reset a card that is not operational "
+_RESET = "(`hl-smi -r -i <address>`), then run again; the comparison resumes after the finished runs"
 
 
 def run_line(run: Mapping[str, Any], made: int, rounds: int) -> str:
@@ -27,10 +27,10 @@ def broken_base(run: Run, culprit: Run | None, batch_size: int, timeout: float) 
     """Why there is nothing to compare with; ``culprit`` is the setting that crashed or hung just before."""
     said = reason(run.message)
     if culprit is not None:
-        did = "crashed" if culprit.outcome == CRASH else f"did not end within {timeout:g} s"
+        did = "crashed" if culprit.outcome == CRASH else f"did not finish within {timeout:g} s"
         return (
             f"{culprit.name} {did} ({reason(culprit.message)}), and since then the base does not run either "
-            f"({said}): the device was left unusable; {_LOOK}{_RESET}, and {culprit.name} is not tried again."
+            f"({said}): the device was left unusable; {_LOOK}{_RESET}; {culprit.name} will not be tried again."
         )
     if run.outcome == OUT_OF_MEMORY:
         return (
@@ -39,8 +39,9 @@ def broken_base(run: Run, culprit: Run | None, batch_size: int, timeout: float) 
         )
     if run.outcome == HANG:
         return (
-            f"The base did not end within {timeout:g} s and was stopped ({said}); raise timeout if it compiles for "
-            f"longer, else {_LOOK}{_RESET}."
+            f"The base did not finish within {timeout:g} s and was stopped ({said}); raise timeout if it compiles "
+            "for longer, "
+            f"otherwise {_LOOK}{_RESET}."
         )
     if run.outcome == CRASH:
         return f"The base crashed: {said}; {_LOOK}{_RESET}."
@@ -54,8 +55,9 @@ def neighbours(runs: Sequence[Run]) -> list[str]:
         return []
     most = max(run.used_by_others_bytes or 0 for run in shared)
     sentence = (
-        f"Others had up to {in_gib(most)} of the card's memory before {len(shared)} of the runs, and may have slowed "
-        "them; end what uses the card, then compare again with refresh."
+        f"Other processes used up to {in_gib(most)} of the card's memory before {len(shared)} of the runs, and "
+        "may have slowed them; "
+        "stop the processes that use the card, and compare again with refresh."
     )
     return [sentence]
 

@@ -25,7 +25,7 @@ NOT_MEASURED = "not measured"
 _WHY_FAILED = {
     OUT_OF_MEMORY: "ran out of memory",
     CRASH: "crashed",
-    HANG: "did not end in its time",
+    HANG: "did not finish in its time",
     WORKLOAD_ERROR: "could not be run",
 }
 
@@ -106,12 +106,12 @@ def _judge(
     if ratio is None:
         return NOT_MEASURED, "fewer than two rounds" if paired(runs, name) else ""
     if change is not None and _differs(change, comparison.loss_tolerance):
-        than = "is no number" if math.isnan(change.estimate) else f"differs by {change.estimate:+.2%}"
-        return CHANGES_LOSS, f"the mean loss {than}, and speed is worth nothing then"
+        than = "is not a number" if math.isnan(change.estimate) else f"differs by {change.estimate:+.2%}"
+        return CHANGES_LOSS, f"the mean loss {than}, so its speed does not count"
     if not ratio.excludes(1):
-        return NO_DIFFERENCE, f"a ratio of 1 is in the interval; {ratio.low:.3f} to {ratio.high:.3f} are in it, too"
+        return NO_DIFFERENCE, f"the interval {ratio.low:.3f} to {ratio.high:.3f} contains 1"
     times = comparison.samples_of(name) / comparison.samples_of(BASE)
-    other = "" if times == 1 else f"; its loss is not compared, since a step has {times:g} times the samples"
+    other = "" if times == 1 else f"; its loss is not compared, because a step has {times:g} times the samples"
     return (HELPS if ratio.estimate > 1 else HURTS), f"samples/s {ratio.estimate - 1:+.1%}{other}"
 
 

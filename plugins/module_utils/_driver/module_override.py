@@ -48,7 +48,7 @@ def run_depmod(kernel: str, run: Run) -> None:
     done = run(["depmod", kernel])
     if done.rc != 0:
         said = last_line(done.stderr)
-        raise GaudiError(f"depmod {kernel} failed ({said}); mend what it names and run again.", kernel=kernel)
+        raise GaudiError(f"depmod {kernel} failed ({said}); repair what it reports and run again.", kernel=kernel)
 
 
 def _name(path: Path) -> str:

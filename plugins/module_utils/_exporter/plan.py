@@ -40,7 +40,7 @@ _LIMITS = ("MemoryMax=1G", "TasksMax=256")
 _CAPABILITIES = ("CAP_SETUID", "CAP_SETGID", "CAP_DAC_OVERRIDE", "CAP_DAC_READ_SEARCH", "CAP_SYS_PTRACE", "CAP_KILL")
 # In check mode, where the server has made none yet.
 _TO_COME = "-----BEGIN CERTIFICATE-----"
-_HEADING = "# Written by gaudi3.scale; what is changed here is lost. Options: roles/gaudi_exporter."
+_HEADING = "# Written by gaudi3.scale; changes made here are lost. Options: roles/gaudi_exporter."
 
 
 @dataclass(frozen=True)

@@ -140,7 +140,7 @@ def _flash_one(card: FlashCard, context: StepContext) -> None:
     if done.rc == 124:
         raise GaudiError(
             f"{card} is still being written after {context.options.flash_timeout:g} s, by the unit {FLASH_UNIT}, which "
-            "goes on: keep the power on, wait for its end, then run again.",
+            "continues: keep the power on, wait until it has ended, and run again.",
             log=str(log),
         )
     # Its exit codes are not published: it has to say that it finished, or the card has to show it.

@@ -9,9 +9,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from .bridge import InstalledBridge
-from .catalogue.catalogue import find_flag
-from .catalogue.flag_types import Flag
-from .catalogue.rejected import find_rejected
+from .catalog.catalog import find_flag
+from .catalog.flag_types import Flag
+from .catalog.rejected import find_rejected
 from .checks import Finding, check
 from .harms import Target
 
@@ -35,7 +35,7 @@ class Judgement:
     ``known`` says who reads the name: gaudi, another program or nobody. Of another program's it is ``real``, and
     nothing else is known. ``level`` is the worst finding's (error, warning, or ok); ``why`` and ``use_instead`` are
     empty where it is ok.
-    ``since``, ``removed`` and ``verified_through`` are the catalogue's, empty where it has none.
+    ``since``, ``removed`` and ``verified_through`` are the catalog's, empty where it has none.
     """
 
     name: str
@@ -71,10 +71,10 @@ def judged_by(name: str, flag: Flag | None, bridge: InstalledBridge | None) -> s
     if bridge is not None and (bridge.has(name) or (flag is not None and bridge.answers_for(flag))):
         return bridge.label
     if flag is not None:
-        return f"catalogue, verified through {flag.verified_through}" if flag.verified_through else "catalogue"
+        return f"catalog, verified through {flag.verified_through}" if flag.verified_through else "catalog"
     if find_rejected(name) is not None or bridge is None:
-        return "catalogue"
-    return f"{bridge.label} and catalogue"
+        return "catalog"
+    return f"{bridge.label} and catalog"
 
 
 def _judgement(name: str, text: str, findings: Sequence[Finding], bridge: InstalledBridge | None) -> Judgement:

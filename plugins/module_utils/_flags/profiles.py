@@ -19,8 +19,8 @@ from .._node.environment_file import Setting
 from .._node.interface_names import check_interfaces
 from .._node.secret_words import is_secret
 from .._releases.row import Release
-from .catalogue.catalogue import find_flag
-from .catalogue.values import WrongValueError, recipe_cache
+from .catalog.catalog import find_flag
+from .catalog.values import WrongValueError, recipe_cache
 from .recipe_cache import RECIPE_CACHE
 
 LOGS = "HABANA_LOGS"

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .._errors import GaudiError
-from .catalogue.values import WrongValueError
-from .catalogue.values import recipe_cache as read_recipe_cache
+from .catalog.values import WrongValueError
+from .catalog.values import recipe_cache as read_recipe_cache
 
 RECIPE_CACHE = "PT_HPU_RECIPE_CACHE_CONFIG"
 MB = 1 << 20

@@ -12,9 +12,9 @@ from .._errors import GaudiError
 from .._node.environment_file import Setting
 from . import recipe_cache
 from . import vendor as vendor_layer
-from .catalogue.catalogue import other_program
-from .catalogue.values import WrongValueError
-from .catalogue.values import recipe_cache as read_recipe_cache
+from .catalog.catalog import other_program
+from .catalog.values import WrongValueError
+from .catalog.values import recipe_cache as read_recipe_cache
 from .checks import Finding, check, check_name, check_unchecked, worth_telling
 from .harms import Target
 from .judgement import OTHER, Judgement, verdicts

@@ -121,7 +121,7 @@ def converge(options: EnvironmentOptions, check_mode: bool, mounts: str = "/proc
         **vendor.facts(),
         "directories": [directory.path for directory in wanted.directories],
         "removed_directories": [path for path, _why in (*plan.gone, *plan.full)],
-        "judged_by": target.bridge.label if target.bridge else "catalogue",
+        "judged_by": target.bridge.label if target.bridge else "catalog",
         "hand_edit": plan.edit.lines() if plan.edit else [],
         "backup": backup,
         "systemd_changed": any(change.wanted.path.endswith(flag_reach.DROP_IN) for change in plan.files),
@@ -170,7 +170,7 @@ def _release_findings(bridge: InstalledBridge | None, target: Target) -> list[Fi
     if bridge is None or target.bridge is not None:
         return []
     wanted = ".".join(map(str, target.release))
-    message = f"the {bridge.label} is of another release than {wanted}, so the catalogue judged the flags"
+    message = f"the {bridge.label} is of another release than {wanted}, so the catalog judged the flags"
     return [Finding("warning", "bridge", message, "run this again when the training stack is at the release", "bridge")]
 
 

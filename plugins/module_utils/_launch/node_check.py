@@ -149,7 +149,7 @@ def _check_programs(job: Job) -> None:
     needed = ("python",) if job.engine == MPIRUN else ("torchrun", "python")
     for program in (f"{job.venv}/bin/{name}" for name in needed):
         if not os.access(program, os.X_OK):
-            raise GaudiError(f"{program} cannot be executed; install the training stack first, or name its venv.")
+            raise GaudiError(f"{program} cannot be executed; install the training stack first, or set its venv.")
 
 
 def open_mpi_version(job: Job, run: Run) -> str:

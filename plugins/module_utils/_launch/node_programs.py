@@ -49,5 +49,5 @@ def _source(name: str) -> str:
     """The source of a module of the core by its path; it may lie in the archive that Ansible sends."""
     data = pkgutil.get_data(CORE, f"{name}.py")
     if data is None:
-        raise GaudiError(f"{CORE}/{name}.py has no source; install the collection anew.")
+        raise GaudiError(f"{CORE}/{name}.py has no source; reinstall the collection.")
     return data.decode()

@@ -22,7 +22,7 @@ NOTABLE_REST = 0.05
 # What a step line counts a second of; where there is more than one of them the first is shown.
 RATES = ("tokens", "samples")
 # The parts of a step (docs/following.md) as a line has room for them.
-SHORT_PARTS = {"data": "data", "forward": "fwd", "backward": "bwd", "optimiser": "opt", "communication": "comm"}
+SHORT_PARTS = {"data": "data", "forward": "fwd", "backward": "bwd", "optimizer": "opt", "communication": "comm"}
 
 
 @dataclass(frozen=True)

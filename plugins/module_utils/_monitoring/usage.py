@@ -59,12 +59,12 @@ def _sample(line: str) -> Sample | None:
         return None
     reported = data.get("cards")
     cards: Mapping[str, object] = reported if isinstance(reported, dict) else {}
-    busy, memory, watts = (_numbers(cards.get(key)) for key in ("utilisation", "memory_bytes", "watts"))
+    busy, memory, watts = (_numbers(cards.get(key)) for key in ("utilization", "memory_bytes", "watts"))
     return {
         **{key: _number(data.get(key)) for key in ("time", "generation", "of_cores", "cores", "memory_bytes")},
         "cards": max(map(len, (busy, memory, watts))) or None,
-        "utilisation": fmean(busy) if busy else None,
-        "lowest_utilisation": min(busy, default=None),
+        "utilization": fmean(busy) if busy else None,
+        "lowest_utilization": min(busy, default=None),
         "card_memory_bytes": max(memory, default=None),
         "watts": sum(watts) if watts else None,
     }

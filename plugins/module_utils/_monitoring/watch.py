@@ -55,7 +55,7 @@ def verdict_sentence(name: str, worker_groups: Mapping[str, str], failures: Mapp
     if absent:
         return f"Job {name} is not on {', '.join(absent)}; start it there, on all its nodes at once."
     stopped = sorted(host for host, state in worker_groups.items() if state == STOPPED)
-    return f"Job {name} was stopped on {', '.join(stopped)} before it was done; start it again to go on."
+    return f"Job {name} was stopped on {', '.join(stopped)} before it was done; start it again to resume."
 
 
 def _left_before(worker_groups: Mapping[str, str], failure: Mapping[str, object]) -> str:
@@ -102,8 +102,8 @@ def witness_of(description: Mapping[str, Any]) -> str:
 def outcome_sentence(name: str, status: Status) -> str:
     """Why a supervised job that did not succeed did not."""
     if status.outcome == STOPPED:
-        return f"Job {name} was stopped before it was done ({status.reason.rstrip('.')}); start it again to go on."
-    again = f" It had been started again {status.restarts} time(s)." if status.restarts else ""
+        return f"Job {name} was stopped before it was done ({status.reason.rstrip('.')}); start it again to resume."
+    again = f" Restarts: {status.restarts}." if status.restarts else ""
     if status.failure:
         return f"Job {name} failed: {failure_sentence(str(status.failure.get('host')), status.failure)}{again}"
     return f"Job {name} failed: {status.reason.rstrip('.')}.{again}"
@@ -114,9 +114,9 @@ def unknown_end_sentence(name: str, host: str, absent: bool) -> str:
     if absent:
         return f"Job {name} is on no node that answers; launch it."
     return (
-        f"Job {name} runs on no node that answers, and its supervisors were ended before they could tell why: all "
+        f"Job {name} runs on no node that answers, and its supervisors were stopped before they could report why: all "
         f"nodes went down, or somebody stopped the units; see `journalctl -u {JobPaths(name).unit}` on {host}, and "
-        "launch it again to go on."
+        "launch it again to resume."
     )
 
 

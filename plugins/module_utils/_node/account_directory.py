@@ -143,7 +143,7 @@ def not_its_own(directory: str, owner: int, account: pwd.struct_passwd) -> Gaudi
     """What is said of a directory of another account's, which nobody is given."""
     other = account_of(owner, owner).pw_name
     return GaudiError(
-        f"{directory} was there before and belongs to {other}, and {account.pw_name} cannot go on in it; set user "
+        f"{directory} was there before and belongs to {other}, and {account.pw_name} cannot continue in it; set user "
         f"(gaudi_training_user) to {other}, or, where nobody else needs it, remove it or give it away on every node "
         f"(chown -R {account.pw_name}: {directory})."
     )

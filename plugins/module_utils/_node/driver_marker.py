@@ -62,7 +62,7 @@ def read(root: str = "/") -> Marker | None:
             raise ValueError(f"its state is {marker.state!r}")
     except (ValueError, TypeError, AttributeError) as error:
         raise GaudiError(
-            f"{file}, which tells how far a change of the driver came, cannot be understood ({error}); see what "
+            f"{file}, which records how far a change of the driver came, cannot be read ({error}); see what "
             "`dpkg -l 'habanalabs*'` (or `rpm -qa`) and `dkms status` say, then remove the file.",
             file=file,
         ) from error

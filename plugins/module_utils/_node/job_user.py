@@ -73,7 +73,7 @@ def check_left_to(user: str, directory: str) -> None:
         return
     other = account_of(owner, owner).pw_name
     raise GaudiError(
-        f"{directory} belongs to {other}, as whom this job ran before, and {user} cannot go on from it; set user "
+        f"{directory} belongs to {other}, as whom this job ran before, and {user} cannot resume from it; set user "
         f"(gaudi_training_user) to {other}, or give it away on every node (chown -R {user}: {directory})."
     )
 

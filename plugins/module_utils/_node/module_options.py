@@ -149,7 +149,7 @@ def _check_text(place: str, value: str, name: str, exceptions: _Exceptions) -> N
 
 def _check_number(name: str, value: Any, is_signed: bool) -> None:
     if isinstance(value, float) and not math.isfinite(value):
-        raise _refusal(name, value, "is no number to count with", "give a finite one")
+        raise _refusal(name, value, "is not a number to count with", "give a finite one")
     if abs(value) > LARGEST:
         raise _refusal(name, value, "is beyond everything that is counted here", f"give at most {LARGEST}")
     if value < 0 and not is_signed:

@@ -48,7 +48,7 @@ def restart(run: Run, unit: str, *, timeout: float | None = None) -> None:
     if done.rc != 0:
         log = run(["journalctl", "--unit", unit, "--lines", "15", "--no-pager", "--output", "cat"]).stdout.strip()
         raise GaudiError(
-            f"{unit} failed: {(log or done.stderr).strip()}; `systemctl status {unit}` on the node tells more.",
+            f"{unit} failed: {(log or done.stderr).strip()}; `systemctl status {unit}` on the node has details.",
             unit=unit,
             log=log.splitlines(),
         )

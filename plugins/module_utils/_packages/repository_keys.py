@@ -53,7 +53,7 @@ class RepositoryKey:
             key = armoured(answer)
         except ValueError as error:
             raise GaudiError(
-                f"{self.url} does not answer an OpenPGP public key but {error}; correct {self.option}.", url=self.url
+                f"{self.url} does not return an OpenPGP public key ({error}); correct {self.option}.", url=self.url
             ) from error
         trusted = with_fingerprint(key, self.fingerprint)
         if not trusted:

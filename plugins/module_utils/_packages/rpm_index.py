@@ -58,7 +58,8 @@ def read(base: str, keys: str, work: str, run: Run) -> RpmIndex:
         paths[name].write_bytes(content)
     if not gnupg.detached_is_good(keys, str(paths[_SIGNATURE]), str(paths[REPOMD]), run):
         raise GaudiError(
-            f"{base}/{REPOMD} is not signed by the key {base}/{KEY}; nothing was taken from there: check vault_url, "
+            f"{base}/{REPOMD} is not signed by the key {base}/{KEY}; nothing was downloaded from there; check "
+            "vault_url, "
             "and the clock of this host.",
             url=base,
         )
@@ -79,7 +80,9 @@ def data_files(repomd: str) -> list[tuple[str, str, str]]:
     for data in _parsed(repomd).iter(f"{_REPO}data"):
         location, checksum = data.find(f"{_REPO}location"), data.find(f"{_REPO}checksum")
         if location is None or checksum is None or checksum.get("type") != "sha256":
-            raise GaudiError("repomd.xml has a file without a SHA-256; have the repository's metadata made anew.")
+            raise GaudiError(
+                "repomd.xml has a file without a SHA-256; ask for the repository's metadata to be rebuilt."
+            )
         found.append((data.get("type", ""), location.get("href", ""), (checksum.text or "").strip()))
     return found
 

@@ -16,7 +16,7 @@ from .._node.systemd_units import UNIT_DIRECTORY
 from .._node.unit_hardening import DISTRIBUTIONS_SERVICE
 from .options import DIRECTORY, PRESENT, Options, Service, Webhook
 
-HEADING = "# Written by gaudi3.scale; what is changed here is lost. Options: roles/gaudi_monitoring."
+HEADING = "# Written by gaudi3.scale; changes made here are lost. Options: roles/gaudi_monitoring."
 DROP_IN = "gaudi3-scale.conf"
 # What an alert has that asks for its node to be taken out of service (extensions/eda/rulebooks/quarantine.yml).
 QUARANTINE = "quarantine"

@@ -141,7 +141,7 @@ def _check_nodes(options: Options) -> None:
             raise GaudiError(
                 f"nodes has {name!r:.80} at {target!r:.80}; give an address and a port, as 10.0.0.11:9100."
             )
-    _refuse_twins(options, {name: canonical(name) for name in options.nodes}, "one name; give each one of its own")
+    _refuse_twins(options, {name: canonical(name) for name in options.nodes}, "one name; give each a separate one")
     places = {name: (canonical(host_of(target)), port_of(target)) for name, target in options.nodes.items()}
     _refuse_twins(options, places, "one address; correct ansible_host in the inventory")
     for name, further in options.node_names.items():
@@ -172,7 +172,7 @@ def _check_ports(options: Options) -> None:
     for name in ("port", "alertmanager_port"):
         check_port(name, getattr(options, name))
     if options.port == options.alertmanager_port:
-        raise GaudiError(f"port and alertmanager_port are both {options.port}; give each one of its own.")
+        raise GaudiError(f"port and alertmanager_port are both {options.port}; give each a separate one.")
 
 
 def _check_texts(options: Options) -> None:

@@ -3,9 +3,9 @@
 # Private to gaudi3.scale: it may change in any release.
 """The tests of ``hl_qual`` that a node runs, as data: which, for how long, on which boards, and what a failure means.
 
-Options and durations are those of the vendor's pages on its qualification library and of the catalogues in
+Options and durations are those of the vendor's pages on its qualification library and of the catalogs in
 dell/omnia and intel/gaudi-reference-cloud. Tests of PCIe and SerDes come first, as there, then power and functional
-ones. What those catalogues leave out on a board is an exception here, with its reason.
+ones. What those catalogs leave out on a board is an exception here, with its reason.
 
 What a test needs before it says anything of the cards is here too; where it is not there, the test is left out or its
 failure is unknown. ``timeout_locked=0``, Gaudi 2 alone: Power_Stress_Tests_Plugin and Memory_Stress_Tests_Plugin on
@@ -91,7 +91,7 @@ def _between_cards(name: str, calls: Mapping[str, Call], environment: tuple[str,
 MATRIX: tuple[Test, ...] = (
     Test("pcie", _timed("-rmod serial -p", quick=10, full=60, burn_in=600), environment=_SCRIPTS),
     # The vendor wants bandwidth over PCIe measured card by card. Gaudi 3 has no SRAM that -sramOnly could reach
-    # (Bandwidth_Tests_Plugin); both catalogues ask -pciOnly alone.
+    # (Bandwidth_Tests_Plugin); both catalogs ask -pciOnly alone.
     Test("pcie-bandwidth", _alike("-rmod serial -mb -b -pciOnly", 120, FULL, BURN_IN), environment=_SCRIPTS),
     Test("serdes-errors", _alike("-rmod parallel -ser", 60, *LEVELS), (GAUDI2,)),
     Test(

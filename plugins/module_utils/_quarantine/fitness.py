@@ -22,7 +22,7 @@ def why_not_returned(since: str, outcome: Mapping[str, Any]) -> str:
     """
     time = str(outcome.get("time") or "")
     if not time:
-        return "nobody has qualified it; run qualify_nodes.yml over it and other nodes, and then this again."
+        return "it has not been qualified; run qualify_nodes.yml over it and other nodes, and then this again."
     if since[:1].isdecimal() and time <= since:
         return (
             f"its last qualification ended before, at {time}; run qualify_nodes.yml over it and other nodes, and then "

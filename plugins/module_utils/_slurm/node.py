@@ -49,7 +49,7 @@ def read_node(facts: HpuFacts, run: Run, devices: str = "/dev/accel", site: Slur
         return None
     words = dict(re.findall(r"(\w+)=(\S+)", described.stdout))
     if described.rc != 0 or "NodeName" not in words:
-        raise GaudiError("`slurmd -C` does not describe this node; run it by hand, and mend what it says.")
+        raise GaudiError("`slurmd -C` does not describe this node; run it manually, and fix what it reports.")
     paths = [path for path in Path(devices).glob("accel[0-9]*") if _DEVICE.fullmatch(str(path))]
     files = tuple(map(str, sorted(paths, key=lambda path: int(path.name[len("accel") :]))))
     kernel = facts.kernel

@@ -29,7 +29,7 @@ def shortage(mount: Mount, found: int | None, user: str) -> str:
     if not mount.free or (found is not None and found >= mount.free):
         return ""
     if found is None:
-        return f"{mount.path} does not tell what is left of it; see whether its server answers."
+        return f"{mount.path} does not report its free space; check whether its server responds."
     return (
         f"{mount.path} has {shown(found)} left for {user}, and {shown(mount.free)} are asked for; make room, raise the "
         "quota, or lower free."

@@ -107,7 +107,7 @@ def _stack(venv: str) -> Stack:
     python = f"{venv}/bin/python"
     sites = sorted(Path(venv).glob(SITE))
     if not os.access(python, os.X_OK) or not sites:
-        raise GaudiError(f"{python} is missing; install the training stack first, or name its venv.")
+        raise GaudiError(f"{python} is missing; install the training stack first, or set its venv.")
     installed = installed_distributions([entry.name for site in sites for entry in site.iterdir()])
     stamp = parse_stamp(read_text(f"{venv}/{STAMP}"))
     frozen = frozen_of(installed, stamp.wheels if stamp else {})

@@ -17,7 +17,7 @@ from .space import BATCH_SIZE, LOSS, THROUGHPUT, TRAINER, Choices, Parameter, Ra
 
 PRUNERS = ("median", "hyperband", "none")
 MAX_STEPS = "max_steps"
-# A trial of fewer optimiser steps says nothing: the first one only warms up.
+# A trial of fewer optimizer steps says nothing: the first one only warms up.
 LEAST_STEPS = 10
 # What has to be as it was when a study goes on; the rest may be changed between two runs.
 KEPT = ("objective", "steps", "tokens", "space", "flags", "command", "processes", "device", "environment")
@@ -50,7 +50,7 @@ class Study:
     probe: Mapping[str, Any] | None
 
     def trial_steps(self, params: Mapping[str, Any]) -> int:
-        """The optimiser steps of a trial with these values."""
+        """The optimizer steps of a trial with these values."""
         if self.steps is not None:
             return self.steps
         return math.ceil((self.tokens or 0) / self.tokens_per_step(params))
@@ -217,7 +217,7 @@ def _check_tokens(study: Study) -> None:
     needed = LEAST_STEPS * study.tokens_per_step(smallest)
     if study.tokens < needed:
         raise GaudiError(
-            f"gaudi_tune_tokens is {study.tokens}, fewer than {LEAST_STEPS} optimiser steps of batch size "
+            f"gaudi_tune_tokens is {study.tokens}, fewer than {LEAST_STEPS} optimizer steps of batch size "
             f"{smallest[BATCH_SIZE]:g} have; give at least {needed}, or a smaller batch size."
         )
 

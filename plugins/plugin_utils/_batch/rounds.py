@@ -28,10 +28,10 @@ def probe_all(hosts: Sequence[str], probe: Probe, show: Callable[[str], None], *
     for _round in range(0 if check_mode else MOST_ROUNDS):
         plan = next_round(results)
         if plan.search:
-            show(f"One node of each kind searches: {', '.join(plan.search)}.")
+            show(f"Searching on one node of each kind: {', '.join(plan.search)}.")
             results.update(probe(plan.search, None, False))
         elif plan.verify:
-            show(f"{', '.join(plan.verify)} verify {plan.batch_size}.")
+            show(f"{', '.join(plan.verify)} are verifying batch size {plan.batch_size}.")
             results.update(probe(plan.verify, plan.batch_size, False))
         else:
             break

@@ -43,7 +43,7 @@ QUESTIONS: Mapping[str, Mapping[str, Any]] = {
     "gaudi_containers_check": {"title": "Check with a container"},
     "gaudi_cost_capital": {
         "title": "Price of a node",
-        "text": "What a bought node cost, as price=160000, years=4, utilisation=0.8: its price, the years of use and "
+        "text": "What a bought node cost, as price=160000, years=4, utilization=0.8: its price, the years of use and "
         "the part of that time in which it works.",
     },
     "gaudi_cost_currency": {"title": "Currency (such as EUR)", "min": 3, "max": 3},

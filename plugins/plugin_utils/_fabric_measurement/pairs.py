@@ -58,7 +58,7 @@ def mixed(looks: Looks) -> dict[str, str]:
         return {}
     (most, count), (_next, second) = Counter(found.values()).most_common(2)
     listed = "; ".join(f"{provider} on {', '.join(nodes)}" for provider, nodes in nodes_of.items())
-    remedy = "mend the network of the fewer, or say gaudi_fabric_provider for a group of their own"
+    remedy = "repair the network of the minority, or set gaudi_fabric_provider for them in a separate group"
     return {
         node: f"its network is {provider} ({looks[node]['reason']}), and not all have one: {listed}; {remedy}."
         for node, provider in found.items()

@@ -55,7 +55,7 @@ def verdict_of(measured: Measured, node: str, looks: Looks, margin: float) -> No
     if own.get("late"):
         return NodeVerdict(NOT_MEASURED, reason=f"the all-reduce over {chosen}: {own['why']}", **about)
     if not own["sizes"]:
-        return NodeVerdict(NOT_OK, reason=f"the all-reduce over {chosen} did not end well: {own['why']}", **about)
+        return NodeVerdict(NOT_OK, reason=f"the all-reduce over {chosen} failed: {own['why']}", **about)
     if fastest and fastest is not own and _bandwidth(fastest) > _bandwidth(own) * (1 + margin):
         return NodeVerdict(SLOWER, reason=_advice(own, fastest), **about)
     return NodeVerdict(OK, **{**about, "fastest": chosen, "flags": own["flags"]})

@@ -86,7 +86,10 @@ def _refusals(job: JobHosts, inventory: Collection[str], play: Collection[str]) 
         yield f"{job.option} is empty; name the hosts in the order of their ranks."
     unknown = [host for host in job.nodes if host not in inventory]
     if unknown:
-        yield f"{job.option} names {', '.join(unknown)}, not in the inventory; correct the name, or add it."
+        yield (
+            f"{job.option} names {', '.join(unknown)}, which is not in the inventory; correct the name, or add "
+            "the host."
+        )
     if job.engine != SUPERVISED and job.spares:
         yield f"gaudi_training_spares are for gaudi_training_engine torchrun, not {job.engine}; leave them out."
     if len(set(job.hosts)) < len(job.hosts):

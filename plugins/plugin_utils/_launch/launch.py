@@ -194,4 +194,4 @@ def _undo(
     options = {"name": job.name, "state": "stopped"}
     for node, answer in ask(JOB_MODULE, dict.fromkeys(begun, options)).items():
         if "state" not in answer:
-            show(f"{node} could not be told to end job {job.name}: {answer.get('msg')}")
+            show(f"{node} could not be asked to stop job {job.name}: {answer.get('msg')}")

@@ -67,7 +67,7 @@ def _reason(answer: Mapping[str, object]) -> str:
         return f"it does not answer: {str(answer.get('msg', '')).strip()}"
     # A node that had nothing to do, such as the one that the others join, is as well as it was before.
     well = answer.get("state") or answer.get("skipped")
-    return "" if well else str(answer.get("msg") or "it gave no answer")
+    return "" if well else str(answer.get("msg") or "it returned no result")
 
 
 def _first_first(ready: Sequence[str], answers: Mapping[str, Mapping[str, object]]) -> list[str]:

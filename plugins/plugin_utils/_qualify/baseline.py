@@ -70,7 +70,9 @@ def baseline_of(report: Any, path: str) -> dict[str, Any]:
     except (KeyError, TypeError, AttributeError) as error:
         raise GaudiError(f"{path} is no report of qualify_nodes.yml; name one, or run that playbook first.") from error
     if not figures:
-        raise GaudiError(f"{path} has no figure of a healthy node; qualify the nodes first, and mend what it names.")
+        raise GaudiError(
+            f"{path} has no figure of a healthy node; qualify the nodes first, and repair what it reports."
+        )
     return {**kept, "nodes": nodes, "figures": figures}
 
 

@@ -60,7 +60,7 @@ def held_against(data: Mapping[str, Any], baseline: Mapping[str, Any], most: flo
     other = [name for name in SAME if baseline[name] != data[name]]
     if other:
         told = ", ".join(f"{name} {baseline[name]} and not {data[name]}" for name in other)
-        return {**data, "notes": [f"Nothing was held against the baseline, which is of {told}; save a new one."]}
+        return {**data, "notes": [f"Nothing was compared with the baseline, which is of {told}; save a new one."]}
     lost = regressions(data, baseline, most)
     nodes = {
         name: {**node, "remarks": [*node["remarks"], *lost[name]], "action": node["action"] or WATCH}
@@ -81,8 +81,8 @@ def kept_out(data: Mapping[str, Any], share: float) -> tuple[list[str], str]:
         return bad, ""
     return [], (
         f"{len(bad)} of {len(data['nodes'])} nodes are unhealthy, more than the {most} that "
-        "gaudi_qualify_drain_share lets be kept out of service, so none is: look whether it is the nodes, and "
-        "then raise it."
+        "gaudi_qualify_drain_share allows out of service, so none was taken out; check whether the nodes are at "
+        "fault, then raise it."
     )
 
 
@@ -106,5 +106,5 @@ def _node(one: NodeVerdict) -> dict[str, Any]:
 
 
 def _reason(one: NodeVerdict) -> str:
-    silent = "nothing was measured of it." if one.state == COULD_NOT_TELL else ""
+    silent = "nothing was measured on it." if one.state == COULD_NOT_TELL else ""
     return " ".join(one.reasons) or silent

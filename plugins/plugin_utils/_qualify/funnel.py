@@ -140,7 +140,7 @@ def _of_one_generation(found: Found) -> dict[str, Outcome]:
     if len(set(kinds.values())) < 2:
         return {}
     most = Counter(kinds.values()).most_common(1)[0][0]
-    remedy = "one job cannot have both; qualify them by themselves with gaudi_qualify_hosts."
+    remedy = "one job cannot use both; qualify them separately with gaudi_qualify_hosts."
     return {
         node: Outcome(UNKNOWN, (f"its cards are {kind or 'unknown'}, and those of most nodes {most}: {remedy}",))
         for node, kind in kinds.items()

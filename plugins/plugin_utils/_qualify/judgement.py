@@ -32,7 +32,7 @@ BUSBW = "busbw_gb_per_s"
 # Of two values nobody can say which is the odd one.
 _FEWEST = 3
 _GOES_ON = (
-    "its own part goes on; run the playbook again to see how it ended, or give it more time with gaudi_qualify_timeout."
+    "its self-test continues; run the playbook again to read the result, or allow more time with gaudi_qualify_timeout."
 )
 _UNITS = {"matmul_tflops": "TFLOPS of products", "copy_gb_per_s": "GB/s of copies"}
 
@@ -62,7 +62,7 @@ def own_outcome(own: Own) -> Outcome:
         return Outcome(FAILED, reasons, {}, min(actions, key=ACTIONS.index) if actions else ISOLATE, remarks)
     if unknown or not tests:
         again = AGAIN if any(test.get("limit") for test in unknown) else ""
-        return Outcome(UNKNOWN, reasons or ("nothing was measured of it.",), action=again, remarks=remarks)
+        return Outcome(UNKNOWN, reasons or ("nothing was measured on it.",), action=again, remarks=remarks)
     return Outcome(PASSED, remarks=remarks)
 
 
@@ -92,7 +92,7 @@ def _beside(test: Mapping[str, Any], same: Sequence[Mapping[str, Any]]) -> Mappi
     quick = [one["seconds"] for one in same if one["state"] == PASSED and one["seconds"] <= enough]
     if 2 * len(quick) <= len(same):
         return test
-    said = f"on {len(quick)} of {len(same)} nodes it ended well within {max(quick):.0f} s."
+    said = f"on {len(quick)} of {len(same)} nodes it passed within {max(quick):.0f} s."
     return {**test, "state": FAILED, "reasons": [*test["reasons"], said]}
 
 
@@ -120,7 +120,7 @@ def compute_outcomes(
 def _hanging(measured: Mapping[str, Measured]) -> dict[str, str]:
     """Node -> what the others did, of those whose time was over while that speaks against them."""
     seconds = [one.seconds for one in measured.values() if one.seconds is not None]
-    told = f"{len(seconds)} of {len(measured)} nodes ended the same in at most {max(seconds, default=0):.3g} s."
+    told = f"{len(seconds)} of {len(measured)} nodes finished the same in at most {max(seconds, default=0):.3g} s."
     return {node: told for node, speaks in zip(measured, evidence([*measured.values()])) if speaks}
 
 

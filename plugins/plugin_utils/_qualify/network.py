@@ -89,7 +89,7 @@ def over_pairs(rounds: Sequence[Sequence[tuple[str, str]]], over: Over) -> list[
         once = _without_common_nodes(late)
         late = [pair for pair in late if pair not in once]
         last += 1
-        found = [pair for pair in found if pair.nodes not in once] + _round(last, "of what was late", once, over)
+        found = [pair for pair in found if pair.nodes not in once] + _round(last, "repeated for late pairs", once, over)
     return found
 
 
@@ -125,8 +125,13 @@ def told(groups: Sequence[tuple[str, ...]], rates: Sequence[float | None]) -> st
     """A round in a few words: the span of its figures, and who has none."""
     known = sorted(rate for rate in rates if rate is not None)
     failed = [" and ".join(group) for group, rate in zip(groups, rates) if rate is None]
-    span = f"{len(known)} at {known[0]:.3g} to {known[-1]:.3g} GB/s" if known else "none measured"
-    return span + (f", not {', '.join(failed)}" if failed else "")
+    span = f"{len(known)} measured, {_range(known)} GB/s" if known else "none measured"
+    return span + (f"; not measured: {', '.join(failed)}" if failed else "")
+
+
+def _range(rates: Sequence[float]) -> str:
+    ends = dict.fromkeys(f"{rate:.3g}" for rate in (rates[0], rates[-1]))
+    return " to ".join(ends)
 
 
 def as_json(pairs: Sequence[Pair]) -> list[dict[str, Any]]:

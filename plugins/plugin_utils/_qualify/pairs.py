@@ -32,7 +32,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualify.ring import 
 )
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualify.stages import Outcome
 
-_NO_PLACE = "its bad links leave it no place in a ring; see the pairs."
+_NO_PLACE = "its faulty links leave it no place in a ring; see the pairs."
 # A ring that stops again without the node that stopped it has another fault; so many are looked for.
 _MOST_STOPPERS = 3
 
@@ -86,12 +86,12 @@ def _outcome(
     if node in found.nodes:
         bad, of = found.nodes[node]
         worst = next(_told(pair, expected) for edge, pair in measured.items() if node in edge)
-        return Outcome(FAILED, (f"{bad} of its {of} pairs are bad: {worst}",), figures, ISOLATE)
+        return Outcome(FAILED, (f"{bad} of its {of} pairs are faulty: {worst}",), figures, ISOLATE)
     if node in alone:
         return Outcome(UNKNOWN, (f"its ranks did not start: {alone[node]}",), figures)
     mine = [edge for edge in measured if node in edge]
     if not mine:
-        return Outcome(UNKNOWN, ("it was in no pair that could be measured.",), figures)
+        return Outcome(UNKNOWN, ("it was not in any pair that could be measured.",), figures)
     if all(frozenset(edge) in links for edge in mine):
         # With one partner alone nobody can tell whose fault it is.
         return Outcome(UNKNOWN, remarks, figures)
@@ -107,7 +107,7 @@ def _of_late(pair: Pair, outcome: Outcome) -> Outcome:
 def _told(pair: Pair, expected: float) -> str:
     names = " and ".join(pair.nodes)
     if pair.busbw is None:
-        return f"the all-reduce over {names} did not end well: {pair.why}"
+        return f"the all-reduce over {names} failed: {pair.why}"
     return f"the all-reduce over {names} has {pair.busbw:.3g} GB/s, and a good one has {expected:.3g}."
 
 
@@ -155,7 +155,7 @@ def measure_ring(
         if result.late:
             doubted[stopper] = result
         else:
-            said = f"the all-reduce over the ring of {len(left)} nodes ends well without it, and not with it: {why}"
+            said = f"the all-reduce over the ring of {len(left)} nodes passes without it and fails with it: {why}"
             outcomes[stopper] = Outcome(FAILED, (said,), action=ISOLATE)
         left.remove(stopper)
     said = f"no ring with it could be measured: {why or 'it is alone'}"
@@ -181,10 +181,10 @@ def _of_doubted(late: GroupResult, seconds: float | None) -> Outcome:
     limit = late.late.seconds if late.late else 0.0
     if seconds is None or seconds > QUICK * limit:
         return Outcome(UNKNOWN, (f"the all-reduce over a ring with it: {late.why}",), action=AGAIN)
-    said = f"the all-reduce over the ring ended in {seconds:.3g} s without it, and with it not: {late.why}"
+    said = f"the all-reduce over the ring ended in {seconds:.3g} s without it, and failed with it: {late.why}"
     return Outcome(FAILED, (said,), action=ISOLATE)
 
 
 def _apart(node: str, links: Mapping[frozenset[str], str], cut: Collection[frozenset[str]]) -> str:
     whys = " ".join(links[link] for link in cut if node in link)
-    return f"it is left out, since a job connects each node with each: {whys}"
+    return f"excluded, because a job connects all nodes with each other: {whys}"

@@ -36,7 +36,7 @@ def begin(nodes: Sequence[str], options: Mapping[str, Mapping[str, Any]], ask: A
     """Node -> why it did not begin, of those that did not. A run that was cut off goes on."""
     begun = ask(START, {node: options[node] for node in nodes})
     return {
-        node: str(said(str(answer.get("msg") or "it gave no answer"), "msg"))
+        node: str(said(str(answer.get("msg") or "it returned no result"), "msg"))
         for node, answer in begun.items()
         if answer.get("unreachable") or answer.get("failed")
     }
@@ -69,7 +69,7 @@ def follow(
 
 def _own(node: str, answer: Mapping[str, Any]) -> Own:
     if answer.get("unreachable") or answer.get("failed"):
-        return Own(why=str(said(str(answer.get("msg") or "it gave no answer"), "msg")))
+        return Own(why=str(said(str(answer.get("msg") or "it returned no result"), "msg")))
     try:
         told = taken(node, "hpu_qualify_info", QUALIFIED, answer)
     except GaudiError as error:
@@ -77,7 +77,7 @@ def _own(node: str, answer: Mapping[str, Any]) -> Own:
     if told["state"] == RUNNING:
         return Own(told, is_running=True)
     if told["state"] != ENDED:
-        return Own(told, why=f"its qualification is {told['state']}; run the playbook again, and it goes on.")
+        return Own(told, why=f"its qualification is {told['state']}; run the playbook again to resume it.")
     return Own(told)
 
 

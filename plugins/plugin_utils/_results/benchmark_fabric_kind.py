@@ -23,7 +23,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.bandwidth_ch
 
 MEASURED = "gaudi_fabric_measured_result"
 KIBIBYTE = 1 << 10
-LEGEND = "GB/s are the bus bandwidth of an all-reduce whose sum was right; flags are those of the network's profile"
+LEGEND = "GB/s are the bus bandwidth of an all-reduce with a correct sum; flags are those of the network's profile"
 
 
 def benchmark_fabric_kind(asked: Asked) -> Made:
@@ -32,10 +32,10 @@ def benchmark_fabric_kind(asked: Asked) -> Made:
     rows = [row for node, found in nodes.items() for row in _rows(node, found, nodes)]
     sizes = sorted({size["bytes"] for found in nodes.values() for row in found["rows"] for size in row["sizes"]})
     measured_at = sorted({str(found["time"]) for found in nodes.values() if found.get("cached")})
-    known = [f"known since {measured_at[0]}; gaudi_fabric_measure_again: true measures anew"] if measured_at else []
+    known = [f"measured at {measured_at[0]}; gaudi_fabric_measure_again: true measures again"] if measured_at else []
     return Made(
         {
-            "title": "The network between the nodes, measured",
+            "title": "Network benchmark",
             "columns": ["nodes", "network", *map(_column, sizes), "flags", "verdict"],
             "rows": rows,
             "notes": [*_sentences(nodes), *known, *([LEGEND] if sizes else [])],
@@ -55,7 +55,7 @@ def nodes_of(asked: Asked) -> dict[str, Mapping[str, Any]]:
     """The verdict of each node, in the order of the table. One task has it for all, so each host has all."""
     results = asked.results(MEASURED).values()
     found = {node: verdict for result in results for node, verdict in (result.get("nodes") or {}).items()}
-    absent = {"state": NOT_MEASURED, "reason": "it was not asked; see the task that failed above.", "rows": []}
+    absent = {"state": NOT_MEASURED, "reason": "it was not measured; see the failed task above.", "rows": []}
     return {host: found.get(host, absent) for host in asked.hosts}
 
 

@@ -29,7 +29,7 @@ OWN = (
     "gaudi_batch_workload_options",
 )
 OPTIONS = ("title", "columns", "rows", "intervals", "data")
-SECTION = "All that help together, compared with the best of them alone (base)"
+SECTION = "All helpful settings combined, compared with the best single one (base)"
 
 
 def compare_settings_kind(asked: Asked) -> Made:
@@ -73,13 +73,13 @@ def _kept_file(asked: Asked, names: Sequence[str], changes: Mapping[str, Any], p
     heading = [
         f"Written by compare_settings.yml: {' and '.join(names) or 'nothing helps beyond noise'}",
         f"on {nodes} ({given['workload']}). For launch_training.yml or flags.yml, with -e @this_file.",
-        *([f"No variable carries {', '.join(lost)} to the trainer."] if lost else []),
+        *([f"{', '.join(lost)} cannot be passed to the trainer by a variable."] if lost else []),
     ]
     return {
         "name": "compare_settings.kept.yml",
         "heading": "".join(f"{line}\n" for line in heading),
         "variables": launch_variables(changes, plain, given["built_in"], own),
-        "label": "Kept, for launch_training.yml or flags.yml with -e @FILE",
+        "label": "Saved for launch_training.yml or flags.yml with -e @FILE",
         "path": given["kept_file"],
         "option": "gaudi_compare_kept_file",
         # The operator's own environment is in it, too.

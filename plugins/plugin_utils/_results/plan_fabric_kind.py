@@ -102,7 +102,7 @@ def _answers(asked: Asked) -> tuple[dict[str, Any], dict[str, str]]:
     for host in asked.hosts:
         result = results.get(host, {"msg": "it was not looked at"})
         if result.get("failed") or result.get("unreachable") or "ports" not in result:
-            why = str(result.get("msg") or "it gave no reason").strip().partition("\n")[0]
+            why = str(result.get("msg") or "no reason given").strip().partition("\n")[0]
             silent[host] = f"unreachable: {why}" if result.get("unreachable") else why
             continue
         try:
@@ -183,7 +183,7 @@ def _sections(
     checklist = [_checklist_row(given, host, one, heard) for host, ports in plan.items() for one in ports]
     named: tuple[tuple[str, Sequence[str], list[dict[str, object]], list[str]], ...] = (
         (CABLES, CABLE_COLUMNS, list(map(_cable_row, cables)), []),
-        (CHECKLIST, CHECKLIST_COLUMNS, checklist, ["switch and switch port are what is heard there now"]),
+        (CHECKLIST, CHECKLIST_COLUMNS, checklist, ["switch and switch port are as currently announced by LLDP"]),
     )
     return [
         {
@@ -245,4 +245,4 @@ def _legend(plan: Mapping[str, object]) -> list[str]:
 
 def _nothing(silent: Mapping[str, str]) -> str:
     host, why = next(iter(silent.items()), ("", ""))
-    return f"{host}: {why}" if host else "No host was looked at; see gaudi_hosts and --limit."
+    return f"{host}: {why}" if host else "No host was inspected; see gaudi_hosts and --limit."

@@ -23,7 +23,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.unknown_job i
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.training_page import training_report
 
-SHOWN_OUT_OF_SIGHT = "out of sight"
+SHOWN_OUT_OF_SIGHT = "unreachable"
 # In a check; and what of a launch its table has.
 WOULD_START, LAUNCHED = "would be started", ("engine", "file")
 NAME = "gaudi_training_name"
@@ -69,7 +69,7 @@ def training_kind(asked: Asked) -> Made:
 def _unknown(job: str, infos: Mapping[str, Mapping[str, Any]], hosts: Sequence[str]) -> str:
     """Why there is nothing to show: no host knows the job, or none has answered."""
     return unknown_job(job, {host: infos.get(host, {}) for host in hosts}, NAME) or (
-        f"{NAME} {job}: none of gaudi_training_hosts has answered ({', '.join(hosts)}); see the task that failed above."
+        f"{NAME} {job}: none of gaudi_training_hosts responded ({', '.join(hosts)}); see the failed task above."
     )
 
 
@@ -84,7 +84,7 @@ def _would_start(asked: Asked, launches: Mapping[str, Any]) -> Made:
     words = f"each rank would run {shlex.join(argv)}" if argv else ""
     return Made(
         {
-            "title": f"Job {job}: {WOULD_START} on {len(rows)} host(s); this was a check, and nothing was started",
+            "title": f"Job {job}: {WOULD_START} on {len(rows)} host(s); check mode, nothing was started",
             "columns": ["node", "state", *LAUNCHED],
             "rows": rows,
             "notes": [*filter(None, [words]), "the task before shows each host's program, variables and unit"],

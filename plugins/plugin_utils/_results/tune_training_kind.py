@@ -43,7 +43,7 @@ def tune_training_kind(asked: Asked) -> Made:
 def _best_file(study: Study, best: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "name": f"tune-{study.name}-best.yml",
-        "label": "The best, for launch_training.yml with -e @FILE",
+        "label": "The best trial, for launch_training.yml with -e @FILE",
         "heading": f"Trial {best['trial']} of study {study.name}, the best by {study.objective}.\n"
         "ansible-playbook playbooks/launch_training.yml -e @this_file\n",
         "variables": variables,

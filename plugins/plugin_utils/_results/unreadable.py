@@ -42,7 +42,7 @@ def _why(kind: Kind, asked: Asked, host: str) -> str:
         return ""
     except Exception as error:
         said = literal(one_line(f"{type(error).__name__}: {error}", 200))
-        return f"its answer cannot be read ({said}); find out what changed there, and run this again."
+        return f"its answer cannot be read ({said}); find out what changed on the node, and run again."
     return ""
 
 

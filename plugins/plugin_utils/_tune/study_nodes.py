@@ -55,8 +55,8 @@ def lost(name: str, keeper: str) -> str:
     if not keeper:
         return ""
     return (
-        f"Study {name} is kept on {keeper}, which did not answer or failed above; bring it back, or give "
-        "gaudi_tune_name another name."
+        f"Study {name} is stored on {keeper}, which did not respond or failed above; bring that node back, or "
+        "choose another gaudi_tune_name."
     )
 
 
@@ -80,9 +80,9 @@ def _reason(host: Mapping[str, Any], alive: Sequence[str]) -> str:
     if packages.get("failed"):
         return str(packages.get("msg"))
     if info.get("unreachable") or (not info and host["inventory_hostname"] not in alive):
-        return "it did not answer, or failed before it could begin"
+        return "it did not respond, or failed before it could begin"
     if info.get("state") == STOPPED:
-        return "it was stopped; run the playbook again to go on"
+        return "it was stopped; run the playbook again to resume"
     if info.get("state") == FAILED:
         return str((info.get("failure") or {}).get("message") or "its worker group failed")
     return ""

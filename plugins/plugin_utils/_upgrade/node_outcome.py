@@ -84,7 +84,7 @@ def rolled_back(before: Mapping[str, Any]) -> dict[str, Any]:
 
 def not_rolled_back(before: Mapping[str, Any], failure: Mapping[str, Any]) -> dict[str, Any]:
     """Going back failed too."""
-    reason = f"{before['reason']} Going back to {before['from']} failed too: {failure.get('msg') or ''}"
+    reason = f"{before['reason']} Going back to {before['from']} also failed: {failure.get('msg') or ''}"
     return {**before, **_follows("failed"), "reason": reason}
 
 

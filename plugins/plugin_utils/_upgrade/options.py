@@ -61,8 +61,8 @@ def _refusals(options: UpgradeOptions) -> Iterator[str]:
     empty = [batch for batch in _batches(options.serial) if not BATCH.fullmatch(batch)]
     if empty:
         yield (
-            f"gaudi_driver_upgrade_serial has {empty[0]}, and a batch needs a number of nodes or a percentage of at "
-            "least 1; leave it out for 1, 10%, 25%."
+            f"gaudi_driver_upgrade_serial has {empty[0]}, but a batch needs at least 1 node or 1%; leave it "
+            "out for the default 1, 10%, 25%."
         )
     if not options.hosts:
         yield f"No host matches gaudi_hosts ({options.pattern}); correct it, or the inventory."

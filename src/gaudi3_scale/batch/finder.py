@@ -92,7 +92,7 @@ class AdaptiveBatchFinder:
         here = self._why_here()
         data = None if here else _pickled(self._trained)
         if data is None:
-            reason = here or "the model, its batch, loss or optimiser cannot be pickled, or are defined in __main__"
+            reason = here or "the model, its batch, loss or optimizer cannot be pickled, or are defined in __main__"
             warnings.warn(f"The trials run in this process, since {reason}.", stacklevel=2)
             return self._search(InPlaceTrials(self._trained, self._workload({})))
         with tempfile.TemporaryDirectory(prefix="gaudi3-scale-batch-") as directory:

@@ -48,11 +48,13 @@ def _say(sentence: str) -> None:
 
 
 def _parse() -> argparse.Namespace:
-    parser = ArgumentParser(prog="gaudi3_scale.health", description="Whether a node may go on working.")
+    parser = ArgumentParser(prog="gaudi3_scale.health", description="Whether a node may stay in service.")
     parser.add_argument("--release", required=True, help="the release that has to be running")
     parser.add_argument("--cards", type=positive, required=True, help="how many cards it has to have")
     parser.add_argument("--node", default="", help="the node's name in Slurm")
-    parser.add_argument("--drain", action=argparse.BooleanOptionalAction, default=False, help="take an ill node out")
+    parser.add_argument(
+        "--drain", action=argparse.BooleanOptionalAction, default=False, help="take an unhealthy node out"
+    )
     parser.add_argument("--resume", action=argparse.BooleanOptionalAction, default=False, help="lift our own drain")
     parser.add_argument("--share", type=float, default=0.1, help="of the nodes that may be out, and always one")
     parser.add_argument("--directory", default=DIRECTORY, help="of the last qualification (default: %(default)s)")

@@ -9,7 +9,7 @@ import platform
 import sys
 from typing import Mapping
 
-from gaudi3_scale.core._flags.catalogue.catalogue import find_flag
+from gaudi3_scale.core._flags.catalog.catalog import find_flag
 from gaudi3_scale.core._job.job_secrets import masked
 from gaudi3_scale.core._node.kernel_modules import loaded_version
 

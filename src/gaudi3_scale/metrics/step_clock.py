@@ -12,15 +12,15 @@ import torch
 
 from gaudi3_scale.devices import synchronize
 
-DATA, FORWARD, BACKWARD, OPTIMISER, COMMUNICATION, OTHER = (
+DATA, FORWARD, BACKWARD, OPTIMIZER, COMMUNICATION, OTHER = (
     "data",
     "forward",
     "backward",
-    "optimiser",
+    "optimizer",
     "communication",
     "other",
 )
-PARTS = (DATA, FORWARD, BACKWARD, OPTIMISER, COMMUNICATION, OTHER)
+PARTS = (DATA, FORWARD, BACKWARD, OPTIMIZER, COMMUNICATION, OTHER)
 # Steps over which a rank's own work is averaged.
 BUSY_STEPS = 10
 

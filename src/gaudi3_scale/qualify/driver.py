@@ -57,7 +57,7 @@ def wait_until_up(
     while worse := grown(before, look()):
         if clock() >= deadline:
             raise GaudiError(
-                f"The driver was loaded anew for the tests, and {seconds:.0f} s later {worse[0].rstrip('.')}; see "
+                f"The driver was reloaded for the tests, and {seconds:.0f} s later {worse[0].rstrip('.')}; see "
                 "hl-smi, and reboot the node if it stays so."
             )
         sleep(_POLL_S)

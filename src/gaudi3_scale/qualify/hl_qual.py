@@ -69,7 +69,7 @@ def run_test(
     try:
         code, said = _run([str(program), *words], str(directory), seconds, given)
     except OSError as error:
-        why = f"{program} cannot be started ({error.strerror}); install the package habanalabs-qual anew."
+        why = f"{program} cannot be started ({error.strerror}); reinstall the package habanalabs-qual."
         return Result(name, STAGE, UNKNOWN, (why,))
     took = time.monotonic() - begun
     if code is None:

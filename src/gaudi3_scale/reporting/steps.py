@@ -209,7 +209,7 @@ class StepReports:
         return number
 
     def _say_no_number(self, what: str, value: object) -> None:
-        self.say(what, f"report_step was told {what}={_short(value)}, which is no number; it is left out.")
+        self.say(what, f"report_step was told {what}={_short(value)}, which is not a number; it is left out.")
 
     def _backwards(self, step: int) -> None:
         self.say(

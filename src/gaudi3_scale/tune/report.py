@@ -99,7 +99,7 @@ def notes(
         reported.append("Outcomes: " + ", ".join(f"{count} {outcome}" for outcome, count in counts.items()) + ".")
     if SKIPPED in counts:
         reported.append("What was skipped could not fit or could not be set, and took no time on a card.")
-    reported += [f"{node['node']} is sick: {node['why']}" for node in nodes if node["state"] == FAILED]
+    reported += [f"{node['node']} is unhealthy: {node['why']}" for node in nodes if node["state"] == FAILED]
     return reported
 
 

@@ -104,7 +104,7 @@ def _suggest_range(trial: Trial, one: Range, high: float) -> float:
 
 
 def refused_flags(flags: Mapping[str, str], venv: str) -> str:
-    """Why these flags cannot be set together, as the installed bridge or the catalogue judges; empty where they can."""
+    """Why these flags cannot be set together, as the installed bridge or the catalog judges; empty where they can."""
     if not flags:
         return ""
     verdicts: Any = explain(ExplainOptions(flags=flags, venv=venv), run_process)["flags"]

@@ -42,7 +42,7 @@ def outside(study: Study, trial: FrozenTrial) -> str:
         return "its value is no finite number"
     measured = {name: trial.user_attrs.get(name) for name in MEASURED}
     wrong = next((name for name, value in measured.items() if not isinstance(value, (int, float, type(None)))), None)
-    return f"its {wrong} is no number" if wrong else ""
+    return f"its {wrong} is not a number" if wrong else ""
 
 
 def finite(number: float | None) -> float | None:

@@ -48,7 +48,7 @@ def test_live_tensors_are_counted_until_they_are_gone():
     assert live.peak == 2 * 1000 * 4
 
 
-def test_the_optimisers_state_is_in_it():
+def test_the_optimizers_state_is_in_it():
     def workload(batch_size, device, stateful):
         weight = torch.nn.Parameter(torch.ones(1000))
         optimizer = (torch.optim.Adam if stateful else torch.optim.SGD)([weight], foreach=False)

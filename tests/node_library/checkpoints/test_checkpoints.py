@@ -299,7 +299,7 @@ def test_a_training_whose_last_state_is_nowhere_has_not_succeeded(small_disk, tm
     said = (small_disk.parent / "0.log").read_text()
     assert f"no checkpoint of step 8, with which the training ended, could be written to {small_disk}: rank 0: " in said
     assert "No space left on device" in said
-    assert "training goes on" not in said
+    assert "training continues" not in said
     assert said.count("it is tried again in") == 2
     kinds = [line["kind"] for line in read_lines(small_disk.parent / "metrics.jsonl")]
     assert kinds[-3:] == ["checkpoint_failed"] * 3

@@ -132,7 +132,7 @@ def test_an_old_rank_that_wakes_up_when_a_new_one_just_begins_publishes_nothing(
     assert [rank.exitcode for rank in old.ranks] == [1, 1]
     for said in reported:
         assert f"held by generation 2 of launch {LAUNCH}, so generation 1 of launch {LAUNCH} is over" in said
-        assert "training goes on" not in said
+        assert "training continues" not in said
     assert sorted(path.name for path in checkpoints.iterdir()) == [FILE_NAME, "step-00000002"]
 
 

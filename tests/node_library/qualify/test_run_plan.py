@@ -136,7 +136,7 @@ def test_a_reading_that_is_no_value_condemns_nobody(said: str, tmp_path: Path) -
     node.files.write(node.files.plan, {**node.plan, "tests": node.plan["tests"][:1]})
     state, reason = node.qualify()["host"]
     assert (state, node.state) == ("unknown", "could_not_tell")
-    assert "ask hl-smi as root and see its error" in reason
+    assert "run hl-smi as root and check its error" in reason
     assert node.files.read_results()[0]["action"] == ""
 
 
@@ -164,7 +164,7 @@ def test_an_hl_smi_that_does_not_answer_in_time_condemns_nobody(tmp_path: Path) 
     node.smi = lambda argv, **more: CommandResult(124, "", f"{argv[0]}: no end after {more.get('timeout')} s")
     found = node.qualify()
     assert (found["host"][0], node.state) == ("unknown", "could_not_tell")
-    assert "hl-smi: it had not ended after 90 s" in found["host"][1]
+    assert "hl-smi: it had not finished after 90 s" in found["host"][1]
     assert {state for test, (state, _reasons) in found.items() if test != "host"} == {"passed"}
 
 

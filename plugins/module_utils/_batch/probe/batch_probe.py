@@ -71,7 +71,7 @@ def probe_step(wanted: Probe, *, refresh: bool = False, check_mode: bool = False
         return _open(wanted, place, log, step)
     if not os.access(wanted.python, os.X_OK):
         raise GaudiError(
-            f"{wanted.python} is missing; install the training stack first, or name its venv.",
+            f"{wanted.python} is missing; install the training stack first, or set its venv.",
             **place.reported(log.trials),
         )
     if wanted.user is not None:
@@ -114,7 +114,7 @@ def decide(wanted: Probe, trials: Sequence[Trial], prior: Prior | None = None) -
         return next_for(wanted.objective, trials, replace(wanted.bounds, prior=prior))
     ran = max((trial.batch_size for trial in trials if trial.outcome == OK), default=0)
     if ran < size:
-        return Try(size, "what a node of the same kind found")
+        return Try(size, "the result of a node of the same kind")
     return Answer(size, False, None, "it ran here too" if ran == size else f"{ran} ran here")
 
 

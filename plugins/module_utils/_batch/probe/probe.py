@@ -99,7 +99,7 @@ def check(wanted: Probe) -> None:
             raise GaudiError(f"{option} is {value:g}; give at least 1.")
     wanted.bounds.check()
     if wanted.verify is not None and not wanted.bounds.allows(wanted.verify):
-        raise GaudiError(f"verify is {wanted.verify}, which the bounds and multiple_of do not allow; widen them.")
+        raise GaudiError(f"verify is {wanted.verify}, which the bounds and multiple_of do not allow; change them.")
     if wanted.share:
         # What no size up to the maximum can make, none that fits can.
         wanted.share(wanted.maximum)
@@ -125,7 +125,10 @@ def read_environment(paths: tuple[str, ...], user: str | None) -> dict[str, str]
     for path in paths:
         text = variable_text(path.lstrip("-"), owner)
         if text is None and not path.startswith("-"):
-            raise GaudiError(f"environment_files: there is no {path} on this node; create it, or put a - before it.")
+            raise GaudiError(
+                f"environment_files: {path} does not exist on this node; create it, or put a - "
+                "before it to make it optional."
+            )
         variables.update(parse(text or "", path.lstrip("-")))
     return variables
 

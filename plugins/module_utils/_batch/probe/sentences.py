@@ -39,27 +39,28 @@ def broken_trial(trial: Trial, before: Sequence[Trial], workload: str, timeout: 
     size, said = trial.batch_size, _last_line(trial.message)
     if trial.outcome == HANG:
         return (
-            f"The trial of batch size {size} did not end within {timeout:g} s and was stopped ({said}); raise timeout "
-            "if its first step compiles for longer, else look at dmesg and `hl-smi` on the node."
+            f"The trial of batch size {size} did not finish within {timeout:g} s and was stopped ({said}); "
+            "raise timeout if its first step compiles for longer, otherwise check dmesg and `hl-smi` on the node."
         )
     if trial.outcome == CRASH:
         failed = before and before[-1].outcome == OUT_OF_MEMORY
         after = (
-            f", after {before[-1].batch_size} ran out of memory and may have left the card unusable" if failed else ""
+            f", after {before[-1].batch_size} ran out of memory which may have left the card unusable" if failed else ""
         )
         return (
-            f"The trial of batch size {size} crashed{after} ({said}); look at dmesg and at the card in `hl-smi`, reset "
-            "one that is not operational (`hl-smi -r -i <address>`), then run again: the probe goes on from the trials "
-            "before."
+            f"The trial of batch size {size} crashed{after} ({said}); check dmesg and the card in `hl-smi`, reset a "
+            "card that is not operational (`hl-smi -r -i <address>`), then run again; the probe resumes after "
+            "the finished trials."
         )
     if said.startswith("workload "):
         # The trial's own sentence, which says what to do.
         return f"W{said[1:]}."
-    return f"The workload {workload} cannot be run with batch size {size}: {said}; correct it, then run again."
+    return f"The workload {workload} cannot be run with batch size {size}: {said}; correct it, and run again."
 
 
 def damaged_log(path: str, damage: str, backup: str | None) -> str:
-    put = f"it was put aside as {backup}, and the answer found again" if backup else "its answer will be found again"
+    moved = f"it was moved to {backup}, and the result was measured again"
+    put = moved if backup else "its result will be measured again"
     return f"{path} is damaged ({damage}); {put}."
 
 
@@ -71,8 +72,9 @@ def neighbours(trials: Sequence[Trial]) -> list[str]:
         return []
     had = in_gib(worst.used_by_others_bytes or 0)
     sentence = (
-        f"Others had {had} of the card's memory when batch size {worst.batch_size} was tried, so the answer may be too "
-        "small; end what uses the card, then probe again with refresh."
+        f"Other processes used {had} of the card's memory when batch size {worst.batch_size} was tried, so the "
+        "result may be too small; "
+        "stop the processes that use the card, and probe again with refresh."
     )
     return [sentence]
 

@@ -157,7 +157,7 @@ def _run_installer(options: EfaOptions, directory: Path, run: Run, place: Place)
 def _failure(options: EfaOptions, done: CommandResult, said: str, found: Installed, place: Place) -> GaudiError:
     lines = [one_line(line, 200) for line in said.splitlines() if line.strip(" =")][-_LAST_LINES:]
     if done.rc == 124:
-        how = f"did not end within {options.timeout:.0f} s (gaudi_fabric_efa_timeout)"
+        how = f"did not finish within {options.timeout:.0f} s (gaudi_fabric_efa_timeout)"
     elif done.rc != 0:
         how = f"ended with {done.rc}"
     else:
@@ -165,7 +165,7 @@ def _failure(options: EfaOptions, done: CommandResult, said: str, found: Install
     tail = " | ".join(lines) or one_line(done.stderr.strip(), 200) or "it said nothing"
     return GaudiError(
         f"{SCRIPT} of {options.version} {how}; its last lines are: {tail} (all in {place.log}); remove the cause, and "
-        "run again: it begins anew.",
+        "run again: it starts from the beginning.",
         rc=done.rc,
         last_lines=lines,
         log=str(place.log),

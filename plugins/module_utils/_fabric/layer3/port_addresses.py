@@ -66,7 +66,7 @@ def slots(ports: Sequence[CardPort], cards: Mapping[str, tuple[str, int | None]]
     """
     lost = [port.interface for port in ports if port.module_id is None or port.number is None or not port.mac]
     if lost:
-        raise GaudiError(f"{_names(lost)}: the driver tells no module id, port number or address; see dmesg.")
+        raise GaudiError(f"{_names(lost)}: the driver reports no module id, port number or address; see dmesg.")
     found = {Slot(port.module_id or 0, port.number or 0): port for port in ports}
     expected = [
         Slot(module_id, port)

@@ -209,7 +209,7 @@ def _unanswered(port: RoutedPort) -> str:
     where = f"{port.interface} (port {one.port} of card {one.module_id})"
     if not port.link:
         return f"{where} has no link; check cable and switch."
-    return f"nobody answers for {one.switch} on {where}; check that the switch's port has {one.announced}."
+    return f"no answer for {one.switch} on {where}; check that the switch's port has {one.announced}."
 
 
 def _stale(ports: Sequence[RoutedPort], place: RoutedPlace) -> list[str]:
@@ -219,11 +219,11 @@ def _stale(ports: Sequence[RoutedPort], place: RoutedPlace) -> list[str]:
     for path in _files_of_ours(place):
         mac = networkd.mac_in(read_text(path) or "")
         if mac and mac not in here:
-            found.append(f"{path} was for {mac}, which this node has not any more; it is replaced or removed.")
+            found.append(f"{path} was for {mac}, which this node no longer has; it is replaced or removed.")
     path = f"{place.etc}/{gaudinet.FILE}"
     gone = [mac for mac in gaudinet.macs_in(read_text(path) or "") if mac not in here]
     if gone:
-        found.append(f"{path} has entries for {', '.join(gone)}, which this node has not any more; it is written anew.")
+        found.append(f"{path} has entries for {', '.join(gone)}, which this node no longer has; it is rewritten.")
     legacy = f"{place.etc}/{gaudinet.LEGACY_FILE}"
     if os.path.lexists(legacy):
         found.append(f"{legacy} is of an older release; HCL reads it only without {path}: remove it.")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ..._flags.catalogue.values import is_on
+from ..._flags.catalog.values import is_on
 from ..._node.check import Check
 from ..._releases.lookup import version_key
 from ..provider import ROCE
@@ -125,7 +125,7 @@ def _memlock(node: VerbsNode) -> Check:
 
 _NO_LINK = "look at cable and switch port, and whether `rdma link` shows the port as disabled"
 _STATES = {
-    "INIT": "start a subnet manager (opensm, or the switch's): the link is up, and nobody has configured the port",
+    "INIT": "start a subnet manager (opensm, or the switch's): the link is up, and the port is not configured",
     "ARMED": "wait for the subnet manager, and look at its log where the port stays so",
 }
 

@@ -59,7 +59,7 @@ def check_share(share: Share, kernel_root: str = "/") -> None:
         first = ",".join(str(module) for module in sorted(known.values())[: share.ranks])
         raise GaudiError(
             f"processes_per_node is {share.ranks} and {share.host} has {len(known)} cards: another job there would "
-            f"take the same ones, since ranks take modules 0 to {share.ranks - 1} unless they are told others. Ask for "
+            f"take the same ones, since ranks take modules 0 to {share.ranks - 1} unless others are assigned. Ask for "
             f"all {len(known)}, or name this job's modules in environment, as {VARIABLE}: '{first}'; a module id is "
             f"not a device's index ({_map(known)}: `hl-smi -Q index,module_id -f csv`)."
         )

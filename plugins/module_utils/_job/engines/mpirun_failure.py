@@ -28,7 +28,7 @@ SILENT = re.compile(
     r"has lost communication with a remote daemon.*?Remote daemon: \S+ on node (?P<node>\S+)", re.DOTALL
 )
 CLOSED = re.compile(r"^Connection to (?P<node>\S+) closed by remote host\.", re.MULTILINE)
-LOST = "the node, or its network, went down while the job ran; launch it again to go on"
+LOST = "the node, or its network, went down while the job ran; launch it again to resume"
 
 
 def mpirun_failure(log: str, path: str, time: float, description: Mapping[str, object]) -> RankFailure | None:

@@ -54,15 +54,13 @@ def test_at_most_two_further_trials_are_asked_for():
     bounds = Bounds(1024)
     trials = [Trial(1000, "ok", step_seconds=1.0)]
     largest = Answer(1000, True, 0.0, "")
-    assert next_for_throughput(trials, largest, bounds, 0) == Try(
-        500, "where the speed should come within 2 % of the best"
-    )
+    assert next_for_throughput(trials, largest, bounds, 0) == Try(500, "expected to be within 2 % of the best speed")
     assert next_for_throughput(trials, largest, bounds, 2).batch_size == 1000
 
 
 def test_without_times_the_largest_is_the_answer():
     step = next_for_throughput([Trial(8, "ok")], Answer(8, False, 0.02, "x"), Bounds(64))
-    assert step == Answer(8, False, 0.02, "no step was timed: the largest size")
+    assert step == Answer(8, False, 0.02, "the largest size, because no step was timed")
 
 
 @pytest.mark.parametrize(
@@ -93,12 +91,12 @@ def test_the_learning_rate_is_scaled_as_asked(scaling, rate):
 @pytest.mark.parametrize(
     ("arguments", "options", "said"),
     [
-        ((64, 1000, 64), {}, "A global batch of 1000 does not divide by 64 cards; use 960 or 1024"),
-        ((64, 4, 8), {}, "A global batch of 4 does not divide by 8 cards; use 8"),
-        ((64, 8 * 97, 8), {"multiple_of": 8}, "is 97 samples a card, which no multiple of 8 up to 64 divides"),
+        ((64, 1000, 64), {}, "A global batch of 1000 cannot be divided evenly by 64 cards; use 960 or 1024"),
+        ((64, 4, 8), {}, "A global batch of 4 cannot be divided evenly by 8 cards; use 8"),
+        ((64, 8 * 97, 8), {"multiple_of": 8}, "is 97 samples per card, which no multiple of 8 up to 64 divides"),
         ((0, 8, 8), {}, "at least 1"),
         ((8, 8, 8), {"scaling": "cubic"}, "scaling 'cubic' is not known; choose linear, sqrt, none"),
-        ((8, 8, 8), {"learning_rate": 0.1}, "give the global batch that it was right for"),
+        ((8, 8, 8), {"learning_rate": 0.1}, "give the global batch for which it was chosen"),
     ],
 )
 def test_what_cannot_be_made_is_refused(arguments, options, said):

@@ -86,7 +86,7 @@ def test_only_multiples_are_tried_and_the_next_one_is_out():
     search = largest_batch(measured(98 * GIB, affine(20 * GIB, GIB), 20 * GIB), Bounds(1024, 8))
     assert all(size % 8 == 0 for size in sizes(search))
     assert (search.batch_size, search.answer.certified) == (72, True)
-    assert search.answer.why == "80 is out by the measured growth of the peak"
+    assert search.answer.why == "80 is excluded by the measured growth of the peak memory"
 
 
 def test_an_estimate_from_the_host_saves_trials():
@@ -128,7 +128,7 @@ def test_what_bends_upwards_is_not_overshot():
     assert 970 <= search.batch_size <= 1000
 
 
-def test_the_margin_and_the_utilisation_stay_free():
+def test_the_margin_and_the_utilization_stay_free():
     attempt = measured(100 * GIB, affine(20 * GIB, GIB / 10), 20 * GIB)
     for margin, target_hpu_utilization, most in ((0.05, 1.0, 760), (0.01, 0.9, 693), (0.0, 0.5, 300)):
         size = largest_batch(
@@ -171,7 +171,9 @@ def test_a_size_that_ran_once_and_failed_once_is_no_answer():
 def test_a_smallest_size_beyond_the_margin_is_still_the_answer():
     attempt = measured(100 * GIB, affine(20 * GIB, 79.9 * GIB), 20 * GIB)
     search = largest_batch(attempt, Bounds(64))
-    assert search.answer == Answer(1, True, None, "1 leaves less free than the margin, and no smaller size is allowed")
+    assert search.answer == Answer(
+        1, True, None, "1 leaves less memory free than the margin, and no smaller size is allowed"
+    )
 
 
 def test_a_smallest_size_that_would_soon_fail_is_refused():
@@ -182,7 +184,7 @@ def test_a_smallest_size_that_would_soon_fail_is_refused():
 
 def test_a_workload_that_ignores_the_batch_is_told():
     with pytest.raises(
-        GaudiError, match=r"does not move with the batch: 30.00 GiB at 2 samples as at \d+; the workload"
+        GaudiError, match=r"does not depend on the batch size: 30.00 GiB at 2 samples as at \d+; the workload"
     ):
         largest_batch(lambda size: Trial(size, "ok", 30 * GIB, 0.5, "", 20 * GIB, 0, 100 * GIB), Bounds(1024))
 
@@ -201,9 +203,9 @@ def test_a_plateau_up_to_the_maximum_is_not_taken_for_it():
     ("outcome", "said"),
     [
         ("crash", "The trial of batch size 4 crashed: why"),
-        ("hang", "The trial of batch size 4 did not end: why"),
+        ("hang", "The trial of batch size 4 did not finish: why"),
         ("workload_error", "The trial of batch size 4 could not run the workload: why"),
-        ("nonsense", "The trial of batch size 4 ended with the unknown outcome 'nonsense': why"),
+        ("nonsense", "The trial of batch size 4 returned the unknown outcome 'nonsense': why"),
     ],
 )
 def test_what_says_nothing_about_memory_ends_the_search_with_its_trials(outcome, said):
@@ -224,12 +226,12 @@ def test_what_says_nothing_about_memory_ends_the_search_with_its_trials(outcome,
         (
             Bounds(64, limit_bytes=100 * GIB, prior=Prior(30 * GIB, 90 * GIB, 0.1)),
             Trial(1, "out_of_memory", message="why"),
-            r"it needs by the estimate 120\.00 GiB, 20\.00 GiB more than the card's 100\.00 GiB \(why\); use acti",
+            r"it needs as estimated 120\.00 GiB, 20\.00 GiB more than the card's 100\.00 GiB \(why\); use acti",
         ),
         (
             Bounds(64, limit_bytes=100 * GIB, prior=Prior(90 * GIB, 20 * GIB, 0.1)),
             Trial(1, "out_of_memory", message="why"),
-            r"parameters and optimiser state alone take 90\.00 GiB: shard them over more cards",
+            r"parameters and optimizer state alone take 90\.00 GiB: shard them over more cards",
         ),
         (
             Bounds(64),
@@ -252,13 +254,13 @@ def test_a_workload_that_never_fits_is_told_by_how_much_and_what_would_help(boun
 @pytest.mark.parametrize(
     ("bounds", "said"),
     [
-        (Bounds(7, 8), "maximum 7 holds no multiple of 8; raise maximum to 8"),
+        (Bounds(7, 8), "maximum 7 contains no multiple of 8; raise maximum to 8"),
         (Bounds(64, 0), "multiple_of is 0"),
         (Bounds(-1), "minimum 1 is above maximum -1"),
         (Bounds(32, minimum=64), "minimum 64 is above maximum 32; swap them"),
         (Bounds(64, minimum=0), "minimum is 0"),
-        (Bounds(23, 8, 17), "17 to 23 holds no multiple of 8"),
-        (Bounds(64, margin=0.5), "margin is 0.5; give a part"),
+        (Bounds(23, 8, 17), "17 to 23 contains no multiple of 8"),
+        (Bounds(64, margin=0.5), "margin is 0.5; give a fraction"),
         (Bounds(64, margin=-0.1), "margin is -0.1"),
         (Bounds(64, target_hpu_utilization=0), "target_hpu_utilization is 0"),
         (Bounds(64, target_hpu_utilization=95), "target_hpu_utilization is 95"),

@@ -62,7 +62,7 @@ def test_pips_report_becomes_files_without_the_archives_own_wheels() -> None:
     }
     found = bundle_wheels.remote_files(report, "/srv/bundle.work/")
     assert [(file.path.rpartition("/")[2], file.sha256) for file in found] == [("a+1.whl", DIGEST), ("b.whl", "")]
-    assert found[1].vouched == "nobody publishes a checksum of it"
+    assert found[1].vouched == "no checksum of it is published"
 
 
 @pytest.mark.parametrize("path", ["../x", "/etc/passwd", "a/../../x", "", "a\\b", "."])

@@ -98,7 +98,7 @@ def test_check_mode_asks_nothing_and_takes_nothing_away(node: SmallNode, small_b
 
 
 def test_a_bundle_that_nobody_named_is_refused(node: SmallNode) -> None:
-    with pytest.raises(GaudiError, match=r"is a bundle, and nothing says whose; set bundle_fingerprint .*build_bundle"):
+    with pytest.raises(GaudiError, match=r"is a bundle of an unknown signer; set bundle_fingerprint .*build_bundle"):
         node.converge("")
     assert (node.files, node.state) == ({}, [])
 
@@ -111,7 +111,7 @@ def test_a_page_instead_of_a_manifest_is_no_bundle(node: SmallNode, text: str) -
 
 def test_a_vault_that_should_be_a_bundle_and_is_none_is_refused(node: SmallNode, small_bundle: SmallBundle) -> None:
     (node.www / MANIFEST).unlink()
-    with pytest.raises(GaudiError, match=r"has no gaudi3_scale/bundle\.json, and bundle_fingerprint says"):
+    with pytest.raises(GaudiError, match=r"has no gaudi3_scale/bundle\.json, but bundle_fingerprint says"):
         node.converge(small_bundle.fingerprint)
     assert (node.files, node.state) == ({}, [])
 
@@ -124,7 +124,7 @@ def test_an_unreachable_vault_is_an_error_and_no_verdict(node: SmallNode, small_
 
 
 def test_a_release_that_the_bundle_does_not_have_is_one_sentence(node: SmallNode, small_bundle: SmallBundle) -> None:
-    with pytest.raises(GaudiError, match=r"has the packages of 1\.24\.1-482, and none of 1\.23\.0-695;"):
+    with pytest.raises(GaudiError, match=r"has the packages of 1\.24\.1-482, but none of 1\.23\.0-695;"):
         node.converge(small_bundle.fingerprint, release="1.23.0")
     assert (node.files, node.state) == ({}, [])
 
@@ -189,7 +189,11 @@ class TestAge:
     ) -> None:
         Path(node.seen).parent.mkdir()
         Path(node.seen).write_text("{")
-        with pytest.raises(GaudiError, match=r"bundles_seen\.json does not tell which bundles .*; remove it"):
+        with pytest.raises(
+            GaudiError,
+            match=r"bundles_seen\.json is damaged, so it is unknown which bundles .*; "
+            r"remove it",
+        ):
             node.converge(small_bundle.fingerprint)
         assert node.files == {}
 
@@ -213,7 +217,7 @@ def test_what_installs_later_asks_for_the_newest_manifest(node: SmallNode, small
     assert site == recorded(url, node.record) and site is not None
     assert site.releases == ["1.24.1-482", "1.23.0-695"]
     small_bundle.sign(node.www, (node.www / MANIFEST).read_bytes(), "stranger")
-    with pytest.raises(GaudiError, match="does not fit its signature"):
+    with pytest.raises(GaudiError, match="does not match its signature"):
         fresh(url, node.run, node.record)
 
 
@@ -239,7 +243,7 @@ def test_a_repository_that_the_bundle_would_not_vouch_for_is_refused_beside_it(
     node: SmallNode, small_bundle: SmallBundle
 ) -> None:
     with pytest.raises(
-        GaudiError, match=r"^repository_url 'file:///mirror' is none of the bundle .*; leave one of the"
+        GaudiError, match=r"^repository_url 'file:///mirror' is not part of the bundle .*; leave one of the"
     ):
         node.converge(small_bundle.fingerprint, repository_url="file:///mirror")
     assert (node.files, node.commands) == ({}, [])

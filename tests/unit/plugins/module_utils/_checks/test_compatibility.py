@@ -67,13 +67,13 @@ def test_what_the_vendor_excludes_is_incompatible_with_the_reason(release, chang
 @pytest.mark.parametrize(
     ("release", "changes", "words"),
     [
-        ("1.24.2", {}, "No source says which cards"),
-        ("1.24.0", {}, "its neighbour lists ubuntu-24.04"),
+        ("1.24.2", {}, "It is not documented which cards"),
+        ("1.24.0", {}, "its neighbor lists ubuntu-24.04"),
         ("1.20.1", {}, "No support matrix of release 1.20.1 is public"),
-        ("1.18.0", {}, "No source says which cards"),
+        ("1.18.0", {}, "It is not documented which cards"),
         ("1.24.1", {"os": "rhel-9.8"}, "not published"),
         ("1.23.0", {"generations": ()}, "No Gaudi card"),
-        ("1.23.0", {"kernels": ()}, "running kernel is not known"),
+        ("1.23.0", {"kernels": ()}, "running kernel is unknown"),
     ],
 )
 def test_what_no_source_tells_is_unknown_and_never_guessed(release, changes, words):
@@ -161,4 +161,4 @@ def test_a_downgrade_across_the_boot_firmware_is_incompatible():
 
 def test_gaudi_2_cards_without_a_driver_may_have_firmware_that_an_old_release_cannot_use():
     verdict = verdict_of("1.20.1", generations=("gaudi2",), spi=())
-    assert any("shows once a driver is loaded" in sentence for sentence in verdict.reasons)
+    assert any("can be read once a driver is loaded" in sentence for sentence in verdict.reasons)

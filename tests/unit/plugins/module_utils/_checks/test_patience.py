@@ -57,14 +57,15 @@ def test_an_hl_smi_that_had_not_ended_is_one_sentence_and_no_fault_of_a_card(tmp
     (found,) = problems(tmp_path, "hl-smi").values()
     assert found.unknown
     assert found.sentence.startswith(
-        "hl-smi: it had not ended after 90 s, so that it is not known what the cards say of themselves; run this again;"
+        "hl-smi: it had not finished after 90 s, so it is unknown: the state of the cards; run this again;"
     )
 
 
 def test_a_torch_that_is_imported_from_slow_storage_is_not_missing(tmp_path: Path) -> None:
     (found,) = problems(tmp_path, "python").values()
     assert (found.name, found.unknown) == ("torch", True)
-    assert "had not ended after 300 s" in found.sentence and "the storage of the training venv" in found.sentence
+    assert "had not finished after 300 s" in found.sentence
+    assert "the read speed of the training venv's storage" in found.sentence
 
 
 def test_what_the_kernel_knows_stands_against_the_node_all_the_same(tmp_path: Path) -> None:

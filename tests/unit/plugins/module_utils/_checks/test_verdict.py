@@ -26,7 +26,7 @@ from ansible_collections.gaudi3.scale.tests.unit.healthy_node import ADDRESSES, 
 
 RELEASE = find_release("1.24.1")
 LIMITS = Limits(cards=8, device="hpu", temperature_c=None, idle_memory_mib=1024, firmware=None, external_links=True)
-ABSURD = "no card can have what hl-smi says, so its firmware tells nothing"
+ABSURD = "the value from hl-smi is impossible, so the firmware reports nothing usable"
 TORCH = TorchReport("2.11.0a0+git1", 8)
 
 
@@ -90,11 +90,11 @@ def test_one_bad_card_fails_its_check_alone_and_is_named(measured, cells, name, 
 @pytest.mark.parametrize(
     ("said", "found", "remedy"),
     [
-        ("N/A", "unknown at 0000:4c:00.0", "hl-smi tells no value: ask hl-smi as root and see its error"),
+        ("N/A", "unknown at 0000:4c:00.0", "hl-smi reports no value: run hl-smi as root and check its error"),
         (
             "505712272 C",
             "unknown (hl-smi says 505712272 C) at 0000:4c:00.0",
-            f"{ABSURD}: ask hl-smi as root and see its error, then update it",
+            f"{ABSURD}: run hl-smi as root and check its error, then update it",
         ),
     ],
 )
@@ -354,12 +354,15 @@ def test_what_is_unknown_or_not_asked_for_is_no_failure(measured, host, limits):
     [
         (
             {"clock": Clock(None, False)},
-            ("clock: found not synchronised (no time service), expected synchronised; set gaudi_host_time_sync",),
+            ("clock: found not synchronized (no time service), expected synchronized; set gaudi_host_time_sync",),
         ),
         (
             {"slurm": SlurmMemory("node1", 1031698, 0)},
             (
-                "Slurm memory: found RealMemory=1031698, expected at most 996496 MiB for jobs beside the huge pages; ",
+                (
+                    "Slurm memory: found RealMemory=1031698, expected at most 996496 MiB for jobs in addition to the "
+                    "huge pages; "
+                ),
                 "set RealMemory=996496 for NodeName=node1 in slurm.conf, or MemSpecLimit=35202 beside RealMemory=1031",
             ),
         ),

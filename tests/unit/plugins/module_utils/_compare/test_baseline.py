@@ -66,10 +66,10 @@ def test_other_settings_beside_those_of_the_baseline_are_no_other_question():
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"hosts": {"n1": {}}}', '{"hosts": {"n1": 3}}', "null"])
 def test_a_file_that_is_no_baseline_is_named(content):
-    with pytest.raises(GaudiError, match="/x/f is no baseline"):
+    with pytest.raises(GaudiError, match="/x/f is not a baseline"):
         read_baseline(content, "/x/f", "n1", 0.05)
 
 
 def test_a_node_that_the_baseline_has_not_is_named():
-    with pytest.raises(GaudiError, match=r"/x/base.json has n1 and not n2; save one with n2 too"):
+    with pytest.raises(GaudiError, match=r"/x/base.json has n1 but not n2; save a baseline with n2 too"):
         kept(node="n2")

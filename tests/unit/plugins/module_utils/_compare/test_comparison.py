@@ -23,7 +23,7 @@ from ansible_collections.gaudi3.scale.tests.unit.compared import comparison_of
         ({"settings": [Setting("a")]}, "a changes nothing"),
         ({"base": Setting(BASE)}, "base has no batch_size"),
         ({"rounds": 2}, "rounds is 2; give at least 3"),
-        ({"confidence": 1.0}, "confidence is 1; give a part above 0 and below 1"),
+        ({"confidence": 1.0}, "confidence is 1; give a fraction above 0 and below 1"),
         ({"precision": 0.0}, "precision is 0;"),
         ({"loss_tolerance": -1.0}, "loss_tolerance is -1;"),
         ({"workload": Workload("module", device="cpu")}, "workload is 'module'; give module:function."),
@@ -42,7 +42,7 @@ def test_what_cannot_be_meant_is_one_sentence(changes, sentence):
     [
         ({"batch_size": 4}, "name is ''"),
         ({"name": "a", "bach_size": 4}, "a has 'bach_size'; give flags, options and batch_size."),
-        ({"name": "a", "flags": ["X=1"]}, "flags of a is ['X=1']; give names with values."),
+        ({"name": "a", "flags": ["X=1"]}, "flags of a is ['X=1']; give a mapping of names to values."),
         ({"name": "a", "batch_size": "many"}, "batch_size of a is 'many'"),
         ({"name": "a", "batch_size": 0}, "batch_size of a is 0"),
     ],

@@ -157,7 +157,7 @@ def test_a_device_that_a_setting_left_unusable_is_told_with_its_name(node, trial
     [
         ("workload_error", "The base cannot be run: it broke"),
         ("out_of_memory", "The base runs out of memory at batch size 4"),
-        ("hang", "The base did not end within 30 s"),
+        ("hang", "The base did not finish within 30 s"),
         ("crash", "The base crashed: it broke"),
     ],
 )
@@ -205,4 +205,4 @@ def test_a_neighbour_on_the_card_is_told(node, trials, monkeypatch):
     monkeypatch.setattr(core, "run_trial", lambda *_arguments, **_options: shared)
     remarks = whole(comparison_of("a", rounds=3), node)["remarks"]
     assert len(remarks) == 1
-    assert remarks[0].startswith("Others had up to 8.00 GiB of the card's memory before 7 of the runs")
+    assert remarks[0].startswith("Other processes used up to 8.00 GiB of the card's memory before 7 of the runs")

@@ -58,7 +58,7 @@ def test_a_loss_that_is_no_number_is_a_changed_one_and_can_be_written_as_json():
     comparison = comparison_of("a")
     found = judged(comparison, with_loss(a=math.nan))["a"]
     assert found.verdict == "changes the loss"
-    assert "no number" in found.why
+    assert "not a number" in found.why
     json.dumps(found.as_dict(comparison.settings[0]), allow_nan=False)
 
 
@@ -72,12 +72,12 @@ def test_losses_over_other_batches_are_not_compared():
 def test_a_failure_is_the_verdict_with_its_reason():
     def run(number, name):
         if name == "a":
-            return Run(number, name, HANG, message="no end after 5 s.\nwaiting for graph")
+            return Run(number, name, HANG, message="not finished after 5 s.\nwaiting for graph")
         return Run(number, name, OK, 1.0 + 0.001 * number)
 
     found = judged(comparison_of("a", "b"), run)
     assert found["a"].verdict == "failed"
-    assert "did not end in its time: waiting for graph" in found["a"].why
+    assert "did not finish in its time: waiting for graph" in found["a"].why
     assert found["b"].verdict == "no difference"
 
 

@@ -239,7 +239,7 @@ def test_a_marker_that_cannot_be_read_stops_everything(old: PlayedNode, text: st
     file = old.root / "var/lib/gaudi3_scale/driver.json"
     file.write_text(text)
     before = old.state()
-    with pytest.raises(GaudiError, match=r"driver\.json, which tells how far .* cannot be understood"):
+    with pytest.raises(GaudiError, match=r"driver\.json, which records how far .* cannot be read"):
         old.converge(**UPGRADE)
     assert old.state() == before
     assert old.commands == []

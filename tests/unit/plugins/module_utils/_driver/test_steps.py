@@ -158,7 +158,7 @@ def test_a_service_that_does_not_start_again_is_told_and_the_driver_stays(old: N
     result = old.converge(**UPGRADE, stop_device_users=True)
     assert (result["state"], old.driver) == ("upgraded", "1.24.1")
     assert result["not_started"] == [
-        "systemctl start gaudi-exporter.service failed: Unit is masked; start it by hand, then run again."
+        "systemctl start gaudi-exporter.service failed: Unit is masked; start it manually, and run again."
     ]
     assert result["not_started"][0] in result["warnings"]
 

@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.module_utils._flags.catalogue.catalogue import FLAGS
-from ansible_collections.gaudi3.scale.plugins.module_utils._flags.catalogue.flag_types import EVERY_MODE
+from ansible_collections.gaudi3.scale.plugins.module_utils._flags.catalog.catalog import FLAGS
+from ansible_collections.gaudi3.scale.plugins.module_utils._flags.catalog.flag_types import EVERY_MODE
 from ansible_collections.gaudi3.scale.plugins.module_utils._flags.checks import (
     Finding,
     check,

@@ -82,7 +82,7 @@ def test_all_devices_may_be_written_in_capitals(text: str) -> None:
 @pytest.mark.parametrize(
     ("name", "known", "says"),
     [
-        # What begins like another program's and is in the catalogue is judged as before.
+        # What begins like another program's and is in the catalog is judged as before.
         ("VLLM_BUCKETING_STRATEGY", "gaudi", "it is for inference"),
         ("NCCL_DEBUG", "nobody", "LOG_LEVEL_HCL"),
         ("TORCH_CUDA_ARCH_LIST", "nobody", "only CUDA builds"),

@@ -185,7 +185,7 @@ def test_the_supervisors_number_the_witness_last(tmp_path):
         (supervised(hang_timeout=0, start_timeout=60), "hang_timeout is 0, which looks for no hang"),
         (
             replace(supervised(min_nodes=2), global_batch_size=6),
-            "go on with 2 node(s): global_batch_size is 6, which 4",
+            "continue with 2 node(s): global_batch_size is 6, which 4",
         ),
         (replace(JOB, engine="mpirun"), "supervision is for engine torchrun, and mpirun starts"),
     ],

@@ -53,7 +53,7 @@ LINES = {
     ],
     "events": [{"kind": "hang", "time": 3.0, "generation": 1, "host": "n1", "text": "t"}],
     "usage": [{"time": 3.0, "generation": 1, "cores": 2.0, "of_cores": 8, "memory_bytes": 5,
-               "cards": {"utilisation": [1], "memory_bytes": [2], "watts": [3]}}],
+               "cards": {"utilization": [1], "memory_bytes": [2], "watts": [3]}}],
 }  # fmt: skip
 AGENT_LOG = """E1121 09:12:46.979000 15930 torch/api.py:1002] failed (exitcode: -9) local_rank: 1 (pid: 15965) of binary
 x FAILED

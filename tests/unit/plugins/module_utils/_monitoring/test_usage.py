@@ -11,7 +11,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import Job
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.rank_log import rank_log
 from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.usage import last_usage, read_usage
 
-CARDS = {"utilisation": [90, 80, None], "memory_bytes": [5, 9, 7], "watts": [400, 300, 1.5]}
+CARDS = {"utilization": [90, 80, None], "memory_bytes": [5, 9, 7], "watts": [400, 300, 1.5]}
 
 
 @pytest.fixture
@@ -45,8 +45,8 @@ def test_what_cards_say_is_put_together(paths):
         "cores": 1.0,
         "memory_bytes": 2.0,
         "cards": 3.0,
-        "utilisation": 85.0,
-        "lowest_utilisation": 80.0,
+        "utilization": 85.0,
+        "lowest_utilization": 80.0,
         "card_memory_bytes": 9.0,
         "watts": 701.5,
     }
@@ -85,11 +85,11 @@ def test_of_odd_values_nothing_is_taken(paths):
     write(
         paths,
         line(1, **odd),
-        line(2, cards={"utilisation": "x", "watts": [float("nan"), {}], "memory_bytes": [1] * 999}),
+        line(2, cards={"utilization": "x", "watts": [float("nan"), {}], "memory_bytes": [1] * 999}),
     )
     first, second = read_usage(paths)
-    assert {first[key] for key in ("cores", "memory_bytes", "of_cores", "utilisation", "cards")} == {None}
-    assert (second["watts"], second["utilisation"], second["cards"]) == (None, None, 64)
+    assert {first[key] for key in ("cores", "memory_bytes", "of_cores", "utilization", "cards")} == {None}
+    assert (second["watts"], second["utilization"], second["cards"]) == (None, None, 64)
 
 
 def test_nothing_is_read_where_nothing_is(paths):

@@ -95,7 +95,7 @@ def test_a_file_that_is_not_ours_is_named_in_one_sentence_and_left_alone(tmp_pat
     with pytest.raises(GaudiError) as caught:
         read(str(tmp_path))
     said = str(caught.value)
-    assert said.startswith(f"{file}, which tells how far a change of the driver came, cannot be understood (")
+    assert said.startswith(f"{file}, which records how far a change of the driver came, cannot be read (")
     assert words in said
     assert said.endswith("then remove the file.")
     assert "\n" not in said

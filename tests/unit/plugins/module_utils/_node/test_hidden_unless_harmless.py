@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.module_utils._flags.catalogue.catalogue import FLAGS
+from ansible_collections.gaudi3.scale.plugins.module_utils._flags.catalog.catalog import FLAGS
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.job_secrets import (
     masked,
     masked_description,

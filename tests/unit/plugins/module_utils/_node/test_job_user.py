@@ -74,7 +74,7 @@ def test_checkpoints_of_another_account_are_named_with_both_ways_on(tmp_path):
     with pytest.raises(GaudiError) as caught:
         check_left_to(USER, str(directory))
     assert str(caught.value) == (
-        f"{directory} belongs to root, as whom this job ran before, and nobody cannot go on from it; set user "
+        f"{directory} belongs to root, as whom this job ran before, and nobody cannot resume from it; set user "
         f"(gaudi_training_user) to root, or give it away on every node (chown -R nobody: {directory})."
     )
     subprocess.run(["chown", "-R", "nobody:", str(directory)], check=True)

@@ -83,7 +83,9 @@ def test_nothing_that_was_there_is_given_away(place):
     give(str(place / "daemons"), DAEMON)
     for name, owner in (("roots", "root"), ("daemons", "daemon")):
         for how in ({}, {"instead_of_empty": True}):
-            with pytest.raises(GaudiError, match=f"was there before and belongs to {owner}, and nobody cannot go on"):
+            with pytest.raises(
+                GaudiError, match=f"was there before and belongs to {owner}, and nobody cannot continue"
+            ):
                 give(str(place / name), NOBODY, **how)
         with pytest.raises(GaudiError, match=f"belongs to {owner}"):
             check_given(str(place / name), NOBODY)

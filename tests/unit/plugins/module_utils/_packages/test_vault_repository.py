@@ -319,7 +319,7 @@ def test_packages_that_are_installed_need_no_lists(vault: Vault) -> None:
             "no key",
             r"public key cannot be fetched from http://.*/public: it answers 404.*; correct vault_url or key_url",
         ),
-        ("page for a key", r"does not answer an OpenPGP public key but '<html>'; correct vault_url or key_url"),
+        ("page for a key", r"does not return an OpenPGP public key \('<html>'\); correct vault_url or key_url"),
         ("no suite", r"does not exist: http://.*/dists/jammy/Release is not there; correct vault_url.*suite"),
         ("other key", r"is not signed by the key in .*\.asc \(from http://.*\); check vault_url"),
         ("unsigned", r"is not signed by the key in"),

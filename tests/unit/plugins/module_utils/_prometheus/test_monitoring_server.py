@@ -418,7 +418,7 @@ def test_a_prometheus_of_the_site_is_not_taken_away(machine: Machine) -> None:
         ({"address": "10.0.0.2"}, "readers is empty, and everyone who reaches 10.0.0.2"),
         ({"port": 0}, "port is 0, which is no port"),
         ({"alertmanager_port": 70000}, "alertmanager_port is 70000, which is no port"),
-        ({"alertmanager_port": 9090}, "port and alertmanager_port are both 9090; give each one of its own"),
+        ({"alertmanager_port": 9090}, "port and alertmanager_port are both 9090; give each a separate one"),
         ({"vendor_port": 70000}, "vendor_port is 70000; give the port of the vendor's exporter, or 0 for none"),
         ({"retention": "a month"}, "retention is 'a month'; give a time as Prometheus has it"),
         ({"alerts_page": "ops.example.org/alerts"}, "alerts_page is 'ops.example.org/alerts'; give the page's address"),

@@ -525,8 +525,8 @@ def test_a_file_that_was_changed_since_is_refused(signed: SignedSite, site: Site
     files = {
         "wheel": (signed.packages / "lightning-2.6.6-py3-none-any.whl", "does not have the hash that it should have"),
         "PyTorch": (signed.archive, "has the sha256 .*, not "),
-        "manifest": (site.www / MANIFEST, r"bundle\.json does not fit its signature"),
-        "signature": (site.www / SIGNATURE, r"bundle\.json does not fit its signature"),
+        "manifest": (site.www / MANIFEST, r"bundle\.json does not match its signature"),
+        "signature": (site.www / SIGNATURE, r"bundle\.json does not match its signature"),
     }
     path, sentence = files[what]
     if what == "signature":

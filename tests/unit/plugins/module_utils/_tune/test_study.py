@@ -121,7 +121,7 @@ def test_the_plan_has_the_flags_to_be_judged():
         ({"steps": 3}, "gaudi_tune_steps is 3; give at least 10"),
         (
             {"steps": None, "tokens": 1000},
-            "gaudi_tune_tokens is 1000, fewer than 10 optimiser steps of batch size 8 have",
+            "gaudi_tune_tokens is 1000, fewer than 10 optimizer steps of batch size 8 have",
         ),
         ({"probe": None}, "batch_size has no high and nothing is probed"),
         ({"space": {"batch_size": None}}, "gaudi_tune_space.batch_size is left out"),

@@ -99,12 +99,12 @@ def test_the_report_has_a_line_a_node_a_cell_a_pair_and_the_hosts_of_the_next_jo
     report = made(qualified(rates={"d": 5.0}, cut=[("a", "b")]))
     rows = {row["node"]: row for row in report.options["rows"]}
     assert (rows["d"]["verdict"], rows["d"]["collectives"]) == ("failed", "failed: 5 GB/s")
-    assert rows["gone"]["verdict"] == "could not tell"
+    assert rows["gone"]["verdict"] == "inconclusive"
     (square,) = report.options["heat_maps"]
     assert [cell["bad"] for cell in square["cells"] if {cell["row"], cell["column"]} == {0, 1}] == [True]
     (file,) = report.options["files"]
     text = variables_file(file["heading"], file["variables"])
-    assert "left out: d: the all-reduce over its own cards has 5 GB/s" in text
+    assert "excluded: d: the all-reduce over its own cards has 5 GB/s" in text
     loaded = yaml.load(text.replace("!unsafe ", ""), yaml.SafeLoader)
     assert set(loaded["gaudi_training_hosts"]) < {*NAMES} and "d" not in loaded["gaudi_training_hosts"]
     assert set(report.reasons) == {"d"}

@@ -59,7 +59,7 @@ FAULTS: dict[str, tuple[dict[str, Any], str, str, str]] = {
         "compute",
     ),
     "slow node": ({"rates": {"c": 5.0}}, "c", "its own cards has 5 GB/s, and the median is 10", "collectives"),
-    "hang with others": ({"hung": ["c"]}, "c", "2 of its 2 pairs are bad", "pairs"),
+    "hang with others": ({"hung": ["c"]}, "c", "2 of its 2 pairs are faulty", "pairs"),
 }
 
 
@@ -95,7 +95,7 @@ def test_of_two_nodes_that_cannot_talk_neither_is_accused_and_a_job_has_one() ->
     assert UNHEALTHY not in states(found).values()
     (left,) = found["left_out"]
     assert left in ("c", "d")
-    assert "a job connects each node with each: the all-reduce over" in found["left_out"][left]
+    assert "a job connects all nodes with each other: the all-reduce over" in found["left_out"][left]
     assert set(found["hosts"]) == {*NAMES} - {left}
     assert {found["nodes"][node]["action"] for node in "cd"} == {"watch"}
 
@@ -150,4 +150,4 @@ def test_a_search_tells_each_round_and_leaves_a_node_that_does_not_start_to_nobo
     assert {*found["unknown"]} == {"f"} and "its ranks did not start" in found["unknown"]["f"]
     assert found["good"] == ["a", "b", "d", "e"]
     assert len(fleet.shown) == found["rounds"]
-    assert "not e and f" in fleet.shown[0]
+    assert "not measured: e and f" in fleet.shown[0]

@@ -60,7 +60,7 @@ def test_a_card_that_hangs_is_named_where_the_others_needed_a_small_part_of_its_
     found = data(Fleet(*NAMES, late={(job, "c"): "measuring"}, took=took))
     assert states(found) == others(state, "c")
     assert found["nodes"]["c"]["action"] == action
-    assert ("4 of 5 nodes ended the same in at most 5 s." in found["left_out"]["c"]) is (state == UNHEALTHY)
+    assert ("4 of 5 nodes finished the same in at most 5 s." in found["left_out"]["c"]) is (state == UNHEALTHY)
 
 
 @pytest.mark.parametrize("names", [("a",), ("a", "c")])
@@ -88,7 +88,7 @@ def test_a_node_that_answers_no_more_is_unknown_and_its_partners_are_not_accused
 def test_a_node_that_is_late_with_each_partner_is_bad_where_those_were_quick_with_others() -> None:
     found = data(Fleet(*NAMES, late={(PAIR, "c"): "met"}))
     assert states(found) == others(UNHEALTHY, "c")
-    assert "2 of its 2 pairs are bad" in found["left_out"]["c"]
+    assert "2 of its 2 pairs are faulty" in found["left_out"]["c"]
 
 
 def test_a_node_whose_network_lets_no_rank_start_is_bad_since_they_start_alone() -> None:
@@ -165,7 +165,7 @@ class Rings(Fleet):
 def test_a_node_with_which_the_ring_hangs_is_named_where_the_ring_without_it_is_quick() -> None:
     found = data(Rings("d"))
     assert states(found) == others(UNHEALTHY, "d")
-    assert "the all-reduce over the ring ended in 5 s without it, and with it not" in found["left_out"]["d"]
+    assert "the all-reduce over the ring ended in 5 s without it, and failed with it" in found["left_out"]["d"]
     slow = data(Rings("d", took=30.0))
     assert states(slow) == others(COULD_NOT_TELL, "d")
     assert slow["nodes"]["d"]["action"] == "again"

@@ -80,11 +80,13 @@ def test_what_was_not_measured_and_what_failed_have_their_line_and_reason() -> N
     assert "charts" in report.options
     assert report.options["charts"] == []
     assert report.reasons == {"a": "a: no memory"}
-    assert "d: it was not asked; see the task that failed above." in report.options["notes"]
+    assert "d: it was not measured; see the failed task above." in report.options["notes"]
 
 
 def test_what_was_known_says_since_when() -> None:
     report = made(
         a=verdict("ok", "b", row("roce", 1.0), cached=True), b=verdict("ok", "a", row("roce", 1.0), cached=True)
     )
-    assert "known since 2026-11-25T06:00:00Z; gaudi_fabric_measure_again: true measures anew" in report.options["notes"]
+    assert (
+        "measured at 2026-11-25T06:00:00Z; gaudi_fabric_measure_again: true measures again" in report.options["notes"]
+    )

@@ -91,7 +91,7 @@ def test_what_many_nodes_say_is_said_once():
 def test_no_node_is_the_truth_for_the_others():
     results = {"n1": result(verdict("bf16")), "n2": result(verdict("bf16", "no difference", 1.0))}
     assert helpful(results) == []
-    assert any("bf16 is not the same on all nodes, so it is not kept" in note for note in report(results)["notes"])
+    assert any("bf16 differs between nodes, so it is not saved" in note for note in report(results)["notes"])
 
 
 def test_an_outlier_is_named_and_its_peers_are_not():

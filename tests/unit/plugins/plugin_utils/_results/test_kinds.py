@@ -124,7 +124,9 @@ def test_a_job_that_nobody_knows_is_not_shown() -> None:
     near = r"^gaudi_training_name lama: no host that answers \(n2 did not\) knows such a job; did you mean llama\?$"
     with pytest.raises(GaudiError, match=near):
         made("training", asked, n1=absent, n2={})
-    with pytest.raises(GaudiError, match=r"lama: none of gaudi_training_hosts has answered \(n1, n2\); see the task"):
+    with pytest.raises(
+        GaudiError, match=r"lama: none of gaudi_training_hosts responded \(n1, n2\); see the failed task"
+    ):
         made("training", asked, n1={"__gaudi_training_info": {"unreachable": True}}, n2={})
 
 
@@ -134,7 +136,7 @@ def test_a_verdict_has_a_line_a_host_and_the_columns_that_were_given() -> None:
         ("n1", "ok", 2.5),
         ("n2", "FAILED before preflight", 2.5),
     ]
-    assert reported.options["notes"][0] == "n2: it got no further; see the task that failed above."
+    assert reported.options["notes"][0] == "n2: it stopped there; see the failed task above."
     assert reported.outcome["nodes"] == {"n1": "ok", "n2": "FAILED before preflight"}
     assert reported.options["title"] == "Verdict"
     assert "nothing was changed" in made("verdict", check_mode=True, n1={}).options["title"]
@@ -153,7 +155,7 @@ def test_a_plan_tells_the_next_job_how_each_node_stands() -> None:
 @pytest.mark.parametrize(
     ("hosts", "refusal"),
     [
-        ({}, "No host was looked at; see gaudi_hosts and --limit."),
+        ({}, "No host was inspected; see gaudi_hosts and --limit."),
         ({"n1": {"gaudi_driver_upgrade_plan_result": LOST}}, "n1: unreachable: timed out"),
     ],
 )
@@ -162,7 +164,7 @@ def test_a_plan_of_nothing_is_refused(hosts: dict[str, Any], refusal: str) -> No
 
 
 def test_a_node_that_nobody_knows_cannot_be_explained() -> None:
-    with pytest.raises(GaudiError, match=r"^Nothing is known of n9: it was not looked at"):
+    with pytest.raises(GaudiError, match=r"^Nothing is known about n9: it was not looked at"):
         made("explain_node", {"node": "n9"}, n1={"gaudi_driver_upgrade_plan_result": plan()})
 
 
@@ -193,7 +195,7 @@ def test_firmware_has_a_reason_for_each_host_with_which_something_is_wrong() -> 
         n1={"gaudi_firmware_shown_result": SHOWN},
         n2={"gaudi_firmware_shown_result": LOST},
     )
-    assert reported.options["title"] == "Card firmware (nothing is accepted, nothing was changed)"
+    assert reported.options["title"] == "Card firmware (no version accepted, nothing was changed)"
     assert reported.options["columns"][-2:] == ["published", "state"]
     inventory = made(
         "upgrade_firmware", {"accepted": False}, n1={"gaudi_firmware_shown_result": {**SHOWN, "target": "2"}}

@@ -139,4 +139,4 @@ def test_what_makes_no_plan(given: dict[str, Any], results: dict[str, Any], sent
 
 def test_nothing_at_all_is_refused() -> None:
     assert made({"pools": []}, n1={"unreachable": True, "msg": "timed out"}).refusal == "n1: unreachable: timed out"
-    assert made({"pools": []}).refusal == "No host was looked at; see gaudi_hosts and --limit."
+    assert made({"pools": []}).refusal == "No host was inspected; see gaudi_hosts and --limit."

@@ -54,7 +54,7 @@ def test_each_node_that_did_not_work_is_named_with_its_reason():
     absent = tune_nodes(hosts, ["n1", "n2", "n3", "n5"]).absent
     assert absent["n2"] == "there is no text"
     assert absent["n4"] == "pip cannot install"
-    assert absent["n3"] == absent["n6"] == "it did not answer, or failed before it could begin"
+    assert absent["n3"] == absent["n6"] == "it did not respond, or failed before it could begin"
     assert "was stopped" in absent["n5"]
     assert "n1" not in absent
 
@@ -62,6 +62,6 @@ def test_each_node_that_did_not_work_is_named_with_its_reason():
 def test_a_lost_keeper_is_one_sentence_with_the_remedy():
     assert lost("llama", "") == ""
     assert lost("llama", "n1") == (
-        "Study llama is kept on n1, which did not answer or failed above; bring it back, or give "
-        "gaudi_tune_name another name."
+        "Study llama is stored on n1, which did not respond or failed above; bring that node back, or "
+        "choose another gaudi_tune_name."
     )

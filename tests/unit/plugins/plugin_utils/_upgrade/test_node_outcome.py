@@ -77,8 +77,9 @@ def test_check_mode_never_goes_back() -> None:
         (
             {"module_stdout": "", "msg": "MODULE FAILURE"},
             (
-                "A module was killed on the node (MODULE FAILURE); see its journal for why, then run again: it goes on "
-                "from where the node is."
+                "A module was killed on the node (MODULE FAILURE); check its journal for the cause, and run "
+                "again; the upgrade "
+                "resumes where it stopped."
             ),
         ),
     ],
@@ -93,7 +94,7 @@ def test_a_node_that_went_back_is_in_service_and_one_that_could_not_is_not() -> 
     assert (back["state"], back["roll_back"], back["resume"]) == ("rolled_back", False, True)
     stuck = not_rolled_back(unfit, {"msg": "no headers."})
     assert (stuck["state"], stuck["roll_back"], stuck["resume"]) == ("failed", False, False)
-    assert stuck["reason"] == "cards: found 7, expected 8. Going back to 1.23.0-695 failed too: no headers."
+    assert stuck["reason"] == "cards: found 7, expected 8. Going back to 1.23.0-695 also failed: no headers."
 
 
 def test_a_node_that_its_scheduler_did_not_take_back_is_drained() -> None:

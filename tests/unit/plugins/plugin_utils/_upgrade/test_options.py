@@ -24,8 +24,8 @@ def test_what_can_be_meant_passes(options: UpgradeOptions) -> None:
 
 
 SERIAL = (
-    "gaudi_driver_upgrade_serial has {}, and a batch needs a number of nodes or a percentage of at least 1; leave it "
-    "out for 1, 10%, 25%."
+    "gaudi_driver_upgrade_serial has {}, but a batch needs at least 1 node or 1%; leave it out for the "
+    "default 1, 10%, 25%."
 )
 MOST = "gaudi_driver_upgrade_max_fail_percentage is {}; give a number from 0 to 100."
 
@@ -39,12 +39,12 @@ MOST = "gaudi_driver_upgrade_max_fail_percentage is {}; give a number from 0 to 
         (replace(GOOD, hosts=[]), "No host matches gaudi_hosts (gaudi); correct it, or the inventory."),
         (
             replace(GOOD, canary="n9"),
-            "gaudi_driver_upgrade_canary is n9, which is not among the hosts of this run; name one of n1, n2.",
+            "gaudi_driver_upgrade_canary is n9, which is not a host of this run; use one of n1, n2.",
         ),
         (replace(GOOD, max_fail_percentage=101), MOST.format(101)),
         (replace(GOOD, max_fail_percentage="a few"), MOST.format("a few")),
         (replace(GOOD, max_fail_percentage=-1), MOST.format(-1)),
-        (replace(GOOD, drain="pbs"), "gaudi_driver_upgrade_drain is pbs; it has to be none, slurm or commands."),
+        (replace(GOOD, drain="pbs"), "gaudi_driver_upgrade_drain is pbs; it must be none, slurm or commands."),
         (
             replace(GOOD, layers=["flags", "kernel"]),
             ("gaudi_driver_upgrade_layers has kernel; there are containers, fabric, training_stack, flags."),

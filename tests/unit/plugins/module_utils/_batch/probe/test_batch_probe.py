@@ -202,7 +202,7 @@ def test_a_damaged_log_is_put_aside_named_and_found_again(wanted_probe, trials, 
     path = Path(probe(wanted_probe())["cache_file"])
     path.write_text(text)
     looked = probe(wanted_probe(), check_mode=True)
-    assert "will be found again" in looked["remarks"][0]
+    assert "will be measured again" in looked["remarks"][0]
     assert path.read_text() == text
     step = probe_step(wanted_probe())
     assert f"{path} is damaged" in step["remarks"][0]
@@ -252,7 +252,7 @@ def test_a_global_batch_is_made_of_the_answer(wanted_probe, trials):
 
 
 def test_a_global_batch_that_cannot_be_made_is_refused_before_any_trial(wanted_probe, trials):
-    with pytest.raises(GaudiError, match="384 does not divide by 5 cards; use 380 or 385"):
+    with pytest.raises(GaudiError, match="384 cannot be divided evenly by 5 cards; use 380 or 385"):
         probe(wanted_probe(share=sharing(384, world_size=5)))
     assert trials == []
 
@@ -274,7 +274,11 @@ def ends(outcome, message=""):
             "signal SIGABRT. Last output: none",
             r"crashed, after 16 ran out of memory.*unusable \(signal SIGABRT\)",
         ),
-        ("hang", "no end after 30 s. Last output: step 1", r"did not end within 30 s.*\(step 1\); raise timeout"),
+        (
+            "hang",
+            "no end after 30 s. Last output: step 1",
+            r"did not finish within 30 s.*\(step 1\); raise timeout",
+        ),
         (
             "workload_error",
             "ValueError: no data",
@@ -319,7 +323,7 @@ def test_a_neighbour_on_the_card_is_named(wanted_probe, monkeypatch):
         return Trial(size, "ok", 100 * size, 0.5, limit_bytes=100 << 30, used_by_others_bytes=2 << 30)
 
     monkeypatch.setattr(batch_probe, "run_trial", run_trial)
-    assert probe(wanted_probe())["remarks"][0].startswith("Others had 2.00 GiB of the card's memory")
+    assert probe(wanted_probe())["remarks"][0].startswith("Other processes used 2.00 GiB of the card's memory")
     # Also when the answer is only remembered.
     assert len(probe(wanted_probe())["remarks"]) == 1
 
@@ -331,10 +335,10 @@ def test_a_neighbour_on_the_card_is_named(wanted_probe, monkeypatch):
         ({"workload": Workload("m:f", steps=0)}, "steps is 0"),
         ({"timeout": 0}, "timeout is 0"),
         ({"venv": "/nowhere"}, "/nowhere/bin/python is missing; install the training stack"),
-        ({"environment_files": ("/nowhere",)}, "there is no /nowhere on this node"),
+        ({"environment_files": ("/nowhere",)}, "/nowhere does not exist on this node"),
         ({"minimum": 65}, "minimum 65 is above maximum 64; swap them"),
         ({"target_hpu_utilization": 95}, "target_hpu_utilization is 95"),
-        ({"maximum": 4}, "maximum 4 holds no multiple of 8"),
+        ({"maximum": 4}, "maximum 4 contains no multiple of 8"),
         ({"workload": Workload("m:f", processes=0)}, "processes is 0"),
         ({"verify": 12}, "verify is 12, which the bounds and multiple_of do not allow"),
     ],

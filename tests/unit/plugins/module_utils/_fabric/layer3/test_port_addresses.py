@@ -124,7 +124,7 @@ def test_a_missing_port_is_named_by_card_and_number() -> None:
 
 
 def test_a_port_without_a_module_id_has_no_place() -> None:
-    with pytest.raises(GaudiError, match="e7: the driver tells no module id, port number or address"):
+    with pytest.raises(GaudiError, match="e7: the driver reports no module id, port number or address"):
         slots([CardPort("e7", "0000:77:00.0", 1, True, True, None, "02:00:00:00:00:01")], {})
 
 

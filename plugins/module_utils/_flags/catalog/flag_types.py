@@ -12,7 +12,7 @@ from enum import Enum
 EVERY_MODE = ("lazy", "eager", "compile")
 EXPERIMENTAL_GATE = "ENABLE_EXPERIMENTAL_FLAGS"
 
-# A source in the catalogue is "<key>:<place in it>"; this is what the key stands for.
+# A source in the catalog is "<key>:<place in it>"; this is what the key stands for.
 SOURCES: Mapping[str, str] = {
     "bridge-1.18-dev": "https://github.com/HabanaAI/gaudi-pytorch-bridge, commit f90046f",
     "bridge-1.19": "https://github.com/HabanaAI/gaudi-pytorch-bridge, commit 5a56187, release 1.19.0",

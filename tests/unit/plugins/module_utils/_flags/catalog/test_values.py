@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.module_utils._flags.catalogue.catalogue import CURATED_FLAGS
-from ansible_collections.gaudi3.scale.plugins.module_utils._flags.catalogue.flag_types import Flag, Kind
-from ansible_collections.gaudi3.scale.plugins.module_utils._flags.catalogue.values import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._flags.catalog.catalog import CURATED_FLAGS
+from ansible_collections.gaudi3.scale.plugins.module_utils._flags.catalog.flag_types import Flag, Kind
+from ansible_collections.gaudi3.scale.plugins.module_utils._flags.catalog.values import (
     RecipeCache,
     WrongValueError,
     allowed_values,

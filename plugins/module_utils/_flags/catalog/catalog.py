@@ -3,7 +3,7 @@
 # Private to gaudi3.scale: it may change in any release.
 """Every environment flag of the Gaudi software that is known, and how to find one by its name.
 
-Nobody publishes a complete list, and every reader ignores names it does not know. The catalogue rests on the sources in
+Nobody publishes a complete list, and every reader ignores names it does not know. The catalog rests on the sources in
 ``flag_types.SOURCES``; ``verified_through`` of a flag says how far they reach.
 """
 

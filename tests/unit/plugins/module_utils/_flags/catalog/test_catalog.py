@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""The catalogue is complete, sound in itself, and found by name."""
+"""The catalog is complete, sound in itself, and found by name."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.module_utils._flags.catalogue.catalogue import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._flags.catalog.catalog import (
     CURATED_FLAGS,
     FLAGS,
     find_flag,
     nearest_names,
 )
-from ansible_collections.gaudi3.scale.plugins.module_utils._flags.catalogue.flag_types import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._flags.catalog.flag_types import (
     EVERY_MODE,
     SOURCES,
     Flag,
     Kind,
 )
-from ansible_collections.gaudi3.scale.plugins.module_utils._flags.catalogue.names import NAMED_FLAGS
-from ansible_collections.gaudi3.scale.plugins.module_utils._flags.catalogue.rejected import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._flags.catalog.names import NAMED_FLAGS
+from ansible_collections.gaudi3.scale.plugins.module_utils._flags.catalog.rejected import (
     REJECTED_NAMES,
     find_rejected,
 )

@@ -5,7 +5,7 @@
 
 No list of such names is complete, so a beginning is what counts: whether one of these names is spelt rightly is for its
 own program to say, and no flag of the Gaudi software is proposed for it. Where the Gaudi software reads a name of
-such a beginning too, as some of vLLM's and libfabric's, the catalogue has it, and the catalogue comes first.
+such a beginning too, as some of vLLM's and libfabric's, the catalog has it, and the catalog comes first.
 
 Sources: the variables that scripts for Gaudi set (README_GAUDI.md and scripts of HabanaAI/vllm-fork 1.19 to 1.22,
 docs.habana.ai, optimum-habana, Model-References), and the programs' own documentation.
