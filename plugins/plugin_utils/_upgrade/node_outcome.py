@@ -66,8 +66,8 @@ def failed(way: Way, check_mode: bool = False) -> dict[str, Any]:
     # A module that was killed on the node leaves no result; how far it came is in the node's marker.
     killed = "module_stdout" in way.failure
     reason = (
-        f"A module was killed on the node ({way.failure.get('msg') or ''}); see its journal for why, then run again: "
-        "it goes on from where the node is."
+        f"A module was killed on the node ({way.failure.get('msg') or ''}); check its journal for the cause, and run "
+        "again; the upgrade resumes where it stopped."
         if killed
         else message(way.failure)
     )
