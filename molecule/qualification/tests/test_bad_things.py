@@ -121,7 +121,7 @@ def test_each_bad_thing_is_named_and_nothing_else_is_blamed(tmp_path: Path) -> N
     failed_in = {name: [at for at, one in nodes[name]["stages"].items() if one["state"] == "failed"] for name in nodes}
     assert (failed_in[SLOW], failed_in[WRONG]) == (["pairs"], ["compute"])
     assert "the card of rank 1 computes wrongly" in report["data"]["left_out"][WRONG]
-    assert "a job connects each node with each" in report["data"]["left_out"][left]
+    assert "a job connects all nodes with each other" in report["data"]["left_out"][left]
     assert [set(link.split()) for link in report["data"]["links"]] == [set(CUT)]
     # The failed node that is named on the screen is the node that failed in Ansible, and no other.
     assert set(done.stats["failures"]) == {SLOW, WRONG}

@@ -85,7 +85,7 @@ def test_what_the_job_cost_is_told_with_where_each_figure_comes_from(
     assert data["kwh"] is None and "not measured" in told.screen
     assert (reports / "report_cost.pdf").read_bytes().startswith(b"%PDF-")
     unknown = play("report_cost", gaudi_cost_job="nobody", **prices)
-    assert "gaudi_cost_job nobody: no host of the play knows such a job" in " ".join(unknown.messages)
+    assert "gaudi_cost_job nobody: no host of the play has such a job" in " ".join(unknown.messages)
 
 
 def test_an_audit_reads_the_job_and_fails_by_the_site_s_own_target_alone(
