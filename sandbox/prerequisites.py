@@ -80,7 +80,7 @@ def _tools() -> list[str]:
         packages = " ".join(missing)
         found.append(f"Missing on this host: {packages}; run `apt-get install --no-install-recommends {packages}`.")
     if importlib.util.find_spec("pip") is None:
-        found.append("This Python has no pip, which fetches the vault's wheels; run `apt-get install python3-pip`.")
+        found.append("This Python has no pip, which fetches wheels; run `apt-get install python3-pip`.")
     return found
 
 

@@ -40,7 +40,7 @@ attributes:
     support: none
     description: The archive is binary.
 seealso:
-  - module: gaudi3.scale.vault_bundle
+  - module: gaudi3.scale.package_bundle
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 

@@ -22,7 +22,7 @@ description:
     is verified, and the module fails with RV(state=rolled_back). When that fails too, it is RV(state=failed).
   - C(/var/lib/gaudi3_scale/driver.json) records how far a change came. A run after a power cut resumes from there. The
     module continues when the connection to the node is cut; a second run waits for its end.
-  - Needs the package repository to be registered, see M(gaudi3.scale.vault_repository).
+  - Needs the package repository to be registered, see M(gaudi3.scale.package_repository).
 options:
   release:
     description: Release of the Gaudi software, with or without its build, for example V(1.24.1) or V(1.24.1-482).
@@ -149,7 +149,7 @@ attributes:
     support: full
     description: Shows packages, holds, DKMS builds, the list of modules for the boot, and the loaded modules.
 seealso:
-  - module: gaudi3.scale.vault_repository
+  - module: gaudi3.scale.package_repository
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 

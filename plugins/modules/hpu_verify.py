@@ -65,7 +65,7 @@ options:
   clock_offset_ms:
     description:
       - Most milliseconds that the clock may be off, as the time service that runs says. V(0) leaves the clock out.
-      - That a clock is not synchronised at all is a warning, and so is that it differs from the controller's. The
+      - That a clock is not synchronized at all is a warning, and so is that it differs from the controller's. The
         verdict of C(site.yml) tells by the other nodes which of them is wrong.
     type: int
     default: 1000
@@ -228,8 +228,8 @@ summary:
       description: The unit that sets the clock.
       type: str
       sample: chrony.service
-    clock_synchronised:
-      description: Whether the clock is synchronised.
+    clock_synchronized:
+      description: Whether the clock is synchronized.
       type: bool
     clock_offset_ms:
       description: Milliseconds that the clock is off, without a sign.

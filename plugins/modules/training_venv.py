@@ -60,11 +60,11 @@ options:
     type: str
     default: ""
   os_directory:
-    description: The vault's directory for the system, for example V(ubuntu2204). That of the node's system when empty.
+    description: The repository's directory for the system, such as V(ubuntu2204). That of the node's system when empty.
     type: str
     default: ""
-  vault_url:
-    description: Common prefix of the vault's URLs.
+  packages_url:
+    description: Common prefix of the package repository's URLs.
     type: str
     default: https://vault.habana.ai/artifactory
   bundle_url:
@@ -74,8 +74,8 @@ options:
   bundle_checksum:
     description:
       - Checksum of the bundle, for example V(sha256:9f86d0...).
-      - When empty, the one in the signed manifest of a site's bundle (M(gaudi3.scale.vault_bundle)), which has to have
-        it, else the one in the release table (O(release_overrides), C(pytorch_sha256)). The vendor publishes none.
+      - When empty, the one in the signed manifest of a site's bundle (M(gaudi3.scale.package_bundle)), which has to
+        have it, else the one in the release table (O(release_overrides), C(pytorch_sha256)). The vendor publishes none.
     type: str
     default: ""
   bundle_wheels:
@@ -124,8 +124,8 @@ options:
   index_url:
     description:
       - Package index for O(requirements) and for later use of pip in the environment.
-      - When empty, pip's own; but where the vault is a bundle (M(gaudi3.scale.vault_bundle)), no index is asked. pip
-        then takes only the wheels that the bundle's signed manifest names, and compares their checksums with it.
+      - When empty, pip's own; but where the repository is a bundle (M(gaudi3.scale.package_bundle)), no index is asked.
+        pip then takes only the wheels that the bundle's signed manifest names, and compares their checksums with it.
       - Where it says who logs in (V(https://user:password@host/)), C(pip.conf) is for its owner alone.
     type: str
     default: ""
@@ -258,7 +258,7 @@ def main() -> None:
             "release_overrides": {"type": "dict", "default": {}},
             "pytorch": {"type": "str", "default": ""},
             "os_directory": {"type": "str", "default": ""},
-            "vault_url": {"type": "str", "default": "https://vault.habana.ai/artifactory"},
+            "packages_url": {"type": "str", "default": "https://vault.habana.ai/artifactory"},
             "bundle_url": {"type": "str", "default": ""},
             "bundle_checksum": {"type": "str", "default": ""},
             "bundle_wheels": {**strings, "default": ["*.whl"]},

@@ -57,9 +57,9 @@ SHARED = frozenset(
         "gaudi_report_target",
         "gaudi_serial",
         "gaudi_site_variables",
-        "gaudi_vault_allow_expired_bundle",
-        "gaudi_vault_allow_older_bundle",
-        "gaudi_vault_url",
+        "gaudi_bundle_allow_expired",
+        "gaudi_bundle_allow_older",
+        "gaudi_packages_url",
         "gaudi_watching_hosts",
     }
 )

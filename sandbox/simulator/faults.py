@@ -53,7 +53,7 @@ FAULTS = {
     # These strike once, when PROGRAM is called for the N-th time from now (see losses.py).
     "power_loss": (CALL, "the power is cut: all processes end at once, and the node boots"),
     "ssh_loss": (CALL, "the operator's SSH sessions are cut; what they started goes on"),
-    "vault_loss": (CALL_OR_NODE, "no route to the vault, now or from that call on"),
+    "repository_loss": (CALL_OR_NODE, "no route to the package repository, now or from that call on"),
 }
 
 

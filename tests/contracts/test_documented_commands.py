@@ -32,7 +32,7 @@ SHARED = {
     "gaudi_release",
     "gaudi_report_target",
     "gaudi_serial",
-    "gaudi_vault_url",
+    "gaudi_packages_url",
 }
 OPTIONS = SHARED | {
     name

@@ -258,7 +258,7 @@ GATES = (
     of_nodes(
         Gate(
             "sandbox",
-            "two fresh nodes, simulated cards, the vault",
+            "two fresh nodes, simulated cards, the package repository",
             (
                 removed(TEST_SANDBOX),
                 ("python", "-m", "sandbox", "up", "--name", TEST_SANDBOX),

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A whole node for tests of the driver: apt, dpkg, DKMS, modules and cards are played, its files are real.
 
-A vault that offers ``offered``; ``breaks`` and ``breaks_once`` map a command's beginning to how it fails. ``cut_at``
+A repository that offers ``offered``; ``breaks`` and ``breaks_once`` map a command's start to how it fails. ``cut_at``
 counts the commands that change something, and ends everything at that one as a power cut does: half of the command is
 done.
 

@@ -54,11 +54,11 @@ def connected(nodes: dict[str, Host]) -> Host:
 
 @pytest.fixture(scope="module")
 def node(nodes: dict[str, Host]) -> Host:
-    """node1, without a way to the vault, to the distribution's mirrors, or to any other place outside."""
+    """node1, without a way to the package repository, to the distribution's mirrors, or to any other place outside."""
     host = nodes["node1"]
-    vault = host.check_output("getent hosts vault.sandbox.internal").split()[0]
-    host.check_output(f"ip route del default; ip route replace unreachable {vault}")
-    assert host.run(f"python3 -c 'import socket; socket.create_connection((\"{vault}\", 80), 3)'").rc != 0
+    repository = host.check_output("getent hosts packages.sandbox.internal").split()[0]
+    host.check_output(f"ip route del default; ip route replace unreachable {repository}")
+    assert host.run(f"python3 -c 'import socket; socket.create_connection((\"{repository}\", 80), 3)'").rc != 0
     return host
 
 
@@ -121,7 +121,7 @@ def fingerprint(host: Host) -> str:
 def site(connected: Host, **more: object) -> dict[str, object]:
     """What a site sets for its nodes to install from the bundle; the sandbox names an index, a site need not."""
     address = {
-        "gaudi_vault_url": f"http://node2:{PORT}",
+        "gaudi_packages_url": f"http://node2:{PORT}",
         "gaudi_plain_http_hosts": ["node2"],
         "gaudi_bundle_fingerprint": fingerprint(connected),
         "gaudi_training_stack_index_url": "",
@@ -246,7 +246,7 @@ SITE_REFUSES = {
     "plain http": ({"gaudi_plain_http_hosts": []}, "", "has plain http to node2"),
     "a new line": (
         {},
-        r"sed -i 's/\"vault_url\": \"[^\"]*/&\\nTrusted: yes/' gaudi3_scale/bundle.json",
+        r"sed -i 's/\"packages_url\": \"[^\"]*/&\\nTrusted: yes/' gaudi3_scale/bundle.json",
         "does not match its signature",
     ),
     "no signature": ({}, "rm gaudi3_scale/bundle.json.asc", "has no gaudi3_scale/bundle.json.asc"),
@@ -361,13 +361,13 @@ def test_a_node_refuses_the_bundle_of_before(scratch: Path, connected: Host, nod
         newer = play(scratch, "build_bundle", gaudi_bundle_valid_days=30)
         assert newer.ok, newer.output
         # Another build is taken when something is installed again.
-        node.check_output("rm /etc/apt/sources.list.d/gaudi3_scale-vault.sources")
+        node.check_output("rm /etc/apt/sources.list.d/gaudi3_scale-repository.sources")
         assert play(scratch, "driver", **site(connected)).ok
     assert node.check_output("cat /var/lib/gaudi3_scale/bundles_seen.json") != seen
-    node.check_output("rm /etc/apt/sources.list.d/gaudi3_scale-vault.sources")
+    node.check_output("rm /etc/apt/sources.list.d/gaudi3_scale-repository.sources")
     result = play(scratch, "driver", **site(connected))
     assert not result.ok and "and this node has seen the one of" in result.said, result.said
-    assert play(scratch, "driver", **site(connected, gaudi_vault_allow_older_bundle=True)).ok
+    assert play(scratch, "driver", **site(connected, gaudi_bundle_allow_older=True)).ok
 
 
 def test_the_server_is_taken_away(scratch: Path, connected: Host) -> None:

@@ -70,13 +70,13 @@ REFUSALS = (
     Refusal("seven of eight cards", "site", ("7", "at least 8", "gaudi_cards_per_node"), faults=("missing_card=3",)),
     Refusal("first generation", "preflight", ("1.24.1", "PCI id", "gaudi_release"), faults=("first_generation",)),
     Refusal(
-        "a vault that answers 404",
+        "a package repository that answers 404",
         "driver",
-        ("/nowhere", "404", "vault_url"),
-        {"gaudi_vault_url": "http://vault.sandbox.internal/nowhere"},
+        ("/nowhere", "404", "packages_url"),
+        {"gaudi_packages_url": "http://packages.sandbox.internal/nowhere"},
     ),
     Refusal(
-        "a vault signed by another key",
+        "a package repository signed by another key",
         "driver",
         ("sign", "key"),
         {"gaudi_driver_key_url": "file:///usr/share/keyrings/debian-archive-keyring.gpg"},

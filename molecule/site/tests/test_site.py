@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from benchmarks.playbook_events import PlayCount, count_plays
-from sandbox.vault.wheels import INDEX
+from sandbox.repository.wheels import INDEX
 from tests.touched import TOUCHED
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -167,10 +167,10 @@ def test_both_runs_reached_both_nodes(first: SiteRun, second: SiteRun) -> None:
 
 
 @pytest.fixture(scope="module")
-def asked_of_the_vault(first: SiteRun) -> str:
-    """The vault's access log of its whole life."""
+def asked_of_the_repository(first: SiteRun) -> str:
+    """The package repository's access log of its whole life."""
     assert first.status == "successful"
-    logs = subprocess.run(["podman", "logs", f"{SANDBOX}-vault"], check=True, capture_output=True, text=True)
+    logs = subprocess.run(["podman", "logs", f"{SANDBOX}-repository"], check=True, capture_output=True, text=True)
     return logs.stdout + logs.stderr
 
 
@@ -186,9 +186,9 @@ def test_the_collection_brought_its_node_library(second: SiteRun) -> None:
         assert reported.strip() == about["version"]
 
 
-def test_no_index_was_asked_for_its_name(asked_of_the_vault: str) -> None:
-    assert "/simple/lightning/" in asked_of_the_vault
-    assert [line for line in asked_of_the_vault.splitlines() if "/simple/gaudi" in line.lower()] == []
+def test_no_index_was_asked_for_its_name(asked_of_the_repository: str) -> None:
+    assert "/simple/lightning/" in asked_of_the_repository
+    assert [line for line in asked_of_the_repository.splitlines() if "/simple/gaudi" in line.lower()] == []
 
 
 def test_a_run_over_one_node_ends_in_its_verdict(second: SiteRun, run_site: Callable[..., SiteRun]) -> None:

@@ -26,7 +26,7 @@ PATIENCE_S = 300.0
 FILE = "/etc/gaudi3_scale/planted.env"
 STATE = "/var/lib/gaudi3_scale/"
 VENV = "/opt/gaudi3_scale/venv/"
-INDEX = "http://robot:{}@vault.sandbox.internal/artifactory/api/pypi/gaudi-python/simple"
+INDEX = "http://robot:{}@packages.sandbox.internal/artifactory/api/pypi/gaudi-python/simple"
 # By where each is given.
 BEST = f"reports/tune-{JOB}-best.yml"
 WAYS = ("HF_TOKEN", "PGPASSWORD", "APIKEY", "address", "file", "index")

@@ -139,10 +139,10 @@ def unfetched() -> None:
 @pytest.mark.long
 @pytest.mark.usefixtures("unfetched", "untouched")
 def test_a_vault_that_is_gone_before_the_packages_are_fetched_changes_nothing(tmp_path: Path) -> None:
-    with faults(node1="vault_loss"):
+    with faults(node1="repository_loss"):
         played = upgrade(NEW, tmp_path)
     assert played.rc != 0
-    assert "vault.sandbox.internal" in played.said["node1"]
+    assert "packages.sandbox.internal" in played.said["node1"]
     assert is_one_sentence(played.said["node1"]), played.said
     assert played.states["node2"] == "not reached"
 
@@ -187,10 +187,10 @@ def test_a_canary_with_seven_cards_goes_back_and_nothing_else_is_touched(tmp_pat
 
 @pytest.fixture(scope="module")
 def upward(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
-    """To the new release: node1 loses the vault on its way and has a busy card, node2 does not compile the driver."""
+    """To the new release: node1 loses the repository on its way and has a busy card; node2 fails to compile."""
     run_in("node1", f"cat > /etc/systemd/system/{WATCHER} <<'END'\n{WATCHER_UNIT}END\n")
     run_in("node1", f"systemctl daemon-reload; systemctl start {WATCHER}")
-    with faults(node1="vault_loss=rmmod", node2=f"dkms_build_error={NEW_PACKAGE}"):
+    with faults(node1="repository_loss=rmmod", node2=f"dkms_build_error={NEW_PACKAGE}"):
         # Without the layer that makes the account of jobs.
         layers = {"gaudi_driver_upgrade_layers": ["flags"], "gaudi_flags_owner": "root"}
         yield upgrade(

@@ -38,7 +38,7 @@ def examine(path: str, fingerprint: str, run: Run) -> dict[str, object]:
         "created": manifest.created,
         "expires": manifest.expires,
         "fingerprint": manifest.fingerprint,
-        "vault_url": manifest.vault_url,
+        "packages_url": manifest.packages_url,
         "files": len(manifest.files),
         "bytes": sum(entry.size for entry in manifest.files),
         "missing": list(findings.missing),

@@ -128,7 +128,7 @@ def _sources(options: BundleOptions, etc: str) -> dict[str, str]:
         }
     if options.packages:
         key = f"{options.path.rstrip('/')}/{APT_KEY}"
-        # apt goes by the suffix of a key file; the vault's has none.
+        # apt goes by the suffix of a key file; the package repository's has none.
         copy = Path(options.work, "vendor-key.asc")
         copy.write_bytes(Path(key).read_bytes())
         found["vendor.list"] = (

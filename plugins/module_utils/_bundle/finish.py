@@ -49,7 +49,7 @@ def finish(options: BundleOptions, records: Mapping[str, Mapping[str, Entry]], r
             expires="",
             releases=[row.package_version for row in options.rows()],
             fingerprint=fingerprints(binary(public))[0],
-            vault_url=options.vault,
+            packages_url=options.repository,
             keys=_vendors_keys(options, files),
             parts={name: sorted(record) for name, record in parts.items()},
             files=files,

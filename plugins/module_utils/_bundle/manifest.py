@@ -50,7 +50,7 @@ class Manifest:
     expires: str
     releases: Sequence[str]
     fingerprint: str
-    vault_url: str
+    packages_url: str
     keys: Mapping[str, str]
     parts: Mapping[str, Sequence[str]]
     files: Sequence[Entry]

@@ -66,7 +66,7 @@ def _manifest(data: object) -> Manifest:
         expires=_text(data["expires"], "expires", _is_time),
         releases=[_text(row, "releases", _RELEASE.fullmatch) for row in _list(data["releases"], "releases", 100)],
         fingerprint=_text(data["fingerprint"], "fingerprint", is_fingerprint),
-        vault_url=_text(data["vault_url"], "vault_url", is_url),
+        packages_url=_text(data["packages_url"], "packages_url", is_url),
         keys={
             _text(path, "keys", paths.__contains__): _text(value, "keys", is_fingerprint)
             for path, value in _object(data["keys"], "keys").items()

@@ -12,8 +12,8 @@ from typing import Mapping, Sequence
 from .._errors import GaudiError
 from .._node.kernel_tree import kernel_tree
 from .._node.urls import checked_url
+from .._packages.repository_plan import APT_KEY, RPM_KEY
 from .._packages.repository_words import checked_words
-from .._packages.vault_plan import APT_KEY, RPM_KEY
 from .._releases.lookup import Release, find_release
 from .._training_venv.node_library import refuse_extras, refuse_own_name
 from .._training_venv.pin_table import PINS
@@ -27,14 +27,14 @@ LONGEST_VALID_DAYS = 3650
 
 @dataclass(frozen=True)
 class BundleOptions:
-    """What the operator asks for; the module ``vault_bundle`` documents each.
+    """What the operator asks for; the module ``package_bundle`` documents each.
 
     ``kernels`` stand for ``{kernel}`` in ``os_packages``. ``jobs`` files are fetched at the same time.
     After ``valid_days`` nodes refuse the bundle until it is signed anew.
     """
 
     path: str
-    vault_url: str
+    packages_url: str
     release: str
     part: str
     work_path: str = ""
@@ -79,9 +79,9 @@ class BundleOptions:
         return f"{self.work}/own-wheels"
 
     @property
-    def vault(self) -> str:
-        """The vault without a slash at its end."""
-        return self.vault_url.rstrip("/")
+    def repository(self) -> str:
+        """The package repository without a slash at its end."""
+        return self.packages_url.rstrip("/")
 
     def rows(self) -> list[Release]:
         """The release, and those that a node may have to go back to."""
@@ -132,8 +132,8 @@ def check(options: BundleOptions) -> None:
 
 def _check_words(options: BundleOptions) -> None:
     """What goes into apt's and pip's settings."""
-    for option in ("vault_url", "key_url", "index_url"):
-        if option == "vault_url" or getattr(options, option):
+    for option in ("packages_url", "key_url", "index_url"):
+        if option == "packages_url" or getattr(options, option):
             checked_url(option, getattr(options, option), options.plain_http_hosts)
     checked_words("suite", [options.suite] if options.suite else [])
     for option in ("components", "architectures", "kernels"):
@@ -171,13 +171,13 @@ def os_packages(options: BundleOptions, kernels: Sequence[str]) -> list[str]:
 
 
 def pytorch_path(options: BundleOptions, release: Release) -> str:
-    """The PyTorch bundle of the release below the vault."""
+    """The PyTorch bundle of the release below the package repository."""
     file = f"pytorch_modules-v{options.pytorch or release.pytorch}_{release.version}_{release.build}.tgz"
     return f"gaudi-pt-modules/{release.version}/{release.build}/pytorch/{options.os_directory}/{file}"
 
 
 def installer_path(release: Release) -> str:
-    """The vendor's installer script below the vault."""
+    """The vendor's installer script below the package repository."""
     return f"gaudi-installer/{release.version}/habanalabs-installer.sh"
 
 

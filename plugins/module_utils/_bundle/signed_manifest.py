@@ -46,7 +46,7 @@ def verified(key: bytes, signature: bytes, manifest: bytes, fingerprint: str, pl
     """The manifest, whose values may be used. Raises :class:`GaudiError` with one sentence where they may not."""
     fault = signature_fault(key, signature, manifest, fingerprint, place, run)
     if fault:
-        raise GaudiError(f"{fault} Nothing was installed from it.", vault=place)
+        raise GaudiError(f"{fault} Nothing was installed from it.", repository=place)
     where = f"{place}/{MANIFEST}"
     try:
         read = parse(manifest.decode("ascii"), where)

@@ -1,7 +1,7 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
 # Private to gaudi3.scale: it may change in any release.
-"""The training environment from a vault that may be a bundle."""
+"""The training environment from a package repository that may be a bundle."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from pathlib import Path
 from .._node.commands import Run
 from .._training_venv import state
 from .._training_venv.plan import VenvOptions
-from .._training_venv.vault import Vault
+from .._training_venv.repository import Repository
 from .bundle_site import RECORD, Site, recorded
 
 
 def converge(options: VenvOptions, run: Run, check_mode: bool, record: str = RECORD) -> dict[str, object]:
-    """As :func:`_training_venv.state.converge`; ``record`` is what an earlier run verified of the vault."""
+    """As :func:`_training_venv.state.converge`; ``record`` is what an earlier run verified of the repository."""
 
-    def fresh(vault_url: str, run: Run) -> Site | None:
-        # What asks the vault is much of the code, and most runs install nothing.
+    def fresh(packages_url: str, run: Run) -> Site | None:
+        # What asks the package repository is much of the code, and most runs install nothing.
         from . import asking
 
-        return asking.fresh(vault_url, run, record)
+        return asking.fresh(packages_url, run, record)
 
-    vault = Vault(str(Path(record).parent), lambda vault_url: recorded(vault_url, record), fresh)
-    return state.converge(options, run, check_mode, vault)
+    repository = Repository(str(Path(record).parent), lambda packages_url: recorded(packages_url, record), fresh)
+    return state.converge(options, run, check_mode, repository)

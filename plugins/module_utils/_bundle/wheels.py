@@ -44,13 +44,13 @@ def pytorch(options: BundleOptions, known: dict[str, Entry]) -> list[Entry]:
     if not digits:
         digits = options.rows()[0].pytorch_sha256.get(options.os_directory, "")
     vouched = "the operator's checksum" if digits else RemoteFile.vouched
-    return fetch_all(options, [RemoteFile(f"{options.vault}/{path}", path, 0, digits.lower(), vouched)], known)
+    return fetch_all(options, [RemoteFile(f"{options.repository}/{path}", path, 0, digits.lower(), vouched)], known)
 
 
 def installer(options: BundleOptions, known: dict[str, Entry]) -> list[Entry]:
     """The vendor's installer script, for those who want it at hand; this collection does not use it."""
     path = installer_path(options.rows()[0])
-    return fetch_all(options, [RemoteFile(f"{options.vault}/{path}", path)], known)
+    return fetch_all(options, [RemoteFile(f"{options.repository}/{path}", path)], known)
 
 
 def wheels(options: BundleOptions, run: Run, known: dict[str, Entry]) -> list[Entry]:
@@ -82,7 +82,7 @@ def _resolve(options: BundleOptions, run: Run) -> dict[str, object]:
     venv = VenvOptions(
         path=f"{options.work}/venv-{options.os_directory}",
         python=options.python,
-        vault_url=options.vault,
+        packages_url=options.repository,
         release=options.release,
         requirements=options.requirements,
         index_url=options.index_url,

@@ -1,7 +1,7 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
 # Private to gaudi3.scale: it may change in any release.
-"""A node's clock: which service sets it, whether it is synchronised, and how far it is from its servers' time."""
+"""A node's clock: which service sets it, whether it is synchronized, and how far it is from its servers' time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Clock:
     """``service`` is the unit that sets it; None is unknown. ``offset_ms`` is its distance, without a sign."""
 
     service: str | None = None
-    synchronised: bool | None = None
+    synchronized: bool | None = None
     offset_ms: float | None = None
 
 
@@ -32,11 +32,11 @@ def read_clock(run: Run) -> Clock:
     if service in ("chrony.service", "chronyd.service"):
         return parse_chrony(service, run(["chronyc", "-c", "-n", "tracking"], timeout=_TIMEOUT_S).stdout)
     shown = run(["timedatectl", "show", "--property", "NTPSynchronized", "--value"], timeout=_TIMEOUT_S).stdout.strip()
-    synchronised = {"yes": True, "no": False}.get(shown)
+    synchronized = {"yes": True, "no": False}.get(shown)
     if service == "systemd-timesyncd.service":
         status = run(["timedatectl", "timesync-status"], timeout=_TIMEOUT_S).stdout
-        return Clock(service, synchronised, parse_timesyncd(status))
-    return Clock(service, synchronised)
+        return Clock(service, synchronized, parse_timesyncd(status))
+    return Clock(service, synchronized)
 
 
 def parse_chrony(service: str, text: str) -> Clock:
@@ -65,9 +65,9 @@ def clock_checks(clock: Clock, limit_ms: int) -> list[Check]:
     off = "unknown" if clock.offset_ms is None else f"{clock.offset_ms:.3f} ms ({by})"
     return [
         Check(
-            "clock", clock.synchronised is not False, "synchronized", f"not synchronized ({by})", set_one, advice=True
+            "clock", clock.synchronized is not False, "synchronized", f"not synchronized ({by})", set_one, advice=True
         )
-        if clock.synchronised is not True
+        if clock.synchronized is not True
         else Check("clock", True, "synchronized", f"synchronized by {by}", set_one),
         Check(
             "clock offset",

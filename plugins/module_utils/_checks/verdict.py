@@ -187,7 +187,7 @@ def summary(measured: Measurement, checks: Sequence[Check], release: Release, li
         "hugepages_mib": (kernel.hugepages or 0) * kernel.hugepage_kib // 1024 if kernel.hugepage_kib else None,
         "slurm_real_memory_mib": measured.left_mib,
         "clock_service": clock.service,
-        "clock_synchronised": clock.synchronised,
+        "clock_synchronized": clock.synchronized,
         "clock_offset_ms": clock.offset_ms,
         "iommu_passthrough": facts.kernel.iommu_passthrough,
         "network": measured.network or None,

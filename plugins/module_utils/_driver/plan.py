@@ -269,7 +269,7 @@ def plan(options: DriverOptions, release: Release, node: DriverNode) -> list[Ste
         Step("sign", node.signing.preparations),
         Step("repair", _to_repair(node, missing)),
         Step("keep", _to_keep(options, release, node)),
-        # A vault that lacks something leaves the node without a compiler too.
+        # A package repository that lacks something leaves the node without a compiler too.
         Step("fetch", missing),
         Step("require", required(options, node)),
         *_unload_steps(options, release, node),
@@ -299,7 +299,7 @@ def boot_list(release: Release) -> str:
 
 
 def _to_keep(options: DriverOptions, release: Release, node: DriverNode) -> tuple[str, ...]:
-    """The packages of the rollback, as files: the vault may be gone when they are needed."""
+    """The packages of the rollback, as files: the package repository may be gone when they are needed."""
     if not options.rollback or not is_change(options, release, node):
         return ()
     return tuple(packages_before(options, release, node))

@@ -81,8 +81,8 @@ def _keep(step: Step, context: StepContext) -> None:
             context.system.fetch(pins, _files(context, version))
         except GaudiError as error:
             raise GaudiError(
-                f"There would be no rollback to {version}, nothing was changed: {error} Have the vault offer it, or do "
-                "without one with rollback: false."
+                f"There would be no rollback to {version}, nothing was changed: {error} Add it to the "
+                "repository, or set rollback: false."
             ) from error
 
 

@@ -42,7 +42,7 @@ class RepositoryKey:
         # Only a key that is missing is fetched, and what speaks HTTP and TLS takes longer to import than all else here.
         from .._node.downloads import fetch
 
-        answer = fetch(self.url, "The vault's public key", self.option)
+        answer = fetch(self.url, "The package repository's public key", self.option)
         if self.sha256 and hashlib.sha256(answer).hexdigest() != self.sha256:
             raise GaudiError(
                 f"{self.url} is another file than the signed manifest names; somebody changed it: verify the bundle "

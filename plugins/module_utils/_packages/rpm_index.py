@@ -46,7 +46,7 @@ class RpmIndex:
 
 def read(base: str, keys: str, work: str, run: Run) -> RpmIndex:
     """Fetch and check the metadata of the repository at the URL ``base`` with the keyring ``keys``."""
-    option = "vault_url or rpm_repositories"
+    option = "packages_url or rpm_repositories"
     files = {
         REPOMD: fetch(f"{base}/{REPOMD}", "The package repository's index", option),
         _SIGNATURE: fetch(f"{base}/{_SIGNATURE}", "The signature of the package repository's index", option),
@@ -59,7 +59,7 @@ def read(base: str, keys: str, work: str, run: Run) -> RpmIndex:
     if not gnupg.detached_is_good(keys, str(paths[_SIGNATURE]), str(paths[REPOMD]), run):
         raise GaudiError(
             f"{base}/{REPOMD} is not signed by the key {base}/{KEY}; nothing was downloaded from there; check "
-            "vault_url, "
+            "packages_url, "
             "and the clock of this host.",
             url=base,
         )
@@ -116,7 +116,7 @@ def choose(index: RpmIndex, names: Sequence[str], versions: Sequence[str], base:
                 has = sorted({f"{rpm.version}-{rpm.release}" for rpm in index.packages if rpm.name == name})
                 raise GaudiError(
                     f"The package repository {base} does not offer {name} {wanted} (it has "
-                    f"{', '.join(has) or 'no version of it'}); correct release, rpm_packages or vault_url.",
+                    f"{', '.join(has) or 'no version of it'}); correct release, rpm_packages or packages_url.",
                     package=name,
                 )
             chosen += found

@@ -103,7 +103,7 @@ def _fetch_bundle(
 ) -> tuple[dict[str, str], list[str]]:
     """Names and versions of the wheels to install, and their files below ``scratch``."""
     archive = str(scratch / "bundle.tgz")
-    option = "bundle_url" if options.bundle_url else "release, os_directory or vault_url (or set bundle_url)"
+    option = "bundle_url" if options.bundle_url else "release, os_directory or packages_url (or set bundle_url)"
     download(asked.bundle_url, archive, "The PyTorch bundle", option, options.bundle_checksum)
     files = unpack(archive, str(scratch), asked.bundle_url)
     Path(archive).unlink()

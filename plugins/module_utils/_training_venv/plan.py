@@ -35,13 +35,13 @@ INSTALLING, FAILED, COMPLETE = "installing", "failed", "complete"
 class VenvOptions:
     """What the operator asks for. Empty ``pytorch`` is the release's, empty ``os_directory`` the node's own.
 
-    An empty ``bundle_url`` is derived from both and the vault.
+    An empty ``bundle_url`` is derived from both and the package repository.
 
     ``node_library`` is a place of its wheel, in the forms of :mod:`node_library`, and ``node_library_file`` where the
     controller left the one that it brings. ``pins`` are the site's; with ``hashes`` pip takes no file that it has no
     hash of.
 
-    ``signed_wheels`` (URL to SHA-256) are all that pip may take where the vault is a site's bundle and no other index
+    ``signed_wheels`` (URL to SHA-256) are all that pip may take where it is a site's bundle and no other index
     is named: a signed manifest says so, and no index is asked.
 
     ``bundle_wheels`` are patterns of file names. ``min_free_mib`` is about the file system of ``path``, ``timeout``
@@ -50,7 +50,7 @@ class VenvOptions:
 
     path: str
     python: str
-    vault_url: str
+    packages_url: str
     release: str
     os_directory: str = ""
     release_overrides: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
@@ -114,8 +114,8 @@ def asked_for(
         raise GaudiError(
             f"path must be an absolute path of a directory of its own, not '{options.path}'.", option="path"
         )
-    for option in ("vault_url", "bundle_url", "index_url"):
-        if option == "vault_url" or getattr(options, option):
+    for option in ("packages_url", "bundle_url", "index_url"):
+        if option == "packages_url" or getattr(options, option):
             checked_url(option, getattr(options, option), options.plain_http_hosts)
     refuse_own_name(options.requirements)
     named = [named_requirement(requirement) for requirement in options.requirements]
@@ -142,17 +142,17 @@ def asked_for(
 
 
 def bundle_url(options: VenvOptions, release: Release, system: str) -> str:
-    """Where the bundle of the release for this system is; its shape is the vault's own (``.../ubuntu2204/...``)."""
+    """Where the bundle of the release for this system is; its shape is the vendor's (``.../ubuntu2204/...``)."""
     if options.bundle_url:
         return options.bundle_url
     directory = os_directory(options, system)
     file = f"pytorch_modules-v{options.pytorch or release.pytorch}_{release.version}_{release.build}.tgz"
-    base = f"{options.vault_url.rstrip('/')}/gaudi-pt-modules/{release.version}/{release.build}"
+    base = f"{options.packages_url.rstrip('/')}/gaudi-pt-modules/{release.version}/{release.build}"
     return f"{base}/pytorch/{directory}/{file}"
 
 
 def os_directory(options: VenvOptions, system: str) -> str:
-    """The vault's directory for the system."""
+    """The package repository's directory for the system."""
     return options.os_directory or system.replace("-", "").replace(".", "")
 
 

@@ -22,19 +22,19 @@ from . import plan as venv_plan
 from .pin_table import PINS
 from .pins import chosen, needed
 from .plan import Asked, Stamp, VenvOptions
-from .vault import Site, Vault
+from .repository import Repository, Site
 from .wanted import VenvState, Wanted, pip_conf, read, settings, write_pending
 
 LOCK = "training environment"
 
 
-def converge(options: VenvOptions, run: Run, check_mode: bool, vault: Vault) -> dict[str, object]:
+def converge(options: VenvOptions, run: Run, check_mode: bool, repository: Repository) -> dict[str, object]:
     """Bring the environment to what is wanted; the result's keys are always the same.
 
     Raises :class:`GaudiError` with the fact ``missing_wheel`` where something has to be installed and the node library
     that the controller has is not on the node.
     """
-    wanted = _wanted(options, vault.recorded(options.vault_url))
+    wanted = _wanted(options, repository.recorded(options.packages_url))
     state = read(wanted.options)
     reasons = _reasons(wanted, state)
     stamp = state.stamp
@@ -45,14 +45,14 @@ def converge(options: VenvOptions, run: Run, check_mode: bool, vault: Vault) -> 
         if check_mode:
             diff += differences(pending([pip_conf(wanted.options)]))
         else:
-            with exclusive(LOCK, options.timeout, directory=vault.directory, remedy="wait for its end"):
+            with exclusive(LOCK, options.timeout, directory=repository.directory, remedy="wait for its end"):
                 state = read(wanted.options)
                 if _reasons(wanted, state):
                     # What downloads and calls pip is half of the code, and most runs install nothing.
                     from .install import install
 
                     # The bundle may have been built anew since; what installs has to have the newest checksums.
-                    wanted = _wanted(options, vault.fresh(options.vault_url, run))
+                    wanted = _wanted(options, repository.fresh(options.packages_url, run))
                     stamp, changes = install(wanted, state, run)
                     diff += differences(changes)
                 else:
@@ -61,7 +61,7 @@ def converge(options: VenvOptions, run: Run, check_mode: bool, vault: Vault) -> 
     elif stamp:
         changes = pending(settings(wanted, stamp.wheels, stamp.unpinned))
         if changes and not check_mode:
-            with exclusive(LOCK, options.timeout, directory=vault.directory, remedy="wait for its end"):
+            with exclusive(LOCK, options.timeout, directory=repository.directory, remedy="wait for its end"):
                 changes = write_pending(settings(wanted, stamp.wheels, stamp.unpinned))
         diff = differences(changes)
     return {
@@ -97,7 +97,7 @@ def _reasons(wanted: Wanted, state: VenvState) -> list[str]:
 
 
 def _at_site(options: VenvOptions, release: Release, site: Site | None) -> VenvOptions:
-    """Where the vault is a bundle, its wheels and its checksum stand in for what the operator left empty."""
+    """Where the repository is a bundle, its wheels and its checksum stand in for what the operator left empty."""
     system = read_system().os
     url = venv_plan.bundle_url(options, release, system)
     published = release.pytorch_sha256.get(venv_plan.os_directory(options, system), "")
@@ -107,8 +107,8 @@ def _at_site(options: VenvOptions, release: Release, site: Site | None) -> VenvO
     checksum = options.bundle_checksum or site.checksum(url)
     if not checksum and not options.bundle_url:
         raise GaudiError(
-            f"The bundle {site.vault_url} has no {url[len(site.vault_url) + 1 :]}; build its part pytorch for this "
-            "release and system, or correct release, pytorch or os_directory.",
+            f"The bundle {site.packages_url} has no {url[len(site.packages_url) + 1 :]}; build its part pytorch for "
+            "this release and system, or correct release, pytorch or os_directory.",
             url=url,
         )
     own = not options.index_url or options.index_url.rstrip("/") == site.index_url

@@ -25,8 +25,8 @@ def test_nodes_have_fixed_names_and_addresses() -> None:
         ("node1", "10.203.71.11", "gaudi3-node1"),
         ("node2", "10.203.71.12", "gaudi3-node2"),
     ]
-    assert made.vault_address == "10.203.71.5"
-    assert ("vault.sandbox.internal", "10.203.71.5") in made.hosts
+    assert made.repository_address == "10.203.71.5"
+    assert ("packages.sandbox.internal", "10.203.71.5") in made.hosts
     assert ("node16", "10.203.71.26") in made.hosts
 
 

@@ -140,7 +140,11 @@ def test_the_probe_s_answer_is_kept_on_the_controller(play, tmp_path):
             "gaudi_firmware_accept is 1.22; give a version in",
         ),
         ("options_check", {"cost": {"job": "a b", "currency": "EUR"}}, "gaudi_cost_job is 'a b'; give the name that"),
-        ("options_check", {"job_hosts": {"hosts": ["a", "z"], "option": "mine"}}, "mine names z, which is not in the inventory"),
+        (
+            "options_check",
+            {"job_hosts": {"hosts": ["a", "z"], "option": "mine"}},
+            "mine names z, which is not in the inventory",
+        ),
         (
             "options_check",
             {"job_hosts": {"hosts": ["a"], "witness": "a\0b"}},

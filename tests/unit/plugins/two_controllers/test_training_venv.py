@@ -43,7 +43,7 @@ def test_pip_leaves_the_systems_python_alone(tmp_path: Path) -> None:
         release="1.24.1",
         path=str(venv),
         python=sys.executable,
-        vault_url="https://v",
+        packages_url="https://v",
         constraints=str(tmp_path / "c.txt"),
     )
     Path(options.constraints).touch()

@@ -193,7 +193,7 @@ def test_every_package_is_refused_by_apt_when_a_byte_of_it_is_changed(
 
 def pip(site: Site, base: Path) -> subprocess.CompletedProcess[str]:
     """Have pip take the bundle's wheel in the only way in which an environment of ours lets it."""
-    options = VenvOptions(str(base), sys.executable, site.vault_url, "1.24.1", signed_wheels=site.wheels)
+    options = VenvOptions(str(base), sys.executable, site.packages_url, "1.24.1", signed_wheels=site.wheels)
     page = base / "wheels.html"
     page.write_text(render_wheels_page(options))
     words = ["install", "--no-index", "--find-links", page.as_uri(), "--no-cache-dir", "--target", str(base / "lib")]
@@ -224,7 +224,7 @@ def test_a_wheel_and_pytorch_are_refused_when_a_byte_of_them_is_changed(
     (node.www / PYTORCH).write_bytes(archive[:-1] + bytes([archive[-1] ^ 1]))
     url = f"file://{node.www}/{PYTORCH}"
     with pytest.raises(GaudiError, match="the file was changed or cut short"):
-        download(url, str(node.base / "pytorch"), "The PyTorch bundle", "vault_url", site.checksum(url))
+        download(url, str(node.base / "pytorch"), "The PyTorch bundle", "packages_url", site.checksum(url))
     assert not (node.base / "pytorch").exists()
 
 

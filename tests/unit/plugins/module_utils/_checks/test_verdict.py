@@ -291,7 +291,7 @@ def test_the_summary_is_one_flat_row(measured):
         "hugepages_mib": 35202,
         "slurm_real_memory_mib": 1031698 - 35202,
         "clock_service": None,
-        "clock_synchronised": None,
+        "clock_synchronized": None,
         "clock_offset_ms": None,
         "iommu_passthrough": True,
         "network": None,

@@ -30,7 +30,7 @@ ERROR: In --require-hashes mode, all requirements must have their versions pinne
 OPTIONS = VenvOptions(
     path="/opt/venv",
     python="/usr/bin/python3",
-    vault_url="https://v",
+    packages_url="https://v",
     release="1.24.1",
     index_url="https://mirror.example.com/simple",
     constraints="/etc/c.txt",

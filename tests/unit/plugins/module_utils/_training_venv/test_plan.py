@@ -40,7 +40,7 @@ INSTALLED = {**WHEELS, "lightning": "2.6.6", "pip": "24.0"}
 
 def options(**more: Any) -> VenvOptions:
     given = {"path": "/opt/gaudi3_scale/venv", "python": "/usr/bin/python3", "release": "1.24.1"}
-    return VenvOptions(**{**given, "vault_url": "https://v/artifactory/", "os_directory": "ubuntu2404", **more})
+    return VenvOptions(**{**given, "packages_url": "https://v/artifactory/", "os_directory": "ubuntu2404", **more})
 
 
 def test_the_bundles_url_has_the_vaults_shape() -> None:

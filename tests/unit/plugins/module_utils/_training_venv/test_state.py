@@ -68,12 +68,12 @@ def virgin_venv() -> Path:
 
 
 class Site:
-    """A vault and a package index behind one HTTP server, and a place for the environment."""
+    """A package repository and a package index behind one HTTP server, and a place for the environment."""
 
     def __init__(self, base: Path) -> None:
         self.base, self.www = base, base / "www"
         self.venv, self.constraints = base / "opt/venv", base / "etc/pip-constraints.txt"
-        self.record = str(base / "state/vault.json")
+        self.record = str(base / "state/repository.json")
         self.commands: list[list[str]] = []
         for release, build, torch in (("1.24.1", "482", BUILD), ("1.23.0", "695", "2.9.0+git1")):
             self.bundle(release, build, torch)
@@ -105,7 +105,7 @@ class Site:
         given = {
             "path": str(self.venv),
             "python": sys.executable,
-            "vault_url": self.url,
+            "packages_url": self.url,
             "release": "1.24.1",
             "os_directory": "debian12",
             "requirements": ["lightning>=2.6,<2.7"],
@@ -450,7 +450,7 @@ def test_a_checksum_that_is_right_and_a_bundle_from_a_medium(site: Site) -> None
 
 
 class SignedSite:
-    """The vault of :class:`Site` as a bundle, whose manifest a key of its own signs."""
+    """The package repository of :class:`Site` as a bundle, whose manifest a key of its own signs."""
 
     def __init__(self, site: Site, record: Path) -> None:
         self.site, self.record = site, record
@@ -467,7 +467,7 @@ class SignedSite:
         self.fingerprint = fingerprints(binary(key))[0]
         self.publish("2026-01-01T00:00:00Z")
         text = (site.www / MANIFEST).read_text()
-        record.write_text(json.dumps({"vault_url": site.url, "manifest": text}))
+        record.write_text(json.dumps({"packages_url": site.url, "manifest": text}))
 
     def publish(self, created: str) -> None:
         """Sign a manifest of what is there now."""
@@ -497,7 +497,7 @@ class SignedSite:
 
 @pytest.fixture
 def signed(site: Site, tmp_path: Path) -> Iterator[SignedSite]:
-    made = SignedSite(site, tmp_path / "vault.json")
+    made = SignedSite(site, tmp_path / "repository.json")
     yield made
     made.home.__exit__(None, None, None)
 
@@ -554,7 +554,7 @@ def test_a_bundle_without_the_archive_is_one_sentence(signed: SignedSite) -> Non
 
 
 def test_plain_http_is_for_hosts_that_were_named(site: Site) -> None:
-    for option in ("vault_url", "index_url", "bundle_url"):
+    for option in ("packages_url", "index_url", "bundle_url"):
         with pytest.raises(GaudiError, match=rf"^{option} has plain http to a\.example, .* in plain_http_hosts"):
             site.converge(**{option: "http://a.example/x"})
     with pytest.raises(GaudiError, match=r"^requirements has plain http to a\.example"):

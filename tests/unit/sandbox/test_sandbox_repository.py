@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the vault is built from: packages, pip pages, the simulated plugin."""
+"""What the package repository is built from: packages, pip pages, the simulated plugin."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from types import ModuleType
 import pytest
 
 from plugins.module_utils._node import shell_profile
+from sandbox.repository import packages, wheels
+from sandbox.repository.pytorch_bundle import PLUGIN, plugin_wheel
 from sandbox.simulator.releases import RELEASES
-from sandbox.vault import packages, wheels
-from sandbox.vault.pytorch_bundle import PLUGIN, plugin_wheel
 
 NAMES = {
     "habanalabs-dkms", "habanalabs-firmware", "habanalabs-firmware-tools", "habanalabs-firmware-odm",

@@ -1,7 +1,7 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
 # Private to gaudi3.scale: it may change in any release.
-"""The vendor's package vault (or a site's mirror of it) as a package repository of the node.
+"""The vendor's package repository (or a site's mirror of it) as a package repository of the node.
 
 A run that finds everything as wanted uses no network: the files say where the packages come from, and the package
 lists on the node say whether the wanted version is among them.
@@ -19,15 +19,25 @@ from .._node.kernel_modules import running_kernel
 from .._node.rendered_files import FileChange, WantedFile, differences, pending, write
 from .._releases.lookup import Release, find_release
 from .repository_keys import RepositoryKey, import_into_rpm, unknown_to_rpm
+from .repository_plan import PACKAGE_MANAGERS, Repository, RepositoryOptions, kind, plan, plan_dnf, repository_of
 from .rpm_database import rpm_name
 from .switched_off import Marks
-from .vault_plan import PACKAGE_MANAGERS, Repository, VaultOptions, kind, plan, plan_dnf, repository_of
 
-__all__ = ["PACKAGE_MANAGERS", "VaultOptions", "VaultState", "converge", "kind", "plan", "plan_dnf", "read", "settle"]
+__all__ = [
+    "PACKAGE_MANAGERS",
+    "RepositoryOptions",
+    "RepositoryState",
+    "converge",
+    "kind",
+    "plan",
+    "plan_dnf",
+    "read",
+    "settle",
+]
 
 
 def transaction(
-    options: VaultOptions, release: Release, kernels: Sequence[str], repository: Repository | None = None
+    options: RepositoryOptions, release: Release, kernels: Sequence[str], repository: Repository | None = None
 ) -> list[str]:
     """Everything for the package manager's one transaction: the distribution's packages, then ours, each pinned."""
     words = repository or plan(options)
@@ -35,14 +45,14 @@ def transaction(
     return [*dict.fromkeys(named), *(words.pinned(name, release.package_version) for name in options.packages)]
 
 
-def _pins(options: VaultOptions, release: Release, kernels: Sequence[str]) -> dict[str, str]:
+def _pins(options: RepositoryOptions, release: Release, kernels: Sequence[str]) -> dict[str, str]:
     """The same as names with their version, empty for any."""
     named = {name.replace("{kernel}", kernel): "" for name in options.os_packages for kernel in kernels}
     return {**named, **dict.fromkeys(options.packages, release.package_version)}
 
 
 @dataclass(frozen=True)
-class VaultState:
+class RepositoryState:
     """What is wanted, and what the node has of it, read without the network.
 
     ``sources`` are the repository's own files that differ, ``others`` those of others that have the same repository,
@@ -50,7 +60,7 @@ class VaultState:
     those that rpm does not know, ``missing`` the wanted packages that the lists on the node do not offer.
     """
 
-    options: VaultOptions
+    options: RepositoryOptions
     release: Release
     repository: Repository
     kernels: Sequence[str]
@@ -67,11 +77,11 @@ class VaultState:
 
     @property
     def needs_network(self) -> bool:
-        """Whether the vault has to be asked for anything."""
+        """Whether the package repository has to be asked for anything."""
         return not self.registered or (bool(self.missing) and not self.installed)
 
 
-def read(options: VaultOptions, run: Run, etc: str = "/etc") -> VaultState:
+def read(options: RepositoryOptions, run: Run, etc: str = "/etc") -> RepositoryState:
     """Compare the node with the options."""
     release = find_release(options.release, options.release_overrides)
     repository = repository_of(options, etc)
@@ -81,7 +91,7 @@ def read(options: VaultOptions, run: Run, etc: str = "/etc") -> VaultState:
     stale = [key for key in repository.signing_keys() if sources or not key.is_there()]
     unknown = unknown_to_rpm([key for key in repository.signing_keys() if key not in stale], run)
     offered = {} if sources or stale or unknown else repository.offered_versions(run)
-    return VaultState(
+    return RepositoryState(
         options,
         release,
         repository,
@@ -95,12 +105,12 @@ def read(options: VaultOptions, run: Run, etc: str = "/etc") -> VaultState:
     )
 
 
-def converge(options: VaultOptions, run: Run, check_mode: bool, etc: str = "/etc") -> dict[str, object]:
+def converge(options: RepositoryOptions, run: Run, check_mode: bool, etc: str = "/etc") -> dict[str, object]:
     """Register the repository where it is not, and read its lists where they do not offer the wanted packages."""
     return settle(read(options, run, etc), run, check_mode)
 
 
-def settle(state: VaultState, run: Run, check_mode: bool) -> dict[str, object]:
+def settle(state: RepositoryState, run: Run, check_mode: bool) -> dict[str, object]:
     """Bring the node from ``state`` to what its options say; the result's keys are always the same."""
     repository, missing, changes = state.repository, state.missing, [*state.sources, *state.others]
     if state.stale:
@@ -133,7 +143,7 @@ def _takes(change: FileChange, repository: Repository) -> bool:
     return Marks(Path(repository.sources_path).stem).was in (change.wanted.content or "")
 
 
-def _not_offered(options: VaultOptions, release: Release, offered: Mapping[str, set[str]]) -> list[str]:
+def _not_offered(options: RepositoryOptions, release: Release, offered: Mapping[str, set[str]]) -> list[str]:
     """Those of the wanted packages that are not offered; dnf lists the driver under the name that RHEL gives it."""
     version = release.package_version
     return [
@@ -155,7 +165,7 @@ def _import_difference(key: RepositoryKey) -> dict[str, str]:
 
 
 def _apply(
-    options: VaultOptions, release: Release, repository: Repository, changes: Sequence[FileChange], run: Run
+    options: RepositoryOptions, release: Release, repository: Repository, changes: Sequence[FileChange], run: Run
 ) -> list[str]:
     """Write the files and read the lists; on any failure put the files back as they were."""
     done: list[FileChange] = []
@@ -181,7 +191,7 @@ def _absent(repository: Repository, release: Release, name: str, offered: Mappin
     versions = ", ".join(sorted(offered.get(name) or offered.get(rpm_name(name)) or ())) or "no version of it"
     return (
         f"The package repository {repository} does not offer {name} {release.package_version} (it has {versions}); "
-        "correct release or vault_url, or have the mirror synchronised."
+        "correct release or packages_url, or have the mirror synchronized."
     )
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
 # Private to gaudi3.scale: it may change in any release.
-"""The distribution's packages of a bundle as an apt repository of a node whose vault is that bundle."""
+"""The distribution's packages of a bundle as an apt repository of a node whose repository is that bundle."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def repository(place: Place, site: Site) -> AptRepository | None:
     if site.manifest is None or not site.has_distribution(place.suite):
         return None
     return AptRepository(
-        uri=f"{site.vault_url}/{DISTRIBUTION}",
+        uri=f"{site.packages_url}/{DISTRIBUTION}",
         suite=place.suite,
         components=("main",),
         architectures=place.architectures,
@@ -54,9 +54,9 @@ def render_preferences() -> str:
 
 
 def converge(place: Place, site: Site, asked: bool, run: Run, check_mode: bool) -> dict[str, object]:
-    """Register the distribution's packages of the bundle; where the vault is none, remove what is left of one.
+    """Register the distribution's packages of the bundle; where the repository is none, remove what is left of one.
 
-    ``asked``: the vault was, so its lists are read anew. Nothing of ``site`` is believed that was not signed.
+    ``asked``: the repository was, so its lists are read anew. Nothing of ``site`` is believed that was not signed.
     """
     wanted = repository(place, site)
     files = _wanted_files(wanted, place, check_mode)
@@ -110,7 +110,7 @@ def refuse_lacking(site: Site, release: str) -> None:
     """The vendor's lists, which a bundle carries as signed, name releases that it has no packages of."""
     if site.lacks(release):
         raise GaudiError(
-            f"The bundle {site.vault_url} has the packages of {', '.join(site.releases)}, but none of {release}; build "
-            "it for that release (gaudi_bundle_release or gaudi_bundle_rollback_releases), or correct release.",
+            f"The bundle {site.packages_url} has the packages of {', '.join(site.releases)}, but none of {release}; "
+            "build it for that release (gaudi_bundle_release or gaudi_bundle_rollback_releases), or correct release.",
             releases=site.releases,
         )

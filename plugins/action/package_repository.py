@@ -9,4 +9,4 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_action import R
 
 
 class ActionModule(RoleEntry):
-    """See the documentation of the module ``gaudi3.scale.vault_repository``."""
+    """See the documentation of the module ``gaudi3.scale.package_repository``."""

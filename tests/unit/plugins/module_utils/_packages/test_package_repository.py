@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""The vault as a repository: a real apt below a directory of its own, a real signed repository, a real HTTP server."""
+"""The package repository: a real apt below a directory of its own, a real signed repository, a real HTTP server."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from typing import Any, Iterator
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult, run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._packages import vault_repository
-from ansible_collections.gaudi3.scale.plugins.module_utils._packages.vault_repository import (
-    VaultOptions,
+from ansible_collections.gaudi3.scale.plugins.module_utils._packages import package_repository
+from ansible_collections.gaudi3.scale.plugins.module_utils._packages.package_repository import (
+    RepositoryOptions,
     converge,
     plan,
 )
@@ -31,17 +31,17 @@ NEEDED = [tool for tool in TOOLS if shutil.which(tool) is None]
 needs_apt = pytest.mark.skipif(bool(NEEDED), reason=f"not installed: {', '.join(NEEDED)}")
 
 
-def options(vault: str = "https://vault.example.com/artifactory", **more: Any) -> VaultOptions:
+def options(repository: str = "https://vault.example.com/artifactory", **more: Any) -> RepositoryOptions:
     hosts = ["127.0.0.1", "10.0.0.5"]
-    given = {"vault_url": vault, "release": "1.24.1", "suite": "jammy", "plain_http_hosts": hosts}
-    return VaultOptions(**{**given, **more})
+    given = {"packages_url": repository, "release": "1.24.1", "suite": "jammy", "plain_http_hosts": hosts}
+    return RepositoryOptions(**{**given, **more})
 
 
 def test_the_vendors_url_shapes_are_derived_from_one_prefix() -> None:
     repository = plan(options("https://vault.habana.ai/artifactory/"))
     assert repository.uri == "https://vault.habana.ai/artifactory/debian"
     assert repository.key_url == "https://vault.habana.ai/artifactory/api/gpg/key/public"
-    assert repository.key_path == "/etc/apt/keyrings/gaudi3_scale-vault.asc"
+    assert repository.key_path == "/etc/apt/keyrings/gaudi3_scale-repository.asc"
 
 
 def test_each_url_can_be_given_on_its_own() -> None:
@@ -49,17 +49,17 @@ def test_each_url_can_be_given_on_its_own() -> None:
     assert (repository.key_url, repository.uri) == ("file:///media/key.asc", "http://10.0.0.5/habana")
 
 
-@pytest.mark.parametrize("name", ["vault_url", "key_url", "repository_url"])
+@pytest.mark.parametrize("name", ["packages_url", "key_url", "repository_url"])
 @pytest.mark.parametrize("url", ["vault.example.com", "ftp://vault.example.com", "https://", "https://a b/"])
 def test_what_is_no_url_is_refused_by_name(name: str, url: str) -> None:
     with pytest.raises(GaudiError, match=f"^{name} must be a URL"):
-        plan(options(**({"vault": url} if name == "vault_url" else {name: url})))
+        plan(options(**({"repository": url} if name == "packages_url" else {name: url})))
 
 
-@pytest.mark.parametrize("name", ["vault_url", "key_url", "repository_url"])
+@pytest.mark.parametrize("name", ["packages_url", "key_url", "repository_url"])
 def test_plain_http_is_for_hosts_that_were_named(name: str) -> None:
     url = "http://mirror.example.com/x"
-    wrong = {"vault": url} if name == "vault_url" else {name: url}
+    wrong = {"repository": url} if name == "packages_url" else {name: url}
     with pytest.raises(GaudiError, match=rf"^{name} has plain http to mirror\.example\.com.* in plain_http_hosts"):
         plan(options(**wrong))
     assert plan(options(**wrong, plain_http_hosts=["Mirror.example.com"]))
@@ -104,34 +104,34 @@ def test_a_word_that_would_be_a_setting_of_its_own_is_refused(tmp_path: Path, na
     ],
 )
 def test_a_url_that_would_end_its_line_is_refused(url: str) -> None:
-    for name in ("vault", "key_url", "repository_url"):
+    for name in ("repository", "key_url", "repository_url"):
         with pytest.raises(GaudiError, match=r"must be a URL") as caught:
             plan(options(**{name: url}))
         assert "\n" not in str(caught.value)
 
 
 @needs_apt
-def test_another_key_than_the_pinned_one_is_refused(vault: Vault) -> None:
-    shown = vault.gpg("--with-colons", "--fingerprint").decode()
+def test_another_key_than_the_pinned_one_is_refused(repository: Repository) -> None:
+    shown = repository.gpg("--with-colons", "--fingerprint").decode()
     right = next(line.split(":")[9] for line in shown.splitlines() if line.startswith("fpr"))
     with pytest.raises(GaudiError, match=f"is the key {right}, not {'A' * 40}; nothing was taken from there"):
-        vault.converge(key_fingerprint="A" * 40)
-    assert vault.files == {}
+        repository.converge(key_fingerprint="A" * 40)
+    assert repository.files == {}
     overrides = {"1.24.1": {"keys": {"apt": "B" * 40}}}
     with pytest.raises(GaudiError, match=f"not {'B' * 40}; nothing was taken from there"):
-        vault.converge(release_overrides=overrides)
-    assert vault.converge(release_overrides=overrides, key_fingerprint=f" {right.lower()}")["available"]
-    assert not vault.converge(key_fingerprint=right)["changed"]
+        repository.converge(release_overrides=overrides)
+    assert repository.converge(release_overrides=overrides, key_fingerprint=f" {right.lower()}")["available"]
+    assert not repository.converge(key_fingerprint=right)["changed"]
     # A key that is on the node already, and is not the one that gets pinned now.
     with pytest.raises(GaudiError, match=f"not {'A' * 40}; nothing was taken"):
-        vault.converge(key_fingerprint="A" * 40)
+        repository.converge(key_fingerprint="A" * 40)
     with pytest.raises(GaudiError, match=r"^key_fingerprint must be a whole fingerprint"):
-        vault.converge(key_fingerprint="AB12")
+        repository.converge(key_fingerprint="AB12")
 
 
 def test_one_transaction_holds_the_distributions_packages_and_the_pinned_ones() -> None:
     asked = options(packages=["habanalabs-thunk", "habanalabs-dkms"], os_packages=["dkms", "linux-headers-{kernel}"])
-    assert vault_repository.transaction(asked, find_release("1.24.1"), ["6.8.0-45-generic", "6.8.0-48-generic"]) == [
+    assert package_repository.transaction(asked, find_release("1.24.1"), ["6.8.0-45-generic", "6.8.0-48-generic"]) == [
         "dkms",
         "linux-headers-6.8.0-45-generic",
         "linux-headers-6.8.0-48-generic",
@@ -140,7 +140,7 @@ def test_one_transaction_holds_the_distributions_packages_and_the_pinned_ones() 
     ]
 
 
-class Vault:
+class Repository:
     """A signed repository with a package of two releases, behind a real HTTP server, and an apt that is ours alone."""
 
     def __init__(self, base: Path) -> None:
@@ -225,25 +225,25 @@ class Vault:
 
     @property
     def files(self) -> dict[str, str]:
-        return {path.name: path.read_text() for path in self.etc.rglob("gaudi3_scale-vault*")}
+        return {path.name: path.read_text() for path in self.etc.rglob("gaudi3_scale-repository*")}
 
 
 @pytest.fixture
-def vault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Vault]:
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Repository]:
     monkeypatch.setenv("no_proxy", "*")
-    vault = Vault(tmp_path)
+    repository = Repository(tmp_path)
 
     class Quiet(http.server.SimpleHTTPRequestHandler):
         def log_message(self, *_arguments: Any) -> None:
             """Say nothing."""
 
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=vault.www))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=repository.www))
     threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-    vault.url = f"http://127.0.0.1:{server.server_port}"
-    yield vault
+    repository.url = f"http://127.0.0.1:{server.server_port}"
+    yield repository
     server.shutdown()
     server.server_close()
-    subprocess.run(["gpgconf", "--homedir", vault.home, "--kill", "all"], check=False, capture_output=True)
+    subprocess.run(["gpgconf", "--homedir", repository.home, "--kill", "all"], check=False, capture_output=True)
 
 
 def unused_port() -> int:
@@ -253,60 +253,60 @@ def unused_port() -> int:
 
 
 @needs_apt
-def test_first_run_registers_and_second_run_needs_no_network(vault: Vault) -> None:
-    first = vault.converge()
+def test_first_run_registers_and_second_run_needs_no_network(repository: Repository) -> None:
+    first = repository.converge()
     assert first["changed"]
     assert first["refreshed"]
     assert first["available"]
     assert first["package_version"] == "1.24.1-482"
     assert not first["installed"]
-    assert set(vault.files) == {"gaudi3_scale-vault.asc", "gaudi3_scale-vault.sources"}
-    second = vault.converge()
+    assert set(repository.files) == {"gaudi3_scale-repository.asc", "gaudi3_scale-repository.sources"}
+    second = repository.converge()
     assert not second["changed"]
     assert not second["refreshed"]
     assert second["available"]
     assert second["diff"] == []
-    assert [command[:3] for command in vault.commands if "update" in command] == []
+    assert [command[:3] for command in repository.commands if "update" in command] == []
 
 
 @needs_apt
-def test_check_mode_shows_the_files_and_touches_nothing(vault: Vault) -> None:
-    result = vault.converge(check_mode=True, key_url=f"http://127.0.0.1:{unused_port()}/nobody")
+def test_check_mode_shows_the_files_and_touches_nothing(repository: Repository) -> None:
+    result = repository.converge(check_mode=True, key_url=f"http://127.0.0.1:{unused_port()}/nobody")
     assert result["changed"]
     assert not result["available"]
     assert result["packages"] == ["habanalabs-dkms=1.24.1-482"]
     assert [difference["after_header"].split()[0] for difference in result["diff"]] == [*result["files"], "packages"]
     assert result["diff"][-1]["after"] == "habanalabs-dkms=1.24.1-482\n"
-    assert vault.files == {}
+    assert repository.files == {}
 
 
 @needs_apt
-def test_a_binary_key_is_written_as_armour_that_apt_accepts(vault: Vault) -> None:
-    vault.publish_key("first", armour=False)
-    assert vault.converge()["available"]
-    assert vault.files["gaudi3_scale-vault.asc"].startswith("-----BEGIN PGP PUBLIC KEY BLOCK-----\n")
+def test_a_binary_key_is_written_as_armour_that_apt_accepts(repository: Repository) -> None:
+    repository.publish_key("first", armour=False)
+    assert repository.converge()["available"]
+    assert repository.files["gaudi3_scale-repository.asc"].startswith("-----BEGIN PGP PUBLIC KEY BLOCK-----\n")
 
 
 @needs_apt
-def test_a_release_published_after_the_last_look_is_looked_for(vault: Vault) -> None:
-    vault.converge()
-    vault.package("habanalabs-dkms", "1.23.0-999")
-    vault.sign("first")
-    result = vault.converge(release="1.23.0", release_overrides={"1.23.0": {"build": "999"}})
+def test_a_release_published_after_the_last_look_is_looked_for(repository: Repository) -> None:
+    repository.converge()
+    repository.package("habanalabs-dkms", "1.23.0-999")
+    repository.sign("first")
+    result = repository.converge(release="1.23.0", release_overrides={"1.23.0": {"build": "999"}})
     assert result["refreshed"]
     assert not result["changed"]
 
 
 @needs_apt
-def test_packages_that_are_installed_need_no_lists(vault: Vault) -> None:
-    vault.converge()
-    shutil.rmtree(vault.base / "apt/var/lib/apt/lists")
-    (vault.base / "apt/var/lib/apt/lists/partial").mkdir(parents=True)
+def test_packages_that_are_installed_need_no_lists(repository: Repository) -> None:
+    repository.converge()
+    shutil.rmtree(repository.base / "apt/var/lib/apt/lists")
+    (repository.base / "apt/var/lib/apt/lists/partial").mkdir(parents=True)
     status = "Package: habanalabs-dkms\nStatus: {} ok installed\nArchitecture: all\nVersion: 1.24.1-482\n"
-    (vault.base / "apt/var/lib/dpkg/status").write_text(
+    (repository.base / "apt/var/lib/dpkg/status").write_text(
         f"{status.format('hold')}Maintainer: a <a@b.c>\nDescription: test\n\n"
     )
-    result = vault.converge()
+    result = repository.converge()
     assert result["installed"]
     assert not result["refreshed"]
 
@@ -317,11 +317,11 @@ def test_packages_that_are_installed_need_no_lists(vault: Vault) -> None:
     [
         (
             "no key",
-            r"public key cannot be fetched from http://.*/public: it answers 404.*; correct vault_url or key_url",
+            r"public key cannot be fetched from http://.*/public: it answers 404.*; correct packages_url or key_url",
         ),
-        ("page for a key", r"does not return an OpenPGP public key \('<html>'\); correct vault_url or key_url"),
-        ("no suite", r"does not exist: http://.*/dists/jammy/Release is not there; correct vault_url.*suite"),
-        ("other key", r"is not signed by the key in .*\.asc \(from http://.*\); check vault_url"),
+        ("page for a key", r"does not return an OpenPGP public key \('<html>'\); correct packages_url or key_url"),
+        ("no suite", r"does not exist: http://.*/dists/jammy/Release is not there; correct packages_url.*suite"),
+        ("other key", r"is not signed by the key in .*\.asc \(from http://.*\); check packages_url"),
         ("unsigned", r"is not signed by the key in"),
         ("page for a release", r"no package repository"),
         ("release not there", r"does not offer habanalabs-dkms 1.22.0-740 \(it has 1.23.0-695, 1.24.1-482\)"),
@@ -333,92 +333,94 @@ def test_packages_that_are_installed_need_no_lists(vault: Vault) -> None:
 )
 @pytest.mark.parametrize("before", ["nothing", "another repository"])
 def test_a_fault_is_one_sentence_and_the_files_are_as_they_were(
-    vault: Vault, fault: str, sentence: str, before: str
+    repository: Repository, fault: str, sentence: str, before: str
 ) -> None:
     more: dict[str, Any] = {}
     if before != "nothing":
-        vault.converge()
-        sources = vault.etc / "apt/sources.list.d/gaudi3_scale-vault.sources"
+        repository.converge()
+        sources = repository.etc / "apt/sources.list.d/gaudi3_scale-repository.sources"
         sources.write_text(sources.read_text().replace("amd64", "arm64"))
         sources.chmod(0o600)
-        shutil.rmtree(vault.base / "apt/var/lib/apt/lists")
-        (vault.base / "apt/var/lib/apt/lists/partial").mkdir(parents=True)
+        shutil.rmtree(repository.base / "apt/var/lib/apt/lists")
+        (repository.base / "apt/var/lib/apt/lists/partial").mkdir(parents=True)
     if fault == "no key":
-        (vault.www / "api/gpg/key/public").unlink()
+        (repository.www / "api/gpg/key/public").unlink()
     elif fault == "page for a key":
-        (vault.www / "api/gpg/key/public").write_text("<html>\nplease log in")
+        (repository.www / "api/gpg/key/public").write_text("<html>\nplease log in")
     elif fault == "no suite":
-        shutil.rmtree(vault.dists)
+        shutil.rmtree(repository.dists)
     elif fault == "other key":
-        vault.new_key("second")
-        vault.publish_key("second")
+        repository.new_key("second")
+        repository.publish_key("second")
     elif fault == "unsigned":
-        (vault.dists / "InRelease").unlink()
-        shutil.copy(vault.base / "Release", vault.dists / "Release")
+        (repository.dists / "InRelease").unlink()
+        shutil.copy(repository.base / "Release", repository.dists / "Release")
     elif fault == "page for a release":
-        (vault.dists / "InRelease").write_text("<html>please log in</html>")
+        (repository.dists / "InRelease").write_text("<html>please log in</html>")
     elif fault == "release not there":
         more["release"] = "1.22.0"
     else:
-        vault.url = f"http://127.0.0.1:{unused_port()}"
-    there = vault.files
+        repository.url = f"http://127.0.0.1:{unused_port()}"
+    there = repository.files
     with pytest.raises(GaudiError, match=sentence):
-        vault.converge(**more)
-    assert vault.files == there
-    assert [oct(path.stat().st_mode & 0o777) for path in vault.etc.rglob("*.sources")] == ["0o600"] * bool(there)
+        repository.converge(**more)
+    assert repository.files == there
+    assert [oct(path.stat().st_mode & 0o777) for path in repository.etc.rglob("*.sources")] == ["0o600"] * bool(there)
 
 
 @needs_apt
-def test_an_unreachable_repository_is_told_when_only_the_key_is_at_hand(vault: Vault) -> None:
+def test_an_unreachable_repository_is_told_when_only_the_key_is_at_hand(repository: Repository) -> None:
     with pytest.raises(GaudiError, match="cannot be reached; check this node's DNS, route and proxy"):
-        vault.converge(repository_url=f"http://127.0.0.1:{unused_port()}/debian")
-    assert vault.files == {}
+        repository.converge(repository_url=f"http://127.0.0.1:{unused_port()}/debian")
+    assert repository.files == {}
 
 
-def _apt_update(vault: Vault) -> CommandResult:
+def _apt_update(repository: Repository) -> CommandResult:
     """What any apt on the node does, with all of its sources."""
-    return vault.run(["apt-get", "-q", "update", "-o", "APT::Update::Error-Mode=any"])
+    return repository.run(["apt-get", "-q", "update", "-o", "APT::Update::Error-Mode=any"])
 
 
 @needs_apt
 @pytest.mark.parametrize("before", ["nothing", "a node that is broken by both"])
-def test_an_entry_of_the_installers_script_is_taken_over_and_every_apt_works(vault: Vault, before: str) -> None:
-    script = vault.etc / "apt/sources.list.d/habanalabs.list"
-    entry = f"deb [signed-by=/etc/apt/keyrings/habanalabs.gpg] {vault.url}/debian jammy main\n"
-    other = f"deb [trusted=yes] {vault.url}/another jammy main\n"
+def test_an_entry_of_the_installers_script_is_taken_over_and_every_apt_works(
+    repository: Repository, before: str
+) -> None:
+    script = repository.etc / "apt/sources.list.d/habanalabs.list"
+    entry = f"deb [signed-by=/etc/apt/keyrings/habanalabs.gpg] {repository.url}/debian jammy main\n"
+    other = f"deb [trusted=yes] {repository.url}/another jammy main\n"
     if before != "nothing":
-        vault.converge()
+        repository.converge()
     script.parent.mkdir(exist_ok=True)
     script.write_text(f"# by hand\n{entry}# {other}")
     if before != "nothing":
-        assert "Conflicting values set for option Signed-By" in _apt_update(vault).stderr
-    shown = vault.converge(check_mode=True)
+        assert "Conflicting values set for option Signed-By" in _apt_update(repository).stderr
+    shown = repository.converge(check_mode=True)
     assert shown["changed"]
-    assert (f"- {entry}", f"+ # gaudi3_scale-vault: {entry}") in [
+    assert (f"- {entry}", f"+ # gaudi3_scale-repository: {entry}") in [
         (f"- {one['before'].splitlines(True)[1]}", f"+ {one['after'].splitlines(True)[1]}")
         for one in shown["diff"]
         if str(script) in one["after_header"]
     ]
-    assert script.read_text().count("# gaudi3_scale-vault") == 0
-    result = vault.converge()
+    assert script.read_text().count("# gaudi3_scale-repository") == 0
+    result = repository.converge()
     assert result["changed"]
     assert result["taken_over"] == [str(script)]
-    assert script.read_text() == f"# by hand\n# gaudi3_scale-vault: {entry}# {other}"
-    assert _apt_update(vault).rc == 0
-    again = vault.converge()
+    assert script.read_text() == f"# by hand\n# gaudi3_scale-repository: {entry}# {other}"
+    assert _apt_update(repository).rc == 0
+    again = repository.converge()
     assert (again["changed"], again["refreshed"], again["taken_over"]) == (False, False, [])
 
 
 @needs_apt
-def test_a_fault_leaves_the_entry_of_others_in_force(vault: Vault) -> None:
-    script = vault.etc / "apt/sources.list.d/habanalabs.list"
+def test_a_fault_leaves_the_entry_of_others_in_force(repository: Repository) -> None:
+    script = repository.etc / "apt/sources.list.d/habanalabs.list"
     script.parent.mkdir(exist_ok=True)
-    entry = f"deb [trusted=yes] {vault.url}/debian jammy main\n"
+    entry = f"deb [trusted=yes] {repository.url}/debian jammy main\n"
     script.write_text(entry)
     with pytest.raises(GaudiError, match=r"does not offer habanalabs-dkms 1\.22\.0-740"):
-        vault.converge(release="1.22.0")
+        repository.converge(release="1.22.0")
     assert script.read_text() == entry
-    assert vault.files == {}
+    assert repository.files == {}
 
 
 @needs_apt
@@ -446,15 +448,15 @@ def test_a_fault_leaves_the_entry_of_others_in_force(vault: Vault) -> None:
     ],
 )
 def test_what_stops_every_apt_shows_at_once_and_names_the_files(
-    vault: Vault, files: dict[str, str], sentence: str
+    repository: Repository, files: dict[str, str], sentence: str
 ) -> None:
-    place = vault.etc / "apt/sources.list.d"
+    place = repository.etc / "apt/sources.list.d"
     place.mkdir(exist_ok=True)
     for name, text in files.items():
         (place / name).write_text(text)
     with pytest.raises(GaudiError, match=sentence):
-        vault.converge()
-    assert vault.files == {}
+        repository.converge()
+    assert repository.files == {}
 
 
 def test_an_unknown_release_is_refused_before_anything_is_touched(tmp_path: Path) -> None:

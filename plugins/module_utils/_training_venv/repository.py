@@ -1,7 +1,7 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
 # Private to gaudi3.scale: it may change in any release.
-"""What an installation asks of the vault, where that is a bundle of signed files: the bundle is another subject's."""
+"""What an installation asks of a repository that is a bundle of signed files; the bundle is another subject's."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from .._node.commands import Run
 
 
 class Site(Protocol):
-    """A vault whose signature was verified."""
+    """A package repository whose signature was verified."""
 
     @property
-    def vault_url(self) -> str:
+    def packages_url(self) -> str:
         """Its address, without a slash at its end."""
 
     @property
@@ -36,8 +36,8 @@ class Site(Protocol):
 
 
 @dataclass(frozen=True)
-class Vault:
-    """``recorded`` is what an earlier run verified at an address, ``fresh`` asks the vault for it again, and locks of
+class Repository:
+    """``recorded`` is what an earlier run verified at an address, ``fresh`` asks for it again, and locks of
     this node lie in ``directory``.
     """
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""Serves one directory over HTTP; the vault container's only process."""
+"""Serves one directory over HTTP; the package repository container's only process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Handler(SimpleHTTPRequestHandler):
     """Static files over connections that stay open, which apt and pip use well."""
 
     protocol_version = "HTTP/1.1"
-    server_version = "gaudi3-scale-sandbox-vault"
+    server_version = "gaudi3-scale-sandbox-repository"
 
     def __init__(self, *arguments: object, **named: object) -> None:
         super().__init__(*arguments, directory=sys.argv[1], **named)  # type: ignore[arg-type]

@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""A small vault and a small distribution on disk, signed by real keys, for tests that build a bundle from them."""
+"""A small repository and a small distribution on disk, signed by real keys, for tests that build a bundle from them."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def publish(root: Path, suite: str, packages: Mapping[tuple[str, str], str], sec
         return gnupg.public_key(home, run_process)
 
 
-class SmallVault:
-    """``www`` is the vault; ``options`` are those that build a bundle from it into ``bundle``."""
+class SmallRepository:
+    """``www`` is the package repository; ``options`` are those that build a bundle from it into ``bundle``."""
 
     def __init__(self, base: Path) -> None:
         self.base, self.www, self.bundle = base, base / "www", base / "site/bundle"
@@ -77,7 +77,7 @@ class SmallVault:
     def options(self, part: str, **more: object) -> BundleOptions:
         given: dict[str, object] = {
             "path": str(self.bundle),
-            "vault_url": self.url,
+            "packages_url": self.url,
             "release": "1.24.1",
             "part": part,
             "suite": "jammy",

@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""The vault's pip index: what the training stack needs, fetched once by this host's pip, and no wheel of ours."""
+"""The repository's pip index: what the training stack needs, fetched once by this host's pip, and no wheel of ours."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def ensure_wheelhouse(python: str) -> Path:
     if not directory.exists():
         scratch = Path(tempfile.mkdtemp(dir=make_directory(WHEELHOUSE), prefix="new-"))
         try:
-            with step("Vault: PyTorch for CPUs"):
+            with step("Package repository: PyTorch for CPUs"):
                 torch = _download_torch(scratch, python)
-            with step("Vault: wheels of the training stack"):
+            with step("Package repository: wheels of the training stack"):
                 pins = scratch / "pins.txt"
                 pins.write_text(render(PINS), encoding="utf-8")
                 run(
@@ -58,7 +58,7 @@ def ensure_index(python: str) -> None:
     digest = hashlib.sha256(f"{_key(python)} {Path(__file__).read_text()}".encode()).hexdigest()
     if is_current(INDEX, digest):
         return
-    with step("Vault: pip index"), replacing(INDEX, digest) as root:
+    with step("Package repository: pip index"), replacing(INDEX, digest) as root:
         packages = root / "packages"
         packages.mkdir()
         for wheel in (WHEELHOUSE / _key(python)).glob("*.whl"):

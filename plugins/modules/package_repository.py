@@ -5,11 +5,11 @@
 from __future__ import annotations
 
 DOCUMENTATION = r"""
-module: vault_repository
+module: package_repository
 short_description: Register the Gaudi package repository on a node
 version_added: "1.0.0"
 description:
-  - Makes the vendor's package vault, or a site's mirror of it, a package repository of the node, with its signing keys.
+  - Makes the vendor's repository, or a site's mirror of it, a package repository of the node, with its signing keys.
   - Works with apt, and with dnf on RHEL 9. There the metadata and the packages are signed by different keys.
   - Reads the package lists of this repository only.
   - Where other files of the node have an entry of the same repository (one URI and suite for apt, a base URL for dnf),
@@ -17,13 +17,13 @@ description:
     entries differ, and dnf would take packages by either of them. The file keeps the lines as they were, as comments
     that name this repository. An entry that this one does not stand for is refused, with the file's name.
   - Uses no network when the files are as wanted and the lists on the node already offer the release.
-  - When the vault cannot be used (unreachable, not found, wrong signature, release not there) the files are put back as
-    they were and the error says what to correct.
+  - When the repository cannot be used (unreachable, not found, wrong signature, release not there) the files are put back
+    as they were and the error says what to correct.
   - Works out what the package manager has to install in one transaction, every vendor package at the same version.
-  - Where the vault is a bundle that M(gaudi3.scale.vault_bundle) built (O(bundle_fingerprint)), the distribution's
-    packages in it become a repository of the node, too, and M(gaudi3.scale.training_venv) takes its wheels from it.
+  - Where the repository is a bundle that M(gaudi3.scale.package_bundle) built (O(bundle_fingerprint)), the
+    distribution's packages in it become a repository of the node, too, and M(gaudi3.scale.training_venv) takes its wheels from it.
     The signed manifest is fetched and verified when lists are read, before anything else is fetched or written, and the
-    node keeps it. Where the vault is a bundle no more, what is left is removed.
+    node keeps it. Where the package repository is a bundle no more, what is left is removed.
   - Proxies are taken from the environment of the task (C(http_proxy), C(https_proxy), C(no_proxy)).
 options:
   state:
@@ -34,8 +34,8 @@ options:
     type: str
     choices: [present, absent]
     default: present
-  vault_url:
-    description: Common prefix of the vault's URLs. C(https), C(http) or C(file).
+  packages_url:
+    description: Common prefix of the package repository's URLs. C(https), C(http) or C(file).
     type: str
     default: https://vault.habana.ai/artifactory
   release:
@@ -54,24 +54,24 @@ options:
     default: auto
   key_url:
     description:
-      - URL of the key that signs the package lists. Derived from O(vault_url) when empty; for dnf it is
+      - URL of the key that signs the package lists. Derived from O(packages_url) when empty; for dnf it is
         C(repodata/repomd.xml.key) of the repository.
     type: str
     default: ""
   package_key_url:
-    description: URL of the key that signs the packages themselves, for dnf. Derived from O(vault_url) when empty.
+    description: URL of the key that signs the packages themselves, for dnf. Derived from O(packages_url) when empty.
     type: str
     default: ""
   repository_url:
     description:
-      - URL of the repository, the directory that has C(dists), or C(repodata) for dnf. Derived from O(vault_url) and
+      - URL of the repository, the directory that has C(dists), or C(repodata) for dnf. Derived from O(packages_url) and
         O(suite) when empty.
     type: str
     default: ""
   suite:
     description:
       - Suite of the repository. The vendor names it after the distribution's code name, for example V(jammy).
-      - For dnf the directory below O(vault_url), which the vendor names after the minor release, for example
+      - For dnf the directory below O(packages_url), which the vendor names after the minor release, for example
         V(rhel/9/9.6).
       - Taken from the node's C(os-release) when empty.
     type: str
@@ -88,7 +88,7 @@ options:
     default: [amd64]
   packages:
     description:
-      - The vendor's packages that the vault has to offer at O(release), in the order to install.
+      - The vendor's packages that the package repository has to offer at O(release), in the order to install.
       - Always by the vendor's names for Debian; C(habanalabs-dkms) is C(habanalabs) on RHEL, which the module knows.
     type: list
     elements: str
@@ -124,9 +124,9 @@ options:
     default: []
   bundle_fingerprint:
     description:
-      - Fingerprint of the key of the site's bundle, as C(build_bundle.yml) shows it. The vault is then a bundle, whose
-        manifest has to be signed by this key, and nothing is taken that the manifest does not name.
-      - A vault that is a bundle is refused when empty. Not together with O(repository_url), of which it would say
+      - Fingerprint of the key of the site's bundle, as C(build_bundle.yml) shows it. The repository is then a bundle,
+        whose manifest has to be signed by this key, and nothing is taken that the manifest does not name.
+      - A repository that is a bundle is refused when empty. Not together with O(repository_url), of which it would say
         nothing.
     type: str
     default: ""
@@ -152,37 +152,37 @@ attributes:
     description: Shows the repository's file and the keys.
 seealso:
   - module: gaudi3.scale.hpu_driver
-  - module: gaudi3.scale.vault_bundle
+  - module: gaudi3.scale.package_bundle
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
 - name: Register the vendor's repository
-  gaudi3.scale.vault_repository:
+  gaudi3.scale.package_repository:
     release: 1.24.1
     packages: [habanalabs-dkms, habanalabs-firmware-tools]
     os_packages: [dkms, "linux-headers-{kernel}"]
-  register: vault
+  register: repository
 
 - name: Install every package at the release's version in one transaction
   ansible.builtin.apt:
-    name: "{{ vault.packages }}"
+    name: "{{ repository.packages }}"
     allow_downgrade: true
-  when: vault.available
+  when: repository.available
 
 - name: Use a mirror inside the site
-  gaudi3.scale.vault_repository:
-    vault_url: https://mirror.example.com/gaudi
+  gaudi3.scale.package_repository:
+    packages_url: https://mirror.example.com/gaudi
     release: 1.24.1
     suite: jammy
 
 - name: Use the packages for RHEL 9.6 on RHEL 9.5, which the site has tested
-  gaudi3.scale.vault_repository:
+  gaudi3.scale.package_repository:
     release: 1.24.1
     suite: rhel/9/9.6
 
 - name: Remove the repository
-  gaudi3.scale.vault_repository:
+  gaudi3.scale.package_repository:
     state: absent
 """
 
@@ -244,7 +244,7 @@ refreshed:
   type: bool
   returned: with O(state=present)
 bundle:
-  description: Whether the vault is a bundle. False in check mode before the first run.
+  description: Whether the package repository is a bundle. False in check mode before the first run.
   type: bool
   returned: with O(state=present)
 index_url:
@@ -256,12 +256,12 @@ index_url:
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.gaudi3.scale.plugins.module_utils._bundle import vault as bundle_vault
+from ansible_collections.gaudi3.scale.plugins.module_utils._bundle import node_repository
 from ansible_collections.gaudi3.scale.plugins.module_utils._bundle.bundle_site import Trust
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.option_forms import check_package
-from ansible_collections.gaudi3.scale.plugins.module_utils._packages import vault_repository
+from ansible_collections.gaudi3.scale.plugins.module_utils._packages import package_repository
 
 FORMS = dict.fromkeys(("packages", "os_packages"), check_package)
 
@@ -274,11 +274,11 @@ def main() -> None:
         answer,
         forms=FORMS,
         argument_spec={
-            "vault_url": {"type": "str", "default": "https://vault.habana.ai/artifactory"},
+            "packages_url": {"type": "str", "default": "https://vault.habana.ai/artifactory"},
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
             "release": {"type": "str"},
             "release_overrides": {"type": "dict", "default": {}},
-            "package_manager": {"type": "str", "choices": [*vault_repository.PACKAGE_MANAGERS], "default": "auto"},
+            "package_manager": {"type": "str", "choices": [*package_repository.PACKAGE_MANAGERS], "default": "auto"},
             "key_url": {"type": "str", "default": "", "no_log": False},
             "package_key_url": {"type": "str", "default": "", "no_log": False},
             "repository_url": {"type": "str", "default": ""},
@@ -303,10 +303,10 @@ def main() -> None:
 
 def answer(wishes: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
     if wishes.pop("state") == "absent":
-        return bundle_vault.remove(module.check_mode)
+        return node_repository.remove(module.check_mode)
     trust = Trust(**{name: wishes.pop(f"bundle_{name}") for name in Trust.__dataclass_fields__})
-    options = vault_repository.VaultOptions(**wishes)
-    result: dict[str, Any] = bundle_vault.converge(options, trust, run_process, module.check_mode)
+    options = package_repository.RepositoryOptions(**wishes)
+    result: dict[str, Any] = node_repository.converge(options, trust, run_process, module.check_mode)
     for path in result["taken_over"]:
         module.warn(
             f"{path}: its entry of {result['repository']} is switched off, of which there can be one alone; the "

@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""The vault's signing keys: made once, kept with the caches, used through a short-lived GnuPG home."""
+"""The package repository's signing keys: made once, kept with the caches, used through a short-lived GnuPG home."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from pathlib import Path
 
 from ..commands import run
 from ..paths import make_directory
-from .layout import VAULT
+from .layout import HOME
 
-SECRET_KEY = VAULT / "signing-key.asc"
-OWNER = "gaudi3.scale sandbox vault <gaudi3-scale@localhost>"
+SECRET_KEY = HOME / "signing-key.asc"
+OWNER = "gaudi3.scale sandbox repository <gaudi3-scale@localhost>"
 
 
 @contextmanager
@@ -40,7 +40,7 @@ def make_key(home: Path) -> None:
 
 def ensure_key(home: Path, secret: Path = SECRET_KEY) -> None:
     """Put the key that is kept in ``secret`` into that home; makes the key when there is none yet."""
-    make_directory(VAULT)
+    make_directory(HOME)
     if secret.exists():
         gpg(home, "--import", str(secret))
         return

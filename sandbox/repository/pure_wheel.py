@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""Wheels of a few Python files that need nothing: what the vault has that nobody published."""
+"""Wheels of a few Python files that need nothing: what the package repository has that nobody published."""
 
 from __future__ import annotations
 

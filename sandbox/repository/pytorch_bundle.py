@@ -26,7 +26,7 @@ def ensure_bundles(torch_wheel: Path, directory: str) -> None:
     digest = _digest(torch_wheel, directory)
     if is_current(BUNDLES, digest):
         return
-    with step("Vault: PyTorch bundles"), replacing(BUNDLES, digest) as root:
+    with step("Package repository: PyTorch bundles"), replacing(BUNDLES, digest) as root:
         for package in RELEASES:
             release, build = package.split("-")
             path = root / release / build / "pytorch" / directory

@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""Where the vault's content lies on the host, and replacing one part of it while it is being served."""
+"""Where the package repository's content lies on the host, and replacing one part of it while it is being served."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pathlib import Path
 
 from ..paths import CACHE, make_directory
 
-VAULT = CACHE / "vault"
-WWW = VAULT / "www"
-# The vendor's vault has this prefix before every path.
+HOME = CACHE / "repository"
+WWW = HOME / "www"
+# The vendor's package repository has this prefix before every path.
 ARTIFACTORY = WWW / "artifactory"
 
 
@@ -28,7 +28,7 @@ def is_current(part: Path, digest: str) -> bool:
 def replacing(part: Path, digest: str) -> Iterator[Path]:
     """An empty directory to build ``part`` in; it takes the place of the old one when all went well."""
     make_directory(part.parent)
-    scratch = Path(tempfile.mkdtemp(dir=make_directory(VAULT), prefix="new-"))
+    scratch = Path(tempfile.mkdtemp(dir=make_directory(HOME), prefix="new-"))
     try:
         scratch.chmod(0o755)
         yield scratch
@@ -45,4 +45,4 @@ def replacing(part: Path, digest: str) -> Iterator[Path]:
 
 
 def _stamp(part: Path) -> Path:
-    return VAULT / "stamps" / "_".join(part.relative_to(VAULT).parts)
+    return HOME / "stamps" / "_".join(part.relative_to(HOME).parts)

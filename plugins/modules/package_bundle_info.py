@@ -5,11 +5,11 @@
 from __future__ import annotations
 
 DOCUMENTATION = r"""
-module: vault_bundle_info
+module: package_bundle_info
 short_description: Check a bundle for an air-gapped site against its manifest
 version_added: "1.0.0"
 description:
-  - Reads every file of a bundle that M(gaudi3.scale.vault_bundle) built, and checks the manifest's signature.
+  - Reads every file of a bundle that M(gaudi3.scale.package_bundle) built, and checks the manifest's signature.
   - Needs C(gpgv) and no network.
 options:
   path:
@@ -28,13 +28,13 @@ attributes:
     support: none
     description: Changes nothing.
 seealso:
-  - module: gaudi3.scale.vault_bundle
+  - module: gaudi3.scale.package_bundle
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
 - name: Verify a bundle that was delivered on a disk
-  gaudi3.scale.vault_bundle_info:
+  gaudi3.scale.package_bundle_info:
     path: /media/gaudi
     fingerprint: 1D9C4C6E2B7AA1E2A4E8F7F0C5A3F6E1B2D4C6A8
   register: bundle
@@ -73,8 +73,8 @@ expires:
   type: str
   returned: success
   sample: "2027-11-23T01:50:00Z"
-vault_url:
-  description: The vault that the bundle was gathered from.
+packages_url:
+  description: The package repository that the bundle was gathered from.
   type: str
   returned: success
 files:

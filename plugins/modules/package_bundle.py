@@ -5,18 +5,18 @@
 from __future__ import annotations
 
 DOCUMENTATION = r"""
-module: vault_bundle
+module: package_bundle
 short_description: Build a bundle for an air-gapped site
 version_added: "1.0.0"
 description:
   - Gathers one part of what a site without internet needs for one Gaudi release into a directory with the layout of the
-    vendor's vault. Any web server can serve it, and nodes need only its URL as the vault's.
+    vendor's package repository. Any web server can serve it, and nodes need only its URL as the package repository's.
   - The vendor's package indices are kept as the vendor signed them, so nodes check the vendor's own signature.
   - The distribution's packages come with everything they depend on, as worked out by apt for an empty system. They are
     an apt repository of their own, signed by a key that is made for the site's bundles.
   - Every file is checked against the index that vouches for it before it counts. The last part writes a manifest with
     sizes, checksums and sources, the time of its making and the time until which it holds, and signs it. A node
-    believes nothing of a bundle but this manifest, see O(gaudi3.scale.vault_repository#module:bundle_fingerprint).
+    believes nothing of a bundle but this manifest, see O(gaudi3.scale.package_repository#module:bundle_fingerprint).
   - An interrupted part resumes where it stopped, and a file that is there is not fetched again.
     C(progress) in O(work_path) says how far a part is.
   - Run it on a connected host of the nodes' distribution, with C(gnupg), C(gpgv) and Python's C(venv) package.
@@ -39,8 +39,8 @@ options:
     type: str
     choices: [keys, packages, rpms, distribution, pytorch, files, wheels, installer, manifest]
     required: true
-  vault_url:
-    description: Common prefix of the vault's URLs. C(https), C(http) or C(file).
+  packages_url:
+    description: Common prefix of the package repository's URLs. C(https), C(http) or C(file).
     type: str
     default: https://vault.habana.ai/artifactory
   release:
@@ -57,7 +57,7 @@ options:
     elements: str
     default: []
   key_url:
-    description: URL of the key that signs the apt repository. Derived from O(vault_url) when empty.
+    description: URL of the key that signs the apt repository. Derived from O(packages_url) when empty.
     type: str
     default: ""
   key_fingerprint:
@@ -87,7 +87,7 @@ options:
     elements: str
     default: []
   rpm_repositories:
-    description: The vendor's dnf repositories below O(vault_url), for example V(rhel/9/9.6).
+    description: The vendor's dnf repositories below O(packages_url), for example V(rhel/9/9.6).
     type: list
     elements: str
     default: []
@@ -119,7 +119,7 @@ options:
     type: bool
     default: true
   os_directory:
-    description: The vault's directory for the nodes' system, for example V(ubuntu2204). That of this host when empty.
+    description: The repository's directory for the nodes' system, such as V(ubuntu2204). That of this host when empty.
     type: str
     default: ""
   pytorch:
@@ -196,14 +196,14 @@ attributes:
     support: none
     description: Thousands of files would tell nobody anything. The manifest lists them.
 seealso:
-  - module: gaudi3.scale.vault_bundle_info
-  - module: gaudi3.scale.vault_repository
+  - module: gaudi3.scale.package_bundle_info
+  - module: gaudi3.scale.package_repository
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
 - name: Gather the vendor's packages of one release for Ubuntu 22.04
-  gaudi3.scale.vault_bundle:
+  gaudi3.scale.package_bundle:
     path: /srv/gaudi
     part: "{{ item }}"
     release: 1.24.1
@@ -245,7 +245,7 @@ new_mib:
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.gaudi3.scale.plugins.module_utils._bundle import build as vault_bundle
+from ansible_collections.gaudi3.scale.plugins.module_utils._bundle import build as package_bundle
 from ansible_collections.gaudi3.scale.plugins.module_utils._bundle.plan import PARTS, BundleOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
@@ -266,7 +266,7 @@ def main() -> None:
             "path": {"type": "path", "required": True},
             "work_path": {"type": "path", "default": ""},
             "part": {"type": "str", "choices": list(PARTS), "required": True},
-            "vault_url": {"type": "str", "default": "https://vault.habana.ai/artifactory"},
+            "packages_url": {"type": "str", "default": "https://vault.habana.ai/artifactory"},
             "release": {"type": "str", "required": True},
             "release_overrides": {"type": "dict", "default": {}},
             "rollback_releases": strings,
@@ -303,7 +303,7 @@ def main() -> None:
 
 def answer(given: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
     options = BundleOptions(**given)
-    return vault_bundle.converge(options, run_process, module.check_mode)
+    return package_bundle.converge(options, run_process, module.check_mode)
 
 
 if __name__ == "__main__":

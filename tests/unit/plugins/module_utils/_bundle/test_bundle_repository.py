@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""A node believes what its bundle's owner signed, registers that, and leaves when the vault is a bundle no more."""
+"""A node believes what its bundle's owner signed, registers that, and leaves when it is a bundle no more."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiE
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult, run_process
 from ansible_collections.gaudi3.scale.tests.unit.small_bundle import PYTORCH, WHEEL, SmallBundle, SmallNode
 
-VAULT_FILES = {"gaudi3_scale-vault.asc", "gaudi3_scale-vault.sources"}
+REPOSITORY_FILES = {"gaudi3_scale-repository.asc", "gaudi3_scale-repository.sources"}
 BUNDLE_FILES = {"gaudi3_scale-bundle", "gaudi3_scale-bundle.asc", "gaudi3_scale-bundle.sources"}
 
 
@@ -35,11 +35,11 @@ def updates(node: SmallNode) -> int:
 def test_both_repositories_are_registered_and_offer_their_packages(node: SmallNode, small_bundle: SmallBundle) -> None:
     result = node.converge(small_bundle.fingerprint)
     assert (result["changed"], result["bundle"], result["available"]) == (True, True, True)
-    assert set(node.files) == VAULT_FILES | BUNDLE_FILES
+    assert set(node.files) == REPOSITORY_FILES | BUNDLE_FILES
     assert f"URIs: file://{node.www}/gaudi3_scale/distribution\n" in node.files["gaudi3_scale-bundle.sources"]
     assert "Pin-Priority: 990" in node.files["gaudi3_scale-bundle"]
     assert result["index_url"] == f"file://{node.www}/api/pypi/gaudi-python/simple"
-    assert node.state == ["bundles_seen.json", "vault.json"]
+    assert node.state == ["bundles_seen.json", "repository.json"]
     for package in ("habanalabs-dkms", "compiler"):
         assert node.take(package).rc == 0
 
@@ -53,7 +53,7 @@ def test_a_second_run_changes_nothing_and_uses_no_network(node: SmallNode, small
 
 def test_a_lost_file_is_mended_with_what_the_vault_says_now(node: SmallNode, small_bundle: SmallBundle) -> None:
     node.converge(small_bundle.fingerprint)
-    for name in ("gaudi3_scale-vault.asc", "gaudi3_scale-bundle.asc"):
+    for name in ("gaudi3_scale-repository.asc", "gaudi3_scale-bundle.asc"):
         before, key = node.files, node.etc / "apt/keyrings" / name
         key.write_text(key.read_text()[:200])
         assert node.converge(small_bundle.fingerprint)["changed"] and node.files == before
@@ -63,8 +63,8 @@ def test_leaving_a_bundle_takes_its_files_away_and_remembers_it(node: SmallNode,
     node.converge(small_bundle.fingerprint)
     (node.www / MANIFEST).unlink()
     plain = node.www.rename(node.www.with_name("plain"))
-    result = node.converge("", vault_url=f"file://{plain}")
-    assert (result["changed"], result["bundle"], set(node.files)) == (True, False, VAULT_FILES)
+    result = node.converge("", packages_url=f"file://{plain}")
+    assert (result["changed"], result["bundle"], set(node.files)) == (True, False, REPOSITORY_FILES)
     assert json.loads(Path(node.seen).read_text()) == {small_bundle.fingerprint: small_bundle.manifest["created"]}
 
 
@@ -77,10 +77,10 @@ def test_removed_the_node_has_what_others_wrote_and_nothing_of_ours(node: SmallN
     (place / "zz-site.list").write_text(text)
     node.converge(small_bundle.fingerprint)
     owners = [line.split(":")[0] for line in (place / "zz-site.list").read_text().splitlines()]
-    assert owners == ["# gaudi3_scale-vault", "# gaudi3_scale-bundle"]
+    assert owners == ["# gaudi3_scale-repository", "# gaudi3_scale-bundle"]
     assert not node.converge(small_bundle.fingerprint)["changed"]
     shown = node.remove(check_mode=True)
-    assert shown["changed"] and len(node.files) == 5 and node.state == ["bundles_seen.json", "vault.json"]
+    assert shown["changed"] and len(node.files) == 5 and node.state == ["bundles_seen.json", "repository.json"]
     assert node.remove()["changed"]
     assert node.files == {} and node.state == ["bundles_seen.json"]
     assert (place / "zz-site.list").read_text() == text
@@ -93,7 +93,7 @@ def test_check_mode_asks_nothing_and_takes_nothing_away(node: SmallNode, small_b
     node.converge(small_bundle.fingerprint)
     before = node.files
     assert not node.converge(small_bundle.fingerprint, check_mode=True)["changed"]
-    node.converge("", check_mode=True, vault_url="file:///elsewhere")
+    node.converge("", check_mode=True, packages_url="file:///elsewhere")
     assert node.files == before
 
 
@@ -119,7 +119,7 @@ def test_a_vault_that_should_be_a_bundle_and_is_none_is_refused(node: SmallNode,
 def test_an_unreachable_vault_is_an_error_and_no_verdict(node: SmallNode, small_bundle: SmallBundle) -> None:
     for fingerprint in ("", small_bundle.fingerprint):
         with pytest.raises(GaudiError, match=r"cannot be fetched from http://127\.0\.0\.1:9/.*: connection refused"):
-            node.converge(fingerprint, vault_url="http://127.0.0.1:9", plain_http_hosts=["127.0.0.1"])
+            node.converge(fingerprint, packages_url="http://127.0.0.1:9", plain_http_hosts=["127.0.0.1"])
     assert (node.files, node.state) == ({}, [])
 
 
@@ -154,10 +154,10 @@ class TestAge:
         old = small_bundle.copy(node.base / "old")
         before = node.files
         with pytest.raises(GaudiError, match=rf"is of .*, and this node has seen the one of {newer}; .*allow_older"):
-            node.converge(small_bundle.fingerprint, vault_url=f"file://{old}")
+            node.converge(small_bundle.fingerprint, packages_url=f"file://{old}")
         assert node.files == before
-        assert node.converge(small_bundle.fingerprint, vault_url=f"file://{old}", allow_older=True)["bundle"]
-        assert node.converge(small_bundle.fingerprint, vault_url=f"file://{old}")["changed"] is False
+        assert node.converge(small_bundle.fingerprint, packages_url=f"file://{old}", allow_older=True)["bundle"]
+        assert node.converge(small_bundle.fingerprint, packages_url=f"file://{old}")["changed"] is False
 
     def test_an_expired_bundle_is_refused_until_it_is_accepted(
         self, node: SmallNode, small_bundle: SmallBundle
@@ -180,7 +180,7 @@ class TestAge:
         """A mirror that is held back would else keep a node on what it has for ever."""
         node.converge(small_bundle.fingerprint)
         small_bundle.serve(node.www, expires="2020-01-01T00:00:00Z")
-        (node.etc / "apt/keyrings/gaudi3_scale-vault.asc").unlink()
+        (node.etc / "apt/keyrings/gaudi3_scale-repository.asc").unlink()
         with pytest.raises(GaudiError, match="expired at"):
             node.converge(small_bundle.fingerprint)
 
@@ -222,21 +222,21 @@ def test_what_installs_later_asks_for_the_newest_manifest(node: SmallNode, small
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "[]", '{"vault_url": "file:///x"}', '{"vault_url": "file:///x", "manifest": "{}"}']
+    "text", ["", "{", "[]", '{"packages_url": "file:///x"}', '{"packages_url": "file:///x", "manifest": "{}"}']
 )
 def test_a_record_that_cannot_be_read_is_no_record(tmp_path: Path, text: str) -> None:
-    (tmp_path / "vault.json").write_text(text)
-    assert recorded("file:///x", str(tmp_path / "vault.json")) is None
+    (tmp_path / "repository.json").write_text(text)
+    assert recorded("file:///x", str(tmp_path / "repository.json")) is None
 
 
 def test_a_repository_with_its_own_url_is_not_asked_for_a_bundle(node: SmallNode) -> None:
     result: dict[str, Any] = node.converge(
         "",
-        vault_url="https://nowhere.invalid",
+        packages_url="https://nowhere.invalid",
         repository_url=f"file://{node.www}/debian",
         key_url=f"file://{node.www}/api/gpg/key/public",
     )
-    assert (result["bundle"], set(node.files)) == (False, VAULT_FILES)
+    assert (result["bundle"], set(node.files)) == (False, REPOSITORY_FILES)
 
 
 def test_a_repository_that_the_bundle_would_not_vouch_for_is_refused_beside_it(
@@ -278,7 +278,7 @@ def test_a_node_with_dnf_compares_metadata_and_keys_first(
 
     def run(argv: Any, **more: Any) -> CommandResult:
         started.append(argv[0])
-        offered = "habanalabs.x86_64 1.24.1-482.el9 gaudi3_scale-vault\n" if "list" in argv else ""
+        offered = "habanalabs.x86_64 1.24.1-482.el9 gaudi3_scale-repository\n" if "list" in argv else ""
         return run_process(argv, **more) if argv[0] == "gpgv" else CommandResult(argv[0] == "rpm", offered, "")
 
     monkeypatch.setattr(node, "run", run)

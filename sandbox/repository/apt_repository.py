@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""The vault's apt repository, signed, with every package of every release; and a copy with a wrong signature."""
+"""The repository's apt repository, signed, with every package of every release; and a copy with a wrong signature."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .layout import ARTIFACTORY, WWW, is_current, replacing
 
 DEBIAN = ARTIFACTORY / "debian"
 KEY = ARTIFACTORY / "api" / "gpg"
-# A vault that somebody tampered with: ``gaudi_vault_url: http://vault.sandbox.internal/tampered``.
+# A package repository that somebody tampered with: ``gaudi_packages_url: http://packages.sandbox.internal/tampered``.
 TAMPERED = WWW / "tampered"
 POOL = Path("pool", "main", "h")
 
@@ -26,7 +26,7 @@ def ensure_apt_repository(suite: str) -> None:
     digest = _digest(suite)
     if all(is_current(part, digest) for part in (DEBIAN, KEY, TAMPERED)) and signing.SECRET_KEY.exists():
         return
-    with step("Vault: apt repository"), signing.gnupg_home() as home:
+    with step("Package repository: apt repository"), signing.gnupg_home() as home:
         signing.ensure_key(home)
         with replacing(KEY, digest) as scratch:
             _publish_key(home, scratch / "key")

@@ -1,7 +1,7 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
 # Private to gaudi3.scale: it may change in any release.
-"""What the operator says of the vault, and the repository of the node that this comes to: values only."""
+"""What the operator says of the package repository, and the repository of the node that this comes to: values only."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from .fingerprints import checked_fingerprint, plain_fingerprint
 from .repository_keys import RepositoryKey
 from .repository_words import checked_words
 
-NAME = "gaudi3_scale-vault"
-# Where the vendor's vault has its keys; that of dnf's metadata lies in each repository.
+NAME = "gaudi3_scale-repository"
+# Where the vendor's package repository has its keys; that of dnf's metadata lies in each repository.
 APT_KEY = "api/gpg/key/public"
 RPM_KEY = "gaudi-general/keyPairs/primary/public"
 METADATA_KEY = "repodata/repomd.xml.key"
@@ -64,18 +64,18 @@ class Repository(Protocol):
 
 
 @dataclass(frozen=True)
-class VaultOptions:
-    """What the operator asks for. Empty URLs are derived from ``vault_url``, empty ``kernels`` is the running kernel.
+class RepositoryOptions:
+    """What the operator asks for. Empty URLs derive from ``packages_url``, empty ``kernels`` is the running kernel.
 
     ``suite`` is apt's, or for dnf the directory of the distribution's minor release; empty: this node's own.
-    ``packages`` come from the vault, all at the release's version; ``os_packages`` from the distribution, and
+    ``packages`` come from the repository, all at the release's version; ``os_packages`` from the distribution, and
     ``{kernel}`` in such a name stands for each of ``kernels``.
 
     Empty fingerprints are those that the release table has; with none any key is taken. ``signed_files`` is
-    what a signed manifest says of the vault's files, URL to SHA-256.
+    what a signed manifest says of the package repository's files, URL to SHA-256.
     """
 
-    vault_url: str
+    packages_url: str
     release: str
     suite: str = ""
     release_overrides: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
@@ -96,7 +96,7 @@ class VaultOptions:
     signed_files: Mapping[str, str] = field(default_factory=dict)
 
 
-def check(options: VaultOptions) -> None:
+def check(options: RepositoryOptions) -> None:
     """Refuse what cannot stand in a package manager's file, before anything is touched."""
     checked_words("suite", [options.suite.strip("/")] if options.suite else [])
     for option in ("components", "architectures", "packages", "os_packages", "kernels"):
@@ -104,19 +104,19 @@ def check(options: VaultOptions) -> None:
     for option in ("components", "architectures"):
         if not getattr(options, option):
             raise GaudiError(f"{option} must not be empty; leave it out for its default.", option=option)
-    for option in ("vault_url", "repository_url", "key_url", "package_key_url"):
-        if option == "vault_url" or getattr(options, option):
+    for option in ("packages_url", "repository_url", "key_url", "package_key_url"):
+        if option == "packages_url" or getattr(options, option):
             checked_url(option, getattr(options, option), options.plain_http_hosts)
     for option in ("key_fingerprint", "package_key_fingerprint"):
         checked_fingerprint(option, getattr(options, option))
 
 
-def kind(options: VaultOptions, etc: str = "/etc") -> str:
+def kind(options: RepositoryOptions, etc: str = "/etc") -> str:
     """``apt`` or ``dnf``: as asked for, or the distribution's own."""
     return package_manager(etc) if options.package_manager == AUTO else options.package_manager
 
 
-def repository_of(options: VaultOptions, etc: str = "/etc") -> Repository:
+def repository_of(options: RepositoryOptions, etc: str = "/etc") -> Repository:
     """The repository that the options describe, for the package manager of the node."""
     return plan_dnf(options, etc) if kind(options, etc) == DNF else plan(options, etc)
 
@@ -132,19 +132,19 @@ def key_places(etc: str) -> tuple[str, str, str]:
     return f"{etc}/apt/keyrings/{NAME}.asc", f"{rpm}-metadata", f"{rpm}-packages"
 
 
-def plan(options: VaultOptions, etc: str = "/etc") -> AptRepository:
+def plan(options: RepositoryOptions, etc: str = "/etc") -> AptRepository:
     """The apt repository that the options describe; URL shapes as on vault.habana.ai."""
     check(options)
-    vault = options.vault_url.rstrip("/")
+    repository = options.packages_url.rstrip("/")
     suite = options.suite or os_release(etc).get("VERSION_CODENAME", "")
     if not suite:
         raise GaudiError(f"{etc}/os-release names no suite; set suite to the distribution's code name, such as jammy.")
     return AptRepository(
-        uri=(options.repository_url or f"{vault}/debian").rstrip("/"),
+        uri=(options.repository_url or f"{repository}/debian").rstrip("/"),
         suite=suite,
         components=tuple(options.components),
         architectures=tuple(options.architectures),
-        key_url=(options.key_url or f"{vault}/{APT_KEY}").rstrip("/"),
+        key_url=(options.key_url or f"{repository}/{APT_KEY}").rstrip("/"),
         key_path=key_places(etc)[0],
         sources_path=places(etc)[0],
         key_fingerprint=_fingerprint(options, "key_fingerprint", "" if options.key_url else "apt"),
@@ -152,17 +152,17 @@ def plan(options: VaultOptions, etc: str = "/etc") -> AptRepository:
     )
 
 
-def plan_dnf(options: VaultOptions, etc: str = "/etc") -> DnfRepository:
+def plan_dnf(options: RepositoryOptions, etc: str = "/etc") -> DnfRepository:
     """The dnf repository that the options describe; URL shapes as on vault.habana.ai."""
     check(options)
-    vault = options.vault_url.rstrip("/")
-    base = (options.repository_url or f"{vault}/{directory(options, etc)}").rstrip("/")
+    repository = options.packages_url.rstrip("/")
+    base = (options.repository_url or f"{repository}/{directory(options, etc)}").rstrip("/")
     return DnfRepository(
         identifier=NAME,
         uri=base,
         key_url=(options.key_url or f"{base}/{METADATA_KEY}").rstrip("/"),
         key_path=key_places(etc)[1],
-        package_key_url=(options.package_key_url or f"{vault}/{RPM_KEY}").rstrip("/"),
+        package_key_url=(options.package_key_url or f"{repository}/{RPM_KEY}").rstrip("/"),
         package_key_path=key_places(etc)[2],
         sources_path=places(etc)[1],
         key_fingerprint=_fingerprint(options, "key_fingerprint", "" if options.key_url else "rpm_metadata"),
@@ -173,14 +173,14 @@ def plan_dnf(options: VaultOptions, etc: str = "/etc") -> DnfRepository:
     )
 
 
-def _fingerprint(options: VaultOptions, option: str, vendors: str) -> str:
+def _fingerprint(options: RepositoryOptions, option: str, vendors: str) -> str:
     """The operator's fingerprint, else the one that the release table has of the vendor's key, where it is that key."""
     own = plain_fingerprint(getattr(options, option))
     known = find_release(options.release, options.release_overrides).keys.get(vendors, "") if vendors else ""
     return own or checked_fingerprint(f"gaudi_release_overrides[{options.release}].keys.{vendors}", known)
 
 
-def directory(options: VaultOptions, etc: str) -> str:
+def directory(options: RepositoryOptions, etc: str) -> str:
     """``rhel/9/9.6``: the vendor has a directory for each minor release that it supports.
 
     The rebuilds of RHEL take RHEL's packages.
@@ -191,7 +191,7 @@ def directory(options: VaultOptions, etc: str) -> str:
     major, dot, _minor = version.partition(".")
     if not dot:
         raise GaudiError(
-            f"{etc}/os-release names no minor release of RHEL (VERSION_ID is '{version}'); set suite to the vault's "
-            "directory for this node, for example rhel/9/9.6."
+            f"{etc}/os-release names no minor release of RHEL (VERSION_ID is '{version}'); set suite to the "
+            "repository's directory for this node, for example rhel/9/9.6."
         )
     return f"rhel/{major}/{version}"

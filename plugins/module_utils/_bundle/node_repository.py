@@ -1,7 +1,7 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
 # Private to gaudi3.scale: it may change in any release.
-"""A node's vault, which may be a bundle: what was signed is looked at first, and only then a repository registered."""
+"""A node's package repository, which may be a bundle: first the signatures are checked, then it is registered."""
 
 from __future__ import annotations
 
@@ -14,18 +14,27 @@ from .._node.commands import Run
 from .._node.lock import alone
 from .._node.os_release import DNF, os_release
 from .._node.rendered_files import WantedFile, differences, pending, write
-from .._packages import apt_sources, dnf_sources, vault_repository
+from .._packages import apt_sources, dnf_sources, package_repository
 from .._packages.fingerprints import checked_fingerprint
-from .._packages.vault_plan import APT_KEY, METADATA_KEY, RPM_KEY, VaultOptions, directory, key_places, kind, places
-from . import repository as bundle_repository
+from .._packages.repository_plan import (
+    APT_KEY,
+    METADATA_KEY,
+    RPM_KEY,
+    RepositoryOptions,
+    directory,
+    key_places,
+    kind,
+    places,
+)
+from . import distribution_repository
 from .bundle_site import RECORD, SEEN, Site, Trust, recorded
+from .distribution_repository import Place
 from .layout import DISTRIBUTION, KEY
-from .repository import Place
 
 
 @dataclass(frozen=True)
 class Node:
-    """Where a node keeps its configuration, what it knows of its vault, and which bundles it has seen."""
+    """Where a node keeps its configuration, what it knows of its package repository, and which bundles it has seen."""
 
     etc: str = "/etc"
     record: str = RECORD
@@ -35,10 +44,12 @@ class Node:
 NODE = Node()
 
 
-def converge(options: VaultOptions, trust: Trust, run: Run, check_mode: bool, node: Node = NODE) -> dict[str, object]:
-    """Register the vendor's repository, and where the vault is a bundle what that has of the distribution.
+def converge(
+    options: RepositoryOptions, trust: Trust, run: Run, check_mode: bool, node: Node = NODE
+) -> dict[str, object]:
+    """Register the vendor's repository, and where the package repository is a bundle what that has of the distribution.
 
-    A repository with a URL of its own is not the vault's, so there the vault is not asked. Nor is it on a node that has
+    With a ``repository_url`` the server at ``packages_url`` is not asked. Nor is it on a node that has
     everything and never heard of a bundle: such a run needs no network.
     """
     trust = replace(trust, fingerprint=checked_fingerprint("bundle_fingerprint", trust.fingerprint))
@@ -48,35 +59,35 @@ def converge(options: VaultOptions, trust: Trust, run: Run, check_mode: bool, no
             "it would not be verified; leave one of the two empty.",
             option="repository_url",
         )
-    with alone("vault repository", str(Path(node.record).parent), check_mode=check_mode):
+    with alone("repository repository", str(Path(node.record).parent), check_mode=check_mode):
         return _converge(options, trust, run, check_mode, node)
 
 
-def _converge(options: VaultOptions, trust: Trust, run: Run, check_mode: bool, node: Node) -> dict[str, object]:
+def _converge(options: RepositoryOptions, trust: Trust, run: Run, check_mode: bool, node: Node) -> dict[str, object]:
     known = _known(options, trust, node)
-    state = vault_repository.read(trusting(options, known, node.etc), run, node.etc)
+    state = package_repository.read(trusting(options, known, node.etc), run, node.etc)
     if options.repository_url or (state.installed and not state.needs_network and known is None):
-        return {**vault_repository.settle(state, run, check_mode), "bundle": False, "index_url": ""}
-    # What is installed needs nothing of the vault.
+        return {**package_repository.settle(state, run, check_mode), "bundle": False, "index_url": ""}
+    # What is installed needs nothing of the package repository.
     release = "" if state.installed else state.release.package_version
     asked = not check_mode and (known is None or state.needs_network or known.lacks(release))
-    site = replace(known or Site(options.vault_url.rstrip("/")), allow_expired=trust.allow_expired)
+    site = replace(known or Site(options.packages_url.rstrip("/")), allow_expired=trust.allow_expired)
     place = Place(_own_suite(options, node.etc), tuple(options.architectures), node.etc, options.lock_timeout)
     if asked:
         # Most runs ask nothing: they need not compile what verifies a manifest.
         from .asking import ask
         from .served import check_served
 
-        site = ask(options.vault_url, trust, run, node.seen)
-        bundle_repository.refuse_lacking(site, release)
+        site = ask(options.packages_url, trust, run, node.seen)
+        distribution_repository.refuse_lacking(site, release)
         if site.is_bundle:
             check_served(site, _places(state.options, site, place))
-        state = vault_repository.read(trusting(options, site, node.etc), run, node.etc)
-    registered = vault_repository.settle(state, run, check_mode)
+        state = package_repository.read(trusting(options, site, node.etc), run, node.etc)
+    registered = package_repository.settle(state, run, check_mode)
     if check_mode and known is None:
         # Nothing was asked, so nothing is known that could be taken away.
         return {**registered, "bundle": False, "index_url": ""}
-    result = bundle_repository.converge(place, site, asked, run, check_mode)
+    result = distribution_repository.converge(place, site, asked, run, check_mode)
     if not check_mode and (site.is_bundle or site != known):
         from .asking import keep  # As above.
 
@@ -89,9 +100,9 @@ def remove(check_mode: bool, node: Node = NODE) -> dict[str, object]:
 
     What is installed stays, and so does a key that rpm knows: others may rely on it.
     """
-    with alone("vault repository", str(Path(node.record).parent), check_mode=check_mode):
+    with alone("repository repository", str(Path(node.record).parent), check_mode=check_mode):
         apt, dnf = places(node.etc)
-        of_bundle = bundle_repository.places(node.etc)
+        of_bundle = distribution_repository.places(node.etc)
         paths = (apt, dnf, *key_places(node.etc), *of_bundle, node.record)
         changes = pending([WantedFile(path, None) for path in paths])
         changes += [*apt_sources.given_back(apt, of_bundle[1]), *dnf_sources.given_back(dnf)]
@@ -101,14 +112,14 @@ def remove(check_mode: bool, node: Node = NODE) -> dict[str, object]:
     return {"changed": bool(changes), "diff": differences(changes), "files": [], "taken_over": []}
 
 
-def _known(options: VaultOptions, trust: Trust, node: Node) -> Site | None:
+def _known(options: RepositoryOptions, trust: Trust, node: Node) -> Site | None:
     """What was verified earlier, unless another key is trusted now."""
-    site = recorded(options.vault_url, node.record)
+    site = recorded(options.packages_url, node.record)
     own = site.manifest.fingerprint if site and site.manifest else ""
     return site if own == trust.fingerprint else None
 
 
-def trusting(options: VaultOptions, site: Site | None, etc: str) -> VaultOptions:
+def trusting(options: RepositoryOptions, site: Site | None, etc: str) -> RepositoryOptions:
     """The options with what the signed manifest says of the vendor's keys and files; the operator's word goes first."""
     if site is None or site.manifest is None:
         return options
@@ -124,7 +135,7 @@ def trusting(options: VaultOptions, site: Site | None, etc: str) -> VaultOptions
     )
 
 
-def _places(options: VaultOptions, site: Site, place: Place) -> list[str]:
+def _places(options: RepositoryOptions, site: Site, place: Place) -> list[str]:
     """The indices and keys that the node is about to take from the bundle."""
     if kind(options, place.etc) == DNF:
         own = directory(options, place.etc)
@@ -136,7 +147,7 @@ def _places(options: VaultOptions, site: Site, place: Place) -> list[str]:
     return places
 
 
-def _own_suite(options: VaultOptions, etc: str) -> str:
+def _own_suite(options: RepositoryOptions, etc: str) -> str:
     """The operator's suite is the vendor's word; the distribution's packages have to be the node's own."""
     return "" if kind(options, etc) == DNF else os_release(etc).get("VERSION_CODENAME", "")
 

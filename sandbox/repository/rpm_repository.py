@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""The vault's dnf repository for RHEL 9, with the vendor's two signatures, and two copies that are signed wrongly.
+"""The repository's dnf repository for RHEL 9, with the vendor's two signatures, and two copies that are signed wrongly.
 
 The metadata is signed by one key (published beside it) and the packages by another (published where the vendor does).
 """
@@ -14,14 +14,14 @@ from pathlib import Path
 from ..commands import run, step
 from ..simulator import releases
 from . import deb, packages, rpm, signing
-from .layout import ARTIFACTORY, VAULT, WWW, is_current, replacing
+from .layout import ARTIFACTORY, HOME, WWW, is_current, replacing
 
 DIRECTORY = Path("rhel", "9", "9.6")
 REPOSITORY = ARTIFACTORY / DIRECTORY
 PACKAGE_KEY = Path("gaudi-general", "keyPairs", "primary")
-METADATA_SECRET = VAULT / "rpm-metadata-key.asc"
-PACKAGE_SECRET = VAULT / "rpm-package-key.asc"
-# Vaults that somebody tampered with: their URLs are ``http://vault.sandbox.internal/<name>``.
+METADATA_SECRET = HOME / "rpm-metadata-key.asc"
+PACKAGE_SECRET = HOME / "rpm-package-key.asc"
+# Package repositories that somebody tampered with: their URLs are ``http://packages.sandbox.internal/<name>``.
 WRONG_METADATA = WWW / "tampered_rpm_metadata"
 WRONG_PACKAGES = WWW / "tampered_rpm_packages"
 # Our packages are small and few: one thread, and metadata that every dnf reads.
@@ -34,7 +34,7 @@ def ensure_rpm_repository() -> None:
     parts = (REPOSITORY, ARTIFACTORY / PACKAGE_KEY, WRONG_METADATA, WRONG_PACKAGES)
     if all(is_current(part, digest) for part in parts):
         return
-    with step("Vault: dnf repository"), signing.gnupg_home() as metadata, signing.gnupg_home() as packager:
+    with step("Package repository: dnf repository"), signing.gnupg_home() as metadata, signing.gnupg_home() as packager:
         signing.ensure_key(metadata, METADATA_SECRET)
         signing.ensure_key(packager, PACKAGE_SECRET)
         with replacing(ARTIFACTORY / PACKAGE_KEY, digest) as scratch:
@@ -63,7 +63,7 @@ def _describe(directory: Path, metadata: Path) -> None:
 
 
 def _copy(root: Path) -> Path:
-    """The whole vault for RHEL once more below ``root``."""
+    """The whole package repository for RHEL once more below ``root``."""
     shutil.copytree(ARTIFACTORY / PACKAGE_KEY, root / PACKAGE_KEY)
     shutil.copytree(REPOSITORY, root / DIRECTORY)
     return root / DIRECTORY
