@@ -44,7 +44,7 @@ molecule: setup-test ## One scenario a role, on the shared two-node sandbox
 	@$(GATES) molecule teardown
 
 integration: setup-test ## What needs the sandbox beside Molecule's roles: the installed collection, bad input, upgrades
-	@$(GATES) artifact site programs firmware faults slurm-drain teardown upgrade bundle rhel
+	@$(GATES) artifact site programs firmware faults slurm teardown upgrade bundle rhel
 
 .PHONY: format changelog readmes pins audit-pins site certify build clean
 format: setup-test ## Format the Python files

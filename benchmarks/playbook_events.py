@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-# Actions that never reach the node: the controller answers them alone. (fabric_measurement: where it need not measure.)
+# Actions that never reach the node: the controller answers them alone. (fabric_benchmark: where it need not measure.)
 CONTROLLER_ACTIONS = frozenset(
     f"{prefix}{name}"
     for prefix in ("", "ansible.builtin.")
@@ -34,7 +34,7 @@ CONTROLLER_ACTIONS = frozenset(
     f"gaudi3.scale.{name}"
     for name in (
         "comparison_together",
-        "fabric_measurement",
+        "fabric_benchmark",
         "options_check",
         "report",
         "role_options",

@@ -22,8 +22,8 @@ from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._releases.known_holes import holes_of
 from ansible_collections.gaudi3.scale.plugins.module_utils._releases.table import RELEASES
-from ansible_collections.gaudi3.scale.plugins.module_utils._training_venv.pin_table import PINS
-from ansible_collections.gaudi3.scale.plugins.module_utils._training_venv.pins import Pin
+from ansible_collections.gaudi3.scale.plugins.module_utils._venv.pin_table import PINS
+from ansible_collections.gaudi3.scale.plugins.module_utils._venv.pins import Pin
 
 KNOWN = Path(__file__).resolve().parents[1] / "requirements" / "known_holes.json"
 _VERSION = re.compile(r"[0-9][0-9A-Za-z.!+_-]*")

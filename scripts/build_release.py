@@ -19,7 +19,7 @@ from typing import Any
 
 from plugins.module_utils._errors import GaudiError
 from plugins.module_utils._node.commands import run_process
-from plugins.module_utils._training_venv.pin_table import PINS
+from plugins.module_utils._venv.pin_table import PINS
 from plugins.plugin_utils._bundle.collection_archive import archive
 
 from .release_contents import bill_of_materials

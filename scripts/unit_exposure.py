@@ -15,7 +15,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._checks.measurement import torch_limits
 from ansible_collections.gaudi3.scale.plugins.module_utils._cloudwatch.files import service_text
 from ansible_collections.gaudi3.scale.plugins.module_utils._cloudwatch.options import Target
 from ansible_collections.gaudi3.scale.plugins.module_utils._exporter.plan import hardening as metrics_hardening
@@ -30,12 +29,13 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._host import (
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.plan import Job
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.confinement import confined
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.files import hardening as servers_hardening
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.account_unit import DEFAULT_LIMITS
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.unit_hardening import DISTRIBUTIONS_SERVICE
-from ansible_collections.gaudi3.scale.plugins.module_utils._prometheus.files import hardening as servers_hardening
 from ansible_collections.gaudi3.scale.plugins.module_utils._qualify import unit as qualification
 from ansible_collections.gaudi3.scale.plugins.module_utils._slurm.state import CONFINED as SLURM_HEALTH
 from ansible_collections.gaudi3.scale.plugins.module_utils._storage.measure import limits_of
+from ansible_collections.gaudi3.scale.plugins.module_utils._verify.measurement import torch_limits
 from jinja2 import Environment
 
 ROOT = Path(__file__).resolve().parents[1]

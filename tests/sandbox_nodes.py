@@ -75,7 +75,7 @@ def ready_for_jobs(directory: Path) -> dict[str, Host]:
 
     The driver layer brings the vendor's packages, and flags their environment to the ranks.
     """
-    for layer in ("driver", "training_stack", "flags"):
+    for layer in ("driver", "venv", "flags"):
         played = run(directory, layer)
         assert played.status == "successful", played.stdout.read()[-4000:]
     return hosts()

@@ -77,14 +77,14 @@ def bring_programs(nodes: Sequence[str]) -> None:
 
 def equip(collections: Path, further: Sequence[str], directory: Path) -> None:
     """Install beside what the role installs what programs of Hugging Face's import, and ``further`` requirements."""
-    defaults = collections / "ansible_collections/gaudi3/scale/roles/gaudi_training_stack/defaults/main.yml"
-    usual = yaml.safe_load(defaults.read_text(encoding="utf-8"))["gaudi_training_stack_requirements"]
+    defaults = collections / "ansible_collections/gaudi3/scale/roles/gaudi_venv/defaults/main.yml"
+    usual = yaml.safe_load(defaults.read_text(encoding="utf-8"))["gaudi_venv_requirements"]
     code, said = play(
         directory,
-        "training_stack",
+        "venv",
         collections=collections,
-        gaudi_training_stack_extras=["hf"],
-        gaudi_training_stack_requirements=[*usual, *further],
+        gaudi_venv_extras=["hf"],
+        gaudi_venv_requirements=[*usual, *further],
     )
     assert code == 0, said[-4000:]
 

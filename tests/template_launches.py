@@ -26,9 +26,9 @@ PLAUSIBLE: Mapping[str, Any] = {
     "gaudi_cost_node_hour": 12.5,
     "gaudi_cost_overhead_watts": 900,
     "gaudi_cost_pue": 1.3,
-    "gaudi_driver_upgrade_canary": "node1",
-    "gaudi_driver_upgrade_node": "node1",
-    "gaudi_driver_upgrade_release": "1.24.1",
+    "gaudi_upgrade_canary": "node1",
+    "gaudi_upgrade_node": "node1",
+    "gaudi_upgrade_release": "1.24.1",
     "gaudi_firmware_canary": "node1",
     # What the cards of the simulated nodes have.
     "gaudi_power_watts": 850,

@@ -10,7 +10,7 @@ from typing import Any
 
 from ansible.errors import AnsibleError
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils._training_venv.program import lines_of
+from ansible_collections.gaudi3.scale.plugins.module_utils._venv.program import lines_of
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.program_packages import (
     environment_of,
     requirements_text,

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ansible.errors import AnsibleError
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.watch import host_of_node
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.worker_group import OUT_OF_SIGHT, RUNNING
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JOB_ARGUMENTS, JobPaths, paths_from
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.watch import host_of_node
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import OUT_OF_SIGHT, RUNNING
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.screen_text import lines_of

@@ -12,7 +12,7 @@ description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Tells which network M(gaudi3.scale.hpu_fabric) would choose, and which of all could carry an all-reduce between this
     node and another one, from what is there alone. Changes nothing but O(measurement).
-  - M(gaudi3.scale.fabric_measurement) asks it, and has it keep what the all-reduces showed.
+  - M(gaudi3.scale.fabric_benchmark) asks it, and has it keep what the all-reduces showed.
 options:
   provider:
     description: As O(gaudi3.scale.hpu_fabric#module:provider).
@@ -33,7 +33,7 @@ options:
     type: path
     default: /opt/gaudi3_scale/venv
   measurement:
-    description: What to keep in C(/var/lib/gaudi3_scale/fabric_measured.json). Without it the file is left as it is.
+    description: What to keep in C(/var/lib/gaudi3_scale/fabric_benchmark.json). Without it the file is left as it is.
     type: dict
 attributes:
   check_mode:
@@ -44,7 +44,7 @@ attributes:
     description: Shows the file.
 seealso:
   - module: gaudi3.scale.hpu_fabric
-  - module: gaudi3.scale.fabric_measurement
+  - module: gaudi3.scale.fabric_benchmark
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 

@@ -156,12 +156,12 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._cards import hpu_facts
 from ansible_collections.gaudi3.scale.plugins.module_utils._cards.node_system import read_disks
-from ansible_collections.gaudi3.scale.plugins.module_utils._checks.preflight import Wanted, preflight_checks
 from ansible_collections.gaudi3.scale.plugins.module_utils._host.kernel import secure_boot
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.check import advice, as_results, failed, refusal
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_tree import kernel_tree
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
+from ansible_collections.gaudi3.scale.plugins.module_utils._verify.preflight import Wanted, preflight_checks
 
 DISK_PATH = {
     "path": {"type": "path", "required": True},

@@ -278,13 +278,13 @@ import time
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.gaudi3.scale.plugins.module_utils._checks import verdict as of_node
-from ansible_collections.gaudi3.scale.plugins.module_utils._checks.measurement import TrainingEnvironment, measure
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.check import advice, as_results, failed
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_tree import kernel_tree
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 from ansible_collections.gaudi3.scale.plugins.module_utils._releases.lookup import find_release
+from ansible_collections.gaudi3.scale.plugins.module_utils._verify import verdict as of_node
+from ansible_collections.gaudi3.scale.plugins.module_utils._verify.measurement import TrainingEnvironment, measure
 
 
 def main() -> None:

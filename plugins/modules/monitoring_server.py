@@ -176,10 +176,10 @@ unknown:
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.options import FORMS, options_from
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.state import converge
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
-from ansible_collections.gaudi3.scale.plugins.module_utils._prometheus.options import FORMS, options_from
-from ansible_collections.gaudi3.scale.plugins.module_utils._prometheus.state import converge
 
 WEBHOOK = {"url": {"type": "str", "required": True}, "token": {"type": "str", "default": "", "no_log": True}}
 

@@ -16,7 +16,7 @@ description:
   - Runs on the controller; nothing is sent to the node, and nothing is made. Give it C(run_once).
 options:
   upgrade:
-    description: Options of the role C(gaudi_driver_upgrade).
+    description: Options of the role C(gaudi_upgrade).
     type: dict
     suboptions:
       pattern:

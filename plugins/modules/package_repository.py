@@ -17,13 +17,13 @@ description:
     entries differ, and dnf would take packages by either of them. The file keeps the lines as they were, as comments
     that name this repository. An entry that this one does not stand for is refused, with the file's name.
   - Uses no network when the files are as wanted and the lists on the node already offer the release.
-  - When the repository cannot be used (unreachable, not found, wrong signature, release not there) the files are put back
-    as they were and the error says what to correct.
+  - When the repository cannot be used (unreachable, not found, wrong signature, release not there) the files are put
+    back as they were and the error says what to correct.
   - Works out what the package manager has to install in one transaction, every vendor package at the same version.
   - Where the repository is a bundle that M(gaudi3.scale.package_bundle) built (O(bundle_fingerprint)), the
-    distribution's packages in it become a repository of the node, too, and M(gaudi3.scale.training_venv) takes its wheels from it.
-    The signed manifest is fetched and verified when lists are read, before anything else is fetched or written, and the
-    node keeps it. Where the package repository is a bundle no more, what is left is removed.
+    distribution's packages in it become a repository of the node, too, and M(gaudi3.scale.training_venv) takes its
+    wheels from it. The signed manifest is fetched and verified when lists are read, before anything else is fetched or
+    written, and the node keeps it. Where the package repository is a bundle no more, what is left is removed.
   - Proxies are taken from the environment of the task (C(http_proxy), C(https_proxy), C(no_proxy)).
 options:
   state:

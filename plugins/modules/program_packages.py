@@ -83,7 +83,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiE
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.job_user import DEFAULT_USER
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
-from ansible_collections.gaudi3.scale.plugins.module_utils._training_venv.program_install import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._venv.program_install import (
     ProgramOptions,
     converge,
 )

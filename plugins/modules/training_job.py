@@ -369,7 +369,7 @@ options:
   user:
     description:
       - Account that runs the job; it gets the job's directories.
-      - The role P(gaudi3.scale.gaudi_training_stack#role) makes the default one.
+      - The role P(gaudi3.scale.gaudi_venv#role) makes the default one.
     type: str
     default: gaudi
   device:

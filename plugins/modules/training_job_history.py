@@ -127,9 +127,9 @@ sweep:
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.history import POINTS, read_history
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.sweep import read_sweep
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JOB_ARGUMENTS, paths_from
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.history import POINTS, read_history
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.sweep import read_sweep
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 
 

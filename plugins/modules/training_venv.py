@@ -237,7 +237,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run impo
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.os_release import SYSTEMS, of_system
 from ansible_collections.gaudi3.scale.plugins.module_utils._releases.known_holes import warnings_of
 from ansible_collections.gaudi3.scale.plugins.module_utils._releases.lookup import find_release
-from ansible_collections.gaudi3.scale.plugins.module_utils._training_venv.plan import VenvOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._venv.plan import VenvOptions
 
 
 def main() -> None:

@@ -14,8 +14,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.worker_group import FAILED, SUCCEEDED
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.reached import MEASURING, MET, STARTED
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import FAILED, SUCCEEDED
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import said
 
 # Whoever ended within this part of the limit has shown that it is long enough.

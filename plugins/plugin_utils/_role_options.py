@@ -17,10 +17,10 @@ FURTHER_RESULTS: Mapping[str, Collection[str]] = {
     "gaudi_collectives": ("gaudi_collectives_measured_result",),
     "gaudi_compare": ("gaudi_compare_together_result",),
     "gaudi_containers": ("gaudi_containers_check_result",),
-    "gaudi_driver_upgrade": ("gaudi_driver_upgrade_plan_result",),
+    "gaudi_upgrade": ("gaudi_upgrade_plan_result",),
     "gaudi_fabric": (
         "gaudi_fabric_efa_result",
-        "gaudi_fabric_measured_result",
+        "gaudi_fabric_benchmark_result",
         "gaudi_fabric_networks_result",
         "gaudi_fabric_plan_result",
         "gaudi_fabric_verbs_result",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.metrics import duration
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.metrics import duration
 
 # Seconds between two lines on a node that stays silent.
 REMINDER_S = 60.0

@@ -13,9 +13,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.metrics import duration, metric_line
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.status import Status, status_from
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.watch import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.metrics import duration, metric_line
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.status import Status, status_from
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.watch import (
     event_line,
     outcome_sentence,
     speaks_for_the_job,
@@ -23,7 +23,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.watch imp
     witness_of,
     worker_group_words,
 )
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.worker_group import (
     ABSENT,
     OUT_OF_SIGHT,
     RUNNING,

@@ -15,18 +15,18 @@ from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.metrics import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.metrics import (
     duration,
     metric_line,
     opening_lines,
 )
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.watch import job_state, verdict_sentence
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.watch import job_state, verdict_sentence
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.worker_group import (
     OUT_OF_SIGHT,
     RUNNING,
     SUCCEEDED,
 )
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.systemd_units import ACTIVE
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_action import NodeAction, UnreachableError, job_info
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._silent_nodes import SilentNodes

@@ -12,8 +12,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from plugins.module_utils._training_venv.pin_table import PINS
-from plugins.module_utils._training_venv.pins import render
+from plugins.module_utils._venv.pin_table import PINS
+from plugins.module_utils._venv.pins import render
 
 from ..commands import run, step
 from ..paths import CACHE, CHECKOUT, make_directory

@@ -101,7 +101,7 @@ def test_an_installed_playbook_is_found_by_its_name(installed: Path, playbook: s
             "gaudi_collectives",
             "gaudi_compare",
             "gaudi_controller",
-            "gaudi_driver_upgrade",
+            "gaudi_upgrade",
             "gaudi_exporter",
             "gaudi_firmware",
             "gaudi_cost",

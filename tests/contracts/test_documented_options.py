@@ -178,7 +178,7 @@ def test_the_options_of_a_call_are_those_of_its_table(heading: str, place: str, 
 
 def test_the_extras_of_the_training_page_are_those_of_the_node_library() -> None:
     known = tomllib.loads(text_of("pyproject.toml"))["tool"]["setuptools"]["dynamic"]["optional-dependencies"]
-    (row,) = re.findall(r"^\| `gaudi_training_stack_extras` \|.*$", text_of("docs/training.md"), re.MULTILINE)
+    (row,) = re.findall(r"^\| `gaudi_venv_extras` \|.*$", text_of("docs/training.md"), re.MULTILINE)
     told = row.rpartition(" | of ")[2]
     # What is in brackets says what each is for.
     assert set(re.findall(r"`(\w+)`", re.sub(r"\((?:[^()]|\([^()]*\))*\)", "", told))) == known.keys()
@@ -188,6 +188,6 @@ def test_the_extras_of_the_training_page_are_those_of_the_node_library() -> None
 def test_an_extra_that_a_page_asks_for_is_one(page: Path) -> None:
     known = tomllib.loads(text_of("pyproject.toml"))["tool"]["setuptools"]["dynamic"]["optional-dependencies"]
     text = page.read_text(encoding="utf-8")
-    asked = re.findall(r"gaudi_(?:training_stack|bundle)_extras: \[([\w, ]*)\]", text)
+    asked = re.findall(r"gaudi_(?:venv|bundle)_extras: \[([\w, ]*)\]", text)
     named = re.findall(r"\bextra `(\w+)`", text)
     assert {*re.findall(r"\w+", " ".join(asked)), *named} <= known.keys()

@@ -27,8 +27,8 @@ NAMED = {
     f"{CORE}/_flags/directories.py": "what it has just made, in root's directory",
     f"{CORE}/_node/tls_identity.py": "in a directory that it has just made, of root's alone",
     f"{CORE}/_packages/distribution.py": "in /usr/sbin",
-    f"{CORE}/_training_venv/private_files.py": "in a directory that it has just made, of root's alone",
-    f"{CORE}/_training_venv/program_install.py": "with the account's rights",
+    f"{CORE}/_venv/private_files.py": "in a directory that it has just made, of root's alone",
+    f"{CORE}/_venv/program_install.py": "with the account's rights",
     "src/gaudi3_scale/supervisor/files.py": "as the job's account",
     "src/gaudi3_scale/tune/credentials.py": "in a directory that it has just made, and nobody else may enter",
 }
@@ -59,9 +59,9 @@ STARTED = {
     f"{CORE}/_launch/library.py": "as the job's account",
     f"{CORE}/_batch/probe/probe.py": "as the account of the trials",
     f"{CORE}/_compare/runs.py": "as the account of the runs",
-    f"{CORE}/_training_venv/program.py": "the heading of a program of the account's",
-    f"{CORE}/_training_venv/program_install.py": "as the account whose environment it is",
-    f"{CORE}/_training_venv/wanted.py": "looked for, and not run",
+    f"{CORE}/_venv/program.py": "the heading of a program of the account's",
+    f"{CORE}/_venv/program_install.py": "as the account whose environment it is",
+    f"{CORE}/_venv/wanted.py": "looked for, and not run",
 }
 
 

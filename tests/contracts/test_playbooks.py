@@ -87,7 +87,7 @@ ACTION_ROLES = {
     "gaudi_collectives",
     "gaudi_compare",
     "gaudi_controller",
-    "gaudi_driver_upgrade",
+    "gaudi_upgrade",
     "gaudi_exporter",
     "gaudi_firmware",
     "gaudi_cost",
@@ -190,7 +190,7 @@ def test_a_report_goes_to_the_target_and_has_an_outcome_that_the_docs_tell_of(
 ) -> None:
     # Without it the module finds the site's by itself.
     assert "target" not in report
-    reported = (ROOT / "docs" / "reports.md").read_text(encoding="utf-8")
+    reported = (ROOT / "docs" / "report.md").read_text(encoding="utf-8")
     variable = report["outcome"]["variable"]
     if "{{" in variable:
         assert variable == "{{ __gaudi_training_outcome }}"
@@ -225,11 +225,11 @@ FETCHING = {
     "gaudi_containers": {"main"},
     "gaudi_fabric": {"main"},
     "gaudi_storage": {"main", "measure"},
-    "gaudi_training_stack": {"main"},
+    "gaudi_venv": {"main"},
     "gaudi_exporter": {"main"},
     "gaudi_monitoring": {"main", "identity"},
     "gaudi_bundle": {"main"},
-    "gaudi_driver_upgrade": {"main"},
+    "gaudi_upgrade": {"main"},
 }
 
 

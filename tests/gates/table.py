@@ -27,7 +27,7 @@ LATER_LAYERS = (
     "gaudi_driver",
     "gaudi_containers",
     "gaudi_fabric",
-    "gaudi_training_stack",
+    "gaudi_venv",
     "gaudi_flags",
     "gaudi_verify",
 )
@@ -154,7 +154,7 @@ def layers_with_every_step() -> Gate:
     """All layers with what Molecule's own sequence has, from virgin nodes on: each finds what the one before left."""
     scenarios = (FIRST_LAYER, *LATER_LAYERS)
     roles = tuple(f"roles/{layer}" for layer in scenarios)
-    homes = subjects("host", "driver", "containers", "fabric", "training_venv", "flags", "checks", "packages")
+    homes = subjects("host", "driver", "containers", "fabric", "venv", "flags", "verify", "packages")
     return Gate(
         "layers",
         "each layer alone, from virgin nodes on: check, converge, idempotence, verify, every row",
@@ -216,7 +216,7 @@ GATES = (
         (
             "tests/unit/plugins/bad_input",
             "tests/unit/gates",
-            *subjects("monitoring", "job", "driver", "bundle", "training_venv"),
+            *subjects("follow", "job", "driver", "bundle", "venv"),
             "plugins/plugin_utils/_controller",
         ),
     ),
@@ -286,7 +286,7 @@ GATES = (
         )
     ),
     on_nodes(
-        "probing",
+        "batch",
         "one node searches the batch size, the other verifies it",
         1200,
         subjects("batch"),
@@ -316,7 +316,7 @@ GATES = (
         "own-programs",
         "users' own programs: a disk each, requirements, PYTHONPATH, ports, refusals",
         1800,
-        ("tests/programs", "src/gaudi3_scale/checkpoints", *subjects("launch", "training_venv", "job")),
+        ("tests/programs", "src/gaudi3_scale/checkpoints", *subjects("launch", "venv", "job")),
     ),
     on_nodes(
         "firmware",
@@ -324,7 +324,7 @@ GATES = (
         1200,
         subjects("firmware", "rollout"),
     ),
-    on_nodes("faults", "bad input: one sentence, nothing touched", 1800, subjects("preflight", "checks")),
+    on_nodes("faults", "bad input: one sentence, nothing touched", 1800, subjects("preflight", "verify")),
     on_nodes(
         "storage",
         "disks that keep a rate: mounted, measured by a real fio, judged against a training",
@@ -335,10 +335,10 @@ GATES = (
         "monitoring",
         "nodes tell their metrics to one reader, over TLS, also where a card or hl-smi fails",
         1800,
-        ("extensions", *subjects("monitoring", "prometheus", "exporter", "cloudwatch", "power", "quarantine")),
+        ("extensions", *subjects("monitoring", "exporter", "cloudwatch", "power", "quarantine")),
     ),
     on_nodes(
-        "slurm-drain",
+        "slurm",
         "a real Slurm: our drains are lifted, others stay, tasks get the flags",
         1200,
         ("sandbox/slurm.py", "plugins/module_utils/_upgrade/drain", *subjects("slurm")),
@@ -349,7 +349,7 @@ GATES = (
         "upgrade",
         "three nodes up and down with faults injected: back, resumed, named",
         3600,
-        subjects("driver_upgrade", "upgrade", "driver", "rollout"),
+        subjects("upgrade", "driver", "rollout"),
         begins_virgin=True,
     ),
     on_own_nodes(
@@ -392,7 +392,7 @@ GATES = (
         "surviving",
         "jobs lose ranks, nodes, the network and their controller, and go on",
         3600,
-        ("src/gaudi3_scale/supervisor", "src/gaudi3_scale/checkpoints", *subjects("launch", "monitoring")),
+        ("src/gaudi3_scale/supervisor", "src/gaudi3_scale/checkpoints", *subjects("launch", "follow", "monitoring")),
     ),
     on_own_nodes(
         "controller",
@@ -407,7 +407,7 @@ GATES = (
         subjects("node", "job", "launch"),
     ),
     on_own_nodes(
-        "qualification",
+        "qualify",
         "five nodes, a bad thing each: what is bad is found and named, and nothing else; no limit of time is a fault",
         3600,
         subjects("qualify"),

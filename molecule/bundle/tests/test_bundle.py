@@ -28,7 +28,7 @@ PACKAGES = "dpkg-query -W -f '${Package} ${Version} ${Status}\\n'"
 # A package of the vendor's, and one of the distribution's that it depends on.
 VENDOR = f"debian/bookworm/pool/main/h/habanalabs-dkms_{VERSION}_all.deb"
 pytestmark = pytest.mark.usefixtures("built")
-LAYERS = ("driver", "containers", "training_stack")
+LAYERS = ("driver", "containers", "venv")
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def site(connected: Host, **more: object) -> dict[str, object]:
         "gaudi_packages_url": f"http://node2:{PORT}",
         "gaudi_plain_http_hosts": ["node2"],
         "gaudi_bundle_fingerprint": fingerprint(connected),
-        "gaudi_training_stack_index_url": "",
+        "gaudi_venv_index_url": "",
     }
     return {**address, "gaudi_hosts": "node1", **more}
 

@@ -39,7 +39,7 @@ LAYERS = (
     "containers",
     "fabric",
     "storage",
-    "training_stack",
+    "venv",
     "flags",
     "benchmark_fabric",
     "verify",
@@ -79,7 +79,7 @@ LONG = (
 )
 # Seconds each; the others of the layers `site` plays with fewer answers.
 QUICK_LAYERS = ("preflight", "flags", "benchmark_fabric", "verdict")
-# Want what these nodes have not, a Slurm and a job that was measured; the scenarios slurm_drain and training have it.
+# Want what these nodes have not, a Slurm and a job that was measured; the scenarios slurm and training have it.
 ELSEWHERE = {"configure_slurm", "report_cost"}
 IN_ORDER = (*LAYERS, *LOOKS, *ACTIONS, *LONG)
 PLAYED = named_rows({name: name for name in IN_ORDER}, {*QUICK_LAYERS, *LOOKS, *ACTIONS})

@@ -83,9 +83,9 @@ REFUSALS = (
     ),
     Refusal(
         "not enough disk for the venv",
-        "training_stack",
+        "venv",
         ("/opt/gaudi3_scale/second", "MiB free", "min_free_mib"),
-        {"gaudi_training_stack_venv": "/opt/gaudi3_scale/second", "gaudi_training_stack_min_free_mib": 1 << 30},
+        {"gaudi_venv_directory": "/opt/gaudi3_scale/second", "gaudi_venv_min_free_mib": 1 << 30},
     ),
     Refusal(
         "a limit of idle states that needs a boot and does not say so",
@@ -132,7 +132,7 @@ REFUSALS = (
         "a misspelt option of another layer, in an upgrade",
         "upgrade_driver",
         ("gaudi_verify_idle_memory is not an option of gaudi_verify", "did you mean gaudi_verify_idle_memory_mib?"),
-        {"gaudi_verify_idle_memory": 1, "gaudi_driver_upgrade_release": "1.24.1"},
+        {"gaudi_verify_idle_memory": 1, "gaudi_upgrade_release": "1.24.1"},
     ),
     Refusal(
         "an unknown flag",

@@ -24,7 +24,7 @@ from tests.sandbox_nodes import SANDBOX, bytes_sent, hosts, run, sandbox
 NODES = ("node1", "node2")
 SIZES = [65536, 1 << 20, 1 << 22]
 JOBS = "ls -d /var/log/gaudi3_scale/jobs/fabric-*/metrics.jsonl | xargs stat -c '%n %Y'"
-KEPT = "/var/lib/gaudi3_scale/fabric_measured.json"
+KEPT = "/var/lib/gaudi3_scale/fabric_benchmark.json"
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +62,7 @@ def speed_up(nodes: dict[str, Host], interface: str) -> None:
 
 def measured(directory: Path, **variables: object) -> dict[str, Any]:
     """What the report keeps of each node."""
-    about = {"gaudi_fabric_measure_sizes": SIZES, "gaudi_report_target": str(directory), **variables}
+    about = {"gaudi_fabric_benchmark_sizes": SIZES, "gaudi_report_target": str(directory), **variables}
     done = run(directory, "benchmark_fabric", **about)
     assert done.status == "successful", done.stdout.read()[-4000:]
     assert set(done.stats["changed"]) == set()
@@ -107,7 +107,7 @@ def test_both_networks_are_measured_once_and_the_chosen_one_is_the_faster(
 def test_a_choice_that_is_the_slower_one_is_told_with_what_to_set(nodes: dict[str, Host], tmp_path: Path) -> None:
     slow_down(nodes, RAIL)
     try:
-        found = measured(tmp_path, gaudi_fabric_provider="roce", gaudi_fabric_measure_again=True)
+        found = measured(tmp_path, gaudi_fabric_provider="roce", gaudi_fabric_benchmark_again=True)
     finally:
         speed_up(nodes, RAIL)
     assert {one["state"] for one in found.values()} == {"slower"}

@@ -25,7 +25,7 @@ LAYER3 = {
     "gaudi_fabric_layer": 3,
     "gaudi_fabric_pools": [POOL],
     "gaudi_fabric_hosts": ["node1", "node2"],
-    "gaudi_fabric_measure": False,
+    "gaudi_fabric_benchmark": False,
 }
 SIZE = 4 << 20
 

@@ -12,7 +12,7 @@ from tests.long_rows import named_rows
 from tests.sandbox_nodes import hosts, run
 
 FLAGS = "/etc/gaudi3_scale/environment"
-LAYERS = ("host", "driver", "containers", "fabric", "storage", "training_stack", "flags", "verify")
+LAYERS = ("host", "driver", "containers", "fabric", "storage", "venv", "flags", "verify")
 TASKS = (
     "Run the preflight checks",
     "Configure the operating system",

@@ -59,7 +59,7 @@ FULL = "[Errno 28] No space left on device"
 @pytest.fixture(scope="module")
 def storage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
     """A bucket, and on each node what uploads to it need."""
-    stack = run(tmp_path_factory.mktemp("stack"), "training_stack", gaudi_training_stack_extras=["s3"])
+    stack = run(tmp_path_factory.mktemp("stack"), "venv", gaudi_venv_extras=["s3"])
     assert stack.status == "successful", stack.stdout.read()[-4000:]
     server = S3Server(shell("node1", "ip -4 route show default | cut -d ' ' -f 3").strip())
     server.client.create_bucket(Bucket=BUCKET)

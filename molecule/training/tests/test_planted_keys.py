@@ -115,7 +115,7 @@ def test_playbooks_end_that_are_given_them(left: Path) -> None:
     played(left, "tune_training", **STUDY, **GIVEN)
     played(left, "show_training", gaudi_training_name=JOB)
     played(left, "explain_flags")
-    played(left, "training_stack", gaudi_training_stack_index_url=INDEX.format(KEYS["index"]))
+    played(left, "venv", gaudi_venv_index_url=INDEX.format(KEYS["index"]))
 
 
 def test_only_private_files_of_the_nodes_have_them(searched: dict[str, Host]) -> None:
@@ -144,7 +144,7 @@ def test_the_controller_keeps_none_but_in_the_file_that_launches_the_best(left: 
 
 def test_another_index_leaves_nothing_of_the_one_before(searched: dict[str, Host], left: Path) -> None:
     """And the nodes are as they were."""
-    played(left, "training_stack")
+    played(left, "venv")
     for node in searched.values():
         assert [file.path for file in planted.files(node) if KEYS["index"] in file.keys] == []
     for node in searched.values():

@@ -77,8 +77,8 @@ def column(text: str, name: str) -> dict[str, str]:
 def upgrade(release: str, directory: Path, arguments: str = "", **variables: object) -> Played:
     """``upgrade_driver`` to ``release``: the driver alone, all nodes of a batch at once."""
     chosen: Mapping[str, object] = {
-        "gaudi_driver_upgrade_release": release,
-        "gaudi_driver_upgrade_layers": [],
+        "gaudi_upgrade_release": release,
+        "gaudi_upgrade_layers": [],
         **variables,
     }
     return play("upgrade_driver", directory, arguments, **chosen)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Iterable
 
 from .._packages.apt_index import sha256_of
-from .._training_venv.wheel_bundle import normalised
+from .._venv.wheel_bundle import normalised
 
 
 def write_simple_pages(simple: str, packages: str) -> list[str]:

@@ -15,9 +15,9 @@ from .._node.urls import checked_url
 from .._packages.repository_plan import APT_KEY, RPM_KEY
 from .._packages.repository_words import checked_words
 from .._releases.lookup import Release, find_release
-from .._training_venv.node_library import refuse_extras, refuse_own_name
-from .._training_venv.pin_table import PINS
-from .._training_venv.pins import BASE
+from .._venv.node_library import refuse_extras, refuse_own_name
+from .._venv.pin_table import PINS
+from .._venv.pins import BASE
 from .layout import COLLECTIONS, PARTS, WHEELS
 
 __all__ = ["APT_KEY", "PARTS", "RPM_KEY"]

@@ -8,14 +8,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from .._node.commands import Run
-from .._training_venv import state
-from .._training_venv.plan import VenvOptions
-from .._training_venv.repository import Repository
+from .._venv import state
+from .._venv.plan import VenvOptions
+from .._venv.repository import Repository
 from .bundle_site import RECORD, Site, recorded
 
 
 def converge(options: VenvOptions, run: Run, check_mode: bool, record: str = RECORD) -> dict[str, object]:
-    """As :func:`_training_venv.state.converge`; ``record`` is what an earlier run verified of the repository."""
+    """As :func:`_venv.state.converge`; ``record`` is what an earlier run verified of the repository."""
 
     def fresh(packages_url: str, run: Run) -> Site | None:
         # What asks the package repository is much of the code, and most runs install nothing.

@@ -19,13 +19,13 @@ from .._errors import GaudiError
 from .._node.commands import Run
 from .._node.root_program import root_python
 from .._releases.lookup import version_key
-from .._training_venv import pip_install
-from .._training_venv import plan as venv_plan
-from .._training_venv.pin_table import PINS
-from .._training_venv.pins import chosen, left_to, needed, render
-from .._training_venv.plan import VenvOptions
-from .._training_venv.private_files import write_private
-from .._training_venv.wheel_bundle import choose, demands, unpack, versions
+from .._venv import pip_install
+from .._venv import plan as venv_plan
+from .._venv.pin_table import PINS
+from .._venv.pins import chosen, left_to, needed, render
+from .._venv.plan import VenvOptions
+from .._venv.private_files import write_private
+from .._venv.wheel_bundle import choose, demands, unpack, versions
 from .fetch import fetch_all
 from .layout import WHEELS
 from .manifest import Entry

@@ -75,7 +75,7 @@ def _refusal(user: str, closed: list[Path]) -> str:
     # The group root is no way: whoever is in it can do more than open a card.
     if first.st_gid == 0 or mode & 0o060 != 0o060:
         return f"{what}; give the cards' devices a dedicated group with a udev rule, and add {user} to it."
-    return f"{what}; add it to the group {group} (gaudi_training_stack_user_groups), or set another user."
+    return f"{what}; add it to the group {group} (gaudi_venv_user_groups), or set another user."
 
 
 def _group(gid: int) -> str:

@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 
+from .._monitoring.options import DIRECTORY as MONITORING
+from .._monitoring.options import PRESENT
 from .._node.rendered_files import WantedFile
 from .._node.systemd_units import UNIT_DIRECTORY
 from .._node.unit_hardening import (
@@ -23,8 +25,6 @@ from .._node.unit_hardening import (
     SYSTEM_CALLS,
     capability_lines,
 )
-from .._prometheus.options import DIRECTORY as MONITORING
-from .._prometheus.options import PRESENT
 from .alarms import alarm_texts, dashboard_text
 from .options import AMAZON, Options, Source, Target
 

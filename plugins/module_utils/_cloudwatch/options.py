@@ -14,8 +14,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from .._errors import GaudiError
-from .._prometheus.options import ABSENT
-from .._prometheus.options import DIRECTORY as MONITORING
+from .._monitoring.options import ABSENT
+from .._monitoring.options import DIRECTORY as MONITORING
 
 # What on-call asks first: does anything alert, who is silent, which card is gone, how is the training.
 METRICS = (

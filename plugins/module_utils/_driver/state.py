@@ -16,7 +16,6 @@ from .._cards import holders as card_holders
 from .._cards.accel_sysfs import pci_cards
 from .._cards.hpu_facts import gather
 from .._cards.node_system import read_kernel
-from .._checks.compatibility import firmware_obstacle
 from .._errors import GaudiError
 from .._fabric.ports import UNIT as PORTS_UNIT
 from .._firmware.record import unfinished
@@ -33,6 +32,7 @@ from .._packages import node_packages
 from .._packages.lock_holder import locks_of, require_free
 from .._packages.package_system import Package, PackageSystem
 from .._releases.lookup import RELEASES, Release, find_release
+from .._verify.compatibility import firmware_obstacle
 from . import dkms
 from . import signing as driver_signing
 from .dkms_repair import find_damages

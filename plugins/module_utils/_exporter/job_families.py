@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Optional
 
-from .._monitoring.worker_group import RUNNING
+from .._follow.worker_group import RUNNING
 from .exposition import COUNTER, GAUGE, Family, Sample
 from .job_lines import number
 from .job_readings import JobReading, share_of_data

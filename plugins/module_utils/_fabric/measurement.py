@@ -22,7 +22,7 @@ from .provider import AUTO, Choice, check_provider, choose
 from .sysfs import Network, read_network
 from .usable import Sight, usable_networks
 
-KEPT = "var/lib/gaudi3_scale/fabric_measured.json"
+KEPT = "var/lib/gaudi3_scale/fabric_benchmark.json"
 
 
 @dataclass(frozen=True)

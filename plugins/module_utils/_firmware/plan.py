@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Mapping, Sequence
 
-from .._checks.compatibility import firmware_obstacle
 from .._node.kernel_modules import DRIVER_MODULE, Holder
 from .._node.kernel_tree import kernel_tree
 from .._node.steps import Step
 from .._releases.lookup import Release
+from .._verify.compatibility import firmware_obstacle
 from .record import Record
 from .refusals import card_refusal, generation_refusal, image_refusal, named
 from .spi import FLASH, POWER_CYCLE, UNREADABLE, FlashCard, Spi, Unreadable, verdict

@@ -35,8 +35,8 @@ def account_of(owner: str | None, check_mode: bool = False) -> pwd.struct_passwd
         if check_mode:
             return None
         raise GaudiError(
-            f"owner {owner!r} is no account on this node; run playbooks/training_stack.yml, which makes the account of "
-            "gaudi_training_stack_user, or name the account that runs the jobs."
+            f"owner {owner!r} is no account on this node; run playbooks/venv.yml, which makes the account of "
+            "gaudi_venv_user, or name the account that runs the jobs."
         ) from None
 
 

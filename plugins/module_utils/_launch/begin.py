@@ -10,10 +10,10 @@ import time
 from typing import Mapping, Sequence
 
 from .._errors import GaudiError
+from .._follow.worker_group import RUNNING
 from .._job.description import SLURM
 from .._job.paths import JobPaths
 from .._job.plan import Job
-from .._monitoring.worker_group import RUNNING
 from .._node.commands import Run
 from .._node.job_user import account
 from .._node.rendered_files import FileChange, WantedFile, pending, write

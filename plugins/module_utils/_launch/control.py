@@ -8,12 +8,12 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
+from .._follow.worker_group import ABSENT, RUNNING
 from .._job.description import SLURM
 from .._job.engines.torchrun import checkpoint_remarks
 from .._job.job_secrets import command_remarks, shown_differences
 from .._job.paths import JobPaths
 from .._job.plan import Job
-from .._monitoring.worker_group import ABSENT, RUNNING
 from .._node.commands import Run
 from .._node.lock import exclusive
 from .._node.rendered_files import pending

@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Mapping
 
 from .._errors import GaudiError
+from .._follow.state import read_worker_group
+from .._follow.worker_group import RUNNING, WorkerGroup
+from .._follow.worker_group_slurm import slurm_jobs_of, slurm_worker_group
 from .._job.description import SLURM
 from .._job.difference import description_differences, refuse_difference
 from .._job.engines.slurm import comment, slurm_name
 from .._job.engines.slurm_jobs import cancel, description_of, find, submit_once
 from .._job.paths import JobPaths
 from .._job.plan import Job, describe
-from .._monitoring.state import read_worker_group
-from .._monitoring.worker_group import RUNNING, WorkerGroup
-from .._monitoring.worker_group_slurm import slurm_jobs_of, slurm_worker_group
 from .._node.account_directory import acting_as_owner
 from .._node.commands import Run
 from .._node.job_user import account

@@ -11,11 +11,11 @@ from functools import cached_property
 from typing import Mapping
 
 from .._errors import GaudiError
+from .._follow.worker_group import ABSENT, RUNNING, SUCCEEDED, WorkerGroup
 from .._job.difference import description_differences, refuse_difference
 from .._job.paths import JobPaths
 from .._job.plan import Job, describe
 from .._job.supervision import launch_of
-from .._monitoring.worker_group import ABSENT, RUNNING, SUCCEEDED, WorkerGroup
 from .._node.commands import Run
 from .._node.kernel_tree import kernel_tree
 from .control_slurm import find_worker_group

@@ -16,7 +16,7 @@ from .._node.commands import Run, last_line
 from .._node.job_user import run_as_user
 from .._node.json_file import parse_object
 
-# What the role gaudi_training_stack makes. A venv of the user's own may have PyTorch and nothing of ours.
+# What the role gaudi_venv makes. A venv of the user's own may have PyTorch and nothing of ours.
 DEFAULT_VENV = str(RANK_ARGUMENTS["venv"]["default"])
 LOOK = """
 import importlib.metadata, importlib.util, json
@@ -58,7 +58,7 @@ def check_library(library: Library) -> None:
     other = "" if library.venv == DEFAULT_VENV else f", and {DEFAULT_VENV} has none either"
     raise GaudiError(
         f"no supervisor can be run here: {library.venv} has {has}{other}; run "
-        "playbooks/training_stack.yml (role gaudi_training_stack) on this node, or name its venv in venv "
+        "playbooks/venv.yml (role gaudi_venv) on this node, or name its venv in venv "
         "(training_venv)."
     )
 

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Mapping, Sequence
 
 from .._errors import GaudiError
+from .._follow.state import read_worker_group
+from .._follow.worker_group import ABSENT, RUNNING, STOPPED, WorkerGroup
+from .._follow.worker_group_slurm import slurm_jobs_of
 from .._job.description import SLURM
 from .._job.job_secrets import shown_differences
 from .._job.paths import JobPaths, known_jobs
-from .._monitoring.state import read_worker_group
-from .._monitoring.worker_group import ABSENT, RUNNING, STOPPED, WorkerGroup
-from .._monitoring.worker_group_slurm import slurm_jobs_of
 from .._node.account_directory import remove as remove_entries
 from .._node.commands import Run
 from .._node.lock import SHORT_S, exclusive

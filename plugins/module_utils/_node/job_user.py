@@ -16,7 +16,7 @@ from .account_directory import account_of
 from .account_unit import DEFAULT_LIMITS, home_variables, run_as
 from .commands import CommandResult, Run
 
-# What the role gaudi_training_stack makes.
+# What the role gaudi_venv makes.
 DEFAULT_USER = "gaudi"
 
 # What useradd(8) takes, and the @ of a directory service's names; digits alone are a number to systemd and not a name.
@@ -39,8 +39,8 @@ def account(user: str) -> pwd.struct_passwd:
         return pwd.getpwnam(user)
     except KeyError:
         raise GaudiError(
-            f"user {user} does not exist on this node; run playbooks/training_stack.yml, which makes the account in "
-            f"gaudi_training_stack_user ({DEFAULT_USER}), or name one that every node has."
+            f"user {user} does not exist on this node; run playbooks/venv.yml, which makes the account in "
+            f"gaudi_venv_user ({DEFAULT_USER}), or name one that every node has."
         ) from None
 
 

@@ -37,7 +37,7 @@ def root_python(venv: str, option: str = "venv") -> str:
     if weak is not None:
         raise GaudiError(
             f"{option} is {venv}, but {words_for(weak)}, and root runs nothing that another account may change; name "
-            "an environment of root's, as role gaudi_training_stack makes it."
+            "an environment of root's, as role gaudi_venv makes it."
         )
     return f"{os.path.realpath(venv)}/{PYTHON}"
 

@@ -161,6 +161,6 @@ def _roots_python(options: Options) -> str:
     """What the unit runs; the tests need root, so that what another account could have written is refused."""
     python = root_python(options.venv)
     if not Path(python).exists():
-        raise GaudiError(f"{options.venv} has no {PYTHON}; run training_stack.yml first.")
+        raise GaudiError(f"{options.venv} has no {PYTHON}; run venv.yml first.")
     require_roots(options.flags, "flags", WITH_VARIABLES)
     return python

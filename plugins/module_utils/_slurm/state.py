@@ -120,7 +120,7 @@ def _health_files(options: Options, site: SlurmSite, etc: str) -> list[WantedFil
         *("systemd-run", "--quiet", "--wait", "--pipe", "--collect"),
         *(f"--property={line}" for line in CONFINED),
         *(f"--setenv={name}={value}" for name, value in around.items()),
-        *("timeout", str(SECONDS), root_python(options.venv), "-I", "-m", "gaudi3_scale.health"),
+        *("timeout", str(SECONDS), root_python(options.venv), "-I", "-m", "gaudi3_scale.verify"),
         *("--release", options.release, "--cards", str(options.cards), "--node", options.node),
         *("--share", str(options.drain_share)),
         *(["--drain"] if options.drain else []),

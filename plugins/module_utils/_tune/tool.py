@@ -61,6 +61,5 @@ class Tool:
 
     def _too_old(self) -> GaudiError:
         return GaudiError(
-            f"{self.venv} is missing, or older than this collection; run playbooks/training_stack.yml first, or name "
-            "its venv."
+            f"{self.venv} is missing, or older than this collection; run playbooks/venv.yml first, or name its venv."
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Callable, Mapping, Sequence
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._batch.choice import GlobalBatch
-from ansible_collections.gaudi3.scale.plugins.module_utils._checks.fingerprint import field_differences
+from ansible_collections.gaudi3.scale.plugins.module_utils._verify.fingerprint import field_differences
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._batch.probe_chart import probe_charts
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._batch.probe_inventory import (
     Results,

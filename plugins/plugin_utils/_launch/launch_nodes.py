@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Mapping, Sequence
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import RUNNING, SUCCEEDED
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.worker_group import RUNNING, SUCCEEDED
 
 # Where all nodes of a job say the same, more names than these would only hide what they say.
 _MOST_NAMED = 8
@@ -58,7 +58,7 @@ def _versions_refusal(ready: Sequence[str], answers: Mapping[str, Mapping[str, o
     if len(nodes_of) < 2:
         return ""
     reported = ", ".join(f"{version} on {' and '.join(nodes)}" for version, nodes in nodes_of.items())
-    remedy = "run playbooks/training_stack.yml on all of them"
+    remedy = "run playbooks/venv.yml on all of them"
     return f"The nodes have different versions of gaudi3_scale: {reported}; {remedy}."
 
 

@@ -60,7 +60,7 @@ def environment_of(answers: Mapping[str, Mapping[str, Any]], user: str) -> str:
         reported = " and ".join(", ".join(nodes) for nodes in places.values())
         raise GaudiError(
             f"requirements: {reported or 'no node'} have different training stacks, and a job has one environment; run "
-            "playbooks/training_stack.yml on all of them."
+            "playbooks/venv.yml on all of them."
         )
     return next(iter(places))
 

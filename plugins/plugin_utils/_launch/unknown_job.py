@@ -10,8 +10,8 @@ import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.worker_group import ABSENT
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import NAME
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import ABSENT
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_options import NEAR
 
 # More names than these are no help.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric_measurement.verdict import (
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric.verdict import (
     NOT_MEASURED,
     NOT_OK,
     OK,
@@ -21,7 +21,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.bandwidth_ch
     curve,
 )
 
-MEASURED = "gaudi_fabric_measured_result"
+MEASURED = "gaudi_fabric_benchmark_result"
 KIBIBYTE = 1 << 10
 LEGEND = "GB/s are the bus bandwidth of an all-reduce with a correct sum; flags are those of the network's profile"
 
@@ -32,7 +32,7 @@ def benchmark_fabric_kind(asked: Asked) -> Made:
     rows = [row for node, found in nodes.items() for row in _rows(node, found, nodes)]
     sizes = sorted({size["bytes"] for found in nodes.values() for row in found["rows"] for size in row["sizes"]})
     measured_at = sorted({str(found["time"]) for found in nodes.values() if found.get("cached")})
-    known = [f"measured at {measured_at[0]}; gaudi_fabric_measure_again: true measures again"] if measured_at else []
+    known = [f"measured at {measured_at[0]}; gaudi_fabric_benchmark_again: true measures again"] if measured_at else []
     return Made(
         {
             "title": "Network benchmark",

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._cards.hardware import generation_named
-from ansible_collections.gaudi3.scale.plugins.module_utils._checks.fingerprint import differences, equal_fields
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils._verify.fingerprint import differences, equal_fields
 
 COLUMNS = ("field", "majority", "nodes with it", "this node")
 

@@ -74,7 +74,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.verdict_row 
 )
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._upgrade.node_outcome import GOOD
 
-FLAGS, PLAN = "gaudi_flags_explain_result", "gaudi_driver_upgrade_plan_result"
+FLAGS, PLAN = "gaudi_flags_explain_result", "gaudi_upgrade_plan_result"
 VERDICT_COLUMNS = (
     "node",
     "verdict",

@@ -24,8 +24,8 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._cost.platforms impor
 )
 from ansible_collections.gaudi3.scale.plugins.module_utils._cost.prices import Prices, prices_from
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.history import merge
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.json_lines import mapping_of
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.history import merge
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.json_lines import mapping_of
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.training_page import clock
 
@@ -117,7 +117,7 @@ def _course(asked: Asked, runs: Sequence[Mapping[str, Any]], launch: Launch) -> 
     if course is None:
         raise GaudiError(
             f"gaudi_cost_job {asked.given['job']}: it has reported fewer than two steps since its last launch, so its "
-            "cost cannot be related to its work; wait until it has, or see docs/following.md for what a script "
+            "cost cannot be related to its work; wait until it has, or see docs/follow.md for what a script "
             "must write."
         )
     return course

@@ -9,9 +9,9 @@ import shlex
 from collections import Counter
 from typing import Any, Mapping, Sequence
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.history import is_number
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.metrics import short_number
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import RUNNING
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.history import is_number
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.metrics import short_number
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.worker_group import RUNNING
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.stacked_chart import COLOURS
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.training_charts import X_LABEL
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Any, Mapping, Sequence
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.history import is_number, rate_of
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.history import is_number, rate_of
 
 X_LABEL = "optimizer step"
 GIB = 1 << 30
-# Parts of a step from the bottom up, as docs/following.md names them.
+# Parts of a step from the bottom up, as docs/follow.md names them.
 PARTS = ("data", "forward", "backward", "optimizer", "communication", "other")
 # Of more restarts than that only the lines are drawn: their labels would lie over the curve.
 LABELLED_RESTARTS = 4

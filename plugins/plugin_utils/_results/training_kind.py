@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.json_lines import mapping_of
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.watch import job_story
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.json_lines import mapping_of
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.watch import job_story
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.worker_group import (
     ABSENT,
     OUT_OF_SIGHT,
     RUNNING,

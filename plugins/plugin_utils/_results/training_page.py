@@ -10,18 +10,18 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._job.binding.plan import NUMA
-from ansible_collections.gaudi3.scale.plugins.module_utils._job.description import TORCHRUN
-from ansible_collections.gaudi3.scale.plugins.module_utils._job.job_secrets import masked
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.history import is_number, merge, rate_of
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.json_lines import mapping_of
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.metrics import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.history import is_number, merge, rate_of
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.json_lines import mapping_of
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.metrics import (
     duration,
     metric_line,
     short_bytes,
     short_number,
     short_seconds,
 )
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.binding.plan import NUMA
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.description import TORCHRUN
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.job_secrets import masked
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.sweep_report import (
     merged_sweep,
     sweep_charts,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import FAILED
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.worker_group import FAILED
 from ansible_collections.gaudi3.scale.plugins.module_utils._tune.study import Study, study_from
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import taken
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import RUNNING
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric_measurement.verdict import NOT_OK, SLOWER
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.worker_group import RUNNING
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric.verdict import NOT_OK, SLOWER
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.benchmark_fabric_kind import MEASURED
 
 FACTS = "ansible_facts"
@@ -27,7 +27,7 @@ LAYERS = (
     "containers",
     "fabric",
     "storage",
-    "training_stack",
+    "venv",
     "flags",
     "verify",
     "verify_all_reduce",

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._batch.search import OK
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import FAILED
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.worker_group import FAILED
 from ansible_collections.gaudi3.scale.plugins.module_utils._tune.study import Study, launch_variables
 from ansible_collections.gaudi3.scale.plugins.module_utils._tune.values import OutsideError, sorted_out, values_of
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import (

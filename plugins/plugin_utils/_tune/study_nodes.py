@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import FAILED, STOPPED
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.worker_group import FAILED, STOPPED
 
 STORAGE = "GAUDI3_SCALE_TUNE_STORAGE"
 # What the role registers for each node, and is read here.

@@ -13,7 +13,7 @@ from typing import Any
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._rollout.options import canary_refusals, drain_refusals
 
-LAYERS = ("containers", "fabric", "training_stack", "flags")
+LAYERS = ("containers", "fabric", "venv", "flags")
 BATCH = re.compile(r"[1-9][0-9]*%?")
 NUMBER = re.compile(r"[0-9]+([.][0-9]+)?")
 # As `options_check` takes them.
@@ -61,19 +61,19 @@ def _refusals(options: UpgradeOptions) -> Iterator[str]:
     empty = [batch for batch in _batches(options.serial) if not BATCH.fullmatch(batch)]
     if empty:
         yield (
-            f"gaudi_driver_upgrade_serial has {empty[0]}, but a batch needs at least 1 node or 1%; leave it "
+            f"gaudi_upgrade_serial has {empty[0]}, but a batch needs at least 1 node or 1%; leave it "
             "out for the default 1, 10%, 25%."
         )
     if not options.hosts:
         yield f"No host matches gaudi_hosts ({options.pattern}); correct it, or the inventory."
-    yield from canary_refusals("gaudi_driver_upgrade_canary", options.canary, options.hosts)
+    yield from canary_refusals("gaudi_upgrade_canary", options.canary, options.hosts)
     most = str(options.max_fail_percentage).strip()
     if most and not (NUMBER.fullmatch(most) and float(most) <= 100):
-        yield f"gaudi_driver_upgrade_max_fail_percentage is {most}; give a number from 0 to 100."
-    yield from drain_refusals("gaudi_driver_upgrade_drain", options.drain)
+        yield f"gaudi_upgrade_max_fail_percentage is {most}; give a number from 0 to 100."
+    yield from drain_refusals("gaudi_upgrade_drain", options.drain)
     unknown = [layer for layer in options.layers if layer not in LAYERS]
     if unknown:
-        yield f"gaudi_driver_upgrade_layers has {unknown[0]}; there are {', '.join(LAYERS)}."
+        yield f"gaudi_upgrade_layers has {unknown[0]}; there are {', '.join(LAYERS)}."
 
 
 def _batches(serial: object) -> list[str]:
@@ -85,4 +85,4 @@ def node_refusal(node: str, hosts: Sequence[str]) -> str:
     if node and node in hosts:
         return ""
     what = f"'{node}', which is not among gaudi_hosts" if node else "not set"
-    return f"gaudi_driver_upgrade_node is {what}; name one of {', '.join(hosts)}."
+    return f"gaudi_upgrade_node is {what}; name one of {', '.join(hosts)}."

@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""How long the parts of a training step take on this rank (docs/following.md says what each of them means)."""
+"""How long the parts of a training step take on this rank (docs/follow.md says what each of them means)."""
 
 from __future__ import annotations
 

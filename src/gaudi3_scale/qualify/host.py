@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import time
 
-from gaudi3_scale.core._checks.measurement import measure
-from gaudi3_scale.core._checks.verdict import Limits, verdict
 from gaudi3_scale.core._node.check import advice, failed
 from gaudi3_scale.core._node.commands import Run
 from gaudi3_scale.core._qualify.plan import HOST
 from gaudi3_scale.core._qualify.results import FAILED, PASSED, REBOOT, UNKNOWN, Result
 from gaudi3_scale.core._releases.lookup import find_release
+from gaudi3_scale.core._verify.measurement import measure
+from gaudi3_scale.core._verify.verdict import Limits, verdict
 
 _IDLE_MEMORY_MIB = 1024
 

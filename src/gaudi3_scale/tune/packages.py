@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from gaudi3_scale.core._errors import GaudiError
-from gaudi3_scale.core._training_venv.plan import PINS_FILE
+from gaudi3_scale.core._venv.plan import PINS_FILE
 from gaudi3_scale.extras import remedy, requirements_of
 
 PACKAGES = ("optuna", "plotly", "grpc", "google.protobuf")
@@ -66,5 +66,5 @@ def install() -> None:
     if missing_packages():
         raise GaudiError(
             f"pip reported success, but {', '.join(missing_packages())} is still not in {sys.prefix}; run "
-            "playbooks/training_stack.yml, which renews the node library, then run again."
+            "playbooks/venv.yml, which renews the node library, then run again."
         )

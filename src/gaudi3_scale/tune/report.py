@@ -11,7 +11,7 @@ import optuna
 from optuna.trial import FrozenTrial, TrialState
 
 from gaudi3_scale.core._batch.search import CRASH, HANG, OK
-from gaudi3_scale.core._monitoring.worker_group import FAILED
+from gaudi3_scale.core._follow.worker_group import FAILED
 from gaudi3_scale.core._tune.space import THROUGHPUT
 from gaudi3_scale.core._tune.study import Study
 from gaudi3_scale.core._tune.values import sorted_out, values_of

@@ -164,7 +164,7 @@ def test_a_package_that_is_missing_is_one_sentence(train_here, text, tmp_path, m
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(
         GaudiError,
-        match=rf"the package {package} is not in this Python; add hf to gaudi_training_stack_extras and run ",
+        match=rf"the package {package} is not in this Python; add hf to gaudi_venv_extras and run ",
     ):
         if package == "transformers":
             train_here("--max-steps", 1, "--model", tmp_path)

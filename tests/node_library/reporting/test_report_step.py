@@ -18,8 +18,8 @@ import pytest
 import torch
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.training_page import training_report
 
+from gaudi3_scale.core._follow.history import read_history
 from gaudi3_scale.core._job.paths import JobPaths
-from gaudi3_scale.core._monitoring.history import read_history
 from gaudi3_scale.reporting import steps
 from gaudi3_scale.reporting.reported_numbers import real_of, step_of
 from gaudi3_scale.reporting.steps import LINE_EVERY_S, StepReports

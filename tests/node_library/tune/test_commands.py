@@ -119,7 +119,7 @@ def test_a_study_file_that_was_changed_is_refused(tmp_path):
 def test_missing_packages_are_one_sentence_with_the_remedy(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(packages, "PACKAGES", ("json", "no_such_package", "no.such.package"))
     with pytest.raises(
-        GaudiError, match=r"no_such_package, no.such.package is not in .*, or add tune to gaudi_training_stack_extras"
+        GaudiError, match=r"no_such_package, no.such.package is not in .*, or add tune to gaudi_venv_extras"
     ):
         tune.tune(["report", "--study", str(study_file(tmp_path))])
     tune.tune(["install", "--check"])

@@ -119,8 +119,8 @@ def _inventory():  # type: ignore[no-untyped-def]
 
 def test_open_mpi_s_keys_are_for_the_account_that_the_training_stack_makes() -> None:
     variables = yaml.safe_load((CHECKOUT / "inventories/sandbox/group_vars/all.yml").read_text(encoding="utf-8"))
-    defaults = yaml.safe_load((CHECKOUT / "roles/gaudi_training_stack/defaults/main.yml").read_text(encoding="utf-8"))
-    account = variables.get("gaudi_training_stack_user", defaults["gaudi_training_stack_user"])
-    assert (account, variables["gaudi_training_stack_user_uid"]) == (open_mpi.ACCOUNT, open_mpi.NUMBER)
+    defaults = yaml.safe_load((CHECKOUT / "roles/gaudi_venv/defaults/main.yml").read_text(encoding="utf-8"))
+    account = variables.get("gaudi_venv_user", defaults["gaudi_venv_user"])
+    assert (account, variables["gaudi_venv_user_uid"]) == (open_mpi.ACCOUNT, open_mpi.NUMBER)
     # The others' daemons are started by its login shell.
-    assert "nologin" not in variables["gaudi_training_stack_user_shell"]
+    assert "nologin" not in variables["gaudi_venv_user_shell"]

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._releases.known_holes import holes_of, warnings_of
 from ansible_collections.gaudi3.scale.plugins.module_utils._releases.table import RELEASES
-from ansible_collections.gaudi3.scale.plugins.module_utils._training_venv.pin_table import PINS
-from ansible_collections.gaudi3.scale.plugins.module_utils._training_venv.pins import Pin
+from ansible_collections.gaudi3.scale.plugins.module_utils._venv.pin_table import PINS
+from ansible_collections.gaudi3.scale.plugins.module_utils._venv.pins import Pin
 
 from scripts import audit_pins
 

@@ -20,8 +20,8 @@ from ..._cards.hardware import board_of, generation_of
 from ..._job.job_secrets import told_apart
 from ..._node.venv_sites import sites_of, stack_of
 from ..._releases.lookup import release_part
-from ..._training_venv.plan import installed_distributions
-from ..._training_venv.wheel_bundle import normalised
+from ..._venv.plan import installed_distributions
+from ..._venv.wheel_bundle import normalised
 from ..trial import Workload
 
 # The packages whose version changes what a step needs, beside the workload's own.

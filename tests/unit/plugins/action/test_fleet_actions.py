@@ -127,12 +127,12 @@ def test_the_probe_s_answer_is_kept_on_the_controller(play, tmp_path):
         (
             "options_check",
             {"upgrade": {"hosts": ["a"], "canary": "z"}},
-            "gaudi_driver_upgrade_canary is z, which is not a host of this run",
+            "gaudi_upgrade_canary is z, which is not a host of this run",
         ),
         (
             "options_check",
             {"upgrade": {"hosts": ["a"], "node": ""}},
-            "gaudi_driver_upgrade_node is not set; name one of a.",
+            "gaudi_upgrade_node is not set; name one of a.",
         ),
         (
             "options_check",

@@ -10,7 +10,7 @@ import pytest
 from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.action import report as report_action
 from ansible_collections.gaudi3.scale.plugins.action import training_job_follow
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.metrics import metric_line
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.metrics import metric_line
 from ansible_collections.gaudi3.scale.plugins.plugin_utils import _task_answer as task_answer
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202egnp.exe\nPLAY RECAP ****\nn1 : ok=9"

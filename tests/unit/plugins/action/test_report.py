@@ -178,7 +178,7 @@ KIND = """
     - name: What each node has registered
       ansible.builtin.command:
         argv: [echo, !unsafe "{{ 1 + 1 }}"]
-      register: gaudi_driver_upgrade_result
+      register: gaudi_upgrade_result
       changed_when: false
 
     - name: Show it

@@ -74,11 +74,11 @@ def test_what_a_module_sets_as_a_fact_passes():
 
 def test_the_prefix_that_all_have_makes_no_name_near():
     role = specified(
-        "gaudi_training_stack",
-        "gaudi_training_stack",
-        {"main": {"options": {"gaudi_training_stack_venv": {}}}},
+        "gaudi_venv",
+        "gaudi_venv",
+        {"main": {"options": {"gaudi_venv_directory": {}}}},
     )
-    assert "did you mean" not in refusal(role, "node1", ["gaudi_training_stack_hosts"])
+    assert "did you mean" not in refusal(role, "node1", ["gaudi_venv_hosts"])
 
 
 def test_a_name_cannot_leave_its_line():

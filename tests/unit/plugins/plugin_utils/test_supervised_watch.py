@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.status import status_from
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.watch import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.status import status_from
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.watch import (
     MOST_REPORTED,
     job_story,
     worker_group_words,

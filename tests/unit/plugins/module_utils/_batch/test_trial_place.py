@@ -132,7 +132,7 @@ def test_a_place_is_the_account_s_and_nobody_else_comes_in(tmp_path, monkeypatch
 
 def test_an_account_that_is_not_there_is_refused_in_a_sentence_and_leaves_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    said = r"user nobody-here does not exist on this node; run .*training_stack.yml"
+    said = r"user nobody-here does not exist on this node; run .*venv.yml"
     with pytest.raises(GaudiError, match=said), trial_place("test-", "nobody-here"):
         pass
     assert list(tmp_path.iterdir()) == []

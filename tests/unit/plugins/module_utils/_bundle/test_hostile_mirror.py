@@ -22,7 +22,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._bundle.layout import
 from ansible_collections.gaudi3.scale.plugins.module_utils._bundle.manifest_schema import parse
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.downloads import download
-from ansible_collections.gaudi3.scale.plugins.module_utils._training_venv.plan import VenvOptions, render_wheels_page
+from ansible_collections.gaudi3.scale.plugins.module_utils._venv.plan import VenvOptions, render_wheels_page
 from ansible_collections.gaudi3.scale.tests.long_rows import each, rows_of
 from ansible_collections.gaudi3.scale.tests.unit.json_places import Place, with_value
 from ansible_collections.gaudi3.scale.tests.unit.small_bundle import PYTORCH, WHEEL, SmallBundle, SmallNode

@@ -65,7 +65,7 @@ def test_the_group_to_join_is_named(kernel_root):
         check_device_access(USER, "hpu", kernel_root)
     assert str(caught.value) == (
         f"user nobody cannot open {kernel_root}/dev/accel/accel0 and 3 more on this node (group video, mode 0660); add "
-        "it to the group video (gaudi_training_stack_user_groups), or set another user."
+        "it to the group video (gaudi_venv_user_groups), or set another user."
     )
 
 

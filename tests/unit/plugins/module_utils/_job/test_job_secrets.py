@@ -9,6 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.history import read_history
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.report import report
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.worker_group import RUNNING, WorkerGroup
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.job_secrets import (
     command_remarks,
     masked,
@@ -19,9 +22,6 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._job.plan import desc
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.launch import StartOptions, decide
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.plan import Site, plan_launch
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.stop import remove
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.history import read_history
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.report import report
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import RUNNING, WorkerGroup
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.rendered_files import pending, write
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.secret_texts import HIDDEN_CHANGE, masked_texts

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.report import report
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.state import read_worker_group
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.description import SupervisionOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.plan import check
@@ -21,8 +23,6 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._launch import stop a
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.control import prepare, start
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.launch import StartOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.stop import remove, stop
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.report import report
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.state import read_worker_group
 from ansible_collections.gaudi3.scale.tests.unit.described_job import job_on
 from ansible_collections.gaudi3.scale.tests.unit.systemd_fake import JobUnit
 

@@ -43,7 +43,7 @@ def test_it_is_not_root_unless_somebody_says_so():
 
 
 def test_who_makes_an_account_that_is_missing_is_said():
-    with pytest.raises(GaudiError, match=r"user nobody-here does not exist on this node; run playbooks/training_stack"):
+    with pytest.raises(GaudiError, match=r"user nobody-here does not exist on this node; run playbooks/venv"):
         account("nobody-here")
 
 

@@ -181,7 +181,7 @@ def test_the_fragments_say_each_node_once_and_a_second_run_changes_nothing(tmp_p
     assert script.stat().st_mode & 0o777 == 0o755
     assert "systemd-run --quiet --wait --pipe --collect --property=NoNewPrivileges=yes" in script.read_text()
     assert " timeout 50 /opt/gaudi3_scale/venv/bin/python -I " in script.read_text()
-    assert "-I -m gaudi3_scale.health --release 1.24.1" in script.read_text()
+    assert "-I -m gaudi3_scale.verify --release 1.24.1" in script.read_text()
     assert "check_cmd_status -t 55 -r 0" in site.text("gaudi3_scale/nhc.conf")
     again = site.apply((COUNTED, BOUND))
     assert not again["changed"] and not again["reconfigure"]

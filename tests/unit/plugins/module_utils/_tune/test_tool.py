@@ -45,7 +45,7 @@ def test_what_it_says_is_told_and_one_that_cannot_is_named(venv):
     with pytest.raises(GaudiError, match=r"^pip cannot install optuna$"):
         Tool(str(venv), Asked(CommandResult(1, "", "gaudi3_scale.tune: pip cannot install optuna\n")), False).install()
     for answer in (CommandResult(2, "", "usage"), CommandResult(1, "", "No module named gaudi3_scale")):
-        with pytest.raises(GaudiError, match="is missing, or older than this collection; run playbooks/training_stack"):
+        with pytest.raises(GaudiError, match="is missing, or older than this collection; run playbooks/venv"):
             Tool(str(venv), Asked(answer), False).install()
     with pytest.raises(GaudiError, match="is missing, or older"):
         Tool("/nowhere", Asked(CommandResult(0, "", "")), False).install()

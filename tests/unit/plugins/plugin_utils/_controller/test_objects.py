@@ -152,7 +152,7 @@ def test_templates_tell_of_what_the_site_wants_to_know() -> None:
         ({"verfy": "DTSTART"}, "there is no playbook verfy"),
         (
             {"plan_upgrade": "DTSTART"},
-            "plan_upgrade cannot run unattended, because gaudi_driver_upgrade_release has to be",
+            "plan_upgrade cannot run unattended, because gaudi_upgrade_release has to be",
         ),
         ({"verify": "daily"}, "the rule of verify is daily; begin it with DTSTART"),
     ],

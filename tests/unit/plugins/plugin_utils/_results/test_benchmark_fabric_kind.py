@@ -88,5 +88,5 @@ def test_what_was_known_says_since_when() -> None:
         a=verdict("ok", "b", row("roce", 1.0), cached=True), b=verdict("ok", "a", row("roce", 1.0), cached=True)
     )
     assert (
-        "measured at 2026-11-25T06:00:00Z; gaudi_fabric_measure_again: true measures again" in report.options["notes"]
+        "measured at 2026-11-25T06:00:00Z; gaudi_fabric_benchmark_again: true measures again" in report.options["notes"]
     )

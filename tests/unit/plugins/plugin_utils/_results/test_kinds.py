@@ -59,7 +59,7 @@ GIVEN = {
 def test_what_is_made_are_options_of_the_report(kind: str) -> None:
     steps = [{"step": step, "time": 100.0 + step} for step in range(3)]
     planned = {
-        "gaudi_driver_upgrade_plan_result": plan(),
+        "gaudi_upgrade_plan_result": plan(),
         "__gaudi_cost_job": {"state": "succeeded", "started": 90.0, "ended": 110.0},
         "__gaudi_cost_course": {
             "runs": [{"start": None, "points": steps, "means": [], "last": steps[-1]}],
@@ -144,9 +144,7 @@ def test_a_verdict_has_a_line_a_host_and_the_columns_that_were_given() -> None:
 
 def test_a_plan_tells_the_next_job_how_each_node_stands() -> None:
     results = {"n1": plan(), "n2": plan(VIRGIN), "n3": LOST}
-    reported = made(
-        "plan_upgrade", **{host: {"gaudi_driver_upgrade_plan_result": one} for host, one in results.items()}
-    )
+    reported = made("plan_upgrade", **{host: {"gaudi_upgrade_plan_result": one} for host, one in results.items()})
     assert reported.outcome["nodes"] == {"n1": "compatible", "n2": "compatible", "n3": "unreachable"}
     assert (reported.outcome["ok"], reported.refusal) == (True, "")
     assert isinstance(reported.outcome["numbers"]["in_the_way"], int)
@@ -156,7 +154,7 @@ def test_a_plan_tells_the_next_job_how_each_node_stands() -> None:
     ("hosts", "refusal"),
     [
         ({}, "No host was inspected; see gaudi_hosts and --limit."),
-        ({"n1": {"gaudi_driver_upgrade_plan_result": LOST}}, "n1: unreachable: timed out"),
+        ({"n1": {"gaudi_upgrade_plan_result": LOST}}, "n1: unreachable: timed out"),
     ],
 )
 def test_a_plan_of_nothing_is_refused(hosts: dict[str, Any], refusal: str) -> None:
@@ -165,7 +163,7 @@ def test_a_plan_of_nothing_is_refused(hosts: dict[str, Any], refusal: str) -> No
 
 def test_a_node_that_nobody_knows_cannot_be_explained() -> None:
     with pytest.raises(GaudiError, match=r"^Nothing is known about n9: it was not looked at"):
-        made("explain_node", {"node": "n9"}, n1={"gaudi_driver_upgrade_plan_result": plan()})
+        made("explain_node", {"node": "n9"}, n1={"gaudi_upgrade_plan_result": plan()})
 
 
 def test_an_upgrade_names_its_release_and_each_nodes_reason() -> None:
@@ -174,9 +172,9 @@ def test_an_upgrade_names_its_release_and_each_nodes_reason() -> None:
     reported = made(
         "upgrade_driver",
         {"release": "1.22.0"},
-        n1={"gaudi_driver_upgrade_result": kept},
+        n1={"gaudi_upgrade_result": kept},
         n2={},
-        n3={"gaudi_driver_upgrade_result": well},
+        n3={"gaudi_upgrade_result": well},
     )
     assert reported.options["title"] == "Upgrade to 1.24.1"
     assert reported.options["notes"] == ["n1: no.", "n3: no."]

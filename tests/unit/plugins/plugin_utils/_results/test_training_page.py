@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.history import current, means, split_runs
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.history import current, means, split_runs
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.page import report_page
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.training_page import training_report
 

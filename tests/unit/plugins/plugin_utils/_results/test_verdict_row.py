@@ -50,7 +50,7 @@ def test_a_sound_node():
 
 def measured(state: str, reason: str, **speeds: float):
     rows = [{"provider": name, "sizes": [{"busbw_gb_per_s": speed}]} for name, speed in speeds.items()]
-    return {"gaudi_fabric_measured_result": {"nodes": {"n1": {"state": state, "reason": reason, "rows": rows}}}}
+    return {"gaudi_fabric_benchmark_result": {"nodes": {"n1": {"state": state, "reason": reason, "rows": rows}}}}
 
 
 def test_a_measured_network_is_told_with_the_one_beside_it():
@@ -118,7 +118,7 @@ def test_an_all_reduce_whose_time_was_over_speaks_against_nobody_and_is_no_ok():
 def test_a_network_whose_measurement_was_over_its_time_is_no_ok_either():
     late = {"provider": "ethernet", "sizes": [], "why": "its ranks had not ended", "late": True}
     of_it = {"state": "not measured", "chosen": "ethernet", "reason": "the all-reduce over ethernet: …", "rows": [late]}
-    host = node(verify={"summary": SUMMARY}) | {"gaudi_fabric_measured_result": {"nodes": {"n1": of_it}}}
+    host = node(verify={"summary": SUMMARY}) | {"gaudi_fabric_benchmark_result": {"nodes": {"n1": of_it}}}
     assert verdict_row(host)["verdict"] == "inconclusive"
     of_it["chosen"] = "roce"
     assert verdict_row(host)["verdict"] == "ok"

@@ -11,10 +11,10 @@ import json
 from pathlib import Path
 
 import pytest
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.worker_group_failure import rank_failures
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.engines.mpirun_failure import mpirun_failure
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.reported_failure import failure_sentence
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group_failure import rank_failures
 
 FIXTURES = Path(__file__).parents[4] / "fixtures/job_failure"
 DESCRIPTION = {"processes_per_node": 2, "hosts": ["n1", "n2"]}
