@@ -57,8 +57,8 @@ SHARED = frozenset(
         "gaudi_report_target",
         "gaudi_serial",
         "gaudi_site_variables",
-        "gaudi_bundle_allow_expired",
-        "gaudi_bundle_allow_older",
+        "gaudi_allow_expired_bundle",
+        "gaudi_allow_older_bundle",
         "gaudi_packages_url",
         "gaudi_watching_hosts",
     }

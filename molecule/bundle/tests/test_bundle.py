@@ -367,7 +367,7 @@ def test_a_node_refuses_the_bundle_of_before(scratch: Path, connected: Host, nod
     node.check_output("rm /etc/apt/sources.list.d/gaudi3_scale-repository.sources")
     result = play(scratch, "driver", **site(connected))
     assert not result.ok and "and this node has seen the one of" in result.said, result.said
-    assert play(scratch, "driver", **site(connected, gaudi_bundle_allow_older=True)).ok
+    assert play(scratch, "driver", **site(connected, gaudi_allow_older_bundle=True)).ok
 
 
 def test_the_server_is_taken_away(scratch: Path, connected: Host) -> None:

@@ -57,7 +57,7 @@ def expired(manifest: Manifest, place: str, at: str) -> str:
         return ""
     return (
         f"The bundle {place} expired at {manifest.expires} (it is {at} by the clock here); run build_bundle.yml, which "
-        "signs it again, or accept it with bundle_allow_expired (gaudi_bundle_allow_expired)."
+        "signs it again, or accept it with bundle_allow_expired (gaudi_allow_expired_bundle)."
     )
 
 
@@ -67,7 +67,7 @@ def older(manifest: Manifest, place: str, seen: str) -> str:
         return ""
     return (
         f"The bundle {place} is of {manifest.created}, and this node has seen the one of {seen}; serve the newer "
-        "one, or accept the older one with bundle_allow_older (gaudi_bundle_allow_older)."
+        "one, or accept the older one with bundle_allow_older (gaudi_allow_older_bundle)."
     )
 
 
