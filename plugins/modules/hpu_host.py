@@ -120,7 +120,7 @@ options:
         HCCL take ports that the kernel chooses; a second entry V(32768-60999) closes those as well.
     type: list
     elements: str
-    default: ["29500-29511"]
+    default: ["29500-29511", "29520", "29530", "29540"]
 attributes:
   check_mode:
     support: full
@@ -215,6 +215,7 @@ settings:
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.gaudi3.scale.plugins.module_utils._host.firewall import DEFAULT_PORTS
 from ansible_collections.gaudi3.scale.plugins.module_utils._host.node import Node
 from ansible_collections.gaudi3.scale.plugins.module_utils._host.state import SHORTAGE_CHOICES, HostOptions, converge
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
@@ -240,7 +241,7 @@ def main() -> None:
             "module_parameters": {"type": "dict", "default": {}},
             "firewall": {"type": "bool", "default": False},
             "firewall_nodes": {"type": "list", "elements": "str", "default": []},
-            "firewall_ports": {"type": "list", "elements": "str", "default": ["29500-29511"]},
+            "firewall_ports": {"type": "list", "elements": "str", "default": [*DEFAULT_PORTS]},
         },
         supports_check_mode=True,
     )

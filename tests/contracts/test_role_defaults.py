@@ -32,6 +32,17 @@ ENTRIES = [
 GIVEN: dict[str, Any] = {"str": "given", "path": "/given", "int": 1, "float": 1.0}
 
 
+def test_the_firewall_closes_every_port_that_a_role_has_by_default() -> None:
+    """The study, the network benchmark and a qualification have ports of their own beside the job's."""
+    defaults = {name: value for role in ROLES for name, value in read_yaml(role / "defaults" / "main.yml").items()}
+    closed = [range(int(text[:5]), int(text[-5:]) + 1) for text in defaults["gaudi_host_firewall_ports"]]
+    of_jobs = {
+        name: value for name, value in defaults.items() if name.endswith("_port") and value in range(29500, 29600)
+    }
+    assert len(of_jobs) >= 6
+    assert [name for name, value in of_jobs.items() if not any(value in one for one in closed)] == []
+
+
 @pytest.mark.parametrize("role", ROLES, ids=lambda role: role.name)
 def test_no_default_leaves_an_option_out(role: Path) -> None:
     """Before ansible-core 2.19 that is a text, which is none of another type: an empty value leaves it out."""
