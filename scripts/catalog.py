@@ -1,0 +1,112 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""``python -m scripts.catalog``: writes docs/catalog.md, every playbook, role and public module in one line each.
+
+What each line says is taken from where it is kept: playbooks/meta/, the roles' specifications, the modules' documentation.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.playbooks import Playbook, read_playbooks
+
+from .ansible_markup import markdown
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "catalog.md"
+HEAD = """<!-- `make readmes` writes this file from playbooks/meta/, roles/*/meta/ and plugins/modules/. Change those. -->
+
+# Catalog
+
+Every playbook, role and module in one line.
+
+```console
+ansible-playbook -i my_cluster gaudi3.scale.NAME        # a playbook
+ansible-doc -t role gaudi3.scale.ROLE                   # a role's options, defaults and example
+ansible-doc gaudi3.scale.MODULE                         # a module's options and what it returns
+```
+
+An option that does not exist is refused, with the nearest name that does."""
+CHANGES = {
+    "nodes": "nodes",
+    "job": "a job",
+    "host": "one host",
+    "files": "files",
+    "nothing": "nothing",
+}
+
+
+def main() -> int:
+    text = render(ROOT)
+    if not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text:
+        PAGE.write_text(text, encoding="utf-8")
+        sys.stdout.write(f"{PAGE.relative_to(ROOT)} written\n")
+    return 0
+
+
+def render(root: Path) -> str:
+    """The page of the checkout ``root``."""
+    playbooks = {one.name: one for one in read_playbooks(root)}
+    layers = [f"gaudi3.scale.{Path(name).stem}" for name in _layers(root)]
+    known = {one.name.removeprefix("gaudi3.scale."): one for one in playbooks.values()}
+    first = [known[name] for name in map(_short, layers) if name in known]
+    others = [known[name] for name in sorted(known) if known[name] not in first and name != "site"]
+    parts = [
+        HEAD,
+        "## Layers",
+        "`gaudi3.scale.site` runs these in this order; each can be run alone.",
+        _table(("Playbook", "Purpose"), ((f"`{_short(one.name)}`", one.purpose) for one in first)),
+        "## Actions",
+        _table(
+            ("Playbook", "Changes", "Purpose"),
+            ((f"`{_short(one.name)}`", CHANGES[one.changes], one.purpose) for one in others),
+        ),
+        "## Roles",
+        "A role with several entry points is used by `ansible.builtin.include_role` with `tasks_from`.",
+        _table(("Role", "Entry point", "Purpose"), _roles(root)),
+        "## Modules",
+        "Other modules are internal to the roles and may change in any release.",
+        _table(("Module", "Purpose"), _modules(root)),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _short(name: str) -> str:
+    return name.removeprefix("gaudi3.scale.")
+
+
+def _layers(root: Path) -> list[str]:
+    entries = yaml.safe_load((root / "playbooks" / "site.yml").read_text(encoding="utf-8"))
+    return [entry["ansible.builtin.import_playbook"] for entry in entries]
+
+
+def _roles(root: Path) -> Iterator[tuple[str, ...]]:
+    """The role's name once, and a row for each entry point."""
+    for path in sorted((root / "roles").glob("*/meta/argument_specs.yml")):
+        role = path.parents[1].name
+        entries: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))["argument_specs"]
+        for name, entry in entries.items():
+            shown = f"[{role}](../roles/{role}/README.md)" if name == "main" else ""
+            yield shown, f"`{name}`" if len(entries) > 1 else "", markdown(entry["short_description"])
+
+
+def _modules(root: Path) -> Iterator[tuple[str, ...]]:
+    runtime = yaml.safe_load((root / "meta" / "runtime.yml").read_text(encoding="utf-8"))
+    for name in runtime["action_groups"]["all"]:
+        text = (root / "plugins" / "modules" / f"{name}.py").read_text(encoding="utf-8")
+        documentation = yaml.safe_load(text.partition('DOCUMENTATION = r"""')[2].partition('"""')[0])
+        yield f"`{name}`", markdown(documentation["short_description"])
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [head, ("---",) * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
