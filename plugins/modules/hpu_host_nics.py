@@ -219,7 +219,7 @@ checks:
 stack:
   description: The driver stack.
   type: dict
-  returned: success
+  returned: success, without O(build_into)
   contains:
     ofed:
       description: What was asked for.
@@ -236,7 +236,7 @@ stack:
 libfabric:
   description: The libfabric in C(/opt/gaudi3_scale/libfabric).
   type: dict
-  returned: success
+  returned: success, without O(build_into)
   contains:
     key:
       description: The kind of node and the settings that a build is for. Empty where none is wanted.

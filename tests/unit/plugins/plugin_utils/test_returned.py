@@ -69,3 +69,10 @@ def test_names_that_nobody_can_list_are_kept_inside_of_an_answer() -> None:
     assert taken_answer("hpu_energy_info", answer) == answer
     with pytest.raises(RefusedError, match="is nan, not a finite number"):
         taken_answer("hpu_energy_info", {**answer, "cards": {"0000:33:00.0": {"joules": float("nan")}}})
+
+
+def test_a_node_that_builds_for_all_answers_with_the_build_alone() -> None:
+    """``hpu_host_nics`` with ``build_into``, as ``_fabric/verbs/state.py`` answers: the state is another call's."""
+    built = {"key": "k", "path": "/scratch/built.tar.gz", "sha256": "0" * 64, "size": 1}
+    taken = taken_answer("hpu_host_nics", {"changed": True, "diff": [], "warnings": [], "built": built})
+    assert taken["built"] == built
