@@ -99,14 +99,13 @@ def playbooks_page(playbooks: list[Playbook]) -> str:
         "job": "starts or ends a job",
         "host": "changes one host",
         "files": "writes files",
-        "nothing": "only looks or measures",
+        "nothing": "changes nothing",
     }
     head = (
         "# Playbooks\n\nEach is run as `ansible-playbook -i INVENTORY gaudi3.scale.NAME`, and is a job template by "
-        "[configure_controller](controller.md). What it takes are the options of its roles."
+        "[configure_controller](controller.md). Its options are those of its roles. The [catalog](catalog.md) is shorter."
     )
-    rows = [f"| [{one.name}](#{_anchor(one)}) | {kinds[one.changes]} | {one.purpose} |" for one in playbooks]
-    parts = [head, "\n".join(["| Playbook | | What it does |", "|---|---|---|", *rows])]
+    parts = [head]
     for one in playbooks:
         roles = ", ".join(f"[{role}](collection/{role}_role.rst)" for role in dict.fromkeys(one.roles))
         surveys = "".join(
@@ -120,7 +119,7 @@ def playbooks_page(playbooks: list[Playbook]) -> str:
         )
         parts += [
             f"({_anchor(one)})=\n## {one.name}",
-            one.purpose,
+            f"{one.purpose} It {kinds[one.changes]}.",
             f"- Roles: {roles or 'none'}\n{surveys}- {together}",
         ]
     return "\n\n".join(parts) + "\n"

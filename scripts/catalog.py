@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """``python -m scripts.catalog``: writes docs/catalog.md, every playbook, role and public module in one line each.
 
-What each line says is taken from where it is kept: playbooks/meta/, the roles' specifications, the modules' documentation.
+What each line says is taken from playbooks/meta/, the roles' specifications and the modules' documentation.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .ansible_markup import markdown
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "catalog.md"
-HEAD = """<!-- `make readmes` writes this file from playbooks/meta/, roles/*/meta/ and plugins/modules/. Change those. -->
+HEAD = """<!-- `make readmes` writes this file from playbooks/meta/, roles/*/meta/, plugins/modules/. Change those. -->
 
 # Catalog
 
@@ -39,6 +39,11 @@ CHANGES = {
     "files": "files",
     "nothing": "nothing",
 }
+# The one playbook that is no job template, so that playbooks/meta/ does not have it: it makes them.
+CONTROLLER = (
+    "a controller",
+    "Create a job template, with a survey, for every other playbook, workflows and schedules.",
+)
 
 
 def main() -> int:
@@ -51,20 +56,18 @@ def main() -> int:
 
 def render(root: Path) -> str:
     """The page of the checkout ``root``."""
-    playbooks = {one.name: one for one in read_playbooks(root)}
-    layers = [f"gaudi3.scale.{Path(name).stem}" for name in _layers(root)]
-    known = {one.name.removeprefix("gaudi3.scale."): one for one in playbooks.values()}
-    first = [known[name] for name in map(_short, layers) if name in known]
-    others = [known[name] for name in sorted(known) if known[name] not in first and name != "site"]
+    known = {one.name: one for one in read_playbooks(root)}
+    layers = [Path(name).stem for name in _layers(root)]
+    others = sorted({path.stem for path in (root / "playbooks").glob("*.yml")} - {"site", *layers})
     parts = [
         HEAD,
         "## Layers",
         "`gaudi3.scale.site` runs these in this order; each can be run alone.",
-        _table(("Playbook", "Purpose"), ((f"`{_short(one.name)}`", one.purpose) for one in first)),
+        _table(("Playbook", "Purpose"), ((f"`{name}`", known[name].purpose) for name in layers)),
         "## Actions",
         _table(
             ("Playbook", "Changes", "Purpose"),
-            ((f"`{_short(one.name)}`", CHANGES[one.changes], one.purpose) for one in others),
+            ((f"`{name}`", *(_about(known[name]) if name in known else CONTROLLER)) for name in others),
         ),
         "## Roles",
         "A role with several entry points is used by `ansible.builtin.include_role` with `tasks_from`.",
@@ -76,8 +79,8 @@ def render(root: Path) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _short(name: str) -> str:
-    return name.removeprefix("gaudi3.scale.")
+def _about(playbook: Playbook) -> tuple[str, str]:
+    return CHANGES[playbook.changes], playbook.purpose
 
 
 def _layers(root: Path) -> list[str]:
@@ -92,7 +95,7 @@ def _roles(root: Path) -> Iterator[tuple[str, ...]]:
         entries: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))["argument_specs"]
         for name, entry in entries.items():
             shown = f"[{role}](../roles/{role}/README.md)" if name == "main" else ""
-            yield shown, f"`{name}`" if len(entries) > 1 else "", markdown(entry["short_description"])
+            yield shown, name if len(entries) > 1 else "", markdown(entry["short_description"])
 
 
 def _modules(root: Path) -> Iterator[tuple[str, ...]]:
