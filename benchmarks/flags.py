@@ -24,7 +24,7 @@ from plugins.module_utils._flags.bridge import InstalledBridge, read_bridge  # n
 from plugins.module_utils._flags.catalog.catalog import FLAGS  # noqa: E402
 from plugins.module_utils._flags.checks import check  # noqa: E402
 from plugins.module_utils._flags.harms import Target  # noqa: E402
-from plugins.module_utils._flags.judgement import judge_flags  # noqa: E402
+from plugins.module_utils._flags.judgment import judge_flags  # noqa: E402
 
 _IMPORT_S = time.perf_counter() - _STARTED
 

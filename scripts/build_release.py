@@ -65,7 +65,7 @@ def build(source: Path, output: Path) -> list[Path]:
 
 
 def sign(built: list[Path], key: str) -> list[Path]:
-    """Detached, armoured signatures of the tarball, its manifest and the checksums. gpg may ask for a passphrase."""
+    """Detached, armored signatures of the tarball, its manifest and the checksums. gpg may ask for a passphrase."""
     signatures = []
     for path in (built[0], *built[2:]):
         target = path.with_name(f"{path.name}.asc")

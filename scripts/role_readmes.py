@@ -63,7 +63,7 @@ def render(role: Path) -> str:
         "## Variables",
         *_variables(options_of(entries), role / "defaults" / "main.yml"),
         *_results(role),
-        "## Licence",
+        "## License",
         f"{about['license']}. The modules that the role calls are GPL-3.0-or-later, as Ansible requires.",
     ]
     return "\n\n".join(sections) + "\n"

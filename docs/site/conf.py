@@ -11,7 +11,7 @@ extensions = ["myst_parser", "sphinx_antsibull_ext"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 4
-# site.css has them in the theme's own colours.
+# site.css has them in the theme's own colors.
 antsibull_ext_color_scheme = "none"
 # What Ansible's own site has is reached by links: the build asks no network.
 intersphinx_mapping: dict[str, tuple[str, None]] = {}

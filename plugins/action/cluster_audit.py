@@ -12,7 +12,7 @@ from ansible.errors import AnsibleError
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.answers import FACTS
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.items import ITEMS
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.judgement import Judged, judged
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.judgment import Judged, judged
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.measures import Facts
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.not_measured import NOT_MEASURED
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.thresholds import Threshold, targets_of

@@ -242,7 +242,7 @@ cached:
   returned: success
   type: bool
 remarks:
-  description: What an operator should know of the answer, such as a damaged file or a neighbour on the card; shown as
+  description: What an operator should know of the answer, such as a damaged file or a neighbor on the card; shown as
     warnings.
   returned: success
   type: list

@@ -90,9 +90,9 @@ options:
     description: Certificate of O(signing_key), in DER.
     type: str
     default: ""
-  enrolment_hash_file:
+  enrollment_hash_file:
     description:
-      - File on the node with what C(mokutil --generate-hash) printed. With it the firmware is asked to enrol the
+      - File on the node with what C(mokutil --generate-hash) printed. With it the firmware is asked to enroll the
         certificate where Secure Boot does not trust it yet. A person confirms that on the console at the next start.
     type: str
     default: ""
@@ -277,7 +277,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run impo
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.option_forms import check_package
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.os_release import SYSTEMS, of_system
 
-SIGNING = ("signing_key", "signing_certificate", "enrolment_hash_file")
+SIGNING = ("signing_key", "signing_certificate", "enrollment_hash_file")
 
 FORMS = {
     **dict.fromkeys(("packages", "os_packages"), check_package),

@@ -45,7 +45,7 @@ ports:
   type: list
   elements: dict
   returned: success
-neighbours:
+neighbors:
   description: What is heard on these ports, with C(interface), C(switch), C(port) and C(description).
   type: list
   elements: dict

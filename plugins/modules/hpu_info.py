@@ -112,7 +112,7 @@ hpu:
           type: str
         temperature_c:
           description:
-            - Temperature in degrees Celsius. A card that did not initialise shows 0. V(null), as of each reading, where
+            - Temperature in degrees Celsius. A card that did not initialize shows 0. V(null), as of each reading, where
               hl-smi says nothing, or what no card can have.
           type: int
         memory_total_mib:

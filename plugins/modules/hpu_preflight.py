@@ -68,9 +68,9 @@ options:
   signing_certificate:
     description: Certificate of O(signing_key), in DER.
     type: path
-  prepares_enrolment:
+  prepares_enrollment:
     description:
-      - Whether a later task asks the firmware to enrol the certificate.
+      - Whether a later task asks the firmware to enroll the certificate.
       - A certificate that Secure Boot does not trust is then reported and not refused.
     type: bool
     default: false
@@ -184,7 +184,7 @@ def main() -> None:
             "disk_paths": {"type": "list", "elements": "dict", "default": [], "options": DISK_PATH},
             "signing_key": {"type": "path"},
             "signing_certificate": {"type": "path"},
-            "prepares_enrolment": {"type": "bool", "default": False},
+            "prepares_enrollment": {"type": "bool", "default": False},
         },
         required_together=[("signing_key", "signing_certificate")],
         supports_check_mode=True,

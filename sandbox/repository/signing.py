@@ -50,7 +50,7 @@ def ensure_key(home: Path, secret: Path = SECRET_KEY) -> None:
 
 
 def public_key(home: Path) -> str:
-    """The armoured public key of that home."""
+    """The armored public key of that home."""
     return gpg(home, "--armor", "--export")
 
 

@@ -188,6 +188,6 @@ def test_core_needs_the_standard_library_only(path: Path) -> None:
 
 
 @each_core_file
-def test_core_imports_its_neighbours_relatively(path: Path) -> None:
+def test_core_imports_its_neighbors_relatively(path: Path) -> None:
     """The wheel carries the same files under another package name."""
     assert not imported(path) & {"ansible_collections", "gaudi3_scale"}

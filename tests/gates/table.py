@@ -221,7 +221,7 @@ GATES = (
         ),
     ),
     Gate("changelog", "fragments and releases", (("antsibull-changelog", "lint"),)),
-    Gate("licences", "each file says whose it is and under what", (("reuse", "lint", "--quiet"),)),
+    Gate("licenses", "each file says whose it is and under what", (("reuse", "lint", "--quiet"),)),
     Gate(
         "documents",
         "what Ansible's documentation is made of: modules, roles, options that are named",
@@ -236,6 +236,7 @@ GATES = (
             ),
         ),
     ),
+    Gate("spelling", "American English without slips, in code and pages", (("codespell",),)),
     Gate("shellcheck", "the shell scripts", (("shellcheck", "scripts/setup", ".ci/run"),), programs=("shellcheck",)),
     of_tarball("ansible-lint", "profile production, nothing skipped", "tests.gates.lint"),
     of_tarball("galaxy", "what Galaxy's importer says of the tarball", "tests.gates.galaxy", run=NODES_RUN),

@@ -34,7 +34,7 @@ CERTIFICATE = b"\x30\x82\x00\x06\x30\x04\x02\x02\x2a\x17"
 SERIAL = "2A:17"
 SECURE_BOOT = "SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 MOK_LIST, MOK_NEW = (f"{name}-605dab50-e046-4300-abb6-3dd810dd8b23" for name in ("MokListRT", "MokNew"))
-SIGNING = {"signing_key": "/mok/m.key", "signing_certificate": "/mok/m.der", "enrolment_hash_file": "/mok/hash"}
+SIGNING = {"signing_key": "/mok/m.key", "signing_certificate": "/mok/m.der", "enrollment_hash_file": "/mok/hash"}
 READING = ("grubby", "rpm")
 QUESTIONS = ("systemctl is-enabled", "mokutil --test-key", "mokutil --sb-state")
 

@@ -188,7 +188,7 @@ def test_readings_that_are_no_values_condemn_no_node(untold_readings: dict[str, 
     assert states == expected, report["notes"]
     for node, said in untold_readings.items():
         told = json.dumps(report["data"]["nodes"][node])
-        assert said in told and "did not initialise" not in told
+        assert said in told and "did not initialize" not in told
 
 
 def test_the_driver_s_lines_are_found_in_a_real_journal_by_how_they_begin(nodes: dict[str, Host]) -> None:

@@ -15,7 +15,7 @@ from tests.sandbox_nodes import run
 
 REPORT = "gaudi3.scale.report"
 RULE = re.compile(r"-+(  -+)*")
-COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+COLOR = re.compile(r"\x1b\[[0-9;]*m")
 ENDINGS = ("runner_on_ok", "runner_on_failed", "runner_on_unreachable")
 
 
@@ -57,7 +57,7 @@ def play(playbook: str, directory: Path, arguments: str = "", **variables: objec
             table = data["res"]["text"]
     changed = dict((result.stats or {}).get("changed", {}))
     return Played(
-        result.rc, column(table, "state"), said, changed, results, COLOUR.sub("", result.stdout.read())[-40000:]
+        result.rc, column(table, "state"), said, changed, results, COLOR.sub("", result.stdout.read())[-40000:]
     )
 
 

@@ -65,7 +65,7 @@ class Bounds:
         return max(self.smallest, math.floor(size / self.multiple_of + 1e-9) * self.multiple_of)
 
     def limit(self, reported: Sequence[int | None]) -> int | None:
-        """The memory that there is: the least that anybody tells, since a neighbour may have some of it."""
+        """The memory that there is: the least that anybody tells, since a neighbor may have some of it."""
         limits = [limit for limit in (self.limit_bytes, *reported) if limit]
         return min(limits) if limits else None
 

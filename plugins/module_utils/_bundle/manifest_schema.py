@@ -17,7 +17,7 @@ from .._errors import GaudiError
 from .._node.urls import is_url
 from .._packages.fingerprints import is_fingerprint
 from .layout import PARTS
-from .manifest import FORMAT, LICENCES, TIME_FORM, Entry, Manifest
+from .manifest import FORMAT, LICENSES, TIME_FORM, Entry, Manifest
 
 LARGEST = 32 << 20
 _MOST_FILES = 100_000
@@ -86,8 +86,8 @@ def _manifest(data: object) -> Manifest:
 
 def _entry(row: object) -> Entry:
     fields = _object(row, "files")
-    _fields(fields, (*Entry.__dataclass_fields__, "licence"), "an element of files")
-    _text(fields["licence"], "licence", ("", *LICENCES.values()).__contains__)
+    _fields(fields, (*Entry.__dataclass_fields__, "license"), "an element of files")
+    _text(fields["license"], "license", ("", *LICENSES.values()).__contains__)
     size = fields["size"]
     if not isinstance(size, int) or isinstance(size, bool) or not 0 <= size <= _LARGEST_FILE:
         raise _UnfitError(f"size is {_shown(size)}")

@@ -11,7 +11,7 @@ from pathlib import Path
 from .._errors import GaudiError
 from .._node.commands import Run
 from .._packages import gnupg
-from .._packages.openpgp import armoured, binary, fingerprints, with_fingerprint
+from .._packages.openpgp import armored, binary, fingerprints, with_fingerprint
 from .layout import KEY, MANIFEST
 from .manifest import Manifest
 from .manifest_schema import parse
@@ -23,7 +23,7 @@ def signature_fault(key: bytes, signature: bytes, manifest: bytes, fingerprint: 
     ``fingerprint`` is of the operator's key, as :func:`plain_fingerprint` returns it; empty for any key.
     """
     try:
-        text = armoured(key)
+        text = armored(key)
     except ValueError as error:
         return f"{place}/{KEY} is not a valid public key ({error}); copy the bundle again."
     trusted = with_fingerprint(text, fingerprint)

@@ -18,7 +18,7 @@ from .._node.kernel_modules import running_kernel
 from .._packages import apt_index, gnupg, rpm_index
 from .._packages.apt_index import IndexedFile
 from .._packages.fingerprints import plain_fingerprint
-from .._packages.openpgp import armoured, binary, fingerprints, with_fingerprint
+from .._packages.openpgp import armored, binary, fingerprints, with_fingerprint
 from .fetch import fetch_all, local_entry
 from .manifest import Entry
 from .plan import APT_KEY, RPM_KEY, BundleOptions, RemoteFile, os_packages, pins, safe_path
@@ -55,7 +55,7 @@ def _rpm(options: BundleOptions) -> list[str]:
 
 def _key_text(url: str) -> str:
     try:
-        return armoured(fetch(url, "The package repository's public key", "packages_url or key_url"))
+        return armored(fetch(url, "The package repository's public key", "packages_url or key_url"))
     except ValueError as error:
         message = f"{url} does not return an OpenPGP public key ({error}); correct packages_url or key_url."
         raise GaudiError(message, url=url) from error

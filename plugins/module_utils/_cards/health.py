@@ -34,7 +34,7 @@ def unfit_reason(device: str, cards: int, run: Run, kernel_root: str) -> str:
 
 
 def card_checks(facts: HpuFacts, cards: int) -> list[Check]:
-    """Pure: whether all cards are there and initialised. Temperature 0 is what hl-smi shows for a dead card."""
+    """Pure: whether all cards are there and initialized. Temperature 0 is what hl-smi shows for a dead card."""
     addresses = ", ".join(card.pci_address for card in facts.cards)
     ill = [
         f"{card.pci_address} {card.status or 'without driver'}" for card in facts.cards if card.status != HEALTHY_STATUS
@@ -47,7 +47,7 @@ def card_checks(facts: HpuFacts, cards: int) -> list[Check]:
 
 
 def _temperature(facts: HpuFacts) -> Check:
-    """Unknown is not cold: of a card that did not initialise hl-smi shows 0."""
+    """Unknown is not cold: of a card that did not initialize hl-smi shows 0."""
     expected = "above 0 C"
     cold = [card.pci_address for card in facts.cards if card.temperature_c == 0]
     if cold:

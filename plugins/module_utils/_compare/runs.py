@@ -13,7 +13,7 @@ from typing import Mapping, Sequence
 
 from .._batch.probe.batch_probe import STATE_DIRECTORY, read_environment
 from .._batch.probe.probe import check_imports
-from .._batch.probe.sentences import NEIGHBOUR
+from .._batch.probe.sentences import NEIGHBOR
 from .._batch.search import CRASH, HANG, OK, Trial
 from .._batch.trial import run_trial
 from .._cards.device_access import check_device_access
@@ -28,7 +28,7 @@ from .comparison import BASE, Comparison, check
 from .flags import FlagTarget, Said, child_environment, judge_settings
 from .log import comparison_key, described, log_path, place_fields, read_runs, write_runs
 from .plan import Run, next_run
-from .sentences import broken_base, neighbours
+from .sentences import broken_base, neighbors
 from .verdict import measured, verdicts
 
 # The probe's: both measure, and want the card for themselves.
@@ -141,7 +141,7 @@ def _go_on(
     backup = write_runs(asked.path, all_runs, asked.about, damaged=bool(damage))
     remarks = [f"{asked.path} is damaged ({damage}); it was moved to {backup}."] if damage else []
     reported = _reported(asked, all_runs, cached=False)
-    return {**reported, "remarks": [*remarks, *neighbours(all_runs)]}
+    return {**reported, "remarks": [*remarks, *neighbors(all_runs)]}
 
 
 def _run(number: int, name: str, trial: Trial, steps: int) -> Run:
@@ -156,7 +156,7 @@ def _run(number: int, name: str, trial: Trial, steps: int) -> Run:
         trial.peak_memory_bytes,
         statistics.fmean(losses) if losses else None,
         trial.message,
-        others if others and others >= NEIGHBOUR * (trial.limit_bytes or 0) else None,
+        others if others and others >= NEIGHBOR * (trial.limit_bytes or 0) else None,
     )
 
 
@@ -187,7 +187,7 @@ def _reported(asked: _Asked, runs: Sequence[Run], cached: bool) -> dict[str, obj
         "regressions": [one.sentence(baseline.file) for one in since if one.slower] if baseline else [],
         "next": None if following is None else {"round": following[0], "name": following[1]},
         "runs": [{**asdict(run), "loss": _finite(run.loss)} for run in runs],
-        "remarks": neighbours(runs),
+        "remarks": neighbors(runs),
     }
 
 

@@ -48,7 +48,7 @@ def broken_base(run: Run, culprit: Run | None, batch_size: int, timeout: float) 
     return f"The base cannot be run: {said}; correct the workload, its options or the venv, then run again."
 
 
-def neighbours(runs: Sequence[Run]) -> list[str]:
+def neighbors(runs: Sequence[Run]) -> list[str]:
     """A warning where somebody else had some of the card's memory, and so perhaps of its time."""
     shared = [run for run in runs if run.used_by_others_bytes]
     if not shared:

@@ -89,7 +89,7 @@ def _argv(engine: str, way: str, options: StartOptions, mounts: Sequence[str]) -
         # With a network of its own, the vendor's hook would take the cards' external ports for the container
         # (netdevices.go): those of a training that runs.
         "--network", "host",
-        # /usr of the node may not be labelled anew for a container.
+        # /usr of the node may not be labeled anew for a container.
         "--security-opt", "label=disable",
         *_WAYS[way], *volumes,
         "--entrypoint", "/bin/sh", options.image or OWN_IMAGE, "-c", _COUNT,

@@ -74,7 +74,7 @@ class DriverOptions:
     hold_kernel: bool = False
     signing_key: str = ""
     signing_certificate: str = ""
-    enrolment_hash_file: str = ""
+    enrollment_hash_file: str = ""
     load_modules: bool = True
     load_without_passthrough: bool = False
     reload: bool = False
@@ -90,7 +90,7 @@ class DriverOptions:
     @property
     def signing(self) -> SigningOptions:
         """The files that modules are signed with."""
-        return SigningOptions(self.signing_key, self.signing_certificate, self.enrolment_hash_file)
+        return SigningOptions(self.signing_key, self.signing_certificate, self.enrollment_hash_file)
 
 
 @dataclass(frozen=True)
@@ -235,7 +235,7 @@ def refusals(options: DriverOptions, release: Release, node: DriverNode, check_m
             )
         elif not check_mode:
             reasons += _held(options, node)
-        # As long as something can be prepared, it is, and nothing else: the request to enrol a key among it.
+        # As long as something can be prepared, it is, and nothing else: the request to enroll a key among it.
         if node.signing.barrier and not node.signing.preparations:
             reasons.append(node.signing.barrier.rstrip("."))
     asked_for = " ".join(required(options, node))

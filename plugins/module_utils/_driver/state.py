@@ -229,7 +229,7 @@ def _go_back(marker: Marker, previous: Release, error: GaudiError, context: Step
         # DKMS keeps its settings; that it could not sign may be why the node goes back.
         signing_key="",
         signing_certificate="",
-        enrolment_hash_file="",
+        enrollment_hash_file="",
     )
     back = replace(context, options=options, release=previous)
     driver_marker.keep(marker, context.root)

@@ -1,7 +1,7 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
 # Private to gaudi3.scale: it may change in any release.
-"""Whether a change of the driver left a node that works: all cards there and initialised, on the driver of the release.
+"""Whether a change of the driver left a node that works: all cards there and initialized, on the driver of the release.
 
 What a job needs beyond that (links, firmware, memory, PyTorch) is judged by ``_verify/verdict.py`` when the node is
 qualified again; a card that was not as it should be before the change is no reason to go back.

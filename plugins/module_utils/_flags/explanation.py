@@ -24,7 +24,7 @@ from .bridge import GAUDI_PREFIXES, InstalledBridge, read_bridge
 from .catalog.catalog import find_flag, nearest_names, other_program
 from .catalog.rejected import find_rejected, set_by_launcher
 from .harms import Target
-from .judgement import judge_flags
+from .judgment import judge_flags
 from .profiles import NETWORKS, PROFILES
 from .state import shown_edit
 from .vendor import ORIGIN

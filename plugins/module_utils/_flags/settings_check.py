@@ -17,7 +17,7 @@ from .catalog.values import WrongValueError
 from .catalog.values import recipe_cache as read_recipe_cache
 from .checks import Finding, check, check_name, check_unchecked, worth_telling
 from .harms import Target
-from .judgement import OTHER, Judgement, verdicts
+from .judgment import OTHER, Judgment, verdicts
 from .profiles import FROM_ENVIRONMENT, FROM_OVERRIDES, NETWORKS, EnvironmentOptions
 from .recipe_cache import RECIPE_CACHE
 
@@ -92,7 +92,7 @@ def _disk_findings(text: str, mounts: str) -> list[Finding]:
     return [Finding("error", RECIPE_CACHE, message, remedy, "harm")]
 
 
-def _row(setting: Setting, verdict: Judgement | None) -> dict[str, object]:
+def _row(setting: Setting, verdict: Judgment | None) -> dict[str, object]:
     if verdict is None:
         return {
             **setting._asdict(),

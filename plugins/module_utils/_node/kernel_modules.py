@@ -82,7 +82,7 @@ def unload(name: str, run: Run) -> None:
 
 def _remedy(said: str) -> str:
     if "Key was rejected" in said or "Required key not available" in said:
-        return "Secure Boot accepts only signed modules: enrol DKMS's key with mokutil, or switch Secure Boot off"
+        return "Secure Boot accepts only signed modules: enroll DKMS's key with mokutil, or switch Secure Boot off"
     if "not found" in said:
         return "build it for the running kernel: see `dkms status`"
     return "the kernel's own reason is in `dmesg`"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from .._errors import GaudiError
 from .._node.commands import Run
 from .._node.rendered_files import read_text
-from .openpgp import armoured, binary, certificates, fingerprints, is_key, with_fingerprint
+from .openpgp import armored, binary, certificates, fingerprints, is_key, with_fingerprint
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class RepositoryKey:
         return f"(the public key that {self.url} answers)\n"
 
     def text(self) -> str:
-        """The key as its URL answers it, with ASCII armour."""
+        """The key as its URL answers it, with ASCII armor."""
         # Only a key that is missing is fetched, and what speaks HTTP and TLS takes longer to import than all else here.
         from .._node.downloads import fetch
 
@@ -50,7 +50,7 @@ class RepositoryKey:
                 url=self.url,
             )
         try:
-            key = armoured(answer)
+            key = armored(answer)
         except ValueError as error:
             raise GaudiError(
                 f"{self.url} does not return an OpenPGP public key ({error}); correct {self.option}.", url=self.url

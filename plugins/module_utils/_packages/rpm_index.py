@@ -134,7 +134,7 @@ def _unpacked(location: str, content: bytes) -> str:
         content = lzma.decompress(content)
     elif not location.endswith(".xml"):
         raise GaudiError(f"{location} is compressed in a way that is not known here; gzip and xz are.")
-    # A checksum in place is no licence to read a document that names others.
+    # A checksum in place is no license to read a document that names others.
     if b"<!DOCTYPE" in content or b"<!ENTITY" in content:
         raise GaudiError(f"{location} declares entities, which metadata never does; do not trust this repository.")
     return content.decode("utf-8")

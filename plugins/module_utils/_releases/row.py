@@ -35,7 +35,7 @@ class Release:
     to the checksum of the PyTorch archive. A system or key that is not there: not published.
 
     What a row does not rest on: ``unverified`` names fields with a weak source, ``inferred`` those that were taken from
-    a neighbouring release because no source speaks of this one, ``conflicts`` says where two sources disagree.
+    a neighboring release because no source speaks of this one, ``conflicts`` says where two sources disagree.
     """
 
     version: str

@@ -15,7 +15,7 @@ from typing import Iterable, Mapping, Sequence
 
 from .._errors import GaudiError
 from .requirement import Requirement, named_requirement
-from .wheel_bundle import normalised
+from .wheel_bundle import normalized
 
 BASE, SITE = "base", "site"
 _ENTRY = re.compile(r"^([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)(?:\s*==\s*([A-Za-z0-9.!+_-]+))?$")
@@ -112,6 +112,6 @@ def _sites_pin(entry: str) -> tuple[str, Pin | None]:
             "may be taken, or a name alone to take its pin away.",
             option="pins",
         )
-    name = normalised(match[1])
+    name = normalized(match[1])
     digests = tuple(text.partition(":")[2] for text in hashes)
     return name, Pin(name, match[2], (SITE,), marker.strip(), digests) if match[2] else None

@@ -23,7 +23,7 @@ from .._releases.lookup import Release
 from .node_library import NONE, NodeLibrary, refuse_own_name
 from .pins import Pin
 from .requirement import named_requirement
-from .wheel_bundle import normalised
+from .wheel_bundle import normalized
 
 STAMP = "gaudi3_scale.json"
 PINS_FILE = "gaudi3_scale_pins.txt"
@@ -211,7 +211,7 @@ def installed_distributions(entries: Sequence[str]) -> dict[str, str]:
     for entry in entries:
         name, dash, version = entry.removesuffix(".dist-info").rpartition("-")
         if dash and entry.endswith(".dist-info"):
-            found[normalised(name)] = version
+            found[normalized(name)] = version
     return found
 
 

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 
 from .._errors import GaudiError
-from .wheel_bundle import normalised
+from .wheel_bundle import normalized
 
 _REQUIREMENT = re.compile(
     r"^\s*(?P<name>[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)\s*(?:\[(?P<extras>[^\]]*)\])?\s*(?P<rest>(?:[<>=!~;@(].*)?)$",
@@ -23,7 +23,7 @@ _COMPARISON = re.compile(r"[<>=!~]=|[<>]|\bin\b")
 
 @dataclass(frozen=True)
 class Requirement:
-    """``name`` is normalised. ``wanted`` is what of it, as ``>=1.2``, ``@ URL`` or nothing, without a condition."""
+    """``name`` is normalized. ``wanted`` is what of it, as ``>=1.2``, ``@ URL`` or nothing, without a condition."""
 
     name: str
     extras: tuple[str, ...]
@@ -36,7 +36,7 @@ def parse_requirement(text: str) -> Requirement | None:
     if match is None:
         return None
     extras = tuple(extra.strip() for extra in (match["extras"] or "").split(",") if extra.strip())
-    return Requirement(normalised(match["name"]), extras, match["rest"].partition(";")[0].strip())
+    return Requirement(normalized(match["name"]), extras, match["rest"].partition(";")[0].strip())
 
 
 def named_requirement(text: str) -> Requirement:

@@ -27,7 +27,7 @@ _NEED = re.compile(r"^\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*(.*)$"
 
 @dataclass(frozen=True)
 class Wheel:
-    """A wheel's file name, taken apart; ``name`` is normalised as in PEP 503."""
+    """A wheel's file name, taken apart; ``name`` is normalized as in PEP 503."""
 
     file: str
     name: str
@@ -36,7 +36,7 @@ class Wheel:
     abis: tuple[str, ...]
 
 
-def normalised(name: str) -> str:
+def normalized(name: str) -> str:
     """The one spelling of a distribution's name (PEP 503): ``habana_torch_plugin`` is ``habana-torch-plugin``."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
@@ -48,7 +48,7 @@ def parse_wheel(file: str) -> Wheel | None:
         return None
     version = match["version"].replace("_", "-")
     return Wheel(
-        file, normalised(match["name"]), version, tuple(match["pythons"].split(".")), tuple(match["abis"].split("."))
+        file, normalized(match["name"]), version, tuple(match["pythons"].split(".")), tuple(match["abis"].split("."))
     )
 
 
@@ -136,7 +136,7 @@ def demands(files: Iterable[str]) -> dict[str, list[str]]:
             specifier, _semicolon, condition = line.partition(";")
             match = _NEED.match(specifier)
             if match and "extra" not in condition:
-                found.setdefault(normalised(match[1]), []).append(match[2].strip().strip("()"))
+                found.setdefault(normalized(match[1]), []).append(match[2].strip().strip("()"))
     return found
 
 

@@ -34,8 +34,8 @@ class Wanted:
     group_releases: Sequence[str] = ()
     allow_mixed_releases: bool = False
     allow_unsupported_os: bool = False
-    # A later layer asks the firmware to enrol the key, so that a key that is not trusted yet only has to be told.
-    prepares_enrolment: bool = False
+    # A later layer asks the firmware to enroll the key, so that a key that is not trusted yet only has to be told.
+    prepares_enrollment: bool = False
 
 
 def preflight_checks(
@@ -199,7 +199,7 @@ def _secure_boot(state: SecureBoot, wanted: Wanted) -> Check:
         found if state.enabled else words[state.enabled],
         "",
         # A key that may well be trusted is no reason to refuse.
-        advice=wanted.prepares_enrolment or (state.certificate is not None and state.enrolled is None),
+        advice=wanted.prepares_enrollment or (state.certificate is not None and state.enrolled is None),
         message=reason or "",
     )
 

@@ -274,7 +274,7 @@ def _temperature(facts: HpuFacts, limits: Limits) -> Check:
     if limit is None:
         generation = generation_named(facts.generation or "")
         limit = generation.temperature_limit_c if generation else 0
-    # 0 degrees is what hl-smi shows for a card that did not initialise.
+    # 0 degrees is what hl-smi shows for a card that did not initialize.
     return _every_card(
         "temperature",
         facts,

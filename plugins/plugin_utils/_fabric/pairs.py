@@ -37,7 +37,7 @@ class Candidate:
 
 
 def pairs_of(looks: Looks) -> list[Pair]:
-    """Neighbours in the order of the list, among nodes of one network; nobody is paired who is alone in his."""
+    """Neighbors in the order of the list, among nodes of one network; nobody is paired who is alone in his."""
     found = []
     for provider in dict.fromkeys(str(look["provider"]) for look in looks.values()):
         nodes = [node for node, look in looks.items() if look["provider"] == provider]

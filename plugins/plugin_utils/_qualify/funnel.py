@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.results import FAILED, PASSED, UNKNOWN
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualify import judgement, network, self_test, training
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualify import judgment, network, self_test, training
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualify.compute import compute
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualify.network import Over, Pair
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualify.pair_rounds import first_rounds
@@ -98,10 +98,10 @@ def qualify(nodes: Sequence[str], wishes: Wishes, over: Over) -> Found:
     if COMPUTE in wishes.stages and found.fit:
         computed = compute(found.fit, wishes.compute, over)
         found.cards = {node: one.cards for node, one in computed.items()}
-        found.note(COMPUTE, judgement.compute_outcomes(computed, found.generation, wishes.tolerance))
+        found.note(COMPUTE, judgment.compute_outcomes(computed, found.generation, wishes.tolerance))
     if COLLECTIVES in wishes.stages and found.fit:
         results = network.over_own_cards(found.fit, over)
-        found.note(COLLECTIVES, judgement.collectives_outcomes(results, found.generation, wishes.tolerance))
+        found.note(COLLECTIVES, judgment.collectives_outcomes(results, found.generation, wishes.tolerance))
     if {PAIRS, RING, TRAINING} & {*wishes.stages}:
         found.note(PAIRS, _of_one_generation(found))
     if PAIRS in wishes.stages and len(found.fit) > 1:
@@ -116,7 +116,7 @@ def qualify(nodes: Sequence[str], wishes: Wishes, over: Over) -> Found:
     if TRAINING in wishes.stages and found.fit:
         order = found.ring or tuple(found.fit)
         trained = training.train(order, wishes.text, wishes.training_steps, wishes.training_seconds, over)
-        found.note(TRAINING, judgement.training_outcomes(order, trained))
+        found.note(TRAINING, judgment.training_outcomes(order, trained))
     return found
 
 
@@ -131,7 +131,7 @@ def _own(found: Found, wishes: Wishes, over: Over) -> None:
             found.release, found.generation[node] = one.answer["release"], one.answer["generation"]
     # Where a test could not be run, as without hl_qual, the others still say something.
     able = {node for node, one in results.items() if not one.why and not one.is_running}
-    found.note(SELF_TEST, judgement.own_outcomes({node: results[node] for node in found.fit}), able)
+    found.note(SELF_TEST, judgment.own_outcomes({node: results[node] for node in found.fit}), able)
 
 
 def _of_one_generation(found: Found) -> dict[str, Outcome]:

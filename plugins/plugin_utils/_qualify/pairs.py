@@ -23,7 +23,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualify.blame import
     expected_rate,
     is_bad,
 )
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualify.judgement import BUSBW
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualify.judgment import BUSBW
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualify.network import RING_JOB, Over, Pair, bandwidth
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualify.ring import (
     build_ring,

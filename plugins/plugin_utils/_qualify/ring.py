@@ -1,7 +1,7 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
 # Private to gaudi3.scale: it may change in any release.
-"""The largest ring of good nodes in which no neighbours share a bad link. Pure, but for the measuring it is given."""
+"""The largest ring of good nodes in which no neighbors share a bad link. Pure, but for the measuring it is given."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def without_cut(nodes: Sequence[str], cut: Collection[Link]) -> tuple[str, ...]:
 def build_ring(nodes: Sequence[str], bad_links: Collection[Link]) -> Ring:
     """All nodes, where their bad links leave a ring, in an order as near to the given one as that allows.
 
-    A bad link between two neighbours is undone by turning round a part of the ring, so that two good ones come in its
+    A bad link between two neighbors is undone by turning round a part of the ring, so that two good ones come in its
     place. There is such a part wherever both have good links to at least half of the nodes (Ore's theorem). Where there
     is none, the node with most bad links is left out.
     """
@@ -52,7 +52,7 @@ def build_ring(nodes: Sequence[str], bad_links: Collection[Link]) -> Ring:
 
 
 def _mended(ring: Sequence[str], bad_links: Collection[Link]) -> list[str] | None:
-    """The ring without bad neighbours, or None. Each turn leaves one bad neighbourhood fewer."""
+    """The ring without bad neighbors, or None. Each turn leaves one bad neighborhood fewer."""
     mended = list(ring)
     while (at := _first_bad(mended, bad_links)) is not None:
         # From here on, the bad link is that from the last one to the first.

@@ -12,7 +12,7 @@ COLUMNS = ("flag", "value", "real", "effective", "use instead", "judged by", "or
 EDIT_COLUMNS = ("node", "line")
 
 _SHOWN_NODES = 4
-# As module_utils._flags.judgement has it.
+# As module_utils._flags.judgment has it.
 _OTHER = "another program"
 
 

@@ -181,7 +181,7 @@ def _nodes(runs: Sequence[Run]) -> dict[str, Any]:
 def _node(name: str, node: Mapping[str, Any], median: float) -> dict[str, Any]:
     busy, parts = node.get("busy_seconds"), mapping_of(node.get("seconds"))
     ratio = busy / median if isinstance(busy, (int, float)) and median else None
-    # "slow" is a word by which the page colours a cell.
+    # "slow" is a word by which the page colors a cell.
     verdict = None if ratio is None else f"slow: {ratio:.2f}" if ratio >= SLOW else f"{ratio:.2f}"
     slowest = node.get("slowest_busy_seconds")
     return {

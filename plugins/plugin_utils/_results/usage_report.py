@@ -10,7 +10,7 @@ from typing import Any, Mapping, Sequence
 from ansible_collections.gaudi3.scale.plugins.module_utils._follow.metrics import duration, short_bytes
 from ansible_collections.gaudi3.scale.plugins.module_utils._follow.usage import together
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.screen_text import one_line
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.stacked_chart import COLOURS
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.stacked_chart import COLORS
 
 # In place of those of the loss and the speed.
 COLUMNS = ("cores", "memory", "cards", "power")
@@ -134,11 +134,11 @@ def _with(key: str, samples: Sequence[Sample]) -> list[Sample]:
 
 
 def _outermost(series: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """As many as there are colours, those that are on average the lowest and the highest, in their own order."""
-    if len(series) <= COLOURS:
+    """As many as there are colors, those that are on average the lowest and the highest, in their own order."""
+    if len(series) <= COLORS:
         return series
     order = sorted(series, key=lambda one: sum(y for _x, y in one["points"]) / len(one["points"]))
-    kept = [*order[: COLOURS // 2], *order[-(COLOURS - COLOURS // 2) :]]
+    kept = [*order[: COLORS // 2], *order[-(COLORS - COLORS // 2) :]]
     return [one for one in series if one in kept]
 
 

@@ -39,7 +39,7 @@ class TrainedModel:
             raise GaudiError(f"precision {self.precision}: choose {', '.join(PRECISIONS)}.")
         if getattr(self.model, "automatic_optimization", True) is False:
             raise GaudiError(
-                "The model optimises manually (automatic_optimization is False), so nobody else can make its steps; "
+                "The model optimizes manually (automatic_optimization is False), so nobody else can make its steps; "
                 "write a workload function instead (docs/training.md) and probe that."
             )
 

@@ -21,7 +21,7 @@ from gaudi3_scale.core._releases.lookup import find_release
 
 DRIVER = "habanalabs"
 UNLOCKED = "timeout_locked=0"
-# Cards initialise and their links train after the modules are loaded; dell/omnia waits for the ports too.
+# Cards initialize and their links train after the modules are loaded; dell/omnia waits for the ports too.
 _SETTLE_S, _POLL_S = 300.0, 3.0
 
 

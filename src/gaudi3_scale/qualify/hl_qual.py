@@ -21,7 +21,7 @@ from gaudi3_scale.core._qualify.results import FAILED, PASSED, UNKNOWN, Result
 ROOT = "/opt/habanalabs/qual"
 STAGE = "cards"
 _MOST_BYTES, _MOST_LINES = 1 << 20, 8
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_COLOR = re.compile(r"\x1b\[[0-9;]*m")
 # Dell's rule (dell/omnia): a run that says FAILED has failed, whatever it ends with. A good one says PASSED at its end.
 # Manuals and reports of 1.23.0 have both words as Passed and Failed too. So written they are a verdict at the end of a
 # line alone, and in small letters behind a colon ("failed to set the governor" is none). "0 failed" is no failure.
@@ -84,7 +84,7 @@ def run_test(
 
 def judge(said: str, code: int) -> tuple[str, tuple[str, ...]]:
     """Pure: what its words and its exit code come to, and the reasons."""
-    lines = [one_line(_COLOUR.sub("", line)) for line in said.splitlines()]
+    lines = [one_line(_COLOR.sub("", line)) for line in said.splitlines()]
     lines = [line for line in lines if line.strip()]
     lacks = next((line for line in lines if _LACKS.search(line)), "")
     if lacks and not (code == 0 and _passed(lines)):

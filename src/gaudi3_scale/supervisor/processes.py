@@ -14,7 +14,7 @@ import time
 from typing import IO, Callable, Mapping, Sequence, cast
 
 from gaudi3_scale.core._errors import GaudiError
-from gaudi3_scale.core._job.agent_table import NOTICE, agent_entries, signalled
+from gaudi3_scale.core._job.agent_table import NOTICE, agent_entries, signaled
 from gaudi3_scale.core._node.process_tree import descendants, ended_children, environment_of, processes_in, started_with
 from gaudi3_scale.supervisor.rank_exits import Gone, RankExits
 
@@ -120,7 +120,7 @@ class Ranks:
 
     def gone(self, now: float) -> dict[int, Gone]:
         """The ranks that ended before they were told to, by whomever, by local rank."""
-        told = signalled(self.text)
+        told = signaled(self.text)
         gone = self._exits.gone(now if self._settled is None else self._settled)
         return {local: one for local, one in gone.items() if self._exits.known.get(local) not in told}
 

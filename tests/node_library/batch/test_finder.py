@@ -148,8 +148,8 @@ def test_bad_input_is_told_before_anything_runs(options, sentence):
         AdaptiveBatchFinder(Perceptron(), **{"batch": torch.ones(2, FEATURES), **CPU, **options})
 
 
-def test_a_model_that_optimises_by_hand_is_refused():
+def test_a_model_that_optimizes_by_hand_is_refused():
     task = PerceptronTask()
     task.automatic_optimization = False
-    with pytest.raises(GaudiError, match="optimises manually"):
+    with pytest.raises(GaudiError, match="optimizes manually"):
         AdaptiveBatchFinder(task, **CPU)

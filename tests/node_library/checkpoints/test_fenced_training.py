@@ -17,9 +17,9 @@ from gaudi3_scale.checkpoints.fence import FILE_NAME, VARIABLE, Fence, Generatio
 from gaudi3_scale.checkpoints.files import found_in, steps_in
 from job_runs import SMALL_MODEL, read_lines
 
-LICENCE = Path(__file__).parents[3] / "LICENSE"
+LICENSE = Path(__file__).parents[3] / "LICENSE"
 LAUNCH = "0123456789abcdef"
-PLAN = ["--device", "cpu", *SMALL_MODEL, "--text", LICENCE, "--metrics-every", 1, "--max-steps", 8]
+PLAN = ["--device", "cpu", *SMALL_MODEL, "--text", LICENSE, "--metrics-every", 1, "--max-steps", 8]
 PLAN += ["--checkpoint-every", 2, "--checkpoints-kept", 2]
 
 STOPS = """

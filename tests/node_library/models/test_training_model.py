@@ -38,7 +38,7 @@ def kept_bytes(module: torch.nn.Module) -> int:
 
 @pytest.fixture(scope="module")
 def llama(tmp_path_factory) -> Path:
-    """A tiny model with weights, and a tokenizer of 400 tokens that was made from this repository's licence."""
+    """A tiny model with weights, and a tokenizer of 400 tokens that was made from this repository's license."""
     transformers = pytest.importorskip("transformers")
     tokenizers = pytest.importorskip("tokenizers")
     folder = tmp_path_factory.mktemp("llama")

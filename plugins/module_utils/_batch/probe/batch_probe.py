@@ -24,7 +24,7 @@ from ..trial import run_trial
 from .key import probe_fields, probe_key
 from .log import ProbeLog, log_path, read_log, write_log
 from .probe import STATE_DIRECTORY, Probe, check, check_imports, parse_size, read_environment
-from .sentences import broken_trial, damaged_log, neighbours
+from .sentences import broken_trial, damaged_log, neighbors
 
 # The role's variable with the trials' own variables.
 VARIABLE = "gaudi_batch_environment"
@@ -202,7 +202,7 @@ def _keep(place: _Place, log: ProbeLog) -> str | None:
 
 def _remarks(place: _Place, log: ProbeLog, backup: str | None) -> list[str]:
     damage = [damaged_log(place.path, log.damage, backup)] if log.damage else []
-    return damage + neighbours(log.trials)
+    return damage + neighbors(log.trials)
 
 
 def _difference(place: _Place, before: int | None, after: str) -> list[dict[str, str]]:

@@ -21,7 +21,7 @@ from ..._job.job_secrets import told_apart
 from ..._node.venv_sites import sites_of, stack_of
 from ..._releases.lookup import release_part
 from ..._venv.plan import installed_distributions
-from ..._venv.wheel_bundle import normalised
+from ..._venv.wheel_bundle import normalized
 from ..trial import Workload
 
 # The packages whose version changes what a step needs, beside the workload's own.
@@ -101,5 +101,5 @@ def _packages(venv: str, function: str) -> dict[str, str]:
     # What Python finds first counts last.
     entries = [entry.name for site in reversed(sites_of(venv)) for entry in site.iterdir()]
     found = installed_distributions(entries)
-    own = normalised(function.partition(":")[0].partition(".")[0])
+    own = normalized(function.partition(":")[0].partition(".")[0])
     return {f"package {name}": found.get(name, "") for name in dict.fromkeys((*PACKAGES, own))}

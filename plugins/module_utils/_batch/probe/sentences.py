@@ -11,7 +11,7 @@ from ..refusals import in_gib
 from ..search import CRASH, HANG, OUT_OF_MEMORY, Trial
 
 # From this part of the memory on, what others have of it is worth a word.
-NEIGHBOUR = 0.01
+NEIGHBOR = 0.01
 _LONGEST = 300
 
 
@@ -64,11 +64,11 @@ def damaged_log(path: str, damage: str, backup: str | None) -> str:
     return f"{path} is damaged ({damage}); {put}."
 
 
-def neighbours(trials: Sequence[Trial]) -> list[str]:
+def neighbors(trials: Sequence[Trial]) -> list[str]:
     """A warning where somebody else had some of the card's memory during a trial that counts."""
     shared = [trial for trial in trials if trial.used_by_others_bytes]
     worst = max(shared, key=lambda trial: trial.used_by_others_bytes or 0, default=None)
-    if worst is None or (worst.used_by_others_bytes or 0) < NEIGHBOUR * (worst.limit_bytes or 0):
+    if worst is None or (worst.used_by_others_bytes or 0) < NEIGHBOR * (worst.limit_bytes or 0):
         return []
     had = in_gib(worst.used_by_others_bytes or 0)
     sentence = (

@@ -65,7 +65,7 @@ NETWORK_FLAGS: tuple[Flag, ...] = (
         "PT_HPU_ENABLE_GRADIENT_VIEW_LAYOUT_OPT",
         "distributed_bridge",
         Kind.BRIDGE_BOOL,
-        effect="Lazy counterpart of gradient-bucket layout optimisation.",
+        effect="Lazy counterpart of gradient-bucket layout optimization.",
         default="false",
         modes=("lazy",),
         since="<=1.17",

@@ -157,7 +157,7 @@ def test_what_belongs_to_no_role_is_looked_at_by_all(site, task, place):
 
 
 def test_a_site_has_variables_of_its_own(site):
-    own = {"gaudi_weather": 1, "gaudi_colour": 2, "mine": ["gaudi_colour"]}
+    own = {"gaudi_weather": 1, "gaudi_color": 2, "mine": ["gaudi_color"]}
     assert "ok=1" in play(site, CHECK, {**own, "gaudi_site_variables": "{{ ['gaudi_weather'] + mine }}"})
     screen = play(site, CHECK, {**own, "gaudi_site_variables": "gaudi_weather"})
     assert "gaudi_site_variables of node1 is 'gaudi_weather'; give a list of names of variables." in screen

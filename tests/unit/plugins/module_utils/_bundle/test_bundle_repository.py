@@ -184,7 +184,7 @@ class TestAge:
         with pytest.raises(GaudiError, match="expired at"):
             node.converge(small_bundle.fingerprint)
 
-    def test_a_record_of_what_was_seen_that_cannot_be_read_is_no_licence(
+    def test_a_record_of_what_was_seen_that_cannot_be_read_is_no_license(
         self, node: SmallNode, small_bundle: SmallBundle
     ) -> None:
         Path(node.seen).parent.mkdir()

@@ -112,7 +112,7 @@ HOSTILE = (
 )
 # What is refused there is not what stands there: people read source and vouched, in one line.
 FREE = ("source", "vouched")
-LEGITIMATE = {"licence": {""}, "part": {""}}
+LEGITIMATE = {"license": {""}, "part": {""}}
 
 
 def test_every_value_of_the_manifest_is_on_a_white_list_with_a_good_signature_too(small_bundle: SmallBundle) -> None:

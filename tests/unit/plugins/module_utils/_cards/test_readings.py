@@ -115,7 +115,7 @@ def test_of_an_hl_smi_that_says_nothing_nothing_is_known(tmp_path: Path) -> None
     assert problem.sentence == (
         f"temperature: it is not known at {FIRST}; hl-smi reports no value: run hl-smi as root and check its error."
     )
-    assert "did not initialise" not in problem.sentence
+    assert "did not initialize" not in problem.sentence
 
 
 @pytest.mark.parametrize("said", ["N/A", "505712272 C"])

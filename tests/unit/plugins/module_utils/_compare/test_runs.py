@@ -31,7 +31,7 @@ def node(tmp_path):
     python.write_text("#!/bin/sh\necho {}\n")
     python.chmod(0o755)
     flags = tmp_path / "environment"
-    flags.write_text("PT_HPU_LAZY_MODE=0\nCOLOUR=red\n")
+    flags.write_text("PT_HPU_LAZY_MODE=0\nCOLOR=red\n")
     return Node(str(tmp_path / "venv"), 30, (str(flags),), str(tmp_path / "state"), str(tmp_path))
 
 
@@ -71,10 +71,10 @@ def test_a_comparison_is_measured_then_known(node, trials):
 
 
 def test_each_run_has_its_own_variables_and_the_bases_stay_away_from_the_others(node, trials):
-    settings = [Setting("set", {"COLOUR": "blue", "SIZE": "2"}, {"a": 1}), Setting("gone", {"COLOUR": None}, {"b": 1})]
+    settings = [Setting("set", {"COLOR": "blue", "SIZE": "2"}, {"a": 1}), Setting("gone", {"COLOR": None}, {"b": 1})]
     whole(comparison_of(settings=settings, rounds=3), node)
-    colours = {name: environment.get("COLOUR") for name, _size, environment in trials[0]}
-    assert colours == {BASE: "red", "a": "blue", "b": None}
+    colors = {name: environment.get("COLOR") for name, _size, environment in trials[0]}
+    assert colors == {BASE: "red", "a": "blue", "b": None}
     assert all(environment["PT_HPU_LAZY_MODE"] == "0" for _name, _size, environment in trials[0])
     assert not any("SIZE" in environment for name, _size, environment in trials[0] if name != "a")
 
@@ -109,9 +109,9 @@ def test_what_the_workload_lacks_is_said_before_any_run(node, trials, own, check
         GaudiError, match=r"mine cannot be imported: .* no module mine; .* \(gaudi_compare_environment\)"
     ):
         compare(asked, node, FlagTarget(node.venv), nothing_to_run, check_mode=check_mode)
-    there = replace(node, environment={"PYTHONPATH": str(own), "COLOUR": "blue"})
+    there = replace(node, environment={"PYTHONPATH": str(own), "COLOR": "blue"})
     compare(asked, there, FlagTarget(node.venv), nothing_to_run, check_mode=check_mode)
-    assert [environment["COLOUR"] for _name, _size, environment in trials[0]] == ["blue"] * (not check_mode)
+    assert [environment["COLOR"] for _name, _size, environment in trials[0]] == ["blue"] * (not check_mode)
 
 
 def test_a_flag_that_nothing_reads_is_refused_before_anything_runs(node, trials):
@@ -200,7 +200,7 @@ def test_a_baseline_of_another_question_is_refused_before_anything_runs(node, tr
     assert len(trials[0]) == count
 
 
-def test_a_neighbour_on_the_card_is_told(node, trials, monkeypatch):
+def test_a_neighbor_on_the_card_is_told(node, trials, monkeypatch):
     shared = Trial(4, "ok", 100, 1.0, limit_bytes=100 << 30, used_by_others_bytes=8 << 30)
     monkeypatch.setattr(core, "run_trial", lambda *_arguments, **_options: shared)
     remarks = whole(comparison_of("a", rounds=3), node)["remarks"]

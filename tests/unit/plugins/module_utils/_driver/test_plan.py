@@ -303,7 +303,7 @@ LOST = Damage("without source", "habanalabs-dkms has to be installed again.", pa
 BY_HAND = Damage("by hand", "habanalabs 9 was put into DKMS by hand and is left alone.", "9")
 BARRIER = "Secure Boot is on and the firmware does not trust /mok/m.der: run this."
 SETTINGS = WantedFile("/etc/dkms/framework.conf.d/gaudi3_scale.conf", "x")
-TO_SIGN = Signing(files=(SETTINGS,), enrol="/mok/m.der")
+TO_SIGN = Signing(files=(SETTINGS,), enroll="/mok/m.der")
 SIGN = Step("sign", (SETTINGS.path, "/mok/m.der"))
 META = {"linux-generic": package("linux-generic", "6.8", held=False), "linux-aws": package("linux-aws", "6.8")}
 WITH_META = replace(GOOD, packages={**GOOD.packages, **META}, kernel_packages=sorted(META))

@@ -105,7 +105,7 @@ def test_a_card_that_does_not_work_is_named_with_its_status(node: Node) -> None:
     assert reported["status"].startswith(f"status: found {FIRST} in reset, {LAST} without driver, expected ")
 
 
-def test_a_card_of_0_degrees_did_not_initialise(node: Node) -> None:
+def test_a_card_of_0_degrees_did_not_initialize(node: Node) -> None:
     node.smi.cells = {FIRST: {"temperature.aip": "0 C"}}
     assert unmet(node.facts()) == {
         "temperature": f"temperature: found none at {FIRST}, expected above 0 C; the card did not initialize: reboot."

@@ -12,7 +12,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._flags.bridge import 
 from ansible_collections.gaudi3.scale.plugins.module_utils._flags.catalog.catalog import find_flag
 from ansible_collections.gaudi3.scale.plugins.module_utils._flags.checks import check, check_name, check_unchecked
 from ansible_collections.gaudi3.scale.plugins.module_utils._flags.harms import Target
-from ansible_collections.gaudi3.scale.plugins.module_utils._flags.judgement import judge_flags
+from ansible_collections.gaudi3.scale.plugins.module_utils._flags.judgment import judge_flags
 from ansible_collections.gaudi3.scale.tests.unit.installed_bridge import make_venv
 
 

@@ -83,7 +83,7 @@ def test_which_states_are_no_end(state: str, interrupted: bool) -> None:
         ("[]", "not a mapping"),
         ("null", "not a mapping"),
         ('{"state": "dancing", "previous": "", "wanted": ""}', "its state is 'dancing'"),
-        ('{"state": "done", "previous": "", "wanted": "", "colour": "red"}', "unexpected keyword argument 'colour'"),
+        ('{"state": "done", "previous": "", "wanted": "", "color": "red"}', "unexpected keyword argument 'color'"),
         ('{"state": "done", "previous": ""}', "missing 1 required positional argument: 'wanted'"),
         ('{"state": "done", "previous": "", "wanted": "", "stopped": 1}', "not iterable"),
     ],

@@ -21,7 +21,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._packages.dnf_reposit
     parse_listing,
     refresh,
 )
-from ansible_collections.gaudi3.scale.plugins.module_utils._packages.openpgp import armoured
+from ansible_collections.gaudi3.scale.plugins.module_utils._packages.openpgp import armored
 from ansible_collections.gaudi3.scale.plugins.module_utils._packages.package_repository import (
     RepositoryOptions,
     converge,
@@ -145,9 +145,9 @@ def test_rpm_calls_a_key_by_the_end_of_its_id_and_its_time() -> None:
     assert rpm_labels(text) == ["gpg-pubkey-b4d755d7-6b018f23"]
     # A length of four octets, and a second key behind the first.
     long = bytes([0xC6, 0xFF, 0, 0, 0x23, 0x2D, 4, 0x65, 0, 0, 1]) + bytes(9000)
-    assert [label[-8:] for label in rpm_labels(text + armoured(long))] == ["6b018f23", "65000001"]
+    assert [label[-8:] for label in rpm_labels(text + armored(long))] == ["6b018f23", "65000001"]
     with pytest.raises(ValueError, match="another version than 4"):
-        rpm_labels(armoured(bytes([0x98, 8, 6, 0, 0, 0, 1, 27, 0, 0])))
+        rpm_labels(armored(bytes([0x98, 8, 6, 0, 0, 0, 1, 27, 0, 0])))
 
 
 class Node:

@@ -176,10 +176,10 @@ class Repository:
     def new_key(self, name: str) -> None:
         self.gpg("--passphrase", "", "--quick-gen-key", f"{name}@example.com", "ed25519", "sign", "0")
 
-    def publish_key(self, name: str, armour: bool = True) -> None:
+    def publish_key(self, name: str, armor: bool = True) -> None:
         path = self.www / "api/gpg/key/public"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(self.gpg(*(["--armor"] if armour else []), "--export", f"{name}@example.com"))
+        path.write_bytes(self.gpg(*(["--armor"] if armor else []), "--export", f"{name}@example.com"))
 
     def sign(self, name: str) -> None:
         packages = self.dists / "main/binary-amd64"
@@ -281,8 +281,8 @@ def test_check_mode_shows_the_files_and_touches_nothing(repository: Repository) 
 
 
 @needs_apt
-def test_a_binary_key_is_written_as_armour_that_apt_accepts(repository: Repository) -> None:
-    repository.publish_key("first", armour=False)
+def test_a_binary_key_is_written_as_armor_that_apt_accepts(repository: Repository) -> None:
+    repository.publish_key("first", armor=False)
     assert repository.converge()["available"]
     assert repository.files["gaudi3_scale-repository.asc"].startswith("-----BEGIN PGP PUBLIC KEY BLOCK-----\n")
 

@@ -11,11 +11,11 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._host.time_service im
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
 from ansible_collections.gaudi3.scale.plugins.module_utils._verify.clock import Clock, read_clock
 
-SYNCHRONISED = (
+SYNCHRONIZED = (
     "0ACB500C,10.203.80.12,9,1795575499.542606969,-0.000015226,-0.000000148,0.000001272,0.157,-0.004,0.569,"
     "0.000053117,0.000001435,1.0,Normal\n"
 )
-UNSYNCHRONISED = (
+UNSYNCHRONIZED = (
     "00000000,,0,0.000000000,0.000000000,0.000000000,0.000000000,0.000,0.000,0.000,1.000000000,1.000000000,0.0,"
     "Not synchronised\n"
 )
@@ -52,11 +52,11 @@ CHRONY, OTHER, SYNCD = "chronyd.service", "ntpsec.service", "systemd-timesyncd.s
 @pytest.mark.parametrize(
     ("node", "clock"),
     [
-        (Node(CHRONY, chronyc=SYNCHRONISED), Clock(CHRONY, True, 0.015226)),
-        (Node(CHRONY, chronyc=UNSYNCHRONISED), Clock(CHRONY, False)),
+        (Node(CHRONY, chronyc=SYNCHRONIZED), Clock(CHRONY, True, 0.015226)),
+        (Node(CHRONY, chronyc=UNSYNCHRONIZED), Clock(CHRONY, False)),
         (Node(CHRONY, chronyc="506 Cannot talk to daemon\n"), Clock(CHRONY)),
         (Node(CHRONY), Clock(CHRONY)),
-        (Node(CHRONY, chronyc=SYNCHRONISED.replace("-0.000015226", "much")), Clock(CHRONY, True)),
+        (Node(CHRONY, chronyc=SYNCHRONIZED.replace("-0.000015226", "much")), Clock(CHRONY, True)),
         (Node(SYNCD, timedatectl="yes\n", status=TIMESYNCD.format(offset="-1min 2.5s")), Clock(SYNCD, True, 62500.0)),
         (Node(SYNCD, timedatectl="yes\n", status=TIMESYNCD.format(offset="+1.25ms")), Clock(SYNCD, True, 1.25)),
         (Node(SYNCD, timedatectl="no\n", status="       Server: n/a (ntp.site)\n"), Clock(SYNCD, False)),

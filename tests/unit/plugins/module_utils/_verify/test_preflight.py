@@ -201,7 +201,7 @@ def test_secure_boot_without_a_trusted_key_is_refused_with_the_steps(node, state
 
 
 def test_a_key_that_a_later_layer_gets_enrolled_is_only_told(node):
-    wanted = replace(WANTED, prepares_enrolment=True)
+    wanted = replace(WANTED, prepares_enrollment=True)
     checks = preflight_checks(node(), (), wanted, SecureBoot(True, *KEYS, False, False))
     assert failed(checks) == []
     assert "mokutil --import /mok.der" in advice(checks)[0]

@@ -12,7 +12,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiE
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.answers import FACTS
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.item import NODE
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.items import ITEMS
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.judgement import Judged, judged
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.judgment import Judged, judged
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.measures import Facts
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.thresholds import GUIDE, MOST, Threshold, targets_of
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.verdicts import Failed, Passed, Unknown

@@ -104,8 +104,8 @@ def test_a_slow_link_is_gone_round_and_named_at_both_ends() -> None:
     found = data(Fleet(*NAMES, slow_links={("a", "b"): 2.0}), pair_rounds=0)
     assert set(states(found).values()) == {HEALTHY}
     ring = found["ring"]["hosts"]
-    neighbours = {frozenset(pair) for pair in zip(ring, [*ring[1:], ring[0]])}
-    assert len(ring) == 6 and frozenset("ab") not in neighbours
+    neighbors = {frozenset(pair) for pair in zip(ring, [*ring[1:], ring[0]])}
+    assert len(ring) == 6 and frozenset("ab") not in neighbors
     assert [name for name, node in found["nodes"].items() if node["remarks"]] == ["a", "b"]
 
 

@@ -58,7 +58,7 @@ def test_some_rounds_are_the_first_of_all() -> None:
 
 @given(fleets())
 @steady
-def test_no_two_neighbours_of_a_ring_share_a_bad_link_and_nobody_is_lost(
+def test_no_two_neighbors_of_a_ring_share_a_bad_link_and_nobody_is_lost(
     fleet: tuple[list[str], set[frozenset[str]]],
 ) -> None:
     nodes, bad = fleet

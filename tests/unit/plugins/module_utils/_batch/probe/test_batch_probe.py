@@ -318,7 +318,7 @@ def test_a_refusal_is_not_remembered(wanted_probe, monkeypatch):
     assert probe(wanted_probe())["batch_size"] == 64
 
 
-def test_a_neighbour_on_the_card_is_named(wanted_probe, monkeypatch):
+def test_a_neighbor_on_the_card_is_named(wanted_probe, monkeypatch):
     def run_trial(_workload, size, **_rest):
         return Trial(size, "ok", 100 * size, 0.5, limit_bytes=100 << 30, used_by_others_bytes=2 << 30)
 

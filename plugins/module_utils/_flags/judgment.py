@@ -29,7 +29,7 @@ _WITHOUT_EFFECT = (*_NOT_REAL, "requires", "alias", "removed", "no_effect", "gat
 
 
 @dataclass(frozen=True)
-class Judgement:
+class Judgment:
     """``effective`` is yes, no or unknown, in the mode and release that the flags are for.
 
     ``known`` says who reads the name: gaudi, another program or nobody. Of another program's it is ``real``, and
@@ -53,17 +53,17 @@ class Judgement:
     known: str = GAUDI
 
 
-def judge_flags(flags: Mapping[str, str], target: Target, chosen: Collection[str] | None = None) -> list[Judgement]:
+def judge_flags(flags: Mapping[str, str], target: Target, chosen: Collection[str] | None = None) -> list[Judgment]:
     """A verdict for each of ``flags``, in their order, each seen together with the others; ``chosen`` as in `check`."""
     return verdicts(flags, check(flags, target, chosen), target.bridge)
 
 
-def verdicts(flags: Mapping[str, str], findings: Sequence[Finding], bridge: InstalledBridge | None) -> list[Judgement]:
+def verdicts(flags: Mapping[str, str], findings: Sequence[Finding], bridge: InstalledBridge | None) -> list[Judgment]:
     """The verdicts that follow from the findings of :func:`check`."""
     found: dict[str, list[Finding]] = {name: [] for name in flags}
     for finding in findings:
         found[finding.flag].append(finding)
-    return [_judgement(name, text, found[name], bridge) for name, text in flags.items()]
+    return [_judgment(name, text, found[name], bridge) for name, text in flags.items()]
 
 
 def judged_by(name: str, flag: Flag | None, bridge: InstalledBridge | None) -> str:
@@ -77,10 +77,10 @@ def judged_by(name: str, flag: Flag | None, bridge: InstalledBridge | None) -> s
     return f"{bridge.label} and catalog"
 
 
-def _judgement(name: str, text: str, findings: Sequence[Finding], bridge: InstalledBridge | None) -> Judgement:
+def _judgment(name: str, text: str, findings: Sequence[Finding], bridge: InstalledBridge | None) -> Judgment:
     flag = find_flag(name)
     kinds = {finding.kind for finding in findings}
-    return Judgement(
+    return Judgment(
         name=name,
         value=text,
         real=not kinds & set(_NOT_REAL),

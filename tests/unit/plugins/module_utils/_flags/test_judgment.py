@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._flags.harms import Target
-from ansible_collections.gaudi3.scale.plugins.module_utils._flags.judgement import Judgement, judge_flags
+from ansible_collections.gaudi3.scale.plugins.module_utils._flags.judgment import Judgment, judge_flags
 
 COMPILE = Target((1, 24), ("eager", "compile"), "training", "gaudi_ethernet")
 
 
-def one(name: str, text: str, target: Target = COMPILE, **others: str) -> Judgement:
+def one(name: str, text: str, target: Target = COMPILE, **others: str) -> Judgment:
     return judge_flags({name: text, **others}, target)[0]
 
 
