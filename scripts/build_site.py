@@ -102,8 +102,8 @@ def playbooks_page(playbooks: list[Playbook]) -> str:
         "nothing": "changes nothing",
     }
     head = (
-        "# Playbooks\n\nEach is run as `ansible-playbook -i INVENTORY gaudi3.scale.NAME`, and is a job template "
-        "by [configure_controller](controller.md). Its options are those of its roles; the [catalog](catalog.md) is shorter."
+        "# Playbooks\n\nEach is run as `ansible-playbook -i INVENTORY gaudi3.scale.NAME`, and is a job template by "
+        "[configure_controller](controller.md). Its options are those of its roles. See also the [catalog](catalog.md)."
     )
     parts = [head]
     for one in playbooks:
