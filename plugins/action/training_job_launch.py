@@ -19,7 +19,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.launch import
     launch,
     look,
 )
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.unknown_job import unknown_job
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.unknown_job import stopped_line, unknown_job
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import literals
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import NodeModule
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_questions import questions
@@ -68,7 +68,10 @@ class ActionModule(NodeModule):
             prefix = role.prefix if role else ""
             if options["state"] == "known":
                 refusal = unknown_job(job.name, options["answers"], f"{prefix}name")
-                return {"failed": True, "msg": refusal} if refusal else {"changed": False}
+                if refusal:
+                    return {"failed": True, "msg": refusal}
+                show(stopped_line(job.name, options["answers"]))
+                return {"changed": False}
             # Before a probe, which takes minutes: nodes are asked for the rest.
             variables_from(f"{prefix}environment", options["options"].get("environment") or {})
             return self._launched(job, options, task_vars)

@@ -198,7 +198,7 @@ def test_another_description_is_refused_once_in_the_words_of_the_role(run: Calla
 def test_a_mistyped_name_is_no_job_that_was_stopped(run: Callable[..., tuple[int, str]]) -> None:
     code, said = run("stop_training", name="hled")
     assert code != 0
-    assert "gaudi_training_name hled: no host knows such a job; did you mean held?" in " ".join(said.split())
+    assert "gaudi_training_name hled: no host has such a job; did you mean held?" in " ".join(said.split())
     assert processes("node1", HELD)
     code, said = run("stop_training", name="mistaken")
     assert code == 0, said

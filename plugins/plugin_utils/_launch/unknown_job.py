@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to gaudi3.scale: it may change in any release.
-"""A name of a job that no node knows, of those that were asked to stop it; pure."""
+"""What nodes answered that were asked to stop a job: where it ended, or that none knows its name; pure."""
 
 from __future__ import annotations
 
@@ -32,7 +32,17 @@ def unknown_job(name: str, answers: Mapping[str, Any], option: str = "name") -> 
     known = sorted({job for node in answered for job in _jobs(given[node])})
     silent = [node for node in states if node not in answered]
     who = f"no host that answers ({', '.join(silent)} did not)" if silent else "no host"
-    return f"{option} {name}: {who} knows such a job; {_remedy(name, known)}"
+    return f"{option} {name}: {who} has such a job; {_remedy(name, known)}"
+
+
+def stopped_line(name: str, answers: Mapping[str, Any]) -> str:
+    """For the screen: where the job ended, who did not answer, and how it resumes."""
+    states = {node: answer.get("state") if isinstance(answer, Mapping) else None for node, answer in answers.items()}
+    ended = [node for node, state in states.items() if state and state != ABSENT]
+    silent = [node for node, state in states.items() if not state]
+    missing = f"; no answer from {', '.join(silent)}" if silent else ""
+    where = f"has ended on {', '.join(ended)}" if ended else "runs on no node that answered"
+    return f"Job {name} {where}{missing}. Launch it again to resume from its last checkpoint."
 
 
 def _remedy(name: str, known: Sequence[str]) -> str:

@@ -121,7 +121,7 @@ def test_a_job_that_nobody_knows_is_not_shown() -> None:
         {"job": "lama", "has_to_be_known": True},
         {"__gaudi_training_info": {"state": "absent", "jobs": ["llama"]}},
     )
-    near = r"^gaudi_training_name lama: no host that answers \(n2 did not\) knows such a job; did you mean llama\?$"
+    near = r"^gaudi_training_name lama: no host that answers \(n2 did not\) has such a job; did you mean llama\?$"
     with pytest.raises(GaudiError, match=near):
         made("training", asked, n1=absent, n2={})
     with pytest.raises(
