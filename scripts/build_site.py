@@ -27,17 +27,20 @@ SOURCE, HTML = BUILD / "source", BUILD / "html"
 PROGRAMS = Path(sys.executable).parent
 # A line of the list, and one of the tree for the sidebar.
 _MODULE = re.compile(r"\* :ansplugin:`(\w+) module | {4}(\w+)_module$")
+_EDIT = re.compile(r'<div class="(?:edit|view)-this-page">.*?</div>', re.DOTALL)
 _LINK = re.compile(r"\]\((\.\./)([^)#]+)(#[^)]*)?\)")
 
 
 def main() -> int:
     shutil.rmtree(BUILD, ignore_errors=True)
     (SOURCE / "_static").mkdir(parents=True)
-    repository = yaml.safe_load((ROOT / "galaxy.yml").read_text(encoding="utf-8"))["repository"]
+    about = yaml.safe_load((ROOT / "galaxy.yml").read_text(encoding="utf-8"))
+    repository = about["repository"]
     for page in sorted((ROOT / "docs").glob("*.md")):
         (SOURCE / page.name).write_text(with_links(page.read_text(encoding="utf-8"), repository), encoding="utf-8")
-    for name in ("conf.py", "index.md"):
-        shutil.copy(ROOT / "docs" / "site" / name, SOURCE)
+    shutil.copy(ROOT / "docs" / "site" / "conf.py", SOURCE)
+    index = (ROOT / "docs" / "site" / "index.md").read_text(encoding="utf-8")
+    (SOURCE / "index.md").write_text(index.replace("VERSION", about["version"], 1), encoding="utf-8")
     shutil.copy(ROOT / "docs" / "site" / "site.css", SOURCE / "_static")
     shutil.copy(ROOT / "docs" / "qualify_nodes.schema.json", SOURCE)
     (SOURCE / "architecture.svg").write_text(picture(ROOT), encoding="utf-8")
@@ -49,7 +52,8 @@ def main() -> int:
     command = [str(PROGRAMS / "sphinx-build"), *sphinx, str(SOURCE), str(HTML)]
     done = subprocess.run(command, check=False)
     for page in HTML.rglob("*.html"):
-        page.write_text(accessible(page.read_text(encoding="utf-8")), encoding="utf-8")
+        text = accessible(page.read_text(encoding="utf-8"))
+        page.write_text(text if is_by_hand(page) else without_edit_link(text), encoding="utf-8")
     if not done.returncode:
         sys.stdout.write(f"{HTML.relative_to(ROOT)}/index.html written\n")
     return done.returncode
@@ -74,6 +78,17 @@ def accessible(html: str) -> str:
     for found, mended in ACCESSIBLE.items():
         html = html.replace(found, mended)
     return html
+
+
+def is_by_hand(page: Path) -> bool:
+    """Whether a page of the handbook, and not a program, has the text of this one."""
+    source = ROOT / "docs" / f"{page.stem}.md"
+    return page.parent == HTML and source.is_file() and "`make readmes` writes" not in source.read_text("utf-8")
+
+
+def without_edit_link(html: str) -> str:
+    """A page that was generated, whose source is nowhere to be edited."""
+    return _EDIT.sub("", html)
 
 
 def with_links(text: str, repository: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 project = "gaudi3.scale"
 author = "The gaudi3.scale authors"
 copyright = f"2026, {author}"  # noqa: A001 - as Sphinx names it
-extensions = ["myst_parser", "sphinx_antsibull_ext"]
+extensions = ["myst_parser", "sphinx_antsibull_ext", "sphinx_copybutton"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 4
@@ -19,7 +19,16 @@ html_theme = "furo"
 html_title = "gaudi3.scale"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
-html_theme_options = {"navigation_with_keys": True}
+html_theme_options = {
+    "navigation_with_keys": True,
+    # Each page of the handbook has a link to its source; scripts/build_site.py takes it off what is generated.
+    "source_repository": "https://github.com/gaudi3-scale/gaudi3.scale/",
+    "source_branch": "main",
+    "source_directory": "docs/",
+}
+# What a copied command must not have: prompts, and what it printed.
+copybutton_prompt_text = r"\$ |# "
+copybutton_prompt_is_regexp = True
 html_show_sphinx = False
 # Names of Ansible's own documents, which are not here.
 suppress_warnings = ["ref.ref", "ref.doc", "myst.xref_missing_external"]
