@@ -27,6 +27,8 @@ QUICK = {"gaudi_qualify_training_steps": 5}
 HANGING = {**QUICK, "gaudi_qualify_group_timeout": 120, "gaudi_qualify_start_timeout": 150}
 # Where none hangs, a limit only ends a test that has gone wrong.
 PATIENT = {**QUICK, "gaudi_qualify_group_timeout": 600}
+# A lost packet costs TCP 0.2 s: what is timed for as long may have met none, and says that the network is good.
+LONGER = {"gaudi_qualify_seconds": 2.0, "gaudi_qualify_tolerance": 0.9}
 
 
 @pytest.fixture(scope="module")
@@ -220,9 +222,9 @@ def test_a_node_with_losses_is_found_in_few_measurements(tmp_path: Path) -> None
         tmp_path,
         "find_bad_nodes",
         gaudi_report_target=str(tmp_path),
-        **HANGING | {"gaudi_qualify_training_steps": 0},
+        **HANGING | {"gaudi_qualify_training_steps": 0} | LONGER,
     )
-    assert done.status == "failed"
+    assert done.status == "failed", done.stdout.read()[-4000:]
     found = kept(tmp_path, "find_bad_nodes")["data"]
     assert set(found["bad"]) == {LOSSY}, found
     assert (found["links"], found["unknown"]) == ([], {})
