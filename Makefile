@@ -54,7 +54,7 @@ changelog: setup-test ## Write CHANGELOG.md from changelogs/fragments
 	@antsibull-changelog release --update-existing --refresh --reload-plugins
 
 readmes: setup-test ## Write the roles' README.md, the catalog, the patterns, the dashboards and the table of units from what they are made of
-	@.venv/bin/python -m scripts.role_readmes
+	@PYTHONPATH=.collections .venv/bin/python -m scripts.role_readmes
 	@PYTHONPATH=.collections .venv/bin/python -m scripts.unit_exposure
 	@.venv/bin/python -m scripts.dashboards
 	@PYTHONPATH=.collections .venv/bin/python -m scripts.patterns

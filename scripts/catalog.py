@@ -7,6 +7,7 @@ What each line says is taken from playbooks/meta/, the roles' specifications and
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 
 import yaml
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.playbooks import Playbook, read_playbooks
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._shared_options import SHARED
 
 from .ansible_markup import markdown
 
@@ -61,6 +63,9 @@ def render(root: Path) -> str:
     others = sorted({path.stem for path in (root / "playbooks").glob("*.yml")} - {"site", *layers})
     parts = [
         HEAD,
+        "## Variables of the inventory",
+        "Several roles read these. Set them for all hosts, a group or one host; other options begin with their role.",
+        _table(("Variable", "Type", "Default", "Purpose"), _variables()),
         "## Layers",
         "`gaudi3.scale.site` runs these in this order; each can be run alone.",
         _table(("Playbook", "Purpose"), ((f"`{name}`", known[name].purpose) for name in layers)),
@@ -86,6 +91,12 @@ def _about(playbook: Playbook) -> tuple[str, str]:
 def _layers(root: Path) -> list[str]:
     entries = yaml.safe_load((root / "playbooks" / "site.yml").read_text(encoding="utf-8"))
     return [entry["ansible.builtin.import_playbook"] for entry in entries]
+
+
+def _variables() -> Iterator[tuple[str, ...]]:
+    for name, option in SHARED.items():
+        default = json.dumps(option["default"]) if "default" in option else ""
+        yield f"`{name}`", option["type"], f"`{default}`" if default else "", option["description"]
 
 
 def _roles(root: Path) -> Iterator[tuple[str, ...]]:

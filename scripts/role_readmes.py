@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_options import specified
 
 from .ansible_markup import code, markdown
 
@@ -62,6 +63,7 @@ def render(role: Path) -> str:
         *_entry_points(entries),
         "## Variables",
         *_variables(options_of(entries), role / "defaults" / "main.yml"),
+        *_shared(role),
         *_results(role),
         "## License",
         f"{about['license']}. The modules that the role calls are GPL-3.0-or-later, as Ansible requires.",
@@ -145,6 +147,16 @@ def _variables(options: Mapping[str, Any], file: Path) -> list[str]:
     source = file.read_text(encoding="utf-8")
     longer = "".join(re.findall(rf"^{name}:.*\n(?:[ -].*\n)*", source, re.MULTILINE)[0] for name in below)
     return [table, *(["Defaults that are longer:", f"```yaml\n{longer}```"] if below else [])]
+
+
+def _shared(role: Path) -> list[str]:
+    """The options of the whole collection, or of other roles, that the role reads under names of its own."""
+    path = role / "vars" / "main.yml"
+    given = (_read(path) or {}) if path.is_file() else {}
+    named = specified(role.name, role.name, {}, given).shared.values()
+    shown = ", ".join(code(name) for name in sorted({*named}))
+    catalog = "[the catalog](../../docs/catalog.md#variables-of-the-inventory)"
+    return [f"From the inventory it also reads {shown}: see {catalog}."] if shown else []
 
 
 def _nested(name: str, option: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:

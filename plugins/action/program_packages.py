@@ -60,7 +60,9 @@ class ActionModule(NodeModule):
             missing = f"{_option(roles)} {options['file']} is not on the controller; give its absolute path."
             return {"failed": True, "msg": missing}
         except GaudiError as error:
-            words = in_role_words(str(error), roles[0].prefix, roles[0].options) if roles else str(error)
+            words = (
+                in_role_words(str(error), roles[0].prefix, roles[0].options, roles[0].shared) if roles else str(error)
+            )
             return {"failed": True, "msg": words}
         except Exception as error:
             return failed(error)

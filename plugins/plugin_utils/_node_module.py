@@ -73,5 +73,5 @@ class NodeModule(ActionBase):
         if not answer.get("failed") or not isinstance(message, str):
             return answer
         for role in specified_here(self):
-            answer["msg"] = in_role_words(message, role.prefix, role.options)
+            answer["msg"] = in_role_words(message, role.prefix, role.options, role.shared)
         return answer

@@ -33,10 +33,12 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_options import 
     shared_refusal,
     specified,
 )
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._shared_options import values_refusal
 
 COLLECTION = "gaudi3.scale"
 ROLES = Path(__file__).parents[2] / "roles"
 SPECIFICATION = Path("meta", "argument_specs.yml")
+VARIABLES = Path("vars", "main.yml")
 
 
 def role_refusal(action: ActionBase, variables: Mapping[str, Any], roles: Iterable[tuple[Path, str]]) -> dict[str, Any]:
@@ -49,6 +51,7 @@ def role_refusal(action: ActionBase, variables: Mapping[str, Any], roles: Iterab
         foreign_facts(host, variables.get("ansible_facts") or {})
         or names_refusal(action, roles, variables)
         or shared_names_refusal(action, variables)
+        or values_refusal(host, variables)
     )
     if unknown:
         return {"failed": True, "msg": unknown}
@@ -111,18 +114,22 @@ def _folder(role: Any) -> tuple[Path, str]:
 
 
 def _entries(action: ActionBase, folder: Path) -> Mapping[str, Any]:
-    path = str(folder / SPECIFICATION)
-
-    def read() -> Any:
-        return action._loader.load_from_file(path, unsafe=True)["argument_specs"]
-
-    # To read YAML for each host would cost more than all that a role does on the controller.
-    entries: Mapping[str, Any] = once_a_run(Path(constants.DEFAULT_LOCAL_TMP), path, read)
+    entries: Mapping[str, Any] = _read(action, folder / SPECIFICATION)["argument_specs"]
     return entries
 
 
+def _read(action: ActionBase, path: Path) -> Mapping[str, Any]:
+    def read() -> Any:
+        return action._loader.load_from_file(str(path), unsafe=True) if path.is_file() else {}
+
+    # To read YAML for each host would cost more than all that a role does on the controller.
+    found: Mapping[str, Any] = once_a_run(Path(constants.DEFAULT_LOCAL_TMP), str(path), read) or {}
+    return found
+
+
 def _specified(action: ActionBase, folder: Path, collection: str) -> SpecifiedRole:
-    return specified(folder.name, f"{collection}.{folder.name}".lstrip("."), _entries(action, folder))
+    full_name = f"{collection}.{folder.name}".lstrip(".")
+    return specified(folder.name, full_name, _entries(action, folder), _read(action, folder / VARIABLES))
 
 
 def _as_shipped(defaults: Mapping[str, Any], name: str, variables: Mapping[str, Any]) -> bool:

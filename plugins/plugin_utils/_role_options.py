@@ -7,9 +7,12 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
+
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._shared_options import SHARED
 
 # What roles register beside NAME_result. A contract test holds it against their tasks.
 FURTHER_RESULTS: Mapping[str, Collection[str]] = {
@@ -39,30 +42,8 @@ FURTHER_RESULTS: Mapping[str, Collection[str]] = {
     "gaudi_flags": ("gaudi_flags_explain_result",),
     "gaudi_verify": ("gaudi_verify_all_reduce_result",),
 }
-# Options of the whole collection, which are no role's; and what AWX hands to the next job of a workflow: one name for
-# each kind of report. A contract test holds both against roles and playbooks.
-SHARED = frozenset(
-    {
-        "gaudi_allow_reboot",
-        "gaudi_allow_unsupported_os",
-        "gaudi_cards_per_node",
-        "gaudi_device",
-        "gaudi_hosts",
-        "gaudi_max_fail_percentage",
-        "gaudi_plain_http_hosts",
-        "gaudi_proxy",
-        "gaudi_rack",
-        "gaudi_release",
-        "gaudi_release_overrides",
-        "gaudi_report_target",
-        "gaudi_serial",
-        "gaudi_site_variables",
-        "gaudi_allow_expired_bundle",
-        "gaudi_allow_older_bundle",
-        "gaudi_packages_url",
-        "gaudi_watching_hosts",
-    }
-)
+# What AWX hands to the next job of a workflow: one name for each kind of report. A contract test holds it against roles
+# and playbooks.
 OUTCOMES = frozenset(
     f"gaudi_outcome_{kind}"
     for kind in (
@@ -96,15 +77,21 @@ OF_THE_SITE = "gaudi_site_variables"
 # Without the prefix, which is the same in all of them and would make any two names alike.
 NEAR = 0.6
 PREFIX = "gaudi_"
+# The value of a variable of a role that is an option of the whole collection, or of another role, under another name.
+_READS = re.compile(r"^\{\{ (gaudi_\w+)")
 
 
 @dataclass(frozen=True)
 class SpecifiedRole:
-    """A role by the name of its folder, its name with the collection's, and its options of all entry points."""
+    """A role by the name of its folder, its name with the collection's, and its options of all entry points.
+
+    ``shared``: what it has under a name of its own -> the option of the whole collection that it comes from.
+    """
 
     name: str
     full_name: str
     options: frozenset[str]
+    shared: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def prefix(self) -> str:
@@ -116,10 +103,20 @@ class SpecifiedRole:
         return self.options | {f"{self.name}_result", *FURTHER_RESULTS.get(self.name, ())}
 
 
-def specified(name: str, full_name: str, entries: Mapping[str, Any]) -> SpecifiedRole:
-    """The role whose specification has ``entries``."""
+def specified(
+    name: str, full_name: str, entries: Mapping[str, Any], variables: Mapping[str, Any] | None = None
+) -> SpecifiedRole:
+    """The role whose specification has ``entries``, and whose vars/main.yml has ``variables``."""
     options = [entry.get("options") or {} for entry in entries.values()]
-    return SpecifiedRole(name, full_name, frozenset(str(option) for one in options for option in one))
+    known = frozenset(str(option) for one in options for option in one)
+    return SpecifiedRole(name, full_name, known, dict(_shared_in(f"__{name}_", variables or {})))
+
+
+def _shared_in(prefix: str, variables: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for name, value in variables.items():
+        found = _READS.match(value) if isinstance(value, str) and name.startswith(prefix) else None
+        if found:
+            yield name[len(prefix) :], found[1]
 
 
 def refusal(role: SpecifiedRole, host: str, names: Iterable[object], longer: Collection[SpecifiedRole] = ()) -> str:
@@ -138,7 +135,7 @@ def shared_refusal(host: str, names: Iterable[object], roles: Collection[str], o
 
     ``own`` are names that the site marks as its own.
     """
-    known = SHARED | OUTCOMES | FACTS | {*own}
+    known = OUTCOMES | FACTS | {*SHARED, *own}
     unknown = sorted(
         name
         for name in names

@@ -7,29 +7,35 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
 
 # A refusal begins with the option that it is about, and may end with one to set.
 _FIRST = re.compile(r"^[a-z_]+(?:\.[a-z_]+)?(?=[ :])")
 _TO_SET = re.compile(r"\bset ([a-z_]+): (true|false)\b")
 
 
-def in_role_words(message: str, prefix: str, options: Collection[str]) -> str:
+def in_role_words(
+    message: str, prefix: str, options: Collection[str], shared: Mapping[str, str] = MappingProxyType({})
+) -> str:
     """``message`` with the role's own option in the place of the module's, where the role has one of that name.
 
-    ``options`` are the role's, which all begin with ``prefix``. A suboption is in an option of the role, as
-    ``slurm.nodes``, or is an option of its own, as ``supervision.control_port``.
+    ``options`` are the role's, which all begin with ``prefix``; ``shared`` has the module's option -> the one of the
+    whole collection that the role takes for it. A suboption is in an option of the role, as ``slurm.nodes``, or is an
+    option of its own, as ``supervision.control_port``.
     """
 
+    def of_role(name: str) -> str:
+        return f"{prefix}{name}" if f"{prefix}{name}" in options else shared.get(name, "")
+
     def first(match: re.Match[str]) -> str:
-        outer, _dot, inner = match[0].partition(".")
-        if f"{prefix}{outer}" in options:
-            return f"{prefix}{match[0]}"
-        return f"{prefix}{inner}" if inner and f"{prefix}{inner}" in options else match[0]
+        outer, dot, inner = match[0].partition(".")
+        known = of_role(outer)
+        return f"{known}{dot}{inner}" if known else (of_role(inner) if inner else "") or match[0]
 
     def to_set(match: re.Match[str]) -> str:
-        known = f"{prefix}{match[1]}" in options
-        return f"set {prefix}{match[1]}={match[2]}" if known else match[0]
+        known = of_role(match[1])
+        return f"set {known}={match[2]}" if known else match[0]
 
     told = _TO_SET.sub(to_set, _FIRST.sub(first, message))
     # Some say both themselves, for whoever uses the module alone.

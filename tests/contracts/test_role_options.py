@@ -141,7 +141,7 @@ def test_what_the_collection_shares_is_what_its_roles_and_playbooks_read() -> No
     }
     of_no_role = {name for name in read if shared_refusal("", [name], ROLE_NAMES, SHARED) or name in SHARED}
     # Words of the vendor and of a report that are no variables.
-    assert of_no_role - {"gaudi_ethernet", "gaudi_direct"} == SHARED - {"gaudi_site_variables"}
+    assert of_no_role - {"gaudi_ethernet", "gaudi_direct"} == {*SHARED} - {"gaudi_site_variables"}
     assert facts_of("hpu_fabric") | facts_of("hpu_batch_probe") == FACTS
 
 

@@ -28,3 +28,16 @@ OPTIONS = frozenset(
 )
 def test_a_refusal_names_the_option_as_the_operator_wrote_it(said, in_words):
     assert in_role_words(said, "gaudi_training_", OPTIONS) == in_words
+
+
+@pytest.mark.parametrize(
+    ("said", "in_words"),
+    [
+        ("cards is 9; give 8.", "gaudi_cards_per_node is 9; give 8."),
+        ("it needs a reboot; set allow_reboot: true", "it needs a reboot; set gaudi_allow_reboot=true"),
+        ("other is 9.", "other is 9."),
+    ],
+)
+def test_an_option_of_the_whole_collection_is_named_as_the_operator_has_it(said: str, in_words: str) -> None:
+    shared = {"cards": "gaudi_cards_per_node", "allow_reboot": "gaudi_allow_reboot"}
+    assert in_role_words(said, "gaudi_preflight_", [], shared) == in_words
