@@ -61,7 +61,10 @@ def test_an_all_reduce_goes_over_the_planned_addresses(
         gaudi_training_name="over-layer3",
         gaudi_training_hosts=list(nodes),
         gaudi_training_processes_per_node=1,
-        gaudi_training_command=["-m", "gaudi3_scale.collectives", "--collectives", "all_reduce", "--bytes", str(SIZE)],
+        gaudi_training_command=[
+            *("-m", "gaudi3_scale.collectives", "--device", "cpu"),
+            *("--collectives", "all_reduce", "--bytes", str(SIZE)),
+        ],
         gaudi_training_environment={"GLOO_SOCKET_IFNAME": interface},
         gaudi_training_follow_interval=1,
         gaudi_report_target=str(tmp_path),
