@@ -21,7 +21,7 @@ from .plan import DEFAULT_NAME, DEFAULT_NODES, GENERATIONS
 from .prerequisites import problems
 from .repository.build import ensure_repository, ensure_rhel_repository
 from .rhel import make_stand_in
-from .simulator.faults import FaultError, parse
+from .simulator.faults import FAULTS, FaultError, parse
 from .slurm import ensure_slurm
 
 Command = Callable[[argparse.Namespace], int]
@@ -67,6 +67,8 @@ def _parser() -> argparse.ArgumentParser:
     repository = add("repository", _repository, "bring the package repository's packages up to date with the checkout")
     repository.add_argument("--rhel", action="store_true", help="the dnf repository too; needs rpm, createrepo-c")
     fault = add("fault", _fault, "inject faults into a node, or clear them; `status` shows them")
+    fault.epilog = "faults:\n" + "\n".join(f"  {name:<21} {kind}: {what}" for name, (kind, what) in FAULTS.items())
+    fault.formatter_class = argparse.RawDescriptionHelpFormatter
     fault.add_argument("node")
     fault.add_argument("faults", nargs="+", metavar="KEY=VALUE|clear")
     reset = add("reset", _reset, "make nodes virgin again")
