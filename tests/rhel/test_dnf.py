@@ -55,7 +55,7 @@ def at(version: str) -> dict[str, str]:
         ),
     ],
 )
-def test_a_vault_that_cannot_be_used_is_one_sentence_and_leaves_nothing(
+def test_a_repository_that_cannot_be_used_is_one_sentence_and_leaves_nothing(
     node: StandIn, url: str, options: dict[str, str], sentence: str
 ) -> None:
     with pytest.raises(RefusedError, match=sentence):
@@ -103,7 +103,7 @@ def test_another_repository_of_the_same_url_is_disabled_in_its_file(node: StandI
     before = f"[repository]\nname=Habana Repository\nbaseurl={url}\nenabled=1\ngpgcheck=0\n"
     node.sh(f"printf '%s' '{before}' > {theirs}")
     try:
-        assert "\nvault " in node.sh("dnf -q repolist --enabled")
+        assert "\nrepository " in node.sh("dnf -q repolist --enabled")
         assert node.repository(check_mode=True, packages=NAMES)["changed"]
         assert node.sh(f"cat {theirs}") == before
         assert node.repository(packages=NAMES)["taken_over"] == [theirs]
@@ -113,7 +113,7 @@ def test_another_repository_of_the_same_url_is_disabled_in_its_file(node: StandI
             "enabled=0",
         ]
         enabled = node.sh("dnf -q repolist --enabled")
-        assert "\nvault " not in enabled
+        assert "\nrepository " not in enabled
         assert "gaudi3_scale-repository" in enabled
         assert not node.repository(packages=NAMES)["changed"]
     finally:

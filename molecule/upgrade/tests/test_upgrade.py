@@ -138,7 +138,7 @@ def unfetched() -> None:
 
 @pytest.mark.long
 @pytest.mark.usefixtures("unfetched", "untouched")
-def test_a_vault_that_is_gone_before_the_packages_are_fetched_changes_nothing(tmp_path: Path) -> None:
+def test_a_repository_that_is_gone_before_the_packages_are_fetched_changes_nothing(tmp_path: Path) -> None:
     with faults(node1="repository_loss"):
         played = upgrade(NEW, tmp_path)
     assert played.rc != 0
@@ -231,7 +231,7 @@ def test_ranks_get_the_vendor_s_environment_of_the_release_that_is_there(upward:
     assert run_in("node3", f"ls {ours.partition('=')[2]}").strip() == "README"
 
 
-def test_a_vault_that_is_gone_after_the_packages_were_fetched_is_not_missed(upward: Played) -> None:
+def test_a_repository_that_is_gone_after_the_packages_were_fetched_is_not_missed(upward: Played) -> None:
     assert upward.states["node1"] == "upgraded"
     assert "unreachable" in run_in("node1", "ip route")
     assert driver("node1").is_whole_at(NEW_PACKAGE)

@@ -108,7 +108,7 @@ def test_qualification_tools_exist_for_both_generations() -> None:
         assert files[f"/opt/habanalabs/qual/{generation}/bin/manage_network_ifs.sh"].mode == 0o755
 
 
-def test_pip_takes_a_wheel_from_the_vault_s_pages_and_checks_its_hash(
+def test_pip_takes_a_wheel_from_the_repository_s_pages_and_checks_its_hash(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name, content = wheels.decoy_wheel()

@@ -77,7 +77,7 @@ def test_a_loss_counts_the_calls_of_its_program_and_strikes_once() -> None:
     assert losses.count_call(left, "rmmod") == (["power_loss"], {"hot_card": [1]})
 
 
-def test_the_vault_stays_lost_until_the_fault_is_cleared() -> None:
+def test_the_repository_stays_lost_until_the_fault_is_cleared() -> None:
     struck, left = losses.count_call({"repository_loss": "rmmod:1"}, "rmmod")
     assert (struck, left) == (["repository_loss"], {"repository_loss": True})
     assert losses.count_call(left, "rmmod") == ([], left)

@@ -51,7 +51,7 @@ def test_a_second_run_changes_nothing_and_uses_no_network(node: SmallNode, small
     assert (result["changed"], result["bundle"], updates(node)) == (False, True, 0)
 
 
-def test_a_lost_file_is_mended_with_what_the_vault_says_now(node: SmallNode, small_bundle: SmallBundle) -> None:
+def test_a_lost_file_is_mended_with_what_the_repository_says_now(node: SmallNode, small_bundle: SmallBundle) -> None:
     node.converge(small_bundle.fingerprint)
     for name in ("gaudi3_scale-repository.asc", "gaudi3_scale-bundle.asc"):
         before, key = node.files, node.etc / "apt/keyrings" / name
@@ -109,14 +109,16 @@ def test_a_page_instead_of_a_manifest_is_no_bundle(node: SmallNode, text: str) -
     assert node.converge("")["bundle"] is False
 
 
-def test_a_vault_that_should_be_a_bundle_and_is_none_is_refused(node: SmallNode, small_bundle: SmallBundle) -> None:
+def test_a_repository_that_should_be_a_bundle_and_is_none_is_refused(
+    node: SmallNode, small_bundle: SmallBundle
+) -> None:
     (node.www / MANIFEST).unlink()
     with pytest.raises(GaudiError, match=r"has no gaudi3_scale/bundle\.json, but bundle_fingerprint says"):
         node.converge(small_bundle.fingerprint)
     assert (node.files, node.state) == ({}, [])
 
 
-def test_an_unreachable_vault_is_an_error_and_no_verdict(node: SmallNode, small_bundle: SmallBundle) -> None:
+def test_an_unreachable_repository_is_an_error_and_no_verdict(node: SmallNode, small_bundle: SmallBundle) -> None:
     for fingerprint in ("", small_bundle.fingerprint):
         with pytest.raises(GaudiError, match=r"cannot be fetched from http://127\.0\.0\.1:9/.*: connection refused"):
             node.converge(fingerprint, packages_url="http://127.0.0.1:9", plain_http_hosts=["127.0.0.1"])

@@ -295,7 +295,9 @@ def test_a_first_build_comes_before_a_module_of_the_kernels_own_at_once(node: No
     assert not node.converge()["changed"]
 
 
-def test_going_back_needs_nothing_of_the_vault_and_stops_what_has_come_up_since(old: Node, monkeypatch: Any) -> None:
+def test_going_back_needs_nothing_of_the_repository_and_stops_what_has_come_up_since(
+    old: Node, monkeypatch: Any
+) -> None:
     """A package that came with the new release has no older version to go back to, and no file of one."""
     del old.packages["habanalabs-qual"]
     (old.root / "var/lib/gaudi3_scale/packages/1.23.0-695/habanalabs-qual_1.23.0-695_all.deb").unlink()

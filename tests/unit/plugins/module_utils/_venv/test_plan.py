@@ -43,7 +43,7 @@ def options(**more: Any) -> VenvOptions:
     return VenvOptions(**{**given, "packages_url": "https://v/artifactory/", "os_directory": "ubuntu2404", **more})
 
 
-def test_the_bundles_url_has_the_vaults_shape() -> None:
+def test_the_bundles_url_has_the_repositorys_shape() -> None:
     assert bundle_url(options(), RELEASE, "debian-12") == (
         "https://v/artifactory/gaudi-pt-modules/1.24.1/482/pytorch/ubuntu2404/pytorch_modules-v2.11.0_1.24.1_482.tgz"
     )
@@ -60,7 +60,7 @@ def test_the_bundles_url_has_the_vaults_shape() -> None:
         ("debian-12", "debian12"),
     ],
 )
-def test_the_vaults_directory_is_named_after_the_system(system: str, directory: str) -> None:
+def test_the_repositorys_directory_is_named_after_the_system(system: str, directory: str) -> None:
     assert f"/pytorch/{directory}/pytorch_modules" in bundle_url(options(os_directory=""), RELEASE, system)
 
 
