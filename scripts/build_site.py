@@ -49,6 +49,7 @@ def main() -> int:
     (SOURCE / "changelog.md").write_text(changelog, encoding="utf-8")
     collection_pages(SOURCE / "collection")
     sphinx = ["-q", "-W", "--keep-going", "-j", "2", "-b", "html"]
+    sphinx += ["-D", f"html_theme_options.source_repository={repository}/"]
     command = [str(PROGRAMS / "sphinx-build"), *sphinx, str(SOURCE), str(HTML)]
     done = subprocess.run(command, check=False)
     for page in HTML.rglob("*.html"):
@@ -83,7 +84,7 @@ def accessible(html: str) -> str:
 def is_by_hand(page: Path) -> bool:
     """Whether a page of the handbook, and not a program, has the text of this one."""
     source = ROOT / "docs" / f"{page.stem}.md"
-    return page.parent == HTML and source.is_file() and "`make readmes` writes" not in source.read_text("utf-8")
+    return page.parent == HTML and source.is_file() and not source.read_text("utf-8").startswith("<!-- `make readmes`")
 
 
 def without_edit_link(html: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.playbooks
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._shared_options import SHARED
 
 from .ansible_markup import markdown
+from .role_readmes import document, table
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "catalog.md"
@@ -34,13 +35,8 @@ ansible-doc gaudi3.scale.MODULE                         # a module's options and
 ```
 
 An option that does not exist is refused, with the nearest name that does."""
-CHANGES = {
-    "nodes": "nodes",
-    "job": "a job",
-    "host": "one host",
-    "files": "files",
-    "nothing": "nothing",
-}
+# Of a playbook that changes one thing; the other kinds are words for themselves.
+CHANGES = {"job": "a job", "host": "one host"}
 # The one playbook that is no job template, so that playbooks/meta/ does not have it: it makes them.
 CONTROLLER = (
     "a controller",
@@ -65,27 +61,27 @@ def render(root: Path) -> str:
         HEAD,
         "## Variables of the inventory",
         "Several roles read these. Set them for all hosts, a group or one host; other options begin with their role.",
-        _table(("Variable", "Type", "Default", "Purpose"), _variables()),
+        table(("Variable", "Type", "Default", "Purpose"), _variables()),
         "## Layers",
         "`gaudi3.scale.site` runs these in this order; each can be run alone.",
-        _table(("Playbook", "Purpose"), ((f"`{name}`", known[name].purpose) for name in layers)),
+        table(("Playbook", "Purpose"), ((f"`{name}`", known[name].purpose) for name in layers)),
         "## Actions",
-        _table(
+        table(
             ("Playbook", "Changes", "Purpose"),
             ((f"`{name}`", *(_about(known[name]) if name in known else CONTROLLER)) for name in others),
         ),
         "## Roles",
         "A role with several entry points is used by `ansible.builtin.include_role` with `tasks_from`.",
-        _table(("Role", "Entry point", "Purpose"), _roles(root)),
+        table(("Role", "Entry point", "Purpose"), _roles(root)),
         "## Modules",
         "Other modules are internal to the roles and may change in any release.",
-        _table(("Module", "Purpose"), _modules(root)),
+        table(("Module", "Purpose"), _modules(root)),
     ]
     return "\n\n".join(parts) + "\n"
 
 
 def _about(playbook: Playbook) -> tuple[str, str]:
-    return CHANGES[playbook.changes], playbook.purpose
+    return CHANGES.get(playbook.changes, playbook.changes), playbook.purpose
 
 
 def _layers(root: Path) -> list[str]:
@@ -112,14 +108,7 @@ def _roles(root: Path) -> Iterator[tuple[str, ...]]:
 def _modules(root: Path) -> Iterator[tuple[str, ...]]:
     runtime = yaml.safe_load((root / "meta" / "runtime.yml").read_text(encoding="utf-8"))
     for name in runtime["action_groups"]["all"]:
-        text = (root / "plugins" / "modules" / f"{name}.py").read_text(encoding="utf-8")
-        documentation = yaml.safe_load(text.partition('DOCUMENTATION = r"""')[2].partition('"""')[0])
-        yield f"`{name}`", markdown(documentation["short_description"])
-
-
-def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    lines = [head, ("---",) * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+        yield f"`{name}`", markdown(document(name, "DOCUMENTATION")["short_description"])
 
 
 if __name__ == "__main__":

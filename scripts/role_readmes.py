@@ -13,7 +13,7 @@ import ast
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -143,10 +143,10 @@ def _variables(options: Mapping[str, Any], file: Path) -> list[str]:
         rows.append([code(name), _type(option), cell or "below", _description(option)])
         for path, nested in _nested(name, option):
             rows.append([code(path), _type(nested), _nested_default(nested), _description(nested)])
-    table = _table(("Variable", "Type", "Default", "Description"), rows)
+    short = table(("Variable", "Type", "Default", "Description"), rows)
     source = file.read_text(encoding="utf-8")
     longer = "".join(re.findall(rf"^{name}:.*\n(?:[ -].*\n)*", source, re.MULTILINE)[0] for name in below)
-    return [table, *(["Defaults that are longer:", f"```yaml\n{longer}```"] if below else [])]
+    return [short, *(["Defaults that are longer:", f"```yaml\n{longer}```"] if below else [])]
 
 
 def _shared(role: Path) -> list[str]:
@@ -156,7 +156,8 @@ def _shared(role: Path) -> list[str]:
     named = specified(role.name, role.name, {}, given).shared.values()
     shown = ", ".join(code(name) for name in sorted({*named}))
     catalog = "[the catalog](../../docs/catalog.md#variables-of-the-inventory)"
-    return [f"From the inventory it also reads {shown}: see {catalog}."] if shown else []
+    told = f"From the inventory it also reads {shown}. Those of no role are in {catalog}; the others are their roles'."
+    return [told] if shown else []
 
 
 def _nested(name: str, option: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -211,7 +212,7 @@ def _results(role: Path) -> list[str]:
     registered = sorted(set(_registered(role)), key=lambda found: (len(found[0]), found))
     lines = ["## Results"] if registered else []
     for name, module, job in registered:
-        fields = _document(module, "RETURN").items()
+        fields = document(module, "RETURN").items()
         told = [(field, documented, _returned(documented, dict(job))) for field, documented in fields]
         rows = [
             [code(field), _type(documented), returned, _description(documented)]
@@ -221,7 +222,7 @@ def _results(role: Path) -> list[str]:
         module = f"{COLLECTION}.{module}"
         lines += [
             f"`{name}` is what `{module}` returned. `ansible-doc {module}` also shows what is within its fields.",
-            _table(("Field", "Type", "Returned", "Description"), rows),
+            table(("Field", "Type", "Returned", "Description"), rows),
         ]
     return lines
 
@@ -253,11 +254,11 @@ def _tasks(tasks: Sequence[Mapping[str, Any]] | None) -> Iterator[Mapping[str, A
 
 
 def _job(module: str, given: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    options = _document(module, "DOCUMENTATION").get("options", {})
+    options = document(module, "DOCUMENTATION").get("options", {})
     return tuple((name, given.get(name, options[name].get("default"))) for name in _JOB if name in options)
 
 
-def _document(module: str, which: str) -> dict[str, Any]:
+def document(module: str, which: str) -> dict[str, Any]:
     """The module's RETURN or DOCUMENTATION."""
     source = (ROOT / "plugins" / "modules" / f"{module}.py").read_text(encoding="utf-8")
     for node in ast.parse(source).body:
@@ -266,7 +267,7 @@ def _document(module: str, which: str) -> dict[str, Any]:
     return {}
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 

@@ -21,8 +21,9 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_theme_options = {
     "navigation_with_keys": True,
-    # Each page of the handbook has a link to its source; scripts/build_site.py takes it off what is generated.
-    "source_repository": "https://github.com/gaudi3-scale/gaudi3.scale/",
+    # Each page of the handbook has a link to its source; scripts/build_site.py names the repository, and takes the link
+    # off what is generated.
+    "source_repository": "",
     "source_branch": "main",
     "source_directory": "docs/",
 }

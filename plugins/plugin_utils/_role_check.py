@@ -106,7 +106,10 @@ def role_of(action: ActionBase) -> list[tuple[Path, str]]:
 
 def specified_here(action: ActionBase) -> list[SpecifiedRole]:
     """The role whose task this is, with its options; none outside of a role."""
-    return [_specified(action, folder, collection) for folder, collection in role_of(action)]
+    return [
+        _specified(action, folder, collection, _read(action, folder / VARIABLES))
+        for folder, collection in role_of(action)
+    ]
 
 
 def _folder(role: Any) -> tuple[Path, str]:
@@ -127,9 +130,12 @@ def _read(action: ActionBase, path: Path) -> Mapping[str, Any]:
     return found
 
 
-def _specified(action: ActionBase, folder: Path, collection: str) -> SpecifiedRole:
+def _specified(
+    action: ActionBase, folder: Path, collection: str, variables: Mapping[str, Any] | None = None
+) -> SpecifiedRole:
+    """``variables``: its vars/main.yml, where names of shared options are asked for; each role begins without."""
     full_name = f"{collection}.{folder.name}".lstrip(".")
-    return specified(folder.name, full_name, _entries(action, folder), _read(action, folder / VARIABLES))
+    return specified(folder.name, full_name, _entries(action, folder), variables)
 
 
 def _as_shipped(defaults: Mapping[str, Any], name: str, variables: Mapping[str, Any]) -> bool:

@@ -79,6 +79,8 @@ class Moto:
             if any(mark in line for line in self._log):
                 break
             time.sleep(0.1)
+        else:
+            raise AssertionError("moto logs no more")
         return sum('"POST / ' in line or '"POST /service' in line for line in self._log)
 
     def close(self) -> None:
