@@ -44,23 +44,29 @@ molecule: setup-test ## One scenario a role, on the shared two-node sandbox
 	@$(GATES) molecule teardown
 
 integration: setup-test ## What needs the sandbox beside Molecule's roles: the installed collection, bad input, upgrades
-	@$(GATES) artifact site programs firmware faults slurm-drain teardown upgrade bundle rhel
+	@$(GATES) artifact site programs firmware faults slurm teardown upgrade bundle rhel
 
-.PHONY: format changelog readmes pins site certify build clean
+.PHONY: format changelog readmes pins audit-pins site certify build clean
 format: setup-test ## Format the Python files
 	@ruff format . && ruff check --fix .
 
 changelog: setup-test ## Write CHANGELOG.md from changelogs/fragments
 	@antsibull-changelog release --update-existing --refresh --reload-plugins
 
-readmes: setup-test ## Write the roles' README.md, the patterns and the dashboards from what they are made of
-	@.venv/bin/python -m scripts.role_readmes
+readmes: setup-test ## Write the roles' README.md, the catalog, the patterns, the dashboards and the table of units from what they are made of
+	@PYTHONPATH=.collections .venv/bin/python -m scripts.role_readmes
+	@PYTHONPATH=.collections .venv/bin/python -m scripts.unit_exposure
 	@.venv/bin/python -m scripts.dashboards
 	@PYTHONPATH=.collections .venv/bin/python -m scripts.patterns
+	@PYTHONPATH=.collections .venv/bin/python -m scripts.catalog
 
 pins: setup-test ## Exact versions and hashes of what pip takes for the node library, anew from src/requirements
 	@.venv/bin/python -m pip install -qq --disable-pip-version-check --requirement requirements/pins.txt
 	@.venv/bin/python scripts/pin_requirements.py
+
+audit-pins: setup-test ## Hold those versions against known holes; RENEW=1 asks pip-audit for them first
+	@$(if $(RENEW),.venv/bin/python -m pip install -qq --disable-pip-version-check --requirement requirements/pins.txt)
+	@PYTHONPATH=.collections .venv/bin/python -m scripts.audit_pins $(if $(RENEW),--renew)
 
 site: setup-test ## The documentation as a site in build/site/html
 	@PYTHONPATH=.collections .venv/bin/python -m scripts.build_site

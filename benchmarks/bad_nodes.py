@@ -20,9 +20,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / ".collections"))
 
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.bad_nodes import Groups, find_bad
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.blame import blame, expected_rate, is_bad
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.pair_rounds import rounds_of_pairs
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualify.bad_nodes import Groups, find_bad
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualify.blame import blame, expected_rate, is_bad
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualify.pair_rounds import rounds_of_pairs
 
 GOOD, BAD, NOISE, TOLERANCE = 100.0, 50.0, 0.03, 0.15
 # Who is found, and how many measurements and rounds it took.

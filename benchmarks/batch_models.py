@@ -109,7 +109,7 @@ def _rounded(dice: random.Random, limit: int) -> Made:
 
 
 def _late(dice: random.Random, limit: int) -> Made:
-    """At small sizes the peak is that of the optimiser step: it does not move until the activations outgrow it."""
+    """At small sizes the peak is that of the optimizer step: it does not move until the activations outgrow it."""
     resting = dice.uniform(0.05, 0.4)
     plateau = resting * dice.uniform(4 / 3, 5 / 3)
     slope = (1 - resting) / (limit + 0.5)

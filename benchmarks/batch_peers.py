@@ -116,7 +116,7 @@ def deepspeed(workload: Workload) -> int:
 
 
 def deepspeed_tuned(workload: Workload) -> int:
-    """The same with what it runs next, for speed. Its answer is taken to be the largest, to its favour."""
+    """The same with what it runs next, for speed. Its answer is taken to be the largest, to its favor."""
     largest = deepspeed(workload)
     least = max(1, largest // 2)
     stride = max(1, (largest - least) // DEEPSPEED_SIZES)

@@ -30,9 +30,9 @@ import torch
 from benchmarks.batch_real_models import KINDS
 from benchmarks.batch_real_peers import FINDERS, STEPS
 from gaudi3_scale.batch.trial_forks import Trials
-from gaudi3_scale.core._batch_size.bounds import Bounds
-from gaudi3_scale.core._batch_size.search import OK, largest_batch
-from gaudi3_scale.core._batch_size.trial import Workload
+from gaudi3_scale.core._batch.bounds import Bounds
+from gaudi3_scale.core._batch.search import OK, largest_batch
+from gaudi3_scale.core._batch.trial import Workload
 
 ROOT = Path(__file__).resolve().parents[1]
 TRUTH = ROOT / "build" / "batch_real_truth.json"

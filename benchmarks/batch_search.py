@@ -25,9 +25,9 @@ from benchmarks.batch_peers import Finder, accelerate, deepspeed, deepspeed_tune
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / ".collections"))
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._batch_size.bounds import Bounds  # noqa: E402
-from ansible_collections.gaudi3.scale.plugins.module_utils._batch_size.memory_model import Prior  # noqa: E402
-from ansible_collections.gaudi3.scale.plugins.module_utils._batch_size.search import (  # noqa: E402
+from ansible_collections.gaudi3.scale.plugins.module_utils._batch.bounds import Bounds  # noqa: E402
+from ansible_collections.gaudi3.scale.plugins.module_utils._batch.memory_model import Prior  # noqa: E402
+from ansible_collections.gaudi3.scale.plugins.module_utils._batch.search import (  # noqa: E402
     OK,
     OUT_OF_MEMORY,
     Search,
@@ -60,7 +60,7 @@ def ours(simulated: Workload) -> int:
 
 
 def ours_estimated(simulated: Workload) -> int:
-    """With bytes known beforehand, each wrong by up to 15 %: without the kink of a late optimiser or of rounding."""
+    """With bytes known beforehand, each wrong by up to 15 %: without the kink of a late optimizer or of rounding."""
     dice = random.Random(f"estimate {simulated.shape} {simulated.limit} {simulated.seed}")
     static = simulated.peak(0) if simulated.shape != "late" else simulated.resting
     sample = (simulated.peak(simulated.limit) - static) / simulated.limit

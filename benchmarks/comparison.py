@@ -18,11 +18,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from plugins.module_utils._batch_size.search import OK
-from plugins.module_utils._batch_size.trial import Workload
-from plugins.module_utils._comparison.comparison import BASE, Comparison, Setting
-from plugins.module_utils._comparison.plan import Run, next_run
-from plugins.module_utils._comparison.verdict import HELPS, HURTS, verdicts
+from plugins.module_utils._batch.search import OK
+from plugins.module_utils._batch.trial import Workload
+from plugins.module_utils._compare.comparison import BASE, Comparison, Setting
+from plugins.module_utils._compare.plan import Run, next_run
+from plugins.module_utils._compare.verdict import HELPS, HURTS, verdicts
 
 SPIKES, SPIKE = 0.05, 1.33
 CONFIDENCE = 0.95

@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""How long it takes to judge every flag of the catalogue in one go, and to read an installed bridge's list.
+"""How long it takes to judge every flag of the catalog in one go, and to read an installed bridge's list.
 
     .venv/bin/python -m benchmarks.flags
 
@@ -21,10 +21,10 @@ from pathlib import Path
 _STARTED = time.perf_counter()
 
 from plugins.module_utils._flags.bridge import InstalledBridge, read_bridge  # noqa: E402
-from plugins.module_utils._flags.catalogue.catalogue import FLAGS  # noqa: E402
+from plugins.module_utils._flags.catalog.catalog import FLAGS  # noqa: E402
 from plugins.module_utils._flags.checks import check  # noqa: E402
 from plugins.module_utils._flags.harms import Target  # noqa: E402
-from plugins.module_utils._flags.judgement import judge_flags  # noqa: E402
+from plugins.module_utils._flags.judgment import judge_flags  # noqa: E402
 
 _IMPORT_S = time.perf_counter() - _STARTED
 
@@ -57,7 +57,7 @@ def main() -> int:
 
 def judge(bridge: InstalledBridge | None) -> str:
     """Who judges, in one word."""
-    return "bridge" if bridge else "catalogue"
+    return "bridge" if bridge else "catalog"
 
 
 def work_of(flags: dict[str, str], modes: tuple[str, ...], bridge: InstalledBridge | None) -> Callable[[], object]:

@@ -41,7 +41,7 @@ LOOKS = 200
 # memory than the one machine has that they share; and of 128 hosts in one container, which has one driver and so one
 # lock, one has waited for it for five minutes.
 QUIET = {
-    "gaudi_fabric_measure": False,
+    "gaudi_fabric_benchmark": False,
     "gaudi_verify_all_reduce": False,
     "gaudi_verify_venv": "",
     "gaudi_driver_lock_timeout": 3600,

@@ -57,7 +57,7 @@ def measure(nodes: int, repeat: int, *, own: bool) -> dict[str, Any]:
     """One size: both kinds of launch by turns, then ranks that are killed."""
     if own:
         sandbox("up", "--nodes", str(nodes))
-        run("training_stack")
+        run("venv")
     # It looks for the nodes of GAUDI_SANDBOX when it is imported.
     from tests import sandbox_jobs as jobs
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-# Actions that never reach the node: the controller answers them alone. (fabric_measurement: where it need not measure.)
+# Actions that never reach the node: the controller answers them alone. (fabric_benchmark: where it need not measure.)
 CONTROLLER_ACTIONS = frozenset(
     f"{prefix}{name}"
     for prefix in ("", "ansible.builtin.")
@@ -33,22 +33,13 @@ CONTROLLER_ACTIONS = frozenset(
 ) | {
     f"gaudi3.scale.{name}"
     for name in (
-        "bundle_contents",
         "comparison_together",
-        "fabric_measurement",
-        "firmware_batch",
-        "firmware_options",
-        "firmware_outcome",
-        "firmware_rounds",
-        "job_hosts",
+        "fabric_benchmark",
+        "options_check",
         "report",
-        "report_target",
         "role_options",
-        "tuning_study_nodes",
-        "tuning_study_plan",
-        "upgrade_batch",
-        "upgrade_options",
-        "upgrade_outcome",
+        "rollout",
+        "tune_study",
     )
 }
 

@@ -33,7 +33,7 @@ def main() -> int:
         print(f"{'nodes':>5} {'rounds':>7}" + "".join(f"{stage:>13}" for stage in STAGES) + "   (seconds)")
         for count in counts:
             sandbox("up", "--nodes", str(count))
-            for layer in ("driver", "training_stack", "tuning"):
+            for layer in ("driver", "venv", "flags"):
                 run(layer)
             with tempfile.TemporaryDirectory() as directory:
                 ended, _tasks = run("qualify_nodes", gaudi_report_target=directory)

@@ -29,7 +29,7 @@ def main() -> int:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--minutes", type=float, default=60, help="of training (default 60)")
     minutes = options.parse_args().minutes
-    with watched(("driver", "training_stack", "tuning")) as nodes, tempfile.TemporaryDirectory() as place:
+    with watched(("driver", "venv", "flags")) as nodes, tempfile.TemporaryDirectory() as place:
         half = minutes * 30
         step = 0.0
         for part in ("first half", "second half"):

@@ -33,7 +33,7 @@ def main() -> int:
     turns = options.parse_args().turns
     ratios: dict[str, list[float]] = {name: [] for name in KINDS}
     try:
-        sandbox("up", "--nodes", "1", "--no-vault")
+        sandbox("up", "--nodes", "1", "--no-repository")
         device = _asked(["disk", NODE, f"--read-rate={READ}", f"--write-rate={WRITE}"])
         run("storage", gaudi_storage_mounts=[{"path": PLACE, "source": device, "type": "ext4"}])
         _in_node(["chown", "nobody", PLACE])

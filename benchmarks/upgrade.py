@@ -21,9 +21,9 @@ from benchmarks.playbook_run import run, sandbox, show
 OLD, NEW = "1.23.0", "1.24.1"
 # The driver alone, on all nodes at once: what batches and other layers cost depends on the site.
 UPGRADE = {
-    "gaudi_driver_upgrade_release": NEW,
-    "gaudi_driver_upgrade_layers": [],
-    "gaudi_driver_upgrade_serial": "100%",
+    "gaudi_upgrade_release": NEW,
+    "gaudi_upgrade_layers": [],
+    "gaudi_upgrade_serial": "100%",
 }
 RUNS: Mapping[str, tuple[str, Mapping[str, object]]] = {
     "first installation": ("driver", {"gaudi_release": OLD}),

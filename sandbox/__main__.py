@@ -19,10 +19,10 @@ from .open_mpi import ensure_open_mpi
 from .paths import CACHE, STATE, cluster_state
 from .plan import DEFAULT_NAME, DEFAULT_NODES, GENERATIONS
 from .prerequisites import problems
+from .repository.build import ensure_repository, ensure_rhel_repository
 from .rhel import make_stand_in
-from .simulator.faults import FaultError, parse
+from .simulator.faults import FAULTS, FaultError, parse
 from .slurm import ensure_slurm
-from .vault.build import ensure_rhel_vault, ensure_vault
 
 Command = Callable[[argparse.Namespace], int]
 
@@ -54,7 +54,7 @@ def _parser() -> argparse.ArgumentParser:
     up.add_argument("--generation", choices=GENERATIONS, help="of the cards (default: as they are, or gaudi3)")
     up.add_argument("--memory", help="of each node, as podman writes it (default: as it is, or 6g)")
     up.add_argument("--rebuild-image", action="store_true", help="make the node image anew, with today's packages")
-    up.add_argument("--no-vault", action="store_true", help="without the package vault")
+    up.add_argument("--no-repository", action="store_true", help="without the package repository")
     up.add_argument("--golden", metavar="SANDBOX", help="new nodes begin with the disk that was captured there, if any")
     capture = add("capture", _capture, "keep a node's disk as a golden image, from which `up --golden` starts others")
     capture.add_argument("node")
@@ -64,9 +64,11 @@ def _parser() -> argparse.ArgumentParser:
     down.add_argument("--caches", action="store_true", help="what was downloaded and built too")
     status = add("status", _status, "show the nodes, their cards, drivers and faults")
     status.add_argument("--json", action="store_true", help="as JSON")
-    vault = add("vault", _vault, "bring the vault's packages up to date with the checkout")
-    vault.add_argument("--rhel", action="store_true", help="the dnf repository too; needs rpm and createrepo-c here")
+    repository = add("repository", _repository, "bring the package repository's packages up to date with the checkout")
+    repository.add_argument("--rhel", action="store_true", help="the dnf repository too; needs rpm, createrepo-c")
     fault = add("fault", _fault, "inject faults into a node, or clear them; `status` shows them")
+    fault.epilog = "faults:\n" + "\n".join(f"  {name:<21} {kind}: {what}" for name, (kind, what) in FAULTS.items())
+    fault.formatter_class = argparse.RawDescriptionHelpFormatter
     fault.add_argument("node")
     fault.add_argument("faults", nargs="+", metavar="KEY=VALUE|clear")
     reset = add("reset", _reset, "make nodes virgin again")
@@ -98,13 +100,13 @@ def _parser() -> argparse.ArgumentParser:
 def _up(options: argparse.Namespace) -> int:
     wanted = cluster.Wanted(
         options.name, options.nodes, options.cards, options.generation, options.memory,
-        rebuild_image=options.rebuild_image, vault=not options.no_vault, golden=options.golden,
+        rebuild_image=options.rebuild_image, repository=not options.no_repository, golden=options.golden,
     )  # fmt: skip
     made = cluster.up(wanted)
     for node in made.nodes:
         print(f"{node.name} {node.address}")
-    if not options.no_vault:
-        print(f"vault {made.vault_address}")
+    if not options.no_repository:
+        print(f"repository {made.repository_address}")
     return 0
 
 
@@ -139,8 +141,8 @@ def _status(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(found, indent=2))
         return 0
-    vault = found["vault"]
-    print(f"sandbox {found['name']} on {found['network']}, vault {vault['address']} {vault['state']}")  # type: ignore[index]
+    repository = found["repository"]
+    print(f"sandbox {found['name']} on {found['network']}, repository {repository['address']} {repository['state']}")  # type: ignore[index]
     for node in found["nodes"]:  # type: ignore[attr-defined]
         faults = " ".join(f"{name}={value}" for name, value in node["faults"].items()) or "no faults"
         print(f"{node['name']:<8} {node['address']:<15} {node['state']:<10} {node['cards']} x {node['generation']}  "
@@ -148,10 +150,10 @@ def _status(options: argparse.Namespace) -> int:
     return 0
 
 
-def _vault(options: argparse.Namespace) -> int:
-    ensure_vault(host_distribution())
+def _repository(options: argparse.Namespace) -> int:
+    ensure_repository(host_distribution())
     if options.rhel:
-        ensure_rhel_vault()
+        ensure_rhel_repository()
     return 0
 
 

@@ -17,11 +17,11 @@ from .distribution import Distribution, host_distribution
 from .errors import SandboxError
 from .image import days_old, ensure_image, image_name, remove_images
 from .paths import CACHE, STATE, cluster_state, locked, write_state
-from .plan import DEFAULT_MEMORY, DEFAULT_NODES, VAULT_HOST, Cards, ClusterPlan, NodePlan, plan
+from .plan import DEFAULT_MEMORY, DEFAULT_NODES, REPOSITORY_HOST, Cards, ClusterPlan, NodePlan, plan
 from .podman import Container, containers, image_exists, podman, remove_containers, sandboxes_here
 from .prerequisites import GIB, require, require_podman
-from .vault.build import ensure_vault
-from .vault.container import ensure_vault_container
+from .repository.build import ensure_repository
+from .repository.container import ensure_repository_container
 
 CLUSTER_FILE = "cluster.json"
 PODMAN_STORAGE = Path("/var/lib/containers")
@@ -44,7 +44,7 @@ class Wanted:
     generation: str | None = None
     memory: str | None = None
     rebuild_image: bool = False
-    vault: bool = True
+    repository: bool = True
     golden: str | None = None
 
 
@@ -64,8 +64,8 @@ def up(wanted: Wanted) -> ClusterPlan:
         ssh_keys.ensure_key(state)
         disk = _disk(wanted.golden, image)
         existing = _remove_unwanted(cluster, existing, disk)
-        if wanted.vault:
-            ensure_vault_container(cluster, image, existing)
+        if wanted.repository:
+            ensure_repository_container(cluster, image, existing)
         _start_nodes(cluster, disk, existing)
     return cluster
 
@@ -136,8 +136,8 @@ def status(name: str) -> dict[str, object]:
                 "faults": about.get("faults", {}),
             }
         )
-    vault = {"address": cluster.vault_address, "state": states.get(cluster.vault_container, "missing")}
-    return {"name": name, "network": cluster.subnet, "vault": vault, "nodes": members}
+    repository = {"address": cluster.repository_address, "state": states.get(cluster.repository_container, "missing")}
+    return {"name": name, "network": cluster.subnet, "repository": repository, "nodes": members}
 
 
 def reset(name: str, node_names: list[str], golden_of: str | None = None) -> None:
@@ -192,13 +192,13 @@ def _require_disk(cluster: ClusterPlan, existing: list[Container]) -> None:
     present = {container.name for container in existing}
     missing = sum(node.container not in present for node in cluster.nodes)
     needed = {PODMAN_STORAGE: missing * NODE_BYTES} if missing else {}
-    if not (CACHE / "vault").exists():
+    if not (CACHE / "repository").exists():
         needed[CACHE] = CACHE_BYTES
     require(needed)
 
 
 def _artifacts(wanted: Wanted, distribution: Distribution) -> str:
-    """The node image and the vault's content, made at the same time where both are missing."""
+    """The node image and the package repository's content, made at the same time where both are missing."""
     name = image_name(distribution)
     if image_exists(name) and not wanted.rebuild_image and days_old(name) > OLD_IMAGE_DAYS:
         say(
@@ -206,9 +206,9 @@ def _artifacts(wanted: Wanted, distribution: Distribution) -> str:
         )
     with ThreadPoolExecutor(max_workers=2) as pool:
         image = pool.submit(ensure_image, distribution, rebuild=wanted.rebuild_image)
-        vault = pool.submit(ensure_vault, distribution) if wanted.vault else None
-        if vault is not None:
-            vault.result()
+        repository = pool.submit(ensure_repository, distribution) if wanted.repository else None
+        if repository is not None:
+            repository.result()
         return image.result()
 
 
@@ -219,7 +219,7 @@ def _remove_unwanted(cluster: ClusterPlan, existing: list[Container], image: str
     """
     wanted = {node.container for node in cluster.nodes}
     identity = nodes.identity(cluster, cluster_state(cluster.name))
-    others = (cluster.vault_container, cluster.switch.container)
+    others = (cluster.repository_container, cluster.switch.container)
     members = [container for container in existing if container.name not in others]
     stale = sorted(
         container.name
@@ -252,6 +252,6 @@ def _description(cluster: ClusterPlan, image: str) -> Mapping[str, object]:
         "image": image,
         "memory": cluster.memory,
         "cards": {"generation": cluster.cards.generation, "count": cluster.cards.count},
-        "vault": {"address": cluster.vault_address, "host": VAULT_HOST},
+        "repository": {"address": cluster.repository_address, "host": REPOSITORY_HOST},
         "nodes": [{"name": node.name, "address": node.address, "container": node.container} for node in cluster.nodes],
     }

@@ -17,13 +17,13 @@ DEFAULT_MEMORY = "6g"
 MOST_NODES = 16
 MOST_CARDS = 8
 GENERATIONS = ("gaudi3", "gaudi2")
-VAULT_HOST = "vault.sandbox.internal"
+REPOSITORY_HOST = "packages.sandbox.internal"
 
 # Two sandboxes have fixed networks, so that the demo and the tests never meet; others take the first free one.
 SUBNETS = {"gaudi3": "10.203.71.0/24", "gaudi3-test": "10.203.72.0/24"}
 FREE_SUBNETS = tuple(f"10.203.{octet}.0/24" for octet in range(73, 120))
 
-_VAULT_OFFSET = 5
+_REPOSITORY_OFFSET = 5
 _SWITCH_OFFSET = 6
 _FIRST_NODE_OFFSET = 11
 
@@ -47,7 +47,7 @@ class NodePlan:
 
 @dataclass(frozen=True)
 class ClusterPlan:
-    """One sandbox: its network, its nodes, its vault."""
+    """One sandbox: its network, its nodes, its package repository."""
 
     name: str
     subnet: str
@@ -61,14 +61,14 @@ class ClusterPlan:
         return f"{self.name}-sandbox"
 
     @property
-    def vault_container(self) -> str:
+    def repository_container(self) -> str:
         """The container that serves the packages."""
-        return f"{self.name}-vault"
+        return f"{self.name}-repository"
 
     @property
-    def vault_address(self) -> str:
-        """The vault's fixed address."""
-        return address_in(self.subnet, _VAULT_OFFSET)
+    def repository_address(self) -> str:
+        """The package repository's fixed address."""
+        return address_in(self.subnet, _REPOSITORY_OFFSET)
 
     @property
     def switch(self) -> NodePlan:
@@ -79,7 +79,7 @@ class ClusterPlan:
     def hosts(self) -> tuple[tuple[str, str], ...]:
         """(name, address) of everything a node may want to resolve, also of nodes that a later ``up`` adds."""
         nodes = tuple((f"node{number}", node_address(self.subnet, number)) for number in range(1, MOST_NODES + 1))
-        return (*nodes, ("vault", self.vault_address), (VAULT_HOST, self.vault_address))
+        return (*nodes, ("repository", self.repository_address), (REPOSITORY_HOST, self.repository_address))
 
 
 def plan(name: str, subnet: str, nodes: int, cards: Cards, memory: str = DEFAULT_MEMORY) -> ClusterPlan:

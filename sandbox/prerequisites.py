@@ -7,6 +7,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,6 +34,8 @@ def _podman_part(program: str) -> tuple[str, ...]:
     return (f"/usr/lib/podman/{program}", f"/usr/libexec/podman/{program}")
 
 
+# What the sandbox takes of pip's packages -> what that is imported as.
+PARTS = {"dumb-pypi": "dumb_pypi"}
 TOOLS = (
     Tool("podman", "podman"),
     Tool("runc", "runc"),
@@ -80,7 +83,12 @@ def _tools() -> list[str]:
         packages = " ".join(missing)
         found.append(f"Missing on this host: {packages}; run `apt-get install --no-install-recommends {packages}`.")
     if importlib.util.find_spec("pip") is None:
-        found.append("This Python has no pip, which fetches the vault's wheels; run `apt-get install python3-pip`.")
+        found.append("This Python has no pip, which fetches wheels; run `apt-get install python3-pip`.")
+    if absent := [name for name, module in PARTS.items() if importlib.util.find_spec(module) is None]:
+        found.append(
+            f"{sys.executable} lacks {' and '.join(absent)}, of which the pip index is made; run `make setup`, then "
+            "`.venv/bin/python -m sandbox` with the same words."
+        )
     return found
 
 

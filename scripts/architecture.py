@@ -51,7 +51,7 @@ def columns(root: Path) -> dict[str, tuple[Box, ...]]:
 
 
 def picture(root: Path) -> str:
-    """The picture as SVG; its colours are readable on light and dark alike."""
+    """The picture as SVG; its colors are readable on light and dark alike."""
     found = columns(root)
     width = (_WIDTH - _PAD * (len(found) + 1)) / len(found)
     drawn, heights = [], []

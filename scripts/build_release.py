@@ -19,7 +19,7 @@ from typing import Any
 
 from plugins.module_utils._errors import GaudiError
 from plugins.module_utils._node.commands import run_process
-from plugins.module_utils._training_venv.pin_table import PINS
+from plugins.module_utils._venv.pin_table import PINS
 from plugins.plugin_utils._bundle.collection_archive import archive
 
 from .release_contents import bill_of_materials
@@ -65,7 +65,7 @@ def build(source: Path, output: Path) -> list[Path]:
 
 
 def sign(built: list[Path], key: str) -> list[Path]:
-    """Detached, armoured signatures of the tarball, its manifest and the checksums. gpg may ask for a passphrase."""
+    """Detached, armored signatures of the tarball, its manifest and the checksums. gpg may ask for a passphrase."""
     signatures = []
     for path in (built[0], *built[2:]):
         target = path.with_name(f"{path.name}.asc")

@@ -13,6 +13,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Collection
 from pathlib import Path
 
 import yaml
@@ -24,17 +25,22 @@ ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build" / "site"
 SOURCE, HTML = BUILD / "source", BUILD / "html"
 PROGRAMS = Path(sys.executable).parent
+# A line of the list, and one of the tree for the sidebar.
+_MODULE = re.compile(r"\* :ansplugin:`(\w+) module | {4}(\w+)_module$")
+_EDIT = re.compile(r'<div class="(?:edit|view)-this-page">.*?</div>', re.DOTALL)
 _LINK = re.compile(r"\]\((\.\./)([^)#]+)(#[^)]*)?\)")
 
 
 def main() -> int:
     shutil.rmtree(BUILD, ignore_errors=True)
     (SOURCE / "_static").mkdir(parents=True)
-    repository = yaml.safe_load((ROOT / "galaxy.yml").read_text(encoding="utf-8"))["repository"]
+    about = yaml.safe_load((ROOT / "galaxy.yml").read_text(encoding="utf-8"))
+    repository = about["repository"]
     for page in sorted((ROOT / "docs").glob("*.md")):
         (SOURCE / page.name).write_text(with_links(page.read_text(encoding="utf-8"), repository), encoding="utf-8")
-    for name in ("conf.py", "index.md"):
-        shutil.copy(ROOT / "docs" / "site" / name, SOURCE)
+    shutil.copy(ROOT / "docs" / "site" / "conf.py", SOURCE)
+    index = (ROOT / "docs" / "site" / "index.md").read_text(encoding="utf-8")
+    (SOURCE / "index.md").write_text(index.replace("VERSION", about["version"], 1), encoding="utf-8")
     shutil.copy(ROOT / "docs" / "site" / "site.css", SOURCE / "_static")
     shutil.copy(ROOT / "docs" / "qualify_nodes.schema.json", SOURCE)
     (SOURCE / "architecture.svg").write_text(picture(ROOT), encoding="utf-8")
@@ -43,10 +49,12 @@ def main() -> int:
     (SOURCE / "changelog.md").write_text(changelog, encoding="utf-8")
     collection_pages(SOURCE / "collection")
     sphinx = ["-q", "-W", "--keep-going", "-j", "2", "-b", "html"]
+    sphinx += ["-D", f"html_theme_options.source_repository={repository}/"]
     command = [str(PROGRAMS / "sphinx-build"), *sphinx, str(SOURCE), str(HTML)]
     done = subprocess.run(command, check=False)
     for page in HTML.rglob("*.html"):
-        page.write_text(accessible(page.read_text(encoding="utf-8")), encoding="utf-8")
+        text = accessible(page.read_text(encoding="utf-8"))
+        page.write_text(text if is_by_hand(page) else without_edit_link(text), encoding="utf-8")
     if not done.returncode:
         sys.stdout.write(f"{HTML.relative_to(ROOT)}/index.html written\n")
     return done.returncode
@@ -73,6 +81,17 @@ def accessible(html: str) -> str:
     return html
 
 
+def is_by_hand(page: Path) -> bool:
+    """Whether a page of the handbook, and not a program, has the text of this one."""
+    source = ROOT / "docs" / f"{page.stem}.md"
+    return page.parent == HTML and source.is_file() and not source.read_text("utf-8").startswith("<!-- `make readmes`")
+
+
+def without_edit_link(html: str) -> str:
+    """A page that was generated, whose source is nowhere to be edited."""
+    return _EDIT.sub("", html)
+
+
 def with_links(text: str, repository: str) -> str:
     """The page with its links to what is not in docs/: a role's page is on the site, the rest in the repository."""
 
@@ -96,14 +115,13 @@ def playbooks_page(playbooks: list[Playbook]) -> str:
         "job": "starts or ends a job",
         "host": "changes one host",
         "files": "writes files",
-        "nothing": "only looks or measures",
+        "nothing": "changes nothing",
     }
     head = (
         "# Playbooks\n\nEach is run as `ansible-playbook -i INVENTORY gaudi3.scale.NAME`, and is a job template by "
-        "[configure_controller](controller.md). What it takes are the options of its roles."
+        "[configure_controller](controller.md). Its options are those of its roles. See also the [catalog](catalog.md)."
     )
-    rows = [f"| [{one.name}](#{_anchor(one)}) | {kinds[one.changes]} | {one.purpose} |" for one in playbooks]
-    parts = [head, "\n".join(["| Playbook | | What it does |", "|---|---|---|", *rows])]
+    parts = [head]
     for one in playbooks:
         roles = ", ".join(f"[{role}](collection/{role}_role.rst)" for role in dict.fromkeys(one.roles))
         surveys = "".join(
@@ -117,7 +135,7 @@ def playbooks_page(playbooks: list[Playbook]) -> str:
         )
         parts += [
             f"({_anchor(one)})=\n## {one.name}",
-            one.purpose,
+            f"{one.purpose} It {kinds[one.changes]}.",
             f"- Roles: {roles or 'none'}\n{surveys}- {together}",
         ]
     return "\n\n".join(parts) + "\n"
@@ -138,6 +156,21 @@ def collection_pages(target: Path) -> None:
     options = ["--use-current", "--squash-hierarchy", "--fail-on-error", "--dest-dir", str(target)]
     command = [str(PROGRAMS / "antsibull-docs"), "collection", *options, "gaudi3.scale"]
     subprocess.run(command, check=True, env=environment, cwd="/", capture_output=True)
+    index = target / "index.rst"
+    index.write_text(for_users(index.read_text(encoding="utf-8"), public_modules()), encoding="utf-8")
+
+
+def public_modules() -> list[str]:
+    """The public modules."""
+    runtime = yaml.safe_load((ROOT / "meta" / "runtime.yml").read_text(encoding="utf-8"))
+    public: list[str] = runtime["action_groups"]["all"]
+    return public
+
+
+def for_users(index: str, public: Collection[str]) -> str:
+    """The collection's first page without modules that are internal to a role; whoever has their name finds them."""
+    listed = [(_MODULE.match(line.rstrip("\n")), line) for line in index.splitlines(keepends=True)]
+    return "".join(line for module, line in listed if module is None or (module[1] or module[2]) in public)
 
 
 if __name__ == "__main__":

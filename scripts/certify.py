@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """``make certify``: what a certification asks for, in one table, with what could not be tried here.
 
-Galaxy's importer, the changelog, documentation, licences and a signed release by the gates that check them, and under
+Galaxy's importer, the changelog, documentation, licenses and a signed release by the gates that check them, and under
 each ansible-core for which a Python is here (scripts/ansible_cores.py says where it is looked for) ``ansible-test
 sanity``, the contracts and the tests of plugins. ``python -m scripts.certify 2.17 2.21`` plays these two cores alone.
 """
@@ -22,7 +22,7 @@ from .ansible_cores import CORES, CoreError, environment, found_pythons
 
 ROOT = Path(__file__).resolve().parents[1]
 PLACE = ROOT / "build" / "certify"
-GATES = ("changelog", "galaxy", "licences", "documents", "ansible-lint", "artifact")
+GATES = ("changelog", "galaxy", "licenses", "documents", "ansible-lint", "artifact")
 # Of the unit tests, those of what Ansible itself loads, and of a module as Ansible runs it.
 WITHOUT_NODES = (
     "tests/contracts",

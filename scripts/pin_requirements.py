@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""Writes plugins/module_utils/_training_venv/pin_table.py: versions and hashes of what pip takes for the node library.
+"""Writes plugins/module_utils/_venv/pin_table.py: versions and hashes of what pip takes for the node library.
 
 `make pins` runs it. uv resolves src/requirements/*.txt for all Pythons of the supported systems at once, so that every
 node has the same versions, and its lock file tells the hashes of the files that the package index has. torch and what
@@ -22,7 +22,7 @@ from packaging.markers import Marker
 
 ROOT = Path(__file__).resolve().parents[1]
 REQUIREMENTS = ROOT / "src" / "requirements"
-TARGET = ROOT / "plugins" / "module_utils" / "_training_venv" / "pin_table.py"
+TARGET = ROOT / "plugins" / "module_utils" / "_venv" / "pin_table.py"
 PYTHONS = ("3.10", "3.11", "3.12")
 # The public torch is built for another vendor's cards, and these serve it alone.
 NOT_OURS = re.compile(r"torch|triton|(nvidia|cuda)-.*")

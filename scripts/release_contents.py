@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from plugins.module_utils._training_venv.pins import BASE, Pin
+from plugins.module_utils._venv.pins import BASE, Pin
 
 # Of this project's bills: with the tarball's digest it gives each its serial number.
 _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "https://github.com/gaudi3-scale/gaudi3.scale/sbom")

@@ -13,11 +13,12 @@ import ast
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_options import specified
 
 from .ansible_markup import code, markdown
 
@@ -25,6 +26,9 @@ ROOT = Path(__file__).resolve().parents[1]
 COLLECTION = "gaudi3.scale"
 # `{{ gaudi_release | default('1.24.1') }}`: a variable of the whole inventory, or a value.
 _SHARED = re.compile(r"^\{\{ (\w+)(?: \| default\(('[^']*'|[^()'|]+)\))? \}\}$")
+# Of a module that does several things, the options by which a task asks for one, and how RETURN names it.
+_JOB = ("step", "of")
+_CONDITION = re.compile(rf"O\(({'|'.join(_JOB)})=(\w+)\)")
 # Longer than this, or more than one level deep, a default is shown below its table.
 _CELL = 60
 
@@ -59,8 +63,9 @@ def render(role: Path) -> str:
         *_entry_points(entries),
         "## Variables",
         *_variables(options_of(entries), role / "defaults" / "main.yml"),
+        *_shared(role),
         *_results(role),
-        "## Licence",
+        "## License",
         f"{about['license']}. The modules that the role calls are GPL-3.0-or-later, as Ansible requires.",
     ]
     return "\n\n".join(sections) + "\n"
@@ -138,10 +143,21 @@ def _variables(options: Mapping[str, Any], file: Path) -> list[str]:
         rows.append([code(name), _type(option), cell or "below", _description(option)])
         for path, nested in _nested(name, option):
             rows.append([code(path), _type(nested), _nested_default(nested), _description(nested)])
-    table = _table(("Variable", "Type", "Default", "Description"), rows)
+    short = table(("Variable", "Type", "Default", "Description"), rows)
     source = file.read_text(encoding="utf-8")
     longer = "".join(re.findall(rf"^{name}:.*\n(?:[ -].*\n)*", source, re.MULTILINE)[0] for name in below)
-    return [table, *(["Defaults that are longer:", f"```yaml\n{longer}```"] if below else [])]
+    return [short, *(["Defaults that are longer:", f"```yaml\n{longer}```"] if below else [])]
+
+
+def _shared(role: Path) -> list[str]:
+    """The options of the whole collection, or of other roles, that the role reads under names of its own."""
+    path = role / "vars" / "main.yml"
+    given = (_read(path) or {}) if path.is_file() else {}
+    named = specified(role.name, role.name, {}, given).shared.values()
+    shown = ", ".join(code(name) for name in sorted({*named}))
+    catalog = "[the catalog](../../docs/catalog.md#variables-of-the-inventory)"
+    told = f"From the inventory it also reads {shown}. Those of no role are in {catalog}; the others are their roles'."
+    return [told] if shown else []
 
 
 def _nested(name: str, option: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -193,28 +209,41 @@ def _value(value: object) -> str:
 
 def _results(role: Path) -> list[str]:
     """What the role registers under its own name, described by the module that returns it."""
-    registered = sorted(set(_registered(role)), key=lambda pair: (len(pair[0]), pair))
+    registered = sorted(set(_registered(role)), key=lambda found: (len(found[0]), found))
     lines = ["## Results"] if registered else []
-    for name, module in registered:
+    for name, module, job in registered:
+        fields = document(module, "RETURN").items()
+        told = [(field, documented, _returned(documented, dict(job))) for field, documented in fields]
         rows = [
-            [code(field), _type(documented), markdown(str(documented.get("returned", ""))), _description(documented)]
-            for field, documented in _returned(module).items()
+            [code(field), _type(documented), returned, _description(documented)]
+            for field, documented, returned in told
+            if returned
         ]
         module = f"{COLLECTION}.{module}"
         lines += [
             f"`{name}` is what `{module}` returned. `ansible-doc {module}` also shows what is within its fields.",
-            _table(("Field", "Type", "Returned", "Description"), rows),
+            table(("Field", "Type", "Returned", "Description"), rows),
         ]
     return lines
 
 
-def _registered(role: Path) -> Iterator[tuple[str, str]]:
+def _returned(documented: Mapping[str, Any], job: Mapping[str, str]) -> str:
+    """When the field is there after a task that asked for this ``job``; empty where it never is."""
+    told = str(documented.get("returned", ""))
+    conditions = _CONDITION.findall(told)
+    if any((name, job.get(name)) not in conditions for name, _value in conditions):
+        return ""
+    return "success" if conditions else markdown(told)
+
+
+def _registered(role: Path) -> Iterator[tuple[str, str, tuple[tuple[str, str], ...]]]:
+    """What is registered, by which module, and what of the module's jobs the task asked for."""
     for path in sorted((role / "tasks").rglob("*.yml")):
         for task in _tasks(_read(path)):
             name = task.get("register", "")
             for module in (key.removeprefix(f"{COLLECTION}.") for key in task if key.startswith(f"{COLLECTION}.")):
                 if name.startswith(f"{role.name}_"):
-                    yield name, module
+                    yield name, module, _job(module, task[f"{COLLECTION}.{module}"] or {})
 
 
 def _tasks(tasks: Sequence[Mapping[str, Any]] | None) -> Iterator[Mapping[str, Any]]:
@@ -224,16 +253,21 @@ def _tasks(tasks: Sequence[Mapping[str, Any]] | None) -> Iterator[Mapping[str, A
             yield from _tasks(task.get(part))
 
 
-def _returned(module: str) -> dict[str, Any]:
-    """The module's RETURN."""
+def _job(module: str, given: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    options = document(module, "DOCUMENTATION").get("options", {})
+    return tuple((name, given.get(name, options[name].get("default"))) for name in _JOB if name in options)
+
+
+def document(module: str, which: str) -> dict[str, Any]:
+    """The module's RETURN or DOCUMENTATION."""
     source = (ROOT / "plugins" / "modules" / f"{module}.py").read_text(encoding="utf-8")
     for node in ast.parse(source).body:
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "RETURN":
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == which:
             return yaml.safe_load(ast.literal_eval(node.value)) or {}
     return {}
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 

@@ -22,11 +22,17 @@ READY_S = 120.0
 
 @contextmanager
 def running(
-    directory: Path, name: str, token: str, nodes: Mapping[str, Any], port: int = 0, arguments: Sequence[str] = ()
+    directory: Path,
+    name: str,
+    token: str,
+    nodes: Mapping[str, Any],
+    port: int = 0,
+    arguments: Sequence[str] = (),
+    configuration: Path = ROOT / "ansible.cfg",
 ) -> Iterator[int]:
     """The port at which the rulebook of that name listens, a free one where none is given.
 
-    ``nodes`` are its inventory's. What it says is in rulebook.log in the directory.
+    ``nodes`` are its inventory's, and ``configuration`` Ansible's. What it says is in rulebook.log in the directory.
     """
     program = Path(sys.executable).with_name("ansible-rulebook")
     port = port or free_port()
@@ -52,7 +58,7 @@ def running(
             env={
                 **os.environ,
                 "ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".collections"),
-                "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
+                "ANSIBLE_CONFIG": str(configuration),
             },
             stdout=log,
             stderr=subprocess.STDOUT,

@@ -73,9 +73,9 @@ def fault(node: str, *faults: str) -> Iterator[None]:
 def ready_for_jobs(directory: Path) -> dict[str, Host]:
     """The nodes by name, with what a job needs: the golden image may be gone, or older than this checkout's library.
 
-    The driver layer brings the vendor's packages, and tuning their environment to the ranks.
+    The driver layer brings the vendor's packages, and flags their environment to the ranks.
     """
-    for layer in ("driver", "training_stack", "tuning"):
+    for layer in ("driver", "venv", "flags"):
         played = run(directory, layer)
         assert played.status == "successful", played.stdout.read()[-4000:]
     return hosts()

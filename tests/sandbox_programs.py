@@ -18,7 +18,7 @@ from typing import Any
 
 import yaml
 
-from tests.sandbox_jobs import COLLECTIONS, PATIENCE_S, launching, play, podman, rank_of, screen, shell, wait_for
+from tests.sandbox_jobs import COLLECTIONS, PATIENCE_S, launching, play, podman, rank_of, screen, shell
 from tests.sandbox_nodes import ROOT, SANDBOX
 
 PROGRAMS = "/var/tmp/programs"
@@ -77,14 +77,14 @@ def bring_programs(nodes: Sequence[str]) -> None:
 
 def equip(collections: Path, further: Sequence[str], directory: Path) -> None:
     """Install beside what the role installs what programs of Hugging Face's import, and ``further`` requirements."""
-    defaults = collections / "ansible_collections/gaudi3/scale/roles/gaudi_training_stack/defaults/main.yml"
-    usual = yaml.safe_load(defaults.read_text(encoding="utf-8"))["gaudi_training_stack_requirements"]
+    defaults = collections / "ansible_collections/gaudi3/scale/roles/gaudi_venv/defaults/main.yml"
+    usual = yaml.safe_load(defaults.read_text(encoding="utf-8"))["gaudi_venv_requirements"]
     code, said = play(
         directory,
-        "training_stack",
+        "venv",
         collections=collections,
-        gaudi_training_stack_extras=["hf"],
-        gaudi_training_stack_requirements=[*usual, *further],
+        gaudi_venv_extras=["hf"],
+        gaudi_venv_requirements=[*usual, *further],
     )
     assert code == 0, said[-4000:]
 
@@ -109,8 +109,9 @@ def lose_a_rank(
         gaudi_training_environment={"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"},
         **further,
     )
-    there = f"ls {program.directory}/{program.checkpoint} 2>/dev/null || true"
-    wait_for(f"a checkpoint of {program.name}", lambda: shell(hosts[0], there).strip() or following.poll() is not None)
+    # On the node itself: on a busy machine a command into it takes longer to begin than a program to save again.
+    there = f"ls {program.directory}/{program.checkpoint} >/dev/null 2>&1"
+    shell(hosts[0], f"timeout {PATIENCE_S:.0f} sh -c 'until {there}; do sleep 0.2; done' || true")
     assert following.poll() is None, screen(directory)
     # It need not be on the disk as a whole yet, and no program here looks for that.
     time.sleep(2)

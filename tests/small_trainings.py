@@ -18,9 +18,9 @@ SMALL = {
     "gaudi_training_model": {"layers": 2, "width": 64, "heads": 2, "sequence_length": 64},
     "gaudi_training_max_steps": 40,
     "gaudi_training_follow_interval": 2,
-    "gaudi_batch_probe_memory_limit": "120MiB",
-    "gaudi_batch_probe_maximum": 256,
-    "gaudi_batch_probe_multiple_of": 16,
+    "gaudi_batch_memory_limit": "120MiB",
+    "gaudi_batch_maximum": 256,
+    "gaudi_batch_multiple_of": 16,
 }
 
 

@@ -14,21 +14,21 @@ from tests.controller_stub import Controller, refuse_bad_survey
 # What a person types where no default stands, nor a choice: by the option.
 PLAUSIBLE: Mapping[str, Any] = {
     "gaudi_audit_job": "llama",
-    "gaudi_batch_probe_workload": "gaudi3_scale.workloads:causal_language_model",
+    "gaudi_batch_workload": "gaudi3_scale.workloads:causal_language_model",
     "gaudi_bundle_fingerprint": "0123456789ABCDEF0123456789ABCDEF01234567",
     "gaudi_bundle_host": "node1",
-    "gaudi_comparison_flags": "PT_HPU_LAZY_MODE=0",
-    "gaudi_comparison_workload": "gaudi3_scale.workloads:causal_language_model",
-    "gaudi_cost_capital": "price=160000, years=4, utilisation=0.8",
+    "gaudi_compare_flags": "PT_HPU_LAZY_MODE=0",
+    "gaudi_compare_workload": "gaudi3_scale.workloads:causal_language_model",
+    "gaudi_cost_capital": "price=160000, years=4, utilization=0.8",
     "gaudi_cost_currency": "EUR",
     "gaudi_cost_job": "llama",
     "gaudi_cost_kwh": 0.21,
     "gaudi_cost_node_hour": 12.5,
     "gaudi_cost_overhead_watts": 900,
     "gaudi_cost_pue": 1.3,
-    "gaudi_driver_upgrade_canary": "node1",
-    "gaudi_driver_upgrade_node": "node1",
-    "gaudi_driver_upgrade_release": "1.24.1",
+    "gaudi_upgrade_canary": "node1",
+    "gaudi_upgrade_node": "node1",
+    "gaudi_upgrade_release": "1.24.1",
     "gaudi_firmware_canary": "node1",
     # What the cards of the simulated nodes have.
     "gaudi_power_watts": 850,
@@ -42,14 +42,14 @@ PLAUSIBLE: Mapping[str, Any] = {
     "gaudi_training_command": "/srv/trainee.py {max_steps} 0.2 --note 'two words'",
     "gaudi_training_model": "layers=2, width=64",
     "gaudi_training_text": "/usr/share/common-licenses/GPL-2, /usr/share/common-licenses/GPL-3",
-    "gaudi_tuning_explain_file": "/etc/gaudi3_scale/environment",
-    "gaudi_tuning_explain_flags": "PT_HPU_LAZY_MODE=0",
-    "gaudi_tuning_explain_job": "llama",
-    "gaudi_tuning_study_text": "/usr/share/common-licenses",
+    "gaudi_flags_explain_file": "/etc/gaudi3_scale/environment",
+    "gaudi_flags_explain_flags": "PT_HPU_LAZY_MODE=0",
+    "gaudi_flags_explain_job": "llama",
+    "gaudi_tune_text": "/usr/share/common-licenses",
 }
 
 # What a qualification hands on to the jobs after it.
-QUALIFIED: Mapping[str, Any] = {"gaudi_qualify_nodes": {"ok_nodes": ["node1", "node2"]}}
+QUALIFIED: Mapping[str, Any] = {"gaudi_outcome_qualify_nodes": {"ok_nodes": ["node1", "node2"]}}
 
 
 def answers(spec: Mapping[str, Any], everything: bool) -> dict[str, Any]:

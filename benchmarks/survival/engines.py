@@ -17,10 +17,10 @@ from pathlib import Path
 
 from benchmarks.survival.network import DEVICE, Namespace
 from plugins.module_utils._job.description import SupervisionOptions
+from plugins.module_utils._job.engines.torchrun import supervision_text, supervisor_command
 from plugins.module_utils._job.paths import JobPaths
 from plugins.module_utils._job.plan import Job
 from plugins.module_utils._job.supervision import launch_of
-from plugins.module_utils._launch.engines.torchrun import supervision_text, supervisor_command
 
 HERE = Path(__file__).parent
 JOB = "survival"

@@ -9,7 +9,6 @@ import posixpath
 import shlex
 from typing import Any
 
-from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.built_in_trainer import (
     MANIFEST,
@@ -24,6 +23,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.built_in_trai
     without_manifest,
 )
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_action import NodeAction, UnreachableError
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import NodeModule
 
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "text": {"type": "list", "elements": "str", "default": []},
@@ -51,7 +51,7 @@ OF_TRAINER = (
 READ_S, ANSWER_S = 60, 90
 
 
-class ActionModule(ActionBase):
+class ActionModule(NodeModule):
     """See the documentation of the module ``gaudi3.scale.built_in_trainer``."""
 
     TRANSFERS_FILES = False
@@ -84,7 +84,7 @@ class ActionModule(ActionBase):
         if not data or not options["hosts"]:
             return None
         if not reached:
-            raise GaudiError(f"None of {', '.join(options['hosts'])} can be asked for {data}; see above for why.")
+            raise GaudiError(f"{data} could not be read on any of {', '.join(options['hosts'])}; see above for why.")
         user = options["user"]
         # As the account of the job: whose directory it is, root does not know.
         read = ["runuser", "-u", user, "--", "timeout", str(READ_S), "head", "-c", str(MANIFEST_BYTES)]
@@ -92,7 +92,7 @@ class ActionModule(ActionBase):
         try:
             text = NodeAction(self, reached[0], task_vars).command(line, ANSWER_S, as_become_user=True)
         except UnreachableError as error:
-            raise GaudiError(f"{reached[0]} does not answer ({error}); look at the node, and try again.") from error
+            raise GaudiError(f"{reached[0]} does not respond ({error}); check the node, and try again.") from error
         found = vocabulary_in(text)
         if found is None:
             raise without_manifest(data, user, reached[0])

@@ -9,17 +9,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible.errors import AnsibleError
-from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.answers import FACTS
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.items import ITEMS
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.judgement import Judged, judged
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.judgment import Judged, judged
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.measures import Facts
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.not_measured import NOT_MEASURED
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.thresholds import Threshold, targets_of
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.verdicts import Failed, Measured, Passed, Unknown
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._kept_document import read_if_kept
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import literals, taken
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import NodeModule
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._task_answer import failed
 
 ARGUMENTS: dict[str, dict[str, Any]] = {
@@ -35,7 +35,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 REPORTS = ("site", "measure_collectives", "measure_storage", "tune_training")
 
 
-class ActionModule(ActionBase):
+class ActionModule(NodeModule):
     """See the documentation of the module ``gaudi3.scale.cluster_audit``."""
 
     TRANSFERS_FILES = False
@@ -64,7 +64,9 @@ def _refuse_unknown(required: list[str]) -> None:
     names = [item.name for item in ITEMS]
     for name in required:
         if name not in names:
-            raise GaudiError(f"gaudi_audit_required names {name}, which is no item; known are {', '.join(names)}.")
+            raise GaudiError(
+                f"gaudi_audit_required names {name}, which is not a check; valid names are {', '.join(names)}."
+            )
 
 
 def _answers(
@@ -76,7 +78,7 @@ def _answers(
         answer = hostvars[host].get(variable) if host in hostvars else None
         if not isinstance(answer, Mapping) or "facts" not in answer:
             told = answer.get("msg") if isinstance(answer, Mapping) else None
-            silent[host] = str(told or "it did not answer")
+            silent[host] = str(told or "it did not respond")
             continue
         try:
             nodes[host] = taken(host, "audit_facts", FACTS, answer["facts"])

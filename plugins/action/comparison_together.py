@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible.plugins.action import ActionBase
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import NodeModule
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.comparison_kept import second_question
 
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "hosts": {"type": "list", "elements": "str", "required": True},
-    "compared": {"type": "str", "default": "gaudi_comparison_result"},
+    "compared": {"type": "str", "default": "gaudi_compare_result"},
 }
 
 
-class ActionModule(ActionBase):
+class ActionModule(NodeModule):
     """See the documentation of the module ``gaudi3.scale.comparison_together``."""
 
     TRANSFERS_FILES = False

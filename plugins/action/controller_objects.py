@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from ansible.errors import AnsibleError
-from ansible.plugins.action import ActionBase
 from ansible.plugins.loader import module_loader
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.rendered_files import (
@@ -29,6 +28,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.objects i
 )
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.playbooks import read_playbooks
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.site import Site
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import NodeModule
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._task_answer import failed, show
 
 ROOT = Path(__file__).parents[2]
@@ -66,7 +66,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 }
 
 
-class ActionModule(ActionBase):
+class ActionModule(NodeModule):
     """See the documentation of the module ``gaudi3.scale.controller_objects``."""
 
     TRANSFERS_FILES = False
@@ -129,7 +129,7 @@ class ActionModule(ActionBase):
 
 def _told(state: str, check_mode: bool) -> str:
     if state == FOLLOWS:
-        return "would be made after what it names"
+        return "would be created after the objects it refers to"
     return f"would be {state}" if check_mode else state
 
 
@@ -148,14 +148,15 @@ def _connection(options: Mapping[str, Any]) -> dict[str, Any]:
             "controller_password": options["password"],
         }
     raise GaudiError(
-        "gaudi_controller_token is empty, and so is gaudi_controller_username or gaudi_controller_password; give a "
-        "token of the controller, as by the variable CONTROLLER_OAUTH_TOKEN of the environment."
+        "gaudi_controller_token is empty, and so is gaudi_controller_username or gaudi_controller_password; set a "
+        "token of the controller, for example in the environment variable CONTROLLER_OAUTH_TOKEN."
     )
 
 
 def _refuse_absent(collection: str) -> None:
     if not module_loader.find_plugin_with_context(f"{collection}.job_template").resolved:
         raise GaudiError(
-            f"The collection {collection} is not where Ansible runs; install it with ansible-galaxy collection install "
+            f"The collection {collection} is not installed on the control node; install it with ansible-galaxy "
+            "collection install "
             f"{collection}, or choose the other one in gaudi_controller_collection."
         )

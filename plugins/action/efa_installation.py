@@ -8,16 +8,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.efa.archive import wrong_checksum
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.digests import file_digest
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._brought_file import bring
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import NodeModule
 
 MODULE = "gaudi3.scale.efa_installation"
 
 
-class ActionModule(ActionBase):
+class ActionModule(NodeModule):
     """See the documentation of the module ``gaudi3.scale.efa_installation``."""
 
     # A node that has the version gets no file, and no directory for one.
@@ -33,7 +33,7 @@ class ActionModule(ActionBase):
         try:
             if here and not Path(archive).is_file():
                 raise GaudiError(
-                    f"archive {archive} is no file on the controller; put Amazon's aws-efa-installer-VERSION.tar.gz "
+                    f"archive {archive} is not a file on the controller; put Amazon's aws-efa-installer-VERSION.tar.gz "
                     "there, or correct archive (gaudi_fabric_efa_archive)."
                 )
             done = self._execute_module(MODULE, arguments, task_vars=task_vars)

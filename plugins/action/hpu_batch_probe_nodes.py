@@ -1,7 +1,7 @@
 # Copyright 2026 The gaudi3.scale authors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Find the batch size that all nodes of a job can run."""
+"""Find the batch size that all nodes of a job can run, and keep the answer on the controller."""
 
 from __future__ import annotations
 
@@ -12,23 +12,38 @@ from ansible import constants as C  # noqa: N812 - as all of Ansible has it
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.gaudi3.scale.plugins.action.hpu_batch_probe import ActionModule as NodeProbe
-from ansible_collections.gaudi3.scale.plugins.module_utils._batch_size.choice import sharing
+from ansible_collections.gaudi3.scale.plugins.module_utils._batch.choice import sharing
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._batch.answer_file import checked, written
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._batch.probe_report import probe_report
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._batch.rounds import probe_all
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_action import NodeAction, UnreachableError
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import literals
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._on_nodes import differences, given, on_nodes
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._probe.probe_report import probe_report
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._probe.rounds import probe_all
 
+ANSWER: dict[str, dict[str, Any]] = {
+    "batch_size": {"type": "int"},
+    "accumulation_steps": {"type": "int"},
+    "learning_rate": {"type": "float"},
+}
 ARGUMENTS: dict[str, dict[str, Any]] = {
-    "hosts": {"type": "list", "elements": "str", "required": True},
+    "step": {"type": "str", "choices": ["probe", "check_file", "write_file"], "default": "probe"},
+    "hosts": {"type": "list", "elements": "str"},
     "options": {"type": "dict", "default": {}},
     "global_batch": {"type": "int", "default": 0},
     "world_size": {"type": "int", "default": 1},
     "learning_rate": {"type": "float", "default": 0.0},
     "learning_rate_batch": {"type": "int", "default": 0},
     "scaling": {"type": "str", "choices": ["linear", "sqrt", "none"], "default": "linear"},
+    "path": {"type": "str"},
+    "heading": {"type": "str", "default": ""},
+    "found": {"type": "dict", "options": ANSWER},
 }
+REQUIRED_IF = [
+    ("step", "probe", ["hosts"]),
+    ("step", "check_file", ["path"]),
+    ("step", "write_file", ["path", "found"]),
+]
 # Of what a node is asked for the first time, since its own answer says what they come to.
 OF_GLOBAL_BATCH = ("global_batch", "world_size", "learning_rate", "learning_rate_batch", "scaling")
 # The default of the module's own lock_timeout.
@@ -43,9 +58,23 @@ class ActionModule(NodeProbe):
     _requires_connection = False
 
     def run(self, tmp: Any = None, task_vars: Any = None) -> dict[str, Any]:
-        """Probe in rounds; a node that fails is in ``failures`` and fails nothing else."""
+        """Probe, or keep what was found."""
         ActionBase.run(self, tmp, task_vars)
-        options = self.validate_argument_spec(argument_spec=ARGUMENTS)[1]
+        options = self.validate_argument_spec(argument_spec=ARGUMENTS, required_if=REQUIRED_IF)[1]
+        try:
+            if options["step"] == "check_file":
+                return {"changed": False, "path": checked(options["path"])[0]}
+            if options["step"] == "write_file":
+                answer = {name: options["found"][name] for name in ANSWER}
+                # Without a global batch there is one micro batch, which a launch takes by itself.
+                answer["accumulation_steps"] = answer["accumulation_steps"] if options["global_batch"] else None
+                return written(options["path"], options["heading"], answer, check_mode=bool(self._task.check_mode))
+            return self._probed(options, task_vars)
+        except GaudiError as error:
+            return {"failed": True, "msg": str(error)}
+
+    def _probed(self, options: Mapping[str, Any], task_vars: Any) -> dict[str, Any]:
+        """In rounds; a node that fails is in ``failures`` and fails nothing else."""
         unknown = [host for host in options["hosts"] if host not in task_vars["hostvars"]]
         if unknown:
             return {"failed": True, "msg": f"hosts: {', '.join(unknown)}; name hosts of the inventory."}
@@ -53,10 +82,7 @@ class ActionModule(NodeProbe):
         check_mode = bool(self._task.check_mode)
         results = probe_all(options["hosts"], self._probe(options, wish, task_vars), _show, check_mode=check_mode)
         multiple = int(options["options"].get("multiple_of") or 1)
-        try:
-            found = probe_report(results, sharing(**{"global_batch": None, **wish}, multiple_of=multiple), check_mode)
-        except GaudiError as error:
-            return {"failed": True, "msg": str(error)}
+        found = probe_report(results, sharing(**{"global_batch": None, **wish}, multiple_of=multiple), check_mode)
         reported = {name: found[name] for name in ("batch_size", "global_batch", "failures", "notes")}
         size = {"batch_size": found["batch_size"], "accumulation_steps": 1, "learning_rate": None}
         made = found["global_batch"] or size

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._comparison.sentences import run_line
+from ansible_collections.gaudi3.scale.plugins.module_utils._compare.sentences import run_line
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._module_answer import comparison_answer
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import Kind
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._step_by_step import StepByStep

@@ -9,18 +9,18 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._brought_file import bring, task_directory
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._built_libraries import BuiltLibraries, BuiltLibrary
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import NodeModule
 
 MODULE = "gaudi3.scale.hpu_host_nics"
 DIRECTORY, DEFAULT_DIRECTORY = "libfabric_directory", "~/.cache/gaudi3_scale/libfabric"
 ARCHIVES = ("libfabric_archive", "ofi_wrapper_archive")
 
 
-class ActionModule(ActionBase):
+class ActionModule(NodeModule):
     """See the documentation of the module ``gaudi3.scale.hpu_host_nics``."""
 
     # A node that has everything gets no file, and no directory for one.
@@ -56,7 +56,7 @@ class ActionModule(ActionBase):
                     return found
                 failure = libraries.failure(key, run)
                 if failure:
-                    raise GaudiError(f"libfabric was not brought here, since its build failed on {failure}")
+                    raise GaudiError(f"libfabric was not copied here because its build failed on {failure}")
                 return self._build(libraries, key, run, arguments, host, task_vars)
         except OSError as error:
             raise GaudiError(
@@ -74,7 +74,7 @@ class ActionModule(ActionBase):
             MODULE, {**arguments, **files, "build_into": task_directory(self)}, task_vars=task_vars
         )
         if built.get("failed") or "built" not in built:
-            message = str(built.get("msg") or "the module gave no answer")
+            message = str(built.get("msg") or "the module returned no result")
             libraries.fail(key, run, host, message)
             raise GaudiError(message, **{name: built[name] for name in ("log", "exception") if name in built})
         with tempfile.TemporaryDirectory(dir=libraries.directory, prefix=".fetched-") as scratch:
@@ -85,7 +85,7 @@ class ActionModule(ActionBase):
     def _brought(self, name: str, local: Path) -> str:
         """Where a file of the controller is on the node."""
         if not local.is_file():
-            raise GaudiError(f"{local} is no file of the controller; correct the archive's option.")
+            raise GaudiError(f"{local} is not a file on the controller; correct the option of the archive.")
         return bring(self, str(local), f"{name}-{local.name}")
 
 

@@ -20,11 +20,12 @@ class ActionModule(RoleStep):
         """Add the files to the rules that were given, and run the module."""
         directory = self._task.args.pop("rules_from", None)
         if directory:
-            files = sorted(Path(str(directory)).glob(RULES))
+            place = Path(str(directory))
+            files = sorted(place.glob(RULES)) if place.is_dir() else []
             if not files:
                 return {
                     "failed": True,
-                    "msg": f"rules_from has no file {RULES} in {directory!r}; name their directory.",
+                    "msg": f"rules_from has no file {RULES} in {directory!r}; set the directory that contains it.",
                 }
             read = {file.name: file.read_text(encoding="utf-8") for file in files}
             self._task.args["rules"] = {**(self._task.args.get("rules") or {}), **read}

@@ -10,30 +10,34 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible.errors import AnsibleError
-from ansible.plugins.action import ActionBase
-from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.matrix import LEVELS as OWN_LEVELS
+from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.matrix import LEVELS as OWN_LEVELS
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_collectives import sizes_refusal
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import literals
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import NodeModule
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._on_nodes import given
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.baseline_file import read_baseline
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.conclusion import (
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualify.baseline_file import keep_baseline, read_baseline
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualify.conclusion import (
     About,
     data_of,
     held_against,
     kept_out,
 )
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.funnel import Found, Wishes, qualify
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.levels import LEVELS
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.over_nodes import (
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualify.funnel import Found, Wishes, qualify
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualify.levels import LEVELS
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualify.over_nodes import (
     OPTIONS,
     over_nodes,
     tolerance_refusal,
 )
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.stages import STAGES
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualify.search import search
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualify.stages import STAGES
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._task_answer import failed
 
 ARGUMENTS: dict[str, dict[str, Any]] = {
     **OPTIONS,
+    "step": {"type": "str", "choices": ["qualify", "search", "keep_baseline"], "default": "qualify"},
+    "expected": {"type": "float", "default": 0.0},
+    "report": {"type": "str"},
     "level": {"type": "str", "choices": list(OWN_LEVELS), "default": "quick"},
     "stages": {"type": "list", "elements": "str", "choices": list(STAGES), "default": list(STAGES)},
     "own": {"type": "dict", "default": {}},
@@ -43,26 +47,35 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "pair_rounds": {"type": "int", "default": 0},
     "text": {"type": "list", "elements": "str", "default": []},
     "training_steps": {"type": "int", "default": 0},
-    "baseline": {"type": "str", "default": ""},
+    "baseline": {"type": "str"},
     "regression": {"type": "float", "default": 0.05},
     "spares": {"type": "int", "default": 0},
     "drain_share": {"type": "float", "default": 0.0},
 }
+REQUIRED_IF = [
+    ("step", "qualify", ["hosts"]),
+    ("step", "search", ["hosts"]),
+    ("step", "keep_baseline", ["report", "baseline"]),
+]
 
 
-class ActionModule(ActionBase):
+class ActionModule(NodeModule):
     """See the documentation of the module ``gaudi3.scale.node_qualification``."""
 
     TRANSFERS_FILES = False
     _requires_connection = False
 
     def run(self, tmp: Any = None, task_vars: Any = None) -> dict[str, Any]:
-        """Measure; what is wrong with a node is in the data, and is no failure of this task."""
+        """Measure, or keep what was measured; what is wrong with a node is no failure of this task."""
         super().run(tmp, task_vars)
-        options = self.validate_argument_spec(argument_spec=ARGUMENTS)[1]
+        options = self.validate_argument_spec(argument_spec=ARGUMENTS, required_if=REQUIRED_IF)[1]
         if refusal := _refusal(options):
             return {"failed": True, "msg": refusal}
         try:
+            if options["step"] == "keep_baseline":
+                return keep_baseline(options["report"], options["baseline"], check_mode=bool(self._task.check_mode))
+            if options["step"] == "search":
+                return self._searched(options, task_vars)
             return self._qualified(options, task_vars)
         except AnsibleError:
             raise
@@ -84,6 +97,14 @@ class ActionModule(ActionBase):
         out, breaker = kept_out(data, options["drain_share"])
         data["notes"] += [breaker] if breaker else []
         return {"changed": False, **literals({"data": data, "kept_out": out})}
+
+    def _searched(self, options: Mapping[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        """Measure until it is known which nodes are bad."""
+        if self._task.check_mode:
+            return {"changed": False, "skipped": True, "msg": "Check mode: nothing was measured."}
+        over = over_nodes(self, options, task_vars, options["group_timeout"])
+        found = search(options["hosts"], options["tolerance"], options["expected"], over)
+        return {"changed": False, **literals(found)}
 
 
 def _wishes(options: Mapping[str, Any]) -> Wishes:
@@ -108,12 +129,14 @@ def _refusal(options: Mapping[str, Any]) -> str:
     """One sentence for options that mean nothing; else empty."""
     if said := sizes_refusal(options["sizes"]) or tolerance_refusal(options):
         return said
+    if options["expected"] < 0:
+        return f"expected is {options['expected']:g}; give GB/s of bus bandwidth, or 0 where nobody knows."
     if not 0 < options["regression"] < 1:
-        return f"regression is {options['regression']:g}; give a part between 0 and 1, such as 0.05."
+        return f"regression is {options['regression']:g}; give a fraction between 0 and 1, such as 0.05."
     if not 0 <= options["drain_share"] <= 1:
-        return f"drain_share is {options['drain_share']:g}; give the part of the nodes, from 0 to 1, such as 0.1."
+        return f"drain_share is {options['drain_share']:g}; give the fraction of the nodes, from 0 to 1, such as 0.1."
     if min(options["spares"], options["pair_rounds"], options["training_steps"], options["timeout"]) < 0:
-        return "spares, pair_rounds, training_steps and timeout are 0 or more; correct the negative one."
+        return "spares, pair_rounds, training_steps and timeout must be 0 or more; correct the negative one."
     return ""
 
 

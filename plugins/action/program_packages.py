@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from ansible.errors import AnsibleError
-from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils._training_venv.program import lines_of
+from ansible_collections.gaudi3.scale.plugins.module_utils._venv.program import lines_of
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.program_packages import (
     environment_of,
     requirements_text,
 )
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.role_words import in_role_words, in_words_of
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import literals
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import NodeModule
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_questions import questions
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._on_nodes import differences
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_check import specified_here
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_words import in_role_words
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._task_answer import failed, show
 
 MODULE = "gaudi3.scale.program_packages"
@@ -35,7 +35,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 BESIDE_S = 300
 
 
-class ActionModule(ActionBase):
+class ActionModule(NodeModule):
     """See the documentation of the module ``gaudi3.scale.program_packages``."""
 
     TRANSFERS_FILES = False
@@ -53,14 +53,16 @@ class ActionModule(ActionBase):
             lines = lines_of(text)
             given = {"text": text, **{name: options[name] for name in ("venv", "user", "timeout")}}
             show(f"Looking for {len(lines)} requirement(s) of {options['file']} on {len(options['hosts'])} node(s).")
-            ask = in_words_of(roles, questions(self, options["hosts"], task_vars, 3 * options["timeout"] + BESIDE_S))
+            ask = questions(self, options["hosts"], task_vars, 3 * options["timeout"] + BESIDE_S)
             answers = ask(MODULE, dict.fromkeys(options["hosts"], given))
             venv = environment_of(answers, options["user"])
         except AnsibleError:
-            missing = f"{_option(roles)} {options['file']} is not on the controller; give its whole path."
+            missing = f"{_option(roles)} {options['file']} is not on the controller; give its absolute path."
             return {"failed": True, "msg": missing}
         except GaudiError as error:
-            words = in_role_words(str(error), roles[0].prefix, roles[0].options) if roles else str(error)
+            words = (
+                in_role_words(str(error), roles[0].prefix, roles[0].options, roles[0].shared) if roles else str(error)
+            )
             return {"failed": True, "msg": words}
         except Exception as error:
             return failed(error)

@@ -14,11 +14,11 @@ from typing import Any
 
 from ansible import constants as C  # noqa: N812 - as all of Ansible has it
 from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.screen_text import lines_of, one_line
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._awx_job import lost_report
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import NodeModule
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._play_outcome import play_outcome
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.page import report_page
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.pdf import pdf_of
@@ -27,6 +27,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._report_place import 
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.junit import Case, exit_code, junit_xml
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.kinds import KINDS
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.unreadable import made_of
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._site_target import site_target
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._variables_file import variables_file
 
@@ -189,7 +190,7 @@ KEPT = ("title", "rows", "notes", "charts", "intervals", "bars", "heat_maps", "s
 NAME = re.compile(r"[^./\x00-\x1f][^/\x00-\x1f]*")
 
 
-class ActionModule(ActionBase):
+class ActionModule(NodeModule):
     """See the documentation of the module ``gaudi3.scale.report``."""
 
     TRANSFERS_FILES = False
@@ -248,14 +249,16 @@ def _made(asked: Mapping[str, Any], hostvars: Mapping[str, Any], check_mode: boo
     kind = KINDS[asked["kind"]]
     unknown = [host for host in asked["hosts"] if host not in hostvars]
     if unknown:
-        raise AnsibleActionFail(f"hosts names {unknown[0]}, not in the inventory; correct the name, or add it.")
+        raise AnsibleActionFail(
+            f"hosts names {unknown[0]}, which is not in the inventory; correct the name, or add the host."
+        )
     names = ("inventory_hostname", *kind.variables)
     hosts = {
         host: {name: _plain(hostvars[host][name]) for name in names if name in hostvars[host]}
         for host in asked["hosts"]
     }
     try:
-        return kind.made(Asked(hosts, asked["given"], check_mode))
+        return made_of(kind, Asked(hosts, asked["given"], check_mode))
     except GaudiError as error:
         raise AnsibleActionFail(str(error)) from error
 
@@ -270,7 +273,7 @@ def _plain(value: Any) -> Any:
 def _require_names(options: Mapping[str, Any]) -> None:
     for name in [options["name"] or "report", *(file["name"] for file in options["files"])]:
         if not NAME.fullmatch(name):
-            raise AnsibleActionFail(f"name {name}: no report can have this name; give one without a slash.")
+            raise AnsibleActionFail(f"name {name}: invalid report name; use one without a slash.")
 
 
 def _lines(part: dict[str, Any]) -> str:
@@ -337,7 +340,7 @@ def _ways(options: Mapping[str, Any], kept: Sequence[Kept]) -> list[str]:
     if options["name"] is None:
         return []
     if not kept:
-        return ["Report: not kept in check mode"]
+        return ["Report: not saved in check mode"]
     together, *apart = kept
     page, beside = (together.addresses or ["not kept"])[0], together.addresses[2:]
     elsewhere = [one.addresses[0] if one.addresses else "not kept" for one in apart]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible.plugins.action import ActionBase
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import NodeModule
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_check import (
     role_of,
     role_refusal,
@@ -18,7 +18,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_check import (
 ARGUMENTS = {"all_roles": {"type": "bool", "default": False}, "system": {"type": "bool", "default": False}}
 
 
-class ActionModule(ActionBase):
+class ActionModule(NodeModule):
     """See the documentation of the module ``gaudi3.scale.role_options``."""
 
     TRANSFERS_FILES = False

@@ -10,10 +10,10 @@ from dataclasses import asdict
 from typing import Any
 
 from ansible.errors import AnsibleError
-from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._storage.sizes import bytes_of
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import literals
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import NodeModule
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_questions import ANSWER_SECONDS, questions
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._storage.job_rate import tokens_per_second
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._storage.needs import Needs, answer
@@ -43,7 +43,7 @@ MOST_AT_ONCE = 128
 _LATE_S = 240
 
 
-class ActionModule(ActionBase):
+class ActionModule(NodeModule):
     """See the documentation of the module ``gaudi3.scale.storage_measurement``."""
 
     TRANSFERS_FILES = False
@@ -80,7 +80,8 @@ def _settings(options: Mapping[str, Any]) -> Settings:
             raise GaudiError(f"{name} is {value}; give a number above 0.")
     if len(options["hosts"]) > MOST_AT_ONCE:
         raise GaudiError(
-            f"hosts has {len(options['hosts'])} nodes, and {MOST_AT_ONCE} are measured at the same time; give fewer."
+            f"hosts has {len(options['hosts'])} nodes, but at most {MOST_AT_ONCE} are measured at the same time; "
+            "give fewer."
         )
     names = ("directory", "files", "seconds", "user", "install")
     values: dict[str, Any] = {name: options[name] for name in names}

@@ -14,4 +14,4 @@ class ActionModule(RoleEntry):
     def nothing_to_do(self) -> str:
         """Most sites mount nothing, and their nodes need not be asked."""
         asked = any(self._task.args.get(option) for option in ("mounts", "stripes", "lustre_settings"))
-        return "" if asked else "no file system, stripe or setting is asked for"
+        return "" if asked else "no file system, stripe or setting is requested"

@@ -10,14 +10,14 @@ from collections.abc import Callable
 from typing import Any
 
 from ansible.errors import AnsibleError
-from ansible.plugins.action import ActionBase
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.watch import host_of_node
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.worker_group import OUT_OF_SIGHT, RUNNING
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JOB_ARGUMENTS, JobPaths, paths_from
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.watch import host_of_node
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import OUT_OF_SIGHT, RUNNING
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.screen_text import lines_of
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_action import NodeAction, UnreachableError, job_info
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import NodeModule
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._silent_nodes import SilentNodes
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._supervised_watch import SupervisedWatch
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._task_answer import show
@@ -41,7 +41,7 @@ ARGUMENTS = {
 }
 
 
-class ActionModule(ActionBase):
+class ActionModule(NodeModule):
     """See the documentation of the module ``gaudi3.scale.training_job_follow``."""
 
     TRANSFERS_FILES = False
@@ -70,7 +70,7 @@ class ActionModule(ActionBase):
             return {
                 **followed_result(RUNNING, {}, {}),
                 "followed": False,
-                "msg": "Check mode: no job runs that could be followed.",
+                "msg": "Check mode: there is no running job to follow.",
             }
         nodes = {host: NodeAction(self, host, task_vars) for host in options["hosts"]}
         spares = {host: NodeAction(self, host, task_vars) for host in standing_by}

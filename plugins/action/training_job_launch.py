@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible.errors import AnsibleError
-from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.variables import variables_from
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.command_words import command_words
@@ -20,9 +19,9 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.launch import
     launch,
     look,
 )
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.role_words import in_words_of
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.unknown_job import unknown_job
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.unknown_job import stopped_line, unknown_job
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import literals
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import NodeModule
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_questions import questions
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._on_nodes import differences, given
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_check import specified_here
@@ -41,7 +40,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 }
 
 
-class ActionModule(ActionBase):
+class ActionModule(NodeModule):
     """See the documentation of the module ``gaudi3.scale.training_job_launch``."""
 
     TRANSFERS_FILES = False
@@ -53,7 +52,7 @@ class ActionModule(ActionBase):
         options = self.validate_argument_spec(argument_spec=ARGUMENTS)[1]
         own = sorted(set(options["options"]) & set(NOT_ITS_OWN))
         if own:
-            return {"failed": True, "msg": f"options has {own[0]}, which the launch says by itself; leave it out."}
+            return {"failed": True, "msg": f"options has {own[0]}, which the launch sets automatically; remove it."}
         try:
             words = command_words(options["options"].get("command") or [], "gaudi_training_command")
         except GaudiError as error:
@@ -69,7 +68,10 @@ class ActionModule(ActionBase):
             prefix = role.prefix if role else ""
             if options["state"] == "known":
                 refusal = unknown_job(job.name, options["answers"], f"{prefix}name")
-                return {"failed": True, "msg": refusal} if refusal else {"changed": False}
+                if refusal:
+                    return {"failed": True, "msg": refusal}
+                show(stopped_line(job.name, options["answers"]))
+                return {"changed": False}
             # Before a probe, which takes minutes: nodes are asked for the rest.
             variables_from(f"{prefix}environment", options["options"].get("environment") or {})
             return self._launched(job, options, task_vars)
@@ -81,7 +83,7 @@ class ActionModule(ActionBase):
 
     def _launched(self, job: LaunchedJob, options: Mapping[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         hosts = [node for node in job.voters if node not in options["left_out"]]
-        ask = in_words_of(specified_here(self), questions(self, hosts, task_vars, options["answer_timeout"]))
+        ask = questions(self, hosts, task_vars, options["answer_timeout"])
         if options["state"] == "looked_at":
             found = look(job, ask)
             return {"changed": False, **literals({name: found[name] for name in ("start", "left_out")})}

@@ -12,7 +12,7 @@ from typing import Any
 
 from ansible import constants
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils._training_venv.node_library import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._venv.node_library import (
     BUNDLED,
     bundled,
     refuse_extras,

@@ -36,7 +36,7 @@ options:
   user:
     description:
       - Account that the trials run as. Only root can name another one than its own.
-      - The role P(gaudi3.scale.gaudi_training_stack#role) makes the default one.
+      - The role P(gaudi3.scale.gaudi_venv#role) makes the default one.
     type: str
     default: gaudi
 """

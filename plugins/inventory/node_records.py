@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: node_records
-short_description: Servers with Gaudi cards that Terraform, OpenTofu, IBM Cloud or MAAS has recorded
+short_description: Servers with Gaudi cards from Terraform, OpenTofu, IBM Cloud or MAAS
 version_added: "1.0.0"
 description:
   - Reads what C(terraform show -json), C(tofu show -json), C(ibmcloud is instances --output json) or
@@ -100,8 +100,8 @@ def _nodes(file: Path, options: Mapping[str, str]) -> list[Node]:
         document = parse_json(file.read_bytes(), _LARGEST)
     except OSError as error:
         what = f"{file} cannot be read ({error.strerror})"
-        raise GaudiError(f"{what}; write it by the command of docs/clouds.md.") from error
+        raise GaudiError(f"{what}; create it with the command in docs/clouds.md.") from error
     except ValueError as error:
-        raise GaudiError(f"{file} is no JSON: {error}; write it anew.") from error
+        raise GaudiError(f"{file} is not valid JSON: {error}; create it again.") from error
     read = SOURCES[options["source"]]
     return in_order(read(document, str(file), options["address"], options["tag"]), str(file))

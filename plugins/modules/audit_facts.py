@@ -6,11 +6,12 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: audit_facts
-short_description: Read what an audit asks a node for
+short_description: Collect the facts that an audit needs from a node
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Tells how busy the host is over half a second, the flags of its jobs, its last qualification, how many of its jobs
-    failed, and what the O(job) has told. Cards are not asked, and nothing is started.
+    failed, and what the O(job) has reported. Cards are not asked, and nothing is started.
   - M(gaudi3.scale.cluster_audit) holds it against the items of the audit.
 options:
   job:
@@ -24,7 +25,7 @@ options:
   qualification:
     description: Where the node keeps its qualification.
     type: path
-    default: /var/lib/gaudi3_scale/qualification
+    default: /var/lib/gaudi3_scale/qualify
   state_directory:
     description: Where jobs are kept.
     type: path
@@ -46,7 +47,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: What does this node know?
+- name: Collect the node's facts
   gaudi3.scale.audit_facts:
     job: llama
   become: true
@@ -63,37 +64,35 @@ facts:
   returned: success
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._audit.facts import gather
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import LOG_DIRECTORY, STATE_DIRECTORY
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
-
-
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 
 
 def main() -> None:
-    """Read, and report."""
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
+        empty=("job",),
         argument_spec={
             "job": {"type": "str", "default": ""},
             "flags": {"type": "path", "default": "/etc/gaudi3_scale/environment"},
-            "qualification": {"type": "path", "default": "/var/lib/gaudi3_scale/qualification"},
+            "qualification": {"type": "path", "default": "/var/lib/gaudi3_scale/qualify"},
             "state_directory": {"type": "path", "default": STATE_DIRECTORY},
             "log_directory": {"type": "path", "default": LOG_DIRECTORY},
         },
         supports_check_mode=True,
     )
-    try:
-        options = checked(module.params, module.argument_spec, empty=("job",))
-        facts = gather(run_process, **options)
-        module.exit_json(changed=False, facts=facts)
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(options: dict[str, Any], _module: AnsibleModule) -> dict[str, Any]:
+    """Read, and report."""
+    facts = gather(run_process, **options)
+    return {"changed": False, "facts": facts}
 
 
 if __name__ == "__main__":

@@ -6,12 +6,14 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: built_in_trainer
-short_description: Tell how the built-in trainer is started, and what the batch-size probe measures in its place
+short_description: Build the built-in trainer's command line and the batch-size probe's workload
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Makes the words that torchrun starts of what the operator says of the training, and the options of the probe's
     built-in language model that takes as much memory.
-  - Fails with one sentence where there is nothing to train on, and where O(data) has no manifest that O(user) can read.
+  - Fails with an error message where there is nothing to train on, and where O(data) has no manifest that O(user) can
+    read.
   - Runs on the controller. With O(data) it reads the manifest on the first of O(hosts) that is still in the play, as
     O(user); all hosts have the same. Changes nothing. Give it C(run_once).
 options:
@@ -29,7 +31,7 @@ options:
     type: str
     default: ""
   max_steps:
-    description: Optimiser steps.
+    description: Optimizer steps.
     type: int
     default: 200
   device:
@@ -46,11 +48,11 @@ options:
     type: dict
     default: {}
   batch_size:
-    description: Windows a rank and micro batch. With 0 it is not among the words.
+    description: Windows per rank and micro batch. With 0 it is not passed.
     type: int
     default: 0
   accumulation_steps:
-    description: Micro batches of an optimiser step.
+    description: Micro batches of an optimizer step.
     type: int
     default: 1
   learning_rate:
@@ -98,7 +100,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Tell how the trainer is started
+- name: Build the trainer's command line
   gaudi3.scale.built_in_trainer:
     text: [/srv/text]
     max_steps: 1000
@@ -108,7 +110,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 command:
-  description: Interpreter arguments of the trainer, a word an item.
+  description: Interpreter arguments of the trainer, one word per item.
   type: list
   elements: str
   returned: success

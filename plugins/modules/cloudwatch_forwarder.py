@@ -6,15 +6,16 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: cloudwatch_forwarder
-short_description: Have a monitoring machine send values to Amazon's CloudWatch
+short_description: Send metrics from a monitoring server to Amazon CloudWatch
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Installs a program and a timer on the machine that M(gaudi3.scale.monitoring_server) has set up. Each
     O(cloudwatch.interval) seconds the program asks Prometheus for the values of O(cloudwatch.metrics) and sends them by
     boto3, which has to be installed, up to a thousand in one call of C(PutMetricData).
   - It takes no credentials. boto3 finds them, in a role of the machine or below C(/etc/gaudi3_scale/aws), which is the
     operator's and refused where others than root can read it.
-  - How many calls an hour that makes is told before anything is switched on, in check mode too.
+  - How many calls per hour that makes is shown before anything is switched on, in check mode too.
   - Alarms and a dashboard are written as files for the command line of AWS. Nothing of them is applied.
 options:
   state:
@@ -90,14 +91,14 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Let on-call see alerts, nodes and cards in CloudWatch
+- name: Send alerts, nodes and cards to CloudWatch
   gaudi3.scale.cloudwatch_forwarder:
     cloudwatch:
       region: eu-central-1
       account: "123456789012"
   become: true
 
-- name: Send nothing any more
+- name: Stop sending
   gaudi3.scale.cloudwatch_forwarder:
     state: absent
   become: true
@@ -136,6 +137,8 @@ steps:
   sample: [program, "file /etc/gaudi3_scale/monitoring/cloudwatch/options.json", "unit gaudi3-scale-cloudwatch.timer"]
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._cloudwatch.options import (
     INTERVAL_S,
@@ -147,9 +150,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._cloudwatch.options i
 from ansible_collections.gaudi3.scale.plugins.module_utils._cloudwatch.program import main as _program
 from ansible_collections.gaudi3.scale.plugins.module_utils._cloudwatch.state import converge
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 
 # Ansible sends to a node what a module imports; the program that stays there is made of it.
 PROGRAM = _program
@@ -165,13 +166,10 @@ TARGET = {
 }
 
 
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
-
-
 def main() -> None:
-    """Set up what sends, or take it away, and report."""
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
         argument_spec={
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
             "cloudwatch": {"type": "dict", "options": TARGET},
@@ -180,11 +178,11 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        given = checked(module.params, module.argument_spec)
-        module.exit_json(**converge(options_from(given), run_process, module.check_mode))
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(given: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    """Set up what sends, or take it away, and report."""
+    return converge(options_from(given), run_process, module.check_mode)
 
 
 if __name__ == "__main__":

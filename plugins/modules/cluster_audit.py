@@ -6,9 +6,10 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: cluster_audit
-short_description: Hold what nodes and kept reports say against every item of the audit
+short_description: Evaluate audit checks against node facts and stored reports
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Each item is answered by what was measured - by M(gaudi3.scale.audit_facts) on the nodes, by a job's own lines, by
     the reports that playbooks kept - with V(pass), V(fail) or V(unknown). Nothing is measured again, and nothing passes
     that was not measured.
@@ -29,7 +30,7 @@ options:
     type: str
     default: ""
   targets:
-    description: Your own limits by item, in the item's unit, such as V({utilisation 0.9, tokens_per_second 2000000}).
+    description: Your own limits by item, in the item's unit, such as V({utilization 0.9, tokens_per_second 2000000}).
     type: dict
     default: {}
   required:
@@ -58,18 +59,18 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Read what nodes know
+- name: Collect facts from the nodes
   gaudi3.scale.audit_facts:
     job: llama
   become: true
   register: gaudi_audit_facts_result
 
-- name: Judge
+- name: Evaluate the checks
   gaudi3.scale.cluster_audit:
     hosts: "{{ ansible_play_hosts }}"
     job: llama
     targets:
-      utilisation: 0.9
+      utilization: 0.9
     reports: gaudi3_scale_reports
   run_once: true
   register: audited

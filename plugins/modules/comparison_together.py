@@ -6,9 +6,10 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: comparison_together
-short_description: Tell which comparison of all settings that help remains to be made
+short_description: Choose which helpful settings to compare in combination
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Settings that help alone may help each other, do nothing, or harm. Of what M(gaudi3.scale.hpu_compare_settings)
     found on the nodes this makes the next comparison, all that help on every node together against the best of them.
   - Where two of them change the same thing, the better one's value is taken.
@@ -22,7 +23,7 @@ options:
   compared:
     description: Name of the variable that has what the module returned on each of them.
     type: str
-    default: gaudi_comparison_result
+    default: gaudi_compare_result
 attributes:
   check_mode:
     support: full
@@ -36,7 +37,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Choose what is compared together
+- name: Choose the settings to combine
   gaudi3.scale.comparison_together:
     hosts: [node1, node2]
   register: together

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: controller_objects
-short_description: A controller's templates with their surveys, workflows and schedules
+short_description: Manage a controller's templates, surveys, workflows and schedules
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Makes a job template for every playbook of this collection on AWX or Automation Controller, whose survey is made of
     the argument specifications of the roles, and workflows, schedules and notifications.
   - Uses the modules of O(collection), which has to be installed where Ansible runs. Runs on the controller of the play.
@@ -91,7 +92,7 @@ options:
     elements: dict
     default: []
   notify_on:
-    description: Of what each template tells.
+    description: What each template sends notifications about.
     type: list
     elements: str
     choices: [started, success, error]
@@ -138,7 +139,7 @@ options:
 attributes:
   check_mode:
     support: full
-    description: Asks the controller and tells what would be made or changed.
+    description: Asks the controller and reports what would be made or changed.
   diff_mode:
     support: partial
     description: Shows what differs in O(data_file), unless there are notifications in it, which may have secrets.
@@ -146,7 +147,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: All templates, workflows and the weekly audit
+- name: Create all templates, workflows and the weekly audit
   gaudi3.scale.controller_objects:
     host: https://awx.example.org
     token: "{{ lookup('ansible.builtin.env', 'CONTROLLER_OAUTH_TOKEN') }}"

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: distribution_packages
-short_description: Install what is missing of the distribution's packages
+short_description: Install missing packages of the distribution
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Installs packages that are missing, with apt or dnf, in one transaction. What is there stays at its version.
   - Uses the package lists that the node has, and reads them where these do not do. So a node whose mirrors are out of
     reach is not stopped as long as it has what is asked for.
@@ -60,7 +61,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Install what answers a Prometheus, and leave it off
+- name: Install the exporter without starting it
   gaudi3.scale.distribution_packages:
     names: [prometheus-node-exporter]
     starts: false
@@ -75,23 +76,24 @@ installed:
   returned: success
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.option_forms import check_package
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.os_release import SYSTEMS, of_system
 from ansible_collections.gaudi3.scale.plugins.module_utils._packages.distribution import converge
 from ansible_collections.gaudi3.scale.plugins.module_utils._packages.node_packages import of_node
 
-
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
+FORMS = {"names": check_package, **{f"system_packages.{system}": check_package for system in SYSTEMS}}
 
 
 def main() -> None:
-    """Install what is missing, and report."""
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
+        forms=FORMS,
         argument_spec={
             "names": {"type": "list", "elements": "str", "default": []},
             "system_packages": {
@@ -105,12 +107,12 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        options = checked(module.params, module.argument_spec)
-        options["names"] += of_system(options.pop("system_packages")) or []
-        module.exit_json(**converge(system=of_node(run_process), check_mode=module.check_mode, **options))
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(options: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    """Install what is missing, and report."""
+    options["names"] += of_system(options.pop("system_packages")) or []
+    return converge(system=of_node(run_process), check_mode=module.check_mode, **options)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: efa_installation
-short_description: Amazon's EFA software on a node with first-generation Gaudi cards
+short_description: Install Amazon's EFA software on a node with first-generation Gaudi cards
 version_added: "1.0.0"
 description:
   - Installs the kernel module, rdma-core and libfabric for Amazon's Elastic Fabric Adapter with Amazon's own
@@ -16,7 +16,7 @@ description:
     fetched or brought for a node that has the version.
   - It installs what it depends on from the distribution's own repositories.
   - Nothing is restarted. A restart that is needed is in RV(reboot_required).
-  - Each run looks whether the parts belong together, and tells what does not as a warning and in RV(coherence).
+  - Each run looks whether the parts belong together, and reports what does not as a warning and in RV(coherence).
 options:
   release:
     description:
@@ -82,14 +82,14 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Amazon's EFA software on dl1.24xlarge
+- name: Install Amazon's EFA software on dl1.24xlarge
   gaudi3.scale.efa_installation:
     release: 1.21.3
     version: 1.34.0
     archive: /srv/mirror/aws-efa-installer-1.34.0.tar.gz
     checksum: sha256:0000000000000000000000000000000000000000000000000000000000000000
 
-- name: Only look whether its parts belong together
+- name: Check the installed versions only
   gaudi3.scale.efa_installation:
     release: 1.21.3
 """
@@ -149,22 +149,19 @@ log:
   returned: when the installer failed
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.efa.installation import Place, converge
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.efa.plan import INSTALLER_OPTIONS, EfaOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
-
-
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 
 
 def main() -> None:
-    """Read the options, call the core, report."""
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
         argument_spec={
             "release": {"type": "str", "required": True},
             "version": {"type": "str", "default": ""},
@@ -184,16 +181,12 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        wishes = checked(module.params, module.argument_spec)
-        for name in ("installer_options", "plain_http_hosts"):
-            wishes[name] = tuple(wishes[name])
-        result = converge(EfaOptions(**wishes), run_process, module.check_mode, Place())
-        for warning in result.pop("warnings"):
-            module.warn(warning)
-        module.exit_json(**result)
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(wishes: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    for name in ("installer_options", "plain_http_hosts"):
+        wishes[name] = tuple(wishes[name])
+    return converge(EfaOptions(**wishes), run_process, module.check_mode, Place())
 
 
 if __name__ == "__main__":

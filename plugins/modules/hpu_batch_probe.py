@@ -18,9 +18,9 @@ description:
     halving. Before the first trial the host works out what a step takes, where the workload runs on tensors without
     contents.
   - Shows a line for each trial on the screen. Each trial is kept on the node as soon as it has ended, so that a probe
-    that was interrupted goes on from there.
-  - Running out of memory is told apart from a crash, from a trial that does not end, and from a workload that cannot be
-    run. Each of the last three ends the search with an error.
+    that was interrupted resumes from there.
+  - Running out of memory is distinguished from a crash, from a trial that does not end, and from a workload that
+    cannot be run. Each of the last three ends the search with an error.
   - Trials are kept under a key of all that they depend on - the workload with its options, the environment files, the
     cards, the driver, the number of processes and the versions in the venv. What they answer is returned without a
     trial. A change in the workload's own code is not noticed; use O(refresh) then.
@@ -49,7 +49,7 @@ options:
     default: 1
   margin:
     description:
-      - The part of the memory that stays free, of what is left for the batch beside parameters and optimiser state.
+      - The part of the memory that stays free, of what is left for the batch beside parameters and optimizer state.
       - More stays free where the steps of a trial differ in their peaks.
     type: float
     default: 0.01
@@ -67,14 +67,14 @@ options:
   verify:
     description:
       - A size that a node of the same kind found. Where it runs here it is the answer, after at most one trial; where
-        it does not, the search goes on from what that trial told.
+        it does not, the search resumes from what that trial reported.
     type: int
   processes:
     description: How many ranks a trial has, each with its own card, as the job will have. The worst rank counts.
     type: int
     default: 1
   global_batch:
-    description: Samples that a step of the optimiser shall have over all ranks. RV(global_batch) is how to make it.
+    description: Samples that a step of the optimizer shall have over all ranks. RV(global_batch) is how to make it.
     type: int
   world_size:
     description: The number of ranks of the job that O(global_batch) is for.
@@ -143,7 +143,7 @@ EXAMPLES = r"""
   register: probe
   become: true
 
-- name: Find the fastest one of an own workload, for 1024 samples a step on 16 cards
+- name: Find the fastest batch size of your own workload, for 1024 samples per step on 16 cards
   gaudi3.scale.hpu_batch_probe:
     workload: my_project.probe:step
     maximum: 256
@@ -178,19 +178,19 @@ why:
   description: What RV(batch_size) rests on.
   returned: success
   type: str
-  sample: 104 is out by the measured growth of the peak
+  sample: 104 is excluded by the measured growth of the peak memory
 next:
   description: The size that would be tried next, and why. V(null) where the answer is known.
   returned: success
   type: dict
-  sample: {"batch_size": 96, "why": "where the readings say that the memory is full"}
+  sample: {"batch_size": 96, "why": "the size at which the readings predict full memory"}
 global_batch:
   description: How to make O(global_batch). V(null) where none is asked for or the answer is not known.
   returned: success
   type: dict
   contains:
     global_batch:
-      description: Samples a step of the optimiser.
+      description: Samples a step of the optimizer.
       type: int
     world_size:
       description: The number of ranks.
@@ -199,7 +199,7 @@ global_batch:
       description: Samples a rank and pass, at most RV(batch_size).
       type: int
     accumulation_steps:
-      description: Passes a step of the optimiser.
+      description: Passes a step of the optimizer.
       type: int
     learning_rate:
       description: The scaled learning rate. V(null) where none was given.
@@ -226,10 +226,10 @@ trials:
       description: How far the peaks of the steps lie apart. V(null) where it was not measured.
       type: int
     limit_bytes:
-      description: The memory that the device had for the trial. V(null) where it was not told.
+      description: The memory that the device had for the trial. V(null) where it was not reported.
       type: int
     used_by_others_bytes:
-      description: The memory that others had before the trial began. V(null) where it was not told.
+      description: The memory that others had before the trial began. V(null) where it was not reported.
       type: int
     step_seconds:
       description: Median time of a step after the first.
@@ -242,24 +242,24 @@ cached:
   returned: success
   type: bool
 remarks:
-  description: What an operator should know of the answer, such as a damaged file or a neighbour on the card; shown as
+  description: What an operator should know of the answer, such as a damaged file or a neighbor on the card; shown as
     warnings.
   returned: success
   type: list
   elements: str
 key:
   description: The key of all that the trials depend on; nodes with the same key are the same for a probe.
-  returned: always, unless an option cannot be meant
+  returned: always, unless an option is invalid
   type: str
   sample: 5d0b6a3c7f1e2d48
 fields:
   description: What the key is made of, by name.
-  returned: always, unless an option cannot be meant
+  returned: always, unless an option is invalid
   type: dict
   sample: {"board": "HL-325L", "driver": "1.24.1", "package torch": "2.9.1", "variable PT_HPU_LAZY_MODE": "0"}
 cache_file:
   description: File on the node that keeps the trials.
-  returned: always, unless an option cannot be meant
+  returned: always, unless an option is invalid
   type: str
 ansible_facts:
   description: The answer as a fact.
@@ -271,21 +271,22 @@ ansible_facts:
       type: int
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.gaudi3.scale.plugins.module_utils._batch_size.probe.batch_probe import probe_step
-from ansible_collections.gaudi3.scale.plugins.module_utils._batch_size.probe.options import probe_from
-from ansible_collections.gaudi3.scale.plugins.module_utils._job.user import DEFAULT_USER
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
-
-
-class Module(MaskedOptions, AnsibleModule):
-    """O(workload_options) may hold secrets, also where Ansible itself refuses another option."""
+from ansible_collections.gaudi3.scale.plugins.module_utils._batch.probe.batch_probe import probe_step
+from ansible_collections.gaudi3.scale.plugins.module_utils._batch.probe.options import probe_from
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.job_user import DEFAULT_USER
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 
 
 def main() -> None:
-    module = Module(
+    # O(workload_options) may hold secrets, also where Ansible itself refuses another option.
+    run_module(
+        AnsibleModule,
+        answer,
+        text=("workload_options",),
+        of_failure={"trials": []},
         argument_spec={
             "workload": {"type": "str", "default": "gaudi3_scale.workloads:causal_language_model"},
             "workload_options": {"type": "dict", "default": {}},
@@ -316,14 +317,13 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        options = checked(module.params, module.argument_spec, text=("workload_options",))
-        result = probe_step(probe_from(options), refresh=options["refresh"], check_mode=module.check_mode)
-        if result["batch_size"] is not None:
-            result["ansible_facts"] = {"gaudi_batch_size": (result["global_batch"] or result)["batch_size"]}
-        module.exit_json(**result)
-    except Exception as error:
-        module.fail_json(**{"trials": [], **module_failure(error)})
+
+
+def answer(options: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    result = probe_step(probe_from(options), refresh=options["refresh"], check_mode=module.check_mode)
+    if result["batch_size"] is not None:
+        result["ansible_facts"] = {"gaudi_batch_size": (result["global_batch"] or result)["batch_size"]}
+    return result
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 ---
 module: hpu_compare_settings
-short_description: Measure what flags and trainer settings do to a workload on this node
+short_description: Measure the effect of flags and trainer settings on a workload on this node
 version_added: "1.0.0"
 description:
   - Runs a workload with a base and with each of O(settings), round by round in an order that changes, each run in a
@@ -18,7 +18,7 @@ description:
   - Flags are judged as M(gaudi3.scale.hpu_flags) does before anything runs. A name that nothing reads is refused.
   - A setting that fails has that as its verdict, and the others go on. After a crash or a hang the base runs alone,
     since either can leave a card unusable.
-  - Runs are kept on the node. A comparison that was interrupted goes on, and one that is known is returned without a
+  - Runs are kept on the node. A comparison that was interrupted resumes, and one that is known is returned without a
     run, as long as the comparison, the environment files and the versions in the venv are the same. A change in the
     workload's own code is not noticed; use O(refresh) then.
 options:
@@ -153,7 +153,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: What do a flag and a larger batch do?
+- name: Measure the effect of a flag and a larger batch
   gaudi3.scale.hpu_compare_settings:
     base:
       batch_size: 32
@@ -237,7 +237,7 @@ base_notes:
   type: list
   elements: str
 rounds:
-  description: Rounds that were begun.
+  description: Rounds that were started.
   returned: success
   type: int
 level:
@@ -294,26 +294,28 @@ state_file:
   type: str
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.gaudi3.scale.plugins.module_utils._comparison.options import baseline, comparison, node, target
-from ansible_collections.gaudi3.scale.plugins.module_utils._comparison.runs import compare
+from ansible_collections.gaudi3.scale.plugins.module_utils._compare.options import baseline, comparison, node, target
+from ansible_collections.gaudi3.scale.plugins.module_utils._compare.runs import compare
 from ansible_collections.gaudi3.scale.plugins.module_utils._flags.profiles import NETWORKS, PROFILES
-from ansible_collections.gaudi3.scale.plugins.module_utils._job.user import DEFAULT_USER
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.job_user import DEFAULT_USER
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 
 # A workload reads its own options, and a baseline is a report.
 TEXT = ("workload_options", "baseline")
 
 
-class Module(MaskedOptions, AnsibleModule):
-    """O(workload_options), O(base) and O(settings) may hold secrets, also where Ansible itself refuses an option."""
-
-
 def main() -> None:
-    module = Module(
+    # O(workload_options), O(base) and O(settings) may hold secrets, also where Ansible itself refuses an option.
+    run_module(
+        AnsibleModule,
+        answer,
+        text=TEXT,
+        long=("baseline",),
+        of_failure={"runs": []},
         argument_spec={
             "workload": {"type": "str", "default": "gaudi3_scale.workloads:causal_language_model"},
             "workload_options": {"type": "dict", "default": {}},
@@ -348,12 +350,11 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        options = checked(module.params, module.argument_spec, text=TEXT, long=("baseline",))
-        wishes = {"baseline": baseline(options), "refresh": options["refresh"], "check_mode": module.check_mode}
-        module.exit_json(**compare(comparison(options), node(options), target(options), run_process, **wishes))
-    except Exception as error:
-        module.fail_json(**{"runs": [], **module_failure(error)})
+
+
+def answer(options: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    wishes = {"baseline": baseline(options), "refresh": options["refresh"], "check_mode": module.check_mode}
+    return compare(comparison(options), node(options), target(options), run_process, **wishes)
 
 
 if __name__ == "__main__":

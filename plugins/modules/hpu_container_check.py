@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hpu_container_check
-short_description: Start containers in which hl-smi counts the Gaudi cards
+short_description: Verify that containers see all Gaudi cards
 version_added: "1.0.0"
 description:
   - Starts a container with each engine, once with the runtime C(habana) and once with CDI where that is wanted, lets
@@ -21,7 +21,7 @@ options:
   engines:
     description:
       - Engines to start containers with, RV(gaudi3.scale.hpu_container_runtime#module:engines) for example.
-      - One that is not installed, and V(containerd), is told of in RV(not_checked).
+      - One that is not installed, and V(containerd), is reported in RV(not_checked).
     type: list
     elements: str
     choices: [docker, podman, containerd]
@@ -56,7 +56,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Does podman bring the cards into a container, by the runtime and by CDI?
+- name: Check podman with the runtime and with CDI
   gaudi3.scale.hpu_container_check:
     engines: [podman]
     cdi: true
@@ -97,18 +97,13 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._containers.engines i
 from ansible_collections.gaudi3.scale.plugins.module_utils._containers.start_check import check
 from ansible_collections.gaudi3.scale.plugins.module_utils._containers.state import Place
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
-
-
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 
 
 def main() -> None:
-    """Read the options, call the core, report."""
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
         argument_spec={
             "engines": {"type": "list", "elements": "str", "choices": [*ENGINES], "required": True},
             "cdi": {"type": "bool", "default": False},
@@ -118,13 +113,11 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        wishes = checked(module.params, module.argument_spec)
-        lists: dict[str, Any] = {name: tuple(wishes.pop(name)) for name in ("engines", "mounts")}
-        result = check(StartOptions(**wishes, **lists), run_process, module.check_mode, Place())
-        module.exit_json(**result)
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(wishes: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    lists: dict[str, Any] = {name: tuple(wishes.pop(name)) for name in ("engines", "mounts")}
+    return check(StartOptions(**wishes, **lists), run_process, module.check_mode, Place())
 
 
 if __name__ == "__main__":

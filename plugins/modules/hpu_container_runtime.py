@@ -69,16 +69,16 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: With whatever engine the node has
+- name: Register with the engines that the node has
   gaudi3.scale.hpu_container_runtime:
   register: runtime
 
-- name: Kubernetes nodes, where every pod may use the cards
+- name: Register the runtime on Kubernetes nodes, where every pod may use the cards
   gaudi3.scale.hpu_container_runtime:
     engines: [containerd]
     default: true
 
-- name: With CDI, and with the vendor's runtime telling more
+- name: Register with CDI and with debug logging of the vendor's runtime
   gaudi3.scale.hpu_container_runtime:
     cdi: true
     settings:
@@ -127,6 +127,8 @@ services:
       sample: reloaded
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._containers.engines import ENGINES
 from ansible_collections.gaudi3.scale.plugins.module_utils._containers.state import (
@@ -136,18 +138,17 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._containers.state imp
     converge,
 )
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.option_forms import check_package, check_place
 
-
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
+FORMS = {"program": check_place, "hold": check_package}
 
 
 def main() -> None:
-    """Read the options, call the core, report."""
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
+        forms=FORMS,
         argument_spec={
             "engines": {"type": "list", "elements": "str", "choices": [AUTO, *ENGINES], "default": [AUTO]},
             "default": {"type": "bool", "default": False},
@@ -158,22 +159,18 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        wishes = checked(module.params, module.argument_spec)
-        options = RuntimeOptions(
-            engines=tuple(wishes["engines"]),
-            program=wishes["program"],
-            default=wishes["default"],
-            cdi=wishes["cdi"],
-            settings=wishes["settings"],
-            hold=tuple(wishes["hold"]),
-        )
-        result = converge(options, run_process, module.check_mode, Place())
-        for warning in result.pop("warnings"):
-            module.warn(warning)
-        module.exit_json(**result)
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(wishes: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    options = RuntimeOptions(
+        engines=tuple(wishes["engines"]),
+        program=wishes["program"],
+        default=wishes["default"],
+        cdi=wishes["cdi"],
+        settings=wishes["settings"],
+        hold=tuple(wishes["hold"]),
+    )
+    return converge(options, run_process, module.check_mode, Place())
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hpu_driver
-short_description: Bring a node's Gaudi driver to one release, and back when that fails
+short_description: Install a node's Gaudi driver at one release, and roll back on failure
 version_added: "1.0.0"
 description:
   - Installs the vendor's packages at one release in one transaction and holds them, has DKMS build the driver for the
@@ -15,13 +15,14 @@ description:
     package manager left; install what is missing of the distribution; fetch the new packages, and those of the way
     back; stop what holds the cards; unload the modules in the order of the loaded release; install; build; load; bring
     the external ports up; verify that all cards came up; start what was stopped.
-  - What a killed build left in DKMS's tree is mended first; what belongs to no package is told and left alone. Where
-    Secure Boot would reject the modules, or the kernel was started without C(iommu=pt), they are built and not loaded.
+  - What a killed build left in DKMS's tree is repaired first; what belongs to no package is reported and left alone.
+    Where Secure Boot would reject the modules, or the kernel was started without C(iommu=pt), they are built and not
+    loaded.
   - When one of these steps fails after the first one that a job would notice, the node goes back to the release it had,
     is verified, and the module fails with RV(state=rolled_back). When that fails too, it is RV(state=failed).
-  - C(/var/lib/gaudi3_scale/driver.json) tells how far a change came. A run after a power cut goes on from there. The
-    module goes on when the connection to the node is cut; a second run waits for its end.
-  - Needs the package repository to be registered, see M(gaudi3.scale.vault_repository).
+  - C(/var/lib/gaudi3_scale/driver.json) records how far a change came. A run after a power cut resumes from there. The
+    module continues when the connection to the node is cut; a second run waits for its end.
+  - Needs the package repository to be registered, see M(gaudi3.scale.package_repository).
 options:
   release:
     description: Release of the Gaudi software, with or without its build, for example V(1.24.1) or V(1.24.1-482).
@@ -89,9 +90,9 @@ options:
     description: Certificate of O(signing_key), in DER.
     type: str
     default: ""
-  enrolment_hash_file:
+  enrollment_hash_file:
     description:
-      - File on the node with what C(mokutil --generate-hash) printed. With it the firmware is asked to enrol the
+      - File on the node with what C(mokutil --generate-hash) printed. With it the firmware is asked to enroll the
         certificate where Secure Boot does not trust it yet. A person confirms that on the console at the next start.
     type: str
     default: ""
@@ -148,25 +149,25 @@ attributes:
     support: full
     description: Shows packages, holds, DKMS builds, the list of modules for the boot, and the loaded modules.
 seealso:
-  - module: gaudi3.scale.vault_repository
+  - module: gaudi3.scale.package_repository
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: The driver of one release
+- name: Install the driver of one release
   gaudi3.scale.hpu_driver:
     release: 1.24.1
     packages: [habanalabs-dkms, habanalabs-firmware]
     os_packages: [dkms, "linux-headers-{kernel}"]
 
-- name: Another release on a node that is drained
+- name: Install another release on a drained node
   gaudi3.scale.hpu_driver:
     release: 1.23.0
     reload: true
     stop_device_users: true
     cards: 8
 
-- name: Into an image, where no card is
+- name: Install into an image without cards
   gaudi3.scale.hpu_driver:
     release: 1.24.1
     kernels: [6.8.0-45-generic, 6.8.0-48-generic]
@@ -266,26 +267,30 @@ build_log:
 """
 
 import signal
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._driver import state as driver_state
 from ansible_collections.gaudi3.scale.plugins.module_utils._driver.plan import DriverOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.option_forms import check_package
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.os_release import SYSTEMS, of_system
 
-SIGNING = ("signing_key", "signing_certificate", "enrolment_hash_file")
+SIGNING = ("signing_key", "signing_certificate", "enrollment_hash_file")
 
-
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
+FORMS = {
+    **dict.fromkeys(("packages", "os_packages"), check_package),
+    **{f"system_packages.{system}": check_package for system in SYSTEMS},
+}
 
 
 def main() -> None:
     strings = {"type": "list", "elements": "str", "default": []}
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
+        forms=FORMS,
         argument_spec={
             "release": {"type": "str", "required": True},
             "release_overrides": {"type": "dict", "default": {}},
@@ -312,18 +317,14 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
+
+
+def answer(given: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
     # A connection that is cut must not leave the node between two releases.
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    try:
-        given = checked(module.params, module.argument_spec)
-        given["os_packages"] = [*(of_system(given.pop("system_packages")) or []), *given["os_packages"]]
-        options = DriverOptions(**given)
-        result = driver_state.converge(options, run_process, module.check_mode)
-        for warning in result.pop("warnings"):
-            module.warn(warning)
-        module.exit_json(**result)
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+    given["os_packages"] = [*(of_system(given.pop("system_packages")) or []), *given["os_packages"]]
+    options = DriverOptions(**given)
+    return driver_state.converge(options, run_process, module.check_mode)
 
 
 if __name__ == "__main__":

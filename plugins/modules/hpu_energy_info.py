@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 ---
 module: hpu_energy_info
-short_description: Tell the energy that a node's cards used between two moments
+short_description: Report the energy that a node's cards used in a period
 version_added: "1.0.0"
 description:
   - Reads what the collector of M(gaudi3.scale.hpu_exporter) keeps for five weeks, a line a minute. No card is asked.
@@ -41,7 +41,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Tell the energy of last night
+- name: Report the energy of last night
   gaudi3.scale.hpu_energy_info:
     begin: 1785880800
     end: 1785909600
@@ -77,21 +77,18 @@ card_seconds:
 """
 
 from pathlib import Path
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._exporter.energy_log import read, used
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
-
-
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 
 
 def main() -> None:
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
         argument_spec={
             "begin": {"type": "float", "required": True},
             "end": {"type": "float", "required": True},
@@ -99,21 +96,20 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        options = checked(module.params, module.argument_spec)
-        begin, end = options["begin"], options["end"]
-        if end <= begin:
-            raise GaudiError(f"end is {end:.0f}, which is not after begin, {begin:.0f}; give a moment after it.")
-        cards = {card: used(ones, begin, end) for card, ones in read(Path(options["directory"]), begin, end).items()}
-        module.exit_json(
-            changed=False,
-            cards={card: {"joules": one.joules, "gap_seconds": one.gap_seconds} for card, one in cards.items()},
-            joules=sum(one.joules for one in cards.values()),
-            gap_seconds=sum(one.gap_seconds for one in cards.values()),
-            card_seconds=len(cards) * (end - begin),
-        )
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(options: dict[str, Any], _module: AnsibleModule) -> dict[str, Any]:
+    begin, end = options["begin"], options["end"]
+    if end <= begin:
+        raise GaudiError(f"end is {end:.0f}, which is not after begin, {begin:.0f}; give a moment after it.")
+    cards = {card: used(ones, begin, end) for card, ones in read(Path(options["directory"]), begin, end).items()}
+    return {
+        "changed": False,
+        "cards": {card: {"joules": one.joules, "gap_seconds": one.gap_seconds} for card, one in cards.items()},
+        "joules": sum(one.joules for one in cards.values()),
+        "gap_seconds": sum(one.gap_seconds for one in cards.values()),
+        "card_seconds": len(cards) * (end - begin),
+    }
 
 
 if __name__ == "__main__":

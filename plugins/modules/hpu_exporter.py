@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hpu_exporter
-short_description: Have a node tell a Prometheus how its cards and its jobs are
+short_description: Export node metrics to Prometheus
 version_added: "1.0.0"
 description:
   - Installs a program that writes metrics of the cards, their ports, the node and its jobs into O(directory), where a
@@ -111,7 +111,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Tell the monitoring server alone
+- name: Serve metrics to the monitoring server only
   gaudi3.scale.hpu_exporter:
     cards: 8
     address: 10.0.0.11
@@ -119,7 +119,7 @@ EXAMPLES = r"""
     readers: ["{{ lookup('ansible.builtin.file', 'monitoring.pem') }}"]
   become: true
 
-- name: The site has a node exporter of its own
+- name: Use the site's existing node exporter
   gaudi3.scale.hpu_exporter:
     cards: 8
     served_by: site
@@ -140,27 +140,37 @@ steps:
   sample: [program, "file /etc/systemd/system/gaudi3-scale-metrics@.service", certificate]
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._exporter.plan import Options
 from ansible_collections.gaudi3.scale.plugins.module_utils._exporter.program import main as _program
 from ansible_collections.gaudi3.scale.plugins.module_utils._exporter.state import converge
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.option_forms import (
+    check_group,
+    check_place,
+    check_unit,
+)
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.tls_identity import check_names
 
 # Ansible sends to a node what a module imports; the program that stays there is made of it.
 PROGRAM = _program
 
-
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
+FORMS = {
+    **dict.fromkeys(("directory", "program", "arguments_file"), check_place),
+    "unit": check_unit,
+    "group": check_group,
+}
 
 
 def main() -> None:
-    """Set up what watches the node, or take it away, and report."""
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
+        text=("readers",),
+        forms=FORMS,
         argument_spec={
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
             "cards": {"type": "int", "required": True},
@@ -182,13 +192,13 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        given = checked(module.params, module.argument_spec, text=("readers",))
-        lists = {name: tuple(given[name]) for name in ("readers", "readers_to_come")}
-        lists["names"] = check_names("names", given["names"])
-        module.exit_json(**converge(Options(**{**given, **lists}), run_process, module.check_mode))
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(given: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    """Set up what watches the node, or take it away, and report."""
+    lists = {name: tuple(given[name]) for name in ("readers", "readers_to_come")}
+    lists["names"] = check_names("names", given["names"])
+    return converge(Options(**{**given, **lists}), run_process, module.check_mode)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hpu_fabric
-short_description: Find a Gaudi node's scale-out network and bring the cards' own ports up
+short_description: Detect a Gaudi node's scale-out network and bring up the cards' ports
 version_added: "1.0.0"
 description:
   - Finds which network carries the traffic between nodes, from sysfs alone. The cards' own Ethernet ports come first,
@@ -105,10 +105,10 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Find the network and bring the ports up
+- name: Detect the network and bring up the ports
   gaudi3.scale.hpu_fabric:
 
-- name: Scale out over the host's InfiniBand although the cards have links
+- name: Use the host's InfiniBand although the cards have links
   gaudi3.scale.hpu_fabric:
     provider: infiniband
     interface: ens1f0
@@ -189,6 +189,8 @@ ansible_facts:
       type: dict
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.layer3.port_addresses import (
     LAYERS,
@@ -200,9 +202,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.measurement i
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.provider import AUTO, PROVIDERS
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.state import FabricOptions, Place, converge
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 
 ROUTED: dict[str, dict[str, object]] = {
     "layer": {"type": "int", "choices": list(LAYERS), "default": 2},
@@ -217,13 +217,11 @@ ROUTED: dict[str, dict[str, object]] = {
 }
 
 
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
-
-
 def main() -> None:
-    """Read the options, call the core, report."""
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
+        empty=("host",),
         argument_spec={
             "provider": {"type": "str", "choices": [AUTO, *PROVIDERS], "default": AUTO},
             "interface": {"type": "str", "default": ""},
@@ -234,18 +232,14 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        wishes = checked(module.params, module.argument_spec, empty=("host",))
-        routed = RoutedOptions(**{name: wishes.pop(name) for name in ROUTED})
-        measuring = Measuring(wishes.pop("device"), wishes.pop("venv"))
-        result = converge(
-            FabricOptions(**wishes, routed=routed, measuring=measuring), run_process, module.check_mode, Place()
-        )
-        for warning in result.pop("warnings"):
-            module.warn(warning)
-        module.exit_json(**result)
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(wishes: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    routed = RoutedOptions(**{name: wishes.pop(name) for name in ROUTED})
+    measuring = Measuring(wishes.pop("device"), wishes.pop("venv"))
+    return converge(
+        FabricOptions(**wishes, routed=routed, measuring=measuring), run_process, module.check_mode, Place()
+    )
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hpu_fabric_info
-short_description: Tell which cable hangs on which of the cards' ports
+short_description: Report which cable is connected to which of the cards' ports
 version_added: "1.0.0"
 description:
   - Tells the external ports of the cards, their addresses, and what the switch announces over each cable by LLDP.
@@ -26,7 +26,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: What hangs on the cards' ports?
+- name: Read the neighbors of the cards' ports
   gaudi3.scale.hpu_fabric_info:
   register: fabric
 """
@@ -45,7 +45,7 @@ ports:
   type: list
   elements: dict
   returned: success
-neighbours:
+neighbors:
   description: What is heard on these ports, with C(interface), C(switch), C(port) and C(description).
   type: list
   elements: dict
@@ -56,27 +56,27 @@ lldp_error:
   returned: success
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.info import fabric_info
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_tree import kernel_tree
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
-
-
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 
 
 def main() -> None:
+    run_module(
+        AnsibleModule,
+        answer,
+        argument_spec={},
+        supports_check_mode=True,
+    )
+
+
+def answer(_options: dict[str, Any], _module: AnsibleModule) -> dict[str, Any]:
     """Look, and report."""
-    module = Module(argument_spec={}, supports_check_mode=True)
-    try:
-        checked(module.params, module.argument_spec)
-        module.exit_json(changed=False, **fabric_info(run_process, kernel_tree()))
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+    return {"changed": False, **fabric_info(run_process, kernel_tree())}
 
 
 if __name__ == "__main__":

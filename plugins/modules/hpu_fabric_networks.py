@@ -6,12 +6,13 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hpu_fabric_networks
-short_description: Tell over which networks a node could be measured, and keep what was measured
+short_description: List the networks over which a node can be measured, and store the results
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Tells which network M(gaudi3.scale.hpu_fabric) would choose, and which of all could carry an all-reduce between this
     node and another one, from what is there alone. Changes nothing but O(measurement).
-  - M(gaudi3.scale.fabric_measurement) asks it, and has it keep what the all-reduces showed.
+  - M(gaudi3.scale.fabric_benchmark) asks it, and has it keep what the all-reduces showed.
 options:
   provider:
     description: As O(gaudi3.scale.hpu_fabric#module:provider).
@@ -32,7 +33,7 @@ options:
     type: path
     default: /opt/gaudi3_scale/venv
   measurement:
-    description: What to keep in C(/var/lib/gaudi3_scale/fabric_measured.json). Without it the file is left as it is.
+    description: What to keep in C(/var/lib/gaudi3_scale/fabric_benchmark.json). Without it the file is left as it is.
     type: dict
 attributes:
   check_mode:
@@ -43,12 +44,12 @@ attributes:
     description: Shows the file.
 seealso:
   - module: gaudi3.scale.hpu_fabric
-  - module: gaudi3.scale.fabric_measurement
+  - module: gaudi3.scale.fabric_benchmark
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Over which networks could this node be measured?
+- name: List the networks over which this node can be measured
   gaudi3.scale.hpu_fabric_networks:
   register: networks
 """
@@ -89,6 +90,8 @@ measurement:
   returned: success
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.measurement import (
     MeasurementOptions,
@@ -98,18 +101,13 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.measurement i
 )
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.provider import AUTO, PROVIDERS
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
-
-
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 
 
 def main() -> None:
-    """Look, keep, and report."""
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
         argument_spec={
             "provider": {"type": "str", "choices": [AUTO, *PROVIDERS], "default": AUTO},
             "interface": {"type": "str", "default": ""},
@@ -119,13 +117,13 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        options = checked(module.params, module.argument_spec)
-        measuring = Measuring(options.pop("device"), options.pop("venv"))
-        wishes = MeasurementOptions(**options, measuring=measuring)
-        module.exit_json(**look(wishes, run_process, module.check_mode, Place()))
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(options: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    """Look, keep, and report."""
+    measuring = Measuring(options.pop("device"), options.pop("venv"))
+    wishes = MeasurementOptions(**options, measuring=measuring)
+    return look(wishes, run_process, module.check_mode, Place())
 
 
 if __name__ == "__main__":

@@ -95,11 +95,11 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: What the cards have
+- name: Show the firmware of the cards
   gaudi3.scale.hpu_firmware:
     release: 1.24.1
 
-- name: One accepted version for the Gaudi 3 nodes of the play
+- name: Write one accepted version on the Gaudi 3 nodes of the play
   gaudi3.scale.hpu_firmware:
     release: 1.23.0
     state: flashed
@@ -129,10 +129,10 @@ cards:
       description: Where the card is.
       type: str
     module_id:
-      description: Module id, null where no driver tells it.
+      description: Module id, null where no driver reports it.
       type: int
     serial:
-      description: Serial number, null where no driver tells it.
+      description: Serial number, null where no driver reports it.
       type: str
     board:
       description: Kind of card.
@@ -192,21 +192,24 @@ log:
   returned: when a card could not be written
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._firmware import state as card_firmware_state
 from ansible_collections.gaudi3.scale.plugins.module_utils._firmware.plan import FirmwareOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.option_forms import check_place
 
-
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
+# A word of a unit that writes a card.
+FORMS = {"image": check_place}
 
 
 def main() -> None:
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
+        forms=FORMS,
         argument_spec={
             "state": {"type": "str", "choices": ["shown", "flashed"], "default": "shown"},
             "accept": {"type": "dict", "default": {}},
@@ -222,14 +225,11 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        options = FirmwareOptions(**checked(module.params, module.argument_spec))
-        result = card_firmware_state.converge(options, run_process, module.check_mode)
-        for warning in result.pop("warnings"):
-            module.warn(warning)
-        module.exit_json(**result)
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(given: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    options = FirmwareOptions(**given)
+    return card_firmware_state.converge(options, run_process, module.check_mode)
 
 
 if __name__ == "__main__":

@@ -14,14 +14,14 @@ description:
   - Writes the flags of a profile, a network and O(overrides) to one file that C(systemd) and a shell read alike.
   - Takes over what the vendor's packages set for login shells, since ranks are started by none.
   - Checks every flag first, against the list that the installed PyTorch bridge has of its own flags, and against a
-    catalogue for all others. The Gaudi software itself ignores names it does not know, and ends the process on values
+    catalog for all others. The Gaudi software itself ignores names it does not know, and ends the process on values
     it does not take.
   - Unknown and invented names, wrong values and harmful settings are refused, all in one message, before anything is
     touched. Flags that have no effect, are gone, or were last seen before O(release) give warnings.
   - Makes the directories that the flags name, for logs and for compiled recipes, and takes away the recipes of
     releases that are gone.
-  - What was changed in the file by hand since is shown as a difference of its own, told as a warning, and kept beside
-    the file.
+  - What was changed in the file by hand since is shown as a difference of its own, reported as a warning, and kept
+    beside the file.
   - Jobs of M(gaudi3.scale.training_job) and M(gaudi3.scale.hpu_batch_probe) read the file by themselves. Containers
     take it with C(--env-file); see RV(container_path). Login shells, other units and Slurm have an option each.
 options:
@@ -66,7 +66,7 @@ options:
   environment:
     description:
       - Other variables for the same file, from name to value. They are not checked, and the file says so.
-      - This is also the place for a flag that is newer than the catalogue.
+      - This is also the place for a flag that is newer than the catalog.
       - Names that sound like secrets are refused, since every account of the node reads that file.
     type: dict
     default: {}
@@ -130,7 +130,7 @@ options:
   systemd_units:
     description:
       - Services of others that get the flags, by a drop-in each. Those no longer named lose it.
-      - Where RV(systemd_changed) says so, systemd has to be told to load its units again.
+      - Where RV(systemd_changed) says so, systemd has to reload its units.
     type: list
     elements: str
     default: []
@@ -174,7 +174,7 @@ EXAMPLES = r"""
     release: 1.24.1
   become: true
 
-- name: Count recompilations, and let a job's own directory hold the recipes
+- name: Count recompilations and cache recipes in the job's own directory
   gaudi3.scale.hpu_flags:
     release: 1.24.1
     network: infiniband
@@ -226,7 +226,7 @@ flags:
       description: Why it is not effective, or what else is to be said. Empty where there is nothing.
       type: str
     judged_by:
-      description: The source that decided, the installed bridge with its version, or the catalogue and how far it goes.
+      description: The source that decided, the installed bridge with its version, or the catalog and how far it goes.
       type: str
     effect:
       description: What the flag does. Empty where it is not a flag, or known by name only.
@@ -330,6 +330,8 @@ systemd_changed:
   type: bool
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.chosen import chosen_network
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.provider import AUTO
@@ -338,17 +340,15 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._flags.profiles impor
 from ansible_collections.gaudi3.scale.plugins.module_utils._flags.vendor import VENDOR_PROFILES
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_tree import kernel_tree
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
-
-
-class Module(MaskedOptions, AnsibleModule):
-    """The values of O(environment) and O(overrides) may be secrets, also where Ansible itself refuses an option."""
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 
 
 def main() -> None:
-    module = Module(
+    # The values of O(environment) and O(overrides) may be secrets, also where Ansible itself refuses an option.
+    run_module(
+        AnsibleModule,
+        answer,
+        empty=("venv",),
         argument_spec={
             "release": {"type": "str", "required": True},
             "release_overrides": {"type": "dict", "default": {}},
@@ -375,16 +375,12 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        given = checked(module.params, module.argument_spec, empty=("venv",))
-        network = chosen_network(run_process, kernel_tree(), given["network"], given["interface"])
-        options = EnvironmentOptions(**{**given, "network": network.provider, "interface": network.interface})
-        result = flag_state.converge(options, module.check_mode)
-        for warning in result.pop("warnings"):
-            module.warn(warning)
-        module.exit_json(**result)
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(given: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    network = chosen_network(run_process, kernel_tree(), given["network"], given["interface"])
+    options = EnvironmentOptions(**{**given, "network": network.provider, "interface": network.interface})
+    return flag_state.converge(options, module.check_mode)
 
 
 if __name__ == "__main__":

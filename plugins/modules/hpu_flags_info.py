@@ -7,13 +7,13 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 ---
 module: hpu_flags_info
-short_description: Tell what environment flags of the Gaudi software are worth on a node
+short_description: Explain environment flags of the Gaudi software on a node
 version_added: "1.0.0"
 description:
   - Judges a list, an environment file or the environment of a running job. For each flag it tells whether anything
     reads it, whether it has an effect in this mode and release, what to use instead, and who says so.
   - The bridge that is installed on the node lists its own flags, and that list is read as text. For all others, and on
-    a node without a bridge, the catalogue of the collection judges.
+    a node without a bridge, the catalog of the collection judges.
   - The same keys are returned always.
 options:
   flags:
@@ -66,19 +66,19 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: What is the node's own file worth?
+- name: Explain the flags of the node's file
   gaudi3.scale.hpu_flags_info:
     file: /etc/gaudi3_scale/environment
   become: true
 
-- name: Are these flags real?
+- name: Check whether flags exist
   gaudi3.scale.hpu_flags_info:
     release: 1.24.1
     flags:
       - PT_HPU_POOL_STRATEGY=OPTIMIZE_UTILIZATION
       - PT_HPU_ENABLE_ADVANCED_FUSION=1
 
-- name: What did the running job get?
+- name: Explain the flags of a running job
   gaudi3.scale.hpu_flags_info:
     job: training
   become: true
@@ -136,7 +136,7 @@ flags:
     known:
       description:
         - Who is known to read this name, V(gaudi), V(another program) or V(nobody).
-        - Of a name of another program (V(VLLM_...) that is not in the catalogue, V(RAY_...), V(OMP_...), V(GLOO_...))
+        - Of a name of another program (V(VLLM_...) that is not in the catalog, V(RAY_...), V(OMP_...), V(GLOO_...))
           nothing else is judged.
       type: str
       sample: gaudi
@@ -165,13 +165,13 @@ flags:
       description: What the flag does. Empty where that is not known.
       type: str
     since:
-      description: The first release with evidence, in the catalogue.
+      description: The first release with evidence, in the catalog.
       type: str
     removed:
-      description: The first release known to be without it, in the catalogue.
+      description: The first release known to be without it, in the catalog.
       type: str
     verified_through:
-      description: The last release with evidence, in the catalogue.
+      description: The last release with evidence, in the catalog.
       type: str
 other_variables:
   description: Names of variables of the file or the process that are no flags and were not judged.
@@ -186,21 +186,20 @@ hand_edit:
   elements: str
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._flags.explanation import ExplainOptions, explain
 from ansible_collections.gaudi3.scale.plugins.module_utils._flags.profiles import NETWORKS, PROFILES
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
-
-
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 
 
 def main() -> None:
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
+        empty=("venv",),
         argument_spec={
             "flags": {"type": "raw"},
             "file": {"type": "path"},
@@ -214,13 +213,11 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        options = checked(module.params, module.argument_spec, empty=("venv",))
-        given = {name: options[name] for name in ("flags", "file", "job") if options[name] is not None}
-        result = explain(ExplainOptions(**{**options, "flags": (), "file": "", "job": "", **given}), run_process)
-        module.exit_json(**result)
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(options: dict[str, Any], _module: AnsibleModule) -> dict[str, Any]:
+    given = {name: options[name] for name in ("flags", "file", "job") if options[name] is not None}
+    return explain(ExplainOptions(**{**options, "flags": (), "file": "", "job": "", **given}), run_process)
 
 
 if __name__ == "__main__":

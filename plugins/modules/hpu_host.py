@@ -6,11 +6,11 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hpu_host
-short_description: Huge pages, kernel arguments, locked memory, CPUs, clock and job ports of a Gaudi node
+short_description: Configure huge pages, kernel arguments, locked memory, CPUs, clock and job ports
 version_added: "1.0.0"
 description:
   - Writes drop-ins of its own below C(/etc) and never the operator's files. What can be in force at once is set at once
-    (huge pages, governor); what needs a restart is told in RV(reboot_required). The module never restarts a node.
+    (huge pages, governor); what needs a restart is reported in RV(reboot_required). The module never restarts a node.
   - An option that is empty or false removes what this module once wrote for it, and brings back what the kernel or
     C(tuned) had before.
   - Where C(tuned) runs, governor, idle states and NUMA balancing are a profile C(gaudi3-scale) that includes the active
@@ -116,11 +116,11 @@ options:
   firewall_ports:
     description:
       - Ports and ranges of TCP and UDP, from 1024 on.
-      - The default holds all that the collection itself uses unless told otherwise. The collectives of gloo and HCCL
-        take ports that the kernel chooses; a second entry V(32768-60999) closes those as well.
+      - The default holds all that the collection itself uses unless configured otherwise. The collectives of gloo and
+        HCCL take ports that the kernel chooses; a second entry V(32768-60999) closes those as well.
     type: list
     elements: str
-    default: ["29500-29511"]
+    default: ["29500-29511", "29520", "29530", "29540"]
 attributes:
   check_mode:
     support: full
@@ -132,26 +132,26 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: The settings that the vendor asks for
+- name: Apply the settings that the vendor requires
   gaudi3.scale.hpu_host:
 
-- name: A node that shares its memory with other work
+- name: Configure a node that shares its memory with other work
   gaudi3.scale.hpu_host:
     hugepages: "8000"
     hugepages_memory_share: 0.1
 
-- name: Ports of jobs that only the cluster's own network reaches
+- name: Open the ports of jobs to the cluster's own network only
   gaudi3.scale.hpu_host:
     firewall: true
     firewall_nodes: [10.0.0.0/24]
 
-- name: Short ways back from idle, on Granite Rapids
+- name: Shorten wake-up from idle on Granite Rapids
   gaudi3.scale.hpu_host:
     cstates: [no_c6]
     latency_msrs: true
     time_sync: chrony
 
-- name: For a qualification run of Gaudi 2, which holds the cards for long
+- name: Prepare a long qualification of Gaudi 2 cards
   gaudi3.scale.hpu_host:
     module_parameters:
       timeout_locked: 0
@@ -163,7 +163,7 @@ reboot_required:
   type: bool
   returned: success
 reboot_reasons:
-  description: Why, one sentence each.
+  description: Why, one message each.
   type: list
   elements: str
   returned: success
@@ -212,22 +212,21 @@ settings:
       type: dict
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.gaudi3.scale.plugins.module_utils._host.firewall import DEFAULT_PORTS
 from ansible_collections.gaudi3.scale.plugins.module_utils._host.node import Node
 from ansible_collections.gaudi3.scale.plugins.module_utils._host.state import SHORTAGE_CHOICES, HostOptions, converge
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
-
-
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 
 
 def main() -> None:
-    """Read the options, call the core, report."""
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
+        empty=("cpu_governor",),
         argument_spec={
             "hugepages": {"type": "str", "default": "auto"},
             "hugepages_memory_share": {"type": "float", "default": 0.5},
@@ -242,21 +241,19 @@ def main() -> None:
             "module_parameters": {"type": "dict", "default": {}},
             "firewall": {"type": "bool", "default": False},
             "firewall_nodes": {"type": "list", "elements": "str", "default": []},
-            "firewall_ports": {"type": "list", "elements": "str", "default": ["29500-29511"]},
+            "firewall_ports": {"type": "list", "elements": "str", "default": [*DEFAULT_PORTS]},
         },
         supports_check_mode=True,
     )
-    try:
-        wishes = checked(module.params, module.argument_spec, empty=("cpu_governor",))
-        for name in ("kernel_arguments", "cstates", "firewall_nodes", "firewall_ports"):
-            wishes[name] = tuple(wishes[name])
-        wishes["module_parameters"] = {name: str(value) for name, value in wishes["module_parameters"].items()}
-        result = converge(HostOptions(**wishes), run_process, module.check_mode, Node())
-        for warning in result.pop("warnings"):
-            module.warn(warning)
-        module.exit_json(**result)
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(wishes: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    for name in ("kernel_arguments", "cstates", "firewall_nodes", "firewall_ports"):
+        wishes[name] = tuple(wishes[name])
+    given = wishes["module_parameters"]
+    # Of true and of nothing no text was meant, and the core refuses them.
+    wishes["module_parameters"] = {name: str(one) if type(one) in (int, float) else one for name, one in given.items()}
+    return converge(HostOptions(**wishes), run_process, module.check_mode, Node())
 
 
 if __name__ == "__main__":

@@ -10,7 +10,8 @@ short_description: Prepare a Gaudi node for scale-out over its host's InfiniBand
 version_added: "1.0.0"
 description:
   - Installs the driver stack of the site's choice, refuses to put one beside another or in its place, and judges
-    kernel, PCIe ACS, ports, GIDs, MTU, locked memory and the jobs' flags. Each failure is one sentence with its remedy.
+    kernel, PCIe ACS, ports, GIDs, MTU, locked memory and the jobs' flags. Each failure is an error message with its
+    remedy.
   - Brings libfabric, built with SynapseAI for Gaudi Direct, and HCCL's wrapper of it to the node. They are built once,
     on the first node of each kind (the same operating system, architecture, release and settings), from archives that
     are pinned by checksum. The controller keeps what was built with its checksum in O(libfabric_directory), and brings
@@ -55,7 +56,7 @@ options:
     type: str
     default: ""
   ofed_suite:
-    description: Suite in O(ofed_repository), for apt. V(./) is a directory that is a repository by itself.
+    description: Suite in O(ofed_repository), for apt. V(./) is a directory that is itself a repository.
     type: str
     default: ./
   ofed_components:
@@ -189,12 +190,12 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: InfiniBand with the distribution's drivers
+- name: Set up InfiniBand with the distribution's drivers
   gaudi3.scale.hpu_host_nics:
     provider: infiniband
     ofed_packages: [rdma-core, ibverbs-providers]
 
-- name: RoCE with DOCA from the site's mirror, and Gaudi Direct
+- name: Set up RoCE with DOCA from the site's mirror, and Gaudi Direct
   gaudi3.scale.hpu_host_nics:
     provider: roce
     ofed: doca
@@ -218,7 +219,7 @@ checks:
 stack:
   description: The driver stack.
   type: dict
-  returned: success
+  returned: success, without O(build_into)
   contains:
     ofed:
       description: What was asked for.
@@ -235,7 +236,7 @@ stack:
 libfabric:
   description: The libfabric in C(/opt/gaudi3_scale/libfabric).
   type: dict
-  returned: success
+  returned: success, without O(build_into)
   contains:
     key:
       description: The kind of node and the settings that a build is for. Empty where none is wanted.
@@ -263,24 +264,25 @@ built:
   returned: when O(build_into) was given
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.verbs.forms import FORMS
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.verbs.state import Place, converge, options_of
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.os_release import package_manager
-
-
-class Module(MaskedOptions, AnsibleModule):
-    """The users in the URLs of repositories and archives are not shown."""
 
 
 def main() -> None:
     text, words = {"type": "str", "default": ""}, {"type": "list", "elements": "str", "default": []}
     place = {"type": "path", "default": ""}
     lists = {"type": "dict", "options": {"ofed": words, "libfabric_build": words}}
-    module = Module(
+    # The users in the URLs of repositories and archives are not shown.
+    run_module(
+        AnsibleModule,
+        answer,
+        forms=FORMS,
         argument_spec={
             "provider": {"type": "str", "choices": ["infiniband", "roce"], "required": True},
             "environment": {"type": "path", "default": "/etc/gaudi3_scale/environment"},
@@ -315,14 +317,11 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        options = options_of(checked(module.params, module.argument_spec), package_manager())
-        result = converge(options, run_process, module.check_mode, Place())
-        for warning in result.pop("warnings"):
-            module.warn(warning)
-        module.exit_json(**result)
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(given: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    options = options_of(given, package_manager())
+    return converge(options, run_process, module.check_mode, Place())
 
 
 if __name__ == "__main__":

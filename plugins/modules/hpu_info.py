@@ -13,7 +13,7 @@ version_added: "1.0.0"
 description:
   - Finds the Gaudi cards of a node by their PCI ids, so that it works on a machine on which nothing is installed yet.
   - Once the driver holds the cards, adds what C(hl-smi) says about firmware, memory, temperature, errors and links.
-  - Cards are identified by PCI address. Their accel index can change at every boot and is told only as a fact.
+  - Cards are identified by PCI address. Their accel index can change at every boot and is reported only as a fact.
   - Every key is always there. What is not known is V(null) or empty, never zero.
 options:
   hl_smi:
@@ -36,7 +36,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Look at the cards
+- name: Read the cards
   gaudi3.scale.hpu_info:
   register: node
   become: true
@@ -112,7 +112,7 @@ hpu:
           type: str
         temperature_c:
           description:
-            - Temperature in degrees Celsius. A card that did not initialise shows 0. V(null), as of each reading, where
+            - Temperature in degrees Celsius. A card that did not initialize shows 0. V(null), as of each reading, where
               hl-smi says nothing, or what no card can have.
           type: int
         memory_total_mib:
@@ -192,7 +192,7 @@ hpu:
           type: list
           elements: str
     timeout_locked:
-      description: Seconds that the loaded driver gives a job, 0 for no limit. V(null) where none tells.
+      description: Seconds that the loaded driver gives a job, 0 for no limit. V(null) where none reports it.
       type: int
       sample: 30
     firmware:
@@ -277,32 +277,29 @@ hpu:
           type: bool
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._cards import hpu_facts
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_tree import kernel_tree
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
-
-
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 
 
 def main() -> None:
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
         argument_spec={
             "hl_smi": {"type": "bool", "default": True},
         },
         supports_check_mode=True,
     )
-    try:
-        options = checked(module.params, module.argument_spec)
-        facts = hpu_facts.gather(run_process, kernel_tree(), options["hl_smi"])
-        module.exit_json(changed=False, hpu=facts.as_dict())
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(options: dict[str, Any], _module: AnsibleModule) -> dict[str, Any]:
+    facts = hpu_facts.gather(run_process, kernel_tree(), options["hl_smi"])
+    return {"changed": False, "hpu": facts.as_dict()}
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ description:
   - Reads the power limit of each card, sets it by C(hl-smi -i ADDRESS -p WATTS) where it is another one, and reads it
     again. A card that did not take it fails the task by name, and the others keep what they took.
   - The limit is that of the card's 54 V rail. It is one of power and sets no clock.
-  - What cannot be meant is refused before a card is touched - a limit outside the range of the cards, a card that is
+  - Invalid options are refused before a card is touched - a limit outside the range of the cards, a card that is
     not there, a card on which a process computes.
 options:
   watts:
@@ -58,12 +58,12 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: No card takes more than 600 W
+- name: Limit each card to 600 W
   gaudi3.scale.hpu_power:
     watts: 600
   become: true
 
-- name: A limit for two cards of another generation, as the vendor's document for that board has it
+- name: Limit two cards of another generation, as the vendor's document for that board specifies
   gaudi3.scale.hpu_power:
     watts: 500
     cards: [2, 3]
@@ -94,7 +94,7 @@ cards:
       type: str
       sample: gaudi3
     before:
-      description: The limit that it showed in W, null where it told none.
+      description: The limit that it showed in W, null where it reported none.
       type: int
       sample: 850
     after:
@@ -106,22 +106,20 @@ cards:
       type: bool
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_tree import kernel_tree
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 from ansible_collections.gaudi3.scale.plugins.module_utils._power.plan import PowerOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._power.state import converge
 
 
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
-
-
 def main() -> None:
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
         argument_spec={
             "watts": {"type": "int", "required": True},
             "cards": {"type": "list", "elements": "int", "default": []},
@@ -130,11 +128,11 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        options = PowerOptions(**checked(module.params, module.argument_spec))
-        module.exit_json(**converge(options, run_process, module.check_mode, kernel_tree()))
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(given: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    options = PowerOptions(**given)
+    return converge(options, run_process, module.check_mode, kernel_tree())
 
 
 if __name__ == "__main__":

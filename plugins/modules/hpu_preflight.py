@@ -8,11 +8,11 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 ---
 module: hpu_preflight
-short_description: Refuse what cannot work on a Gaudi node
+short_description: Check whether a Gaudi node can take a release
 version_added: "1.0.0"
 description:
   - Compares a node with what a release of the Gaudi software needs, before anything is installed.
-  - Fails with every reason at once, each in one sentence that says what to do.
+  - Fails with every reason at once, each as an error message that says what to do.
   - Needs nothing on the node but Python. The cards are found by their PCI ids.
 options:
   release:
@@ -68,10 +68,10 @@ options:
   signing_certificate:
     description: Certificate of O(signing_key), in DER.
     type: path
-  prepares_enrolment:
+  prepares_enrollment:
     description:
-      - Whether a later task asks the firmware to enrol the certificate.
-      - A certificate that Secure Boot does not trust is then told and not refused.
+      - Whether a later task asks the firmware to enroll the certificate.
+      - A certificate that Secure Boot does not trust is then reported and not refused.
     type: bool
     default: false
 author: The gaudi3.scale authors (@gaudi3-scale)
@@ -88,7 +88,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Refuse what cannot work
+- name: Run the preflight checks
   gaudi3.scale.hpu_preflight:
     release: 1.24.1
     cards: 8
@@ -98,7 +98,7 @@ EXAMPLES = r"""
         unless_exists: /opt/gaudi3_scale/venv/bin/python
   become: true
 
-- name: Check for a release that is newer than the collection
+- name: Check for a release newer than the collection
   gaudi3.scale.hpu_preflight:
     release: 1.25.0
     release_overrides:
@@ -136,7 +136,7 @@ checks:
       description: What to do where it is not so.
       type: str
     advice:
-      description: Whether a failure is only told.
+      description: Whether a failure is only reported.
       type: bool
     message:
       description: The sentence to tell where the other parts do not make one.
@@ -150,20 +150,18 @@ hpu:
   type: dict
 """
 
-import platform
 from dataclasses import fields
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._cards import hpu_facts
 from ansible_collections.gaudi3.scale.plugins.module_utils._cards.node_system import read_disks
-from ansible_collections.gaudi3.scale.plugins.module_utils._checks.check import advice, as_results, failed, refusal
-from ansible_collections.gaudi3.scale.plugins.module_utils._checks.preflight import Wanted, preflight_checks
 from ansible_collections.gaudi3.scale.plugins.module_utils._host.kernel import secure_boot
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.check import advice, as_results, failed, refusal
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_tree import kernel_tree
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
+from ansible_collections.gaudi3.scale.plugins.module_utils._verify.preflight import Wanted, preflight_checks
 
 DISK_PATH = {
     "path": {"type": "path", "required": True},
@@ -172,12 +170,10 @@ DISK_PATH = {
 }
 
 
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
-
-
 def main() -> None:
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
         argument_spec={
             "release": {"type": "str", "required": True},
             "release_overrides": {"type": "dict", "default": {}},
@@ -188,28 +184,27 @@ def main() -> None:
             "disk_paths": {"type": "list", "elements": "dict", "default": [], "options": DISK_PATH},
             "signing_key": {"type": "path"},
             "signing_certificate": {"type": "path"},
-            "prepares_enrolment": {"type": "bool", "default": False},
+            "prepares_enrollment": {"type": "bool", "default": False},
         },
         required_together=[("signing_key", "signing_certificate")],
         supports_check_mode=True,
     )
-    try:
-        options = checked(module.params, module.argument_spec)
-        facts = hpu_facts.gather(run_process, kernel_tree(), hl_smi=False)
-        wanted = Wanted(**{field.name: options[field.name] for field in fields(Wanted)})
-        own = options["signing_key"] or "", options["signing_certificate"] or ""
-        boot = secure_boot.read(run_process, "/", kernel_tree(), *own)
-        checks = preflight_checks(facts, read_disks(options["disk_paths"]), wanted, boot)
-        for sentence in advice(checks):
-            module.warn(f"{platform.node()}: {sentence}")
-        problems = failed(checks)
-        if problems:
-            # Without the facts: what an operator has to read would be lost among them on the screen.
-            message = refusal(f"Release {wanted.release} cannot be installed here", problems)
-            module.fail_json(msg=message, checks=as_results(problems))
-        module.exit_json(changed=False, checks=as_results(checks), hpu=facts.as_dict())
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(options: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    facts = hpu_facts.gather(run_process, kernel_tree(), hl_smi=False)
+    wanted = Wanted(**{field.name: options[field.name] for field in fields(Wanted)})
+    own = options["signing_key"] or "", options["signing_certificate"] or ""
+    boot = secure_boot.read(run_process, "/", kernel_tree(), *own)
+    checks = preflight_checks(facts, read_disks(options["disk_paths"]), wanted, boot)
+    for sentence in advice(checks):
+        module.warn(sentence)
+    problems = failed(checks)
+    if problems:
+        # Without the facts: what an operator has to read would be lost among them on the screen.
+        message = refusal(f"Release {wanted.release} cannot be installed here", problems)
+        module.fail_json(msg=message, checks=as_results(problems))
+    return {"changed": False, "checks": as_results(checks), "hpu": facts.as_dict()}
 
 
 if __name__ == "__main__":

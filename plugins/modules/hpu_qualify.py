@@ -6,18 +6,18 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hpu_qualify
-short_description: Begin or end the tests that a node makes of itself
+short_description: Start or stop a node's self-test
 version_added: "1.0.0"
 description:
   - Runs what M(gaudi3.scale.hpu_verify) asks, and the tests of the vendor's C(hl_qual) that the level and the boards of
     this node have, in a unit of systemd that outlives this task. What the kernel has logged and the cards have counted
     is compared before and after each test.
-  - What was cut off, by a reboot too, goes on with the test that was cut off. What has ended begins anew.
+  - What was cut off, by a reboot too, resumes with the test that was cut off. What has ended starts again.
   - The tests need the cards alone. Where a process has one open, nothing begins, and it is named.
-  - M(gaudi3.scale.hpu_qualify_info) tells how it stands.
+  - M(gaudi3.scale.hpu_qualify_info) reports its state.
 options:
   state:
-    description: V(started) begins, or goes on. V(stopped) ends all of its processes; what was measured is kept.
+    description: V(started) starts, or resumes. V(stopped) ends all of its processes; what was measured is kept.
     type: str
     choices: [started, stopped]
     default: started
@@ -42,11 +42,11 @@ options:
     choices: [hpu, cuda, cpu]
     default: hpu
   venv:
-    description: Where the node library is. It has to be root's, since root runs it.
+    description: Where the node library is. Only root may write it and what is in it, since root runs it.
     type: path
     default: /opt/gaudi3_scale/venv
   flags:
-    description: File with the environment of the tests, which may be missing.
+    description: File with the environment of the tests, which may be missing. Only root may write it.
     type: path
     default: /etc/gaudi3_scale/environment
   leave_out:
@@ -56,19 +56,19 @@ options:
     default: {}
   reload_driver:
     description:
-      - Whether the driver may be loaded anew with C(timeout_locked=0), which the tests of SerDes errors, power, EDP and
+      - Whether the driver may be reloaded with C(timeout_locked=0), which the tests of SerDes errors, power, EDP and
         HBM want on Gaudi 2, and as it was at their end. Without it they are left out there, unless the driver is loaded
         so.
     type: bool
     default: false
   restart:
-    description: End a run that goes on, and begin anew.
+    description: Stop a running test, and start again.
     type: bool
     default: false
   detach:
     description:
-      - Whether nobody is going to wait for the end. The same tests are then not begun anew by the next task without it,
-        which finds them ended.
+      - Whether nobody is going to wait for the end. The same tests are then not started again by the next task
+        without it, which finds them ended.
     type: bool
     default: false
 attributes:
@@ -85,13 +85,13 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Begin the short tests
+- name: Start the short tests
   gaudi3.scale.hpu_qualify:
     release: 1.24.1
     cards: 8
   become: true
 
-- name: Wait for their end
+- name: Wait for the tests to end
   gaudi3.scale.hpu_qualify_info:
     wait: true
     timeout: 1800
@@ -108,27 +108,24 @@ plan:
   returned: when it is started
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._cards import hpu_facts
-from ansible_collections.gaudi3.scale.plugins.module_utils._host.kernel.modules import find_holders
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_modules import find_holders
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_tree import kernel_tree
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
-from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.files import Files
-from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.matrix import LEVELS
-from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.plan import Options
-from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.state import How, start, stop
-
-
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
+from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.files import Files
+from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.matrix import LEVELS
+from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.plan import Options
+from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.state import How, start, stop
 
 
 def main() -> None:
-    """Begin or end, and report."""
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
         argument_spec={
             "state": {"type": "str", "choices": ["started", "stopped"], "default": "started"},
             "level": {"type": "str", "choices": list(LEVELS), "default": "quick"},
@@ -144,17 +141,17 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        given = checked(module.params, module.argument_spec)
-        state, how = given.pop("state"), How(given.pop("restart"), given.pop("detach"))
-        options = Options(**given)
-        if state == "stopped":
-            module.exit_json(changed=False if module.check_mode else stop(run_process))
-        facts = hpu_facts.gather(run_process, kernel_tree())
-        holders = find_holders(kernel_tree())
-        module.exit_json(**start(options, facts, holders, how, run_process, module.check_mode, Files()))
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(given: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    """Begin or end, and report."""
+    state, how = given.pop("state"), How(given.pop("restart"), given.pop("detach"))
+    options = Options(**given)
+    if state == "stopped":
+        return {"changed": False if module.check_mode else stop(run_process)}
+    facts = hpu_facts.gather(run_process, kernel_tree())
+    holders = find_holders(kernel_tree())
+    return start(options, facts, holders, how, run_process, module.check_mode, Files())
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hpu_qualify_info
-short_description: Tell how the tests stand that a node makes of itself
+short_description: Report the state of a node's self-test
 version_added: "1.0.0"
 description:
   - Returns what M(gaudi3.scale.hpu_qualify) has begun, each test that has ended, and the verdict once all have.
@@ -33,7 +33,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: How do the tests stand?
+- name: Read the state of the tests
   gaudi3.scale.hpu_qualify_info:
   register: qualified
   become: true
@@ -42,7 +42,7 @@ EXAMPLES = r"""
 RETURN = r"""
 state:
   description:
-    - V(absent), V(running), V(ended), or V(interrupted) where a run was cut off, which the next one goes on with.
+    - V(absent), V(running), V(ended), or V(interrupted) where a run was cut off, which the next one resumes.
   returned: always
   type: str
 level:
@@ -89,31 +89,28 @@ verdict:
   type: dict
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
-from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.files import Files
-from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.state import look
-
-
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
+from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.files import Files
+from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.state import look
 
 
 def main() -> None:
-    """Look, and report."""
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
         argument_spec={"wait": {"type": "bool", "default": False}, "timeout": {"type": "int", "default": 600}},
         supports_check_mode=True,
     )
-    try:
-        options = checked(module.params, module.argument_spec)
-        wait = options["wait"] and not module.check_mode
-        module.exit_json(**look(wait, options["timeout"], run_process, Files()))
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(options: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    """Look, and report."""
+    wait = options["wait"] and not module.check_mode
+    return look(wait, options["timeout"], run_process, Files())
 
 
 if __name__ == "__main__":

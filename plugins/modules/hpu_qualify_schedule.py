@@ -6,17 +6,18 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hpu_qualify_schedule
-short_description: Have a node run its tests by itself, again and again
+short_description: Schedule periodic self-tests of a node
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Installs a timer of systemd that runs the tests which M(gaudi3.scale.hpu_qualify) has planned last on this node, all
     of them anew. Where a process has a card open at that time, the run is left out.
-  - The verdict lies in C(/var/lib/gaudi3_scale/qualification/verdict.json), and the log in the journal of the unit
+  - The verdict lies in C(/var/lib/gaudi3_scale/qualify/verdict.json), and the log in the journal of the unit
     C(gaudi3-scale-qualification-scheduled.service), which fails where the node is not healthy.
   - A node that has no plan yet says so at the first time; run M(gaudi3.scale.hpu_qualify) once.
 options:
   state:
-    description: Whether the timer is there.
+    description: Whether the timer is enabled.
     type: str
     choices: [present, absent]
     default: present
@@ -29,11 +30,11 @@ options:
     type: int
     default: 3600
   venv:
-    description: Where the node library is.
+    description: Where the node library is. Only root may write it and what is in it, since root runs it.
     type: path
     default: /opt/gaudi3_scale/venv
   flags:
-    description: File with the environment of the tests, which may be missing.
+    description: File with the environment of the tests, which may be missing. Only root may write it.
     type: path
     default: /etc/gaudi3_scale/environment
 attributes:
@@ -49,7 +50,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Have the node test itself on Sundays
+- name: Schedule self-tests on Sundays
   gaudi3.scale.hpu_qualify_schedule:
     on_calendar: Sun 03:00
   become: true
@@ -63,21 +64,22 @@ units:
   returned: success
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
-from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.schedule import Schedule, apply
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.option_forms import check_place
+from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.schedule import Schedule, apply
 
-
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
+FORMS = {"venv": check_place, "flags": check_place}
 
 
 def main() -> None:
-    """Install or remove the timer, and report."""
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
+        forms=FORMS,
         argument_spec={
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
             "on_calendar": {"type": "str", "default": "Sun 03:00"},
@@ -87,11 +89,12 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        options = Schedule(**checked(module.params, module.argument_spec))
-        module.exit_json(**apply(options, run_process, module.check_mode))
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(given: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    """Install or remove the timer, and report."""
+    options = Schedule(**given)
+    return apply(options, run_process, module.check_mode)
 
 
 if __name__ == "__main__":

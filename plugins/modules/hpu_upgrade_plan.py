@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hpu_upgrade_plan
-short_description: Tell what a release would change on a Gaudi node, and what stands in the way
+short_description: Report what a release would change on a Gaudi node, and its blockers
 version_added: "1.0.0"
 description:
   - Looks at the cards, their firmware, the kernels, the vendor's packages, the driver's builds, container engines and
@@ -58,14 +58,14 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: What would release 1.24.1 change here?
+- name: Show what release 1.24.1 would change
   gaudi3.scale.hpu_upgrade_plan:
     release: 1.24.1
     cards: 8
   register: plan
   become: true
 
-- name: Show what stands in the way
+- name: Show the blockers
   ansible.builtin.debug:
     var: plan.obstacles
 """
@@ -174,7 +174,7 @@ changes:
       from: 1.23.0-695
       to: 1.24.1-482
 obstacles:
-  description: What somebody has to do before the change can succeed, one sentence each.
+  description: What somebody has to do before the change can succeed, one message each.
   type: list
   elements: str
   returned: success
@@ -187,7 +187,7 @@ verdict:
       description: V(compatible), V(incompatible) or V(unknown).
       type: str
     reasons:
-      description: Why it is not V(compatible), one sentence each.
+      description: Why it is not V(compatible), one message each.
       type: list
       elements: str
     remarks:
@@ -201,23 +201,25 @@ fingerprint:
   sample: 3f9a1c0b77de
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_tree import kernel_tree
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.option_forms import check_package
 from ansible_collections.gaudi3.scale.plugins.module_utils._releases.lookup import find_release
 from ansible_collections.gaudi3.scale.plugins.module_utils._upgrade import inventory as node_inventory
 from ansible_collections.gaudi3.scale.plugins.module_utils._upgrade.plan import PlanOptions, upgrade_plan
 
-
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
+FORMS = dict.fromkeys(("packages",), check_package)
 
 
 def main() -> None:
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
+        forms=FORMS,
         argument_spec={
             "release": {"type": "str", "required": True},
             "release_overrides": {"type": "dict", "default": {}},
@@ -228,15 +230,14 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        wishes = checked(module.params, module.argument_spec)
-        venv = wishes.pop("venv")
-        options = PlanOptions(**wishes)
-        release = find_release(options.release, options.release_overrides)
-        plan = upgrade_plan(options, node_inventory.read(run_process, kernel_tree(), venv), release)
-        module.exit_json(changed=False, **plan)
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(wishes: dict[str, Any], _module: AnsibleModule) -> dict[str, Any]:
+    venv = wishes.pop("venv")
+    options = PlanOptions(**wishes)
+    release = find_release(options.release, options.release_overrides)
+    plan = upgrade_plan(options, node_inventory.read(run_process, kernel_tree(), venv), release)
+    return {"changed": False, **plan}
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ version_added: "1.0.0"
 description:
   - Reads cards, driver, firmware, temperatures, memory, ECC errors and links, the cards' PCIe, the clock, and what
     Slurm counts as memory, and asks the training venv's torch.
-  - Fails with every reason at once, each in one sentence that says what to do.
+  - Fails with every reason at once, each as an error message that says what to do.
 options:
   release:
     description: The release that has to be running, V(1.24.1) or with its build, V(1.24.1-482).
@@ -65,16 +65,20 @@ options:
   clock_offset_ms:
     description:
       - Most milliseconds that the clock may be off, as the time service that runs says. V(0) leaves the clock out.
-      - That a clock is not synchronised at all is a warning, and so is that it differs from the controller's. The
+      - That a clock is not synchronized at all is a warning, and so is that it differs from the controller's. The
         verdict of C(site.yml) tells by the other nodes which of them is wrong.
     type: int
     default: 1000
   venv:
-    description: The training venv whose torch is asked. Empty leaves torch out.
+    description:
+      - The training venv whose torch is asked. Empty leaves torch out.
+      - One that another account than root's may write is asked as that account.
     type: path
     default: /opt/gaudi3_scale/venv
   flags:
-    description: File with the environment of jobs, in which torch is asked. It need not exist.
+    description:
+      - File with the environment of jobs, in which torch is asked. It need not exist.
+      - Only root may write it, unless O(venv) is another account's.
     type: path
     default: /etc/gaudi3_scale/environment
   device:
@@ -108,7 +112,7 @@ EXAMPLES = r"""
   register: verdict
   become: true
 
-- name: Only look, whatever the state
+- name: Check only, whatever the state
   gaudi3.scale.hpu_verify:
     release: 1.24.1
     cards: 8
@@ -143,7 +147,7 @@ checks:
       description: What to do where it is not so.
       type: str
     advice:
-      description: Whether a failure is only told.
+      description: Whether a failure is only reported.
       type: bool
     message:
       description: The sentence to tell where the other parts do not make one.
@@ -224,8 +228,8 @@ summary:
       description: The unit that sets the clock.
       type: str
       sample: chrony.service
-    clock_synchronised:
-      description: Whether the clock is synchronised.
+    clock_synchronized:
+      description: Whether the clock is synchronized.
       type: bool
     clock_offset_ms:
       description: Milliseconds that the clock is off, without a sign.
@@ -270,27 +274,24 @@ hpu:
   type: dict
 """
 
-import platform
 import time
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.gaudi3.scale.plugins.module_utils._checks import verdict as of_node
-from ansible_collections.gaudi3.scale.plugins.module_utils._checks.check import advice, as_results, failed
-from ansible_collections.gaudi3.scale.plugins.module_utils._checks.measurement import TrainingEnvironment, measure
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.check import advice, as_results, failed
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_tree import kernel_tree
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 from ansible_collections.gaudi3.scale.plugins.module_utils._releases.lookup import find_release
-
-
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
+from ansible_collections.gaudi3.scale.plugins.module_utils._verify import verdict as of_node
+from ansible_collections.gaudi3.scale.plugins.module_utils._verify.measurement import TrainingEnvironment, measure
 
 
 def main() -> None:
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
+        empty=("venv",),
         argument_spec={
             "release": {"type": "str", "required": True},
             "release_overrides": {"type": "dict", "default": {}},
@@ -311,27 +312,27 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
+
+
+def answer(options: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
     began = time.time()
-    try:
-        options = checked(module.params, module.argument_spec, empty=("venv",))
-        release = find_release(options["release"], options["release_overrides"])
-        training = TrainingEnvironment(*(options[name] for name in ("venv", "device", "flags")))
-        measured = measure(
-            run_process, kernel_tree(), training if options["venv"] else None, clock=options["clock_offset_ms"] > 0
-        )
-        checks = of_node.verdict(measured, release, limits := of_node.limits_of(options, measured.network))
-        row, at = of_node.summary(measured, checks, release, limits), {"began": began, "ended": time.time()}
-        for sentence in advice(checks):
-            module.warn(f"{platform.node()}: {sentence}")
-        problems = failed(checks)
-        if problems and options["fail"] and not module.check_mode:
-            # Without the facts: what an operator has to read would be lost among them on the screen.
-            module.fail_json(msg=of_node.unfit(problems), checks=as_results(problems), summary=row, times=at)
-        if problems and module.check_mode:
-            module.warn(f"{platform.node()}: {of_node.outlook(measured.facts, problems)}")
-        module.exit_json(changed=False, checks=as_results(checks), summary=row, times=at, hpu=measured.facts.as_dict())
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+    release = find_release(options["release"], options["release_overrides"])
+    training = TrainingEnvironment(*(options[name] for name in ("venv", "device", "flags")))
+    measured = measure(
+        run_process, kernel_tree(), training if options["venv"] else None, clock=options["clock_offset_ms"] > 0
+    )
+    checks = of_node.verdict(measured, release, limits := of_node.limits_of(options, measured.network))
+    summary = of_node.summary(measured, checks, release, limits)
+    found: dict[str, Any] = {"summary": summary, "times": {"began": began, "ended": time.time()}}
+    for sentence in advice(checks):
+        module.warn(sentence)
+    problems = failed(checks)
+    if problems and options["fail"] and not module.check_mode:
+        # Without the facts: what an operator has to read would be lost among them on the screen.
+        module.fail_json(msg=of_node.unfit(problems), checks=as_results(problems), **found)
+    if problems and module.check_mode:
+        module.warn(of_node.outlook(measured.facts, problems))
+    return {"changed": False, "checks": as_results(checks), "hpu": measured.facts.as_dict(), **found}
 
 
 if __name__ == "__main__":

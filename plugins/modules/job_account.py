@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: job_account
-short_description: Make the account of jobs, and let it open the cards
+short_description: Create the job account and give it access to the cards
 version_added: "1.0.0"
 description:
   - Makes a system account without a password, and a group of its name, where the node knows no account of that name.
@@ -45,17 +45,17 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: The account that jobs run as unless told otherwise
+- name: Create the default account of jobs
   gaudi3.scale.job_account:
     user: gaudi
 
-- name: The same number on all nodes, and a shell for engine mpirun
+- name: Create the account with the same UID on all nodes and with a shell for the engine mpirun
   gaudi3.scale.job_account:
     user: gaudi
     uid: 900
     shell: /bin/bash
 
-- name: An account of the directory service, which only has to open the cards
+- name: Give an account of the directory service access to the cards
   gaudi3.scale.job_account:
     user: svc-train
     groups: [habana]
@@ -87,21 +87,22 @@ groups:
   returned: success
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.account import AccountOptions, converge
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.option_forms import check_account_field, check_group
 
-
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
+FORMS = {"home": check_account_field, "shell": check_account_field, "groups": check_group}
 
 
 def main() -> None:
-    """Read the options, call the core, report."""
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
+        forms=FORMS,
         argument_spec={
             "user": {"type": "str", "required": True},
             "uid": {"type": "int", "default": 0},
@@ -111,12 +112,11 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        wishes = checked(module.params, module.argument_spec)
-        options = AccountOptions(**{name: value for name, value in wishes.items() if value is not None})
-        module.exit_json(**converge(options, run_process, module.check_mode))
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(wishes: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    options = AccountOptions(**{name: value for name, value in wishes.items() if value is not None})
+    return converge(options, run_process, module.check_mode)
 
 
 if __name__ == "__main__":

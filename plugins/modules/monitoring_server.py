@@ -6,9 +6,10 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: monitoring_server
-short_description: Have a machine watch the nodes
+short_description: Set up Prometheus and Alertmanager on a monitoring server
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Sets up the distribution's Prometheus and Alertmanager, which have to be installed, to read the nodes that
     M(gaudi3.scale.hpu_exporter) has set up, to judge them by O(rules), and to send alerts to O(webhooks).
   - Prometheus listens at O(address) alone, over TLS, and answers those alone whose certificate is among O(readers).
@@ -28,6 +29,12 @@ options:
     description:
       - The nodes' certificates by name, as M(gaudi3.scale.hpu_exporter) returns them. No other answer is believed.
       - Those of nodes that are not among them are kept from the runs before.
+    type: dict
+    default: {}
+  node_names:
+    description:
+      - Further names and addresses that the certificate of a node may have, in a list by the node's name. It may have
+        none beside these and those in O(nodes).
     type: dict
     default: {}
   rules:
@@ -138,7 +145,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Watch two nodes
+- name: Monitor two nodes
   gaudi3.scale.monitoring_server:
     nodes:
       gaudi-01: 10.0.0.11:9100
@@ -159,35 +166,37 @@ steps:
   returned: success
 unknown:
   description:
-    - Nodes whose certificate nobody has told yet, or told one that is also for another node, signs others, or is none.
-      Their answers are not believed. A warning says why.
+    - Nodes whose certificate nobody has told yet, or told one that is for other names than the node's own, signs
+      others, or is none. Their answers are not believed. A warning says why.
   type: list
   elements: str
   returned: success
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.options import FORMS, options_from
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.state import converge
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
-from ansible_collections.gaudi3.scale.plugins.module_utils._prometheus.options import options_from
-from ansible_collections.gaudi3.scale.plugins.module_utils._prometheus.state import converge
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 
 WEBHOOK = {"url": {"type": "str", "required": True}, "token": {"type": "str", "default": "", "no_log": True}}
 
 
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
-
-
 def main() -> None:
-    """Set up the server, or take it away, and report."""
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
+        text=("readers", "node_certificates", "rules"),
+        long=("rules",),
+        empty=("webhooks.token", "quarantine.token"),
+        forms=FORMS,
         argument_spec={
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
             "nodes": {"type": "dict", "default": {}},
             "node_certificates": {"type": "dict", "default": {}},
+            "node_names": {"type": "dict", "default": {}},
             "rules": {"type": "dict", "default": {}},
             # The controller has read it by then.
             "rules_from": {"type": "path"},
@@ -210,20 +219,11 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        given = checked(
-            module.params,
-            module.argument_spec,
-            text=("readers", "node_certificates", "rules"),
-            long=("rules",),
-            empty=("webhooks.token", "quarantine.token"),
-        )
-        result = converge(options_from(given), run_process, module.check_mode)
-        for warning in result.pop("warnings"):
-            module.warn(warning)
-        module.exit_json(**result)
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(given: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    """Set up the server, or take it away, and report."""
+    return converge(options_from(given), run_process, module.check_mode)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: node_drain
-short_description: Take a node out of its scheduler's service, and give it back
+short_description: Drain a node in its scheduler, and resume it
 version_added: "1.0.0"
 description:
   - Drains a node, so that it gets no new jobs, and waits until its running jobs have ended. It ends no job itself.
@@ -58,7 +58,7 @@ options:
     default: 10
   drain_command:
     description:
-      - With O(adapter=commands), the command that drains a node, a word an item. No shell is involved.
+      - With O(adapter=commands), the command that drains a node, one word per item. No shell is involved.
       - V({node}) and V({reason}) in a word are replaced. Other braces stay.
     type: list
     elements: str
@@ -71,7 +71,7 @@ options:
   query_command:
     description:
       - With O(adapter=commands), a command that prints nothing when the node is in service, and a line when it is
-        drained. Best is the reason, for only then can two drains be told apart.
+        drained. Best is the reason, for only then can two drains be distinguished.
       - Without it nobody else's drain can be seen. Then only the drains of this module are known.
     type: list
     elements: str
@@ -97,7 +97,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Take the node out of Slurm's service and wait up to four hours for its jobs
+- name: Drain the node in Slurm and wait up to four hours for its jobs
   gaudi3.scale.node_drain:
     node: "{{ inventory_hostname_short }}"
     adapter: slurm
@@ -107,19 +107,19 @@ EXAMPLES = r"""
   delegate_to: slurm-controller
   register: drain
 
-- name: Stop where somebody else works on the node
+- name: Stop if another owner has drained the node
   ansible.builtin.assert:
     that: drain.drained_by != 'other'
     fail_msg: "{{ inventory_hostname }} was drained by somebody else: {{ drain.reason }}"
 
-- name: Give it back
+- name: Resume the node
   gaudi3.scale.node_drain:
     node: "{{ inventory_hostname_short }}"
     adapter: slurm
     state: resumed
   delegate_to: slurm-controller
 
-- name: Kubernetes, through its own command, which evicts what runs there
+- name: Drain a Kubernetes node with kubectl, which evicts its pods
   gaudi3.scale.node_drain:
     node: "{{ inventory_hostname }}"
     adapter: commands
@@ -169,21 +169,19 @@ jobs:
       sample: train
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 from ansible_collections.gaudi3.scale.plugins.module_utils._upgrade.drain import state as drain
-
-
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
 
 
 def main() -> None:
     command = {"type": "list", "elements": "str", "default": []}
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
         argument_spec={
             "node": {"type": "str", "required": True},
             "adapter": {"type": "str", "required": True, "choices": ["none", "slurm", "commands"]},
@@ -200,12 +198,11 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        options = drain.DrainOptions(**checked(module.params, module.argument_spec))
-        result = drain.converge(options, run_process, module.check_mode)
-        module.exit_json(**result)
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(given: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    options = drain.DrainOptions(**given)
+    return drain.converge(options, run_process, module.check_mode)
 
 
 if __name__ == "__main__":

@@ -8,9 +8,10 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 ---
 module: node_metrics_info
-short_description: Tell what a node's collector told last
+short_description: Read a node's last reported metrics
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Reads the files that the collector of M(gaudi3.scale.hpu_exporter) writes for a Prometheus. No card is asked, so it
     takes no time, also where C(hl-smi) hangs.
 options:
@@ -31,7 +32,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Read what the node says of itself
+- name: Read the node's facts
   gaudi3.scale.node_metrics_info:
   become: true
   register: told
@@ -55,7 +56,7 @@ samples:
       description: What tells it from the others of its name.
       type: dict
     value:
-      description: The value. What is no number, as a loss that is none, is its name.
+      description: The value. What is not a number, as a loss that is none, is its name.
       type: raw
   sample: [{"name": "gaudi_card_power_watts", "labels": {"card": "0"}, "value": 226.0}]
 time:
@@ -66,28 +67,24 @@ time:
 
 import time
 from pathlib import Path
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._exporter.told import read_told
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
-
-
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 
 
 def main() -> None:
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
         argument_spec={"directory": {"type": "path", "default": "/var/lib/prometheus/node-exporter"}},
         supports_check_mode=True,
     )
-    try:
-        options = checked(module.params, module.argument_spec)
-        module.exit_json(changed=False, samples=read_told(Path(options["directory"])), time=time.time())
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(options: dict[str, Any], _module: AnsibleModule) -> dict[str, Any]:
+    return {"changed": False, "samples": read_told(Path(options["directory"])), "time": time.time()}
 
 
 if __name__ == "__main__":

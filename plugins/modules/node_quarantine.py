@@ -6,11 +6,11 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: node_quarantine
-short_description: Mark a node that is to get no new training, or take the mark away
+short_description: Quarantine a node, or release it
 version_added: "1.0.0"
 description:
   - A launch of C(launch_training.yml) that names a node with the mark is refused with the reason. Where the job has a
-    spare or C(gaudi_training_min_nodes), it goes on without the node and says why. So it is
+    spare or C(gaudi_training_min_nodes), it continues without the node and says why. So it is
     with C(measure_collectives.yml). Jobs that run go on, and the node can be qualified and repaired as any other.
   - The mark is C(/etc/gaudi3_scale/quarantine.json). A node that has one keeps its first reason, time and owner.
 options:
@@ -35,7 +35,7 @@ options:
     type: str
     default: ""
   hours:
-    description: After so many hours the mark ends by itself, and launches take the node again. Never with V(0).
+    description: After so many hours the mark ends automatically, and launches take the node again. Never with V(0).
     type: float
     default: 0
 attributes:
@@ -52,12 +52,12 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: No new training for this node
+- name: Quarantine the node
   gaudi3.scale.node_quarantine:
     reason: card 3 is to be replaced, ticket 4711
     owner: anna
 
-- name: Give it back once qualify_nodes.yml has found it healthy
+- name: Release the node after it has passed qualify_nodes.yml
   gaudi3.scale.node_quarantine:
     state: returned
 """
@@ -79,7 +79,7 @@ since:
   returned: success
   sample: "2026-11-25T03:12:44Z"
 until:
-  description: When it ends by itself, in UTC; empty where it does not.
+  description: When it ends automatically, in UTC; empty where it does not.
   type: str
   returned: success
   sample: "2026-11-26T03:12:44Z"
@@ -90,10 +90,10 @@ owner:
   sample: alerts
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 from ansible_collections.gaudi3.scale.plugins.module_utils._quarantine.mark import (
     QUARANTINED,
     RELEASED,
@@ -103,13 +103,10 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._quarantine.mark impo
 )
 
 
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
-
-
 def main() -> None:
-    """Read the options, call the core, report."""
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
         argument_spec={
             "state": {"type": "str", "choices": [QUARANTINED, RETURNED, RELEASED], "default": QUARANTINED},
             "reason": {"type": "str", "default": "no reason given"},
@@ -118,11 +115,10 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        options = checked(module.params, module.argument_spec)
-        module.exit_json(**converge(Wanted(**options), module.check_mode))
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(options: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    return converge(Wanted(**options), module.check_mode)
 
 
 if __name__ == "__main__":

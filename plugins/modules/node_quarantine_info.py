@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: node_quarantine_info
-short_description: Whether a node is in quarantine, and why
+short_description: Report whether a node is in quarantine, and why
 version_added: "1.0.0"
 description:
   - Reads the mark that M(gaudi3.scale.node_quarantine) makes; one that has ended is none. Changes nothing.
@@ -24,7 +24,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Read the mark
+- name: Read the quarantine mark
   gaudi3.scale.node_quarantine_info:
   register: quarantine
 """
@@ -46,7 +46,7 @@ since:
   returned: success
   sample: "2026-11-25T03:12:44Z"
 until:
-  description: When it ends by itself, in UTC; empty where it does not.
+  description: When it ends automatically, in UTC; empty where it does not.
   type: str
   returned: success
   sample: "2026-11-26T03:12:44Z"
@@ -57,25 +57,24 @@ owner:
   sample: alerts
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
-from ansible_collections.gaudi3.scale.plugins.module_utils._quarantine.mark import answer, read_mark
-
-
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
+from ansible_collections.gaudi3.scale.plugins.module_utils._quarantine import mark
 
 
 def main() -> None:
-    """Call the core, report."""
-    module = Module(argument_spec={}, supports_check_mode=True)
-    try:
-        checked(module.params, module.argument_spec)
-        module.exit_json(changed=False, **answer(read_mark()))
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+    run_module(
+        AnsibleModule,
+        answer,
+        argument_spec={},
+        supports_check_mode=True,
+    )
+
+
+def answer(_options: dict[str, Any], _module: AnsibleModule) -> dict[str, Any]:
+    return {"changed": False, **mark.answer(mark.read_mark())}
 
 
 if __name__ == "__main__":

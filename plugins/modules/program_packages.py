@@ -9,6 +9,7 @@ module: program_packages
 short_description: Install a program's own requirements beside the training stack
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Makes a virtual environment on that of the training stack and installs a requirements file into it. What the stack
     has is found there too, and the bundle's PyTorch and the node library are never replaced.
   - The environment is named by the requirements, the Python and the stack. The same ones are found again at once, and
@@ -53,7 +54,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Install what the program needs
+- name: Install the program's requirements
   gaudi3.scale.program_packages:
     hosts: [gaudi-01, gaudi-02]
     file: my_training/requirements.txt
@@ -75,25 +76,25 @@ requirements:
   sample: [einops==0.8.1]
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils._job.user import DEFAULT_USER
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
-from ansible_collections.gaudi3.scale.plugins.module_utils._training_venv.program_install import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.job_user import DEFAULT_USER
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
+from ansible_collections.gaudi3.scale.plugins.module_utils._venv.program_install import (
     ProgramOptions,
     converge,
 )
 
 
-class Module(MaskedOptions, AnsibleModule):
-    """The users in the URLs of packages are not shown."""
-
-
 def main() -> None:
-    module = Module(
+    # The users in the URLs of packages are not shown.
+    run_module(
+        AnsibleModule,
+        answer,
+        text=("text",),
         argument_spec={
             "hosts": {"type": "list", "elements": "str", "default": []},
             "file": {"type": "path", "default": ""},
@@ -104,15 +105,14 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        options = checked(module.params, module.argument_spec, text=("text",))
-        for name in ("hosts", "file"):
-            if options[name]:
-                raise GaudiError(f"{name} is read on the controller, by the action plugin; run this as a task.")
-        wanted = ProgramOptions(options["venv"], options["text"], options["user"], options["timeout"])
-        module.exit_json(**converge(wanted, run_process, module.check_mode))
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(options: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    for name in ("hosts", "file"):
+        if options[name]:
+            raise GaudiError(f"{name} is read on the controller, by the action plugin; run this as a task.")
+    wanted = ProgramOptions(options["venv"], options["text"], options["user"], options["timeout"])
+    return converge(wanted, run_process, module.check_mode)
 
 
 if __name__ == "__main__":

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: qualification_outcome
-short_description: Keep on a node how a qualification of several nodes has found it
+short_description: Store the verdict of a qualification on a node
 version_added: "1.0.0"
 description:
-  - Writes C(/var/lib/gaudi3_scale/qualification/outcome.json), with the time by the node's own clock.
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
+  - Writes C(/var/lib/gaudi3_scale/qualify/outcome.json), with the time by the node's own clock.
     M(gaudi3.scale.node_quarantine) asks for it before it returns the node.
   - What the node has found of itself alone is M(gaudi3.scale.hpu_qualify_info).
 options:
@@ -46,7 +47,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Have the node know how it was found
+- name: Store the verdict on the node
   gaudi3.scale.qualification_outcome:
     state: healthy
     level: quick
@@ -67,25 +68,22 @@ outcome:
     time: "2026-11-25T03:12:44Z"
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
-from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.outcome import keep
-from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.results import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
+from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.outcome import keep
+from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.results import (
     COULD_NOT_TELL,
     HEALTHY,
     UNHEALTHY,
 )
 
 
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
-
-
 def main() -> None:
-    """Keep it."""
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
         argument_spec={
             "state": {"type": "str", "required": True, "choices": [HEALTHY, UNHEALTHY, COULD_NOT_TELL]},
             "level": {"type": "str", "required": True},
@@ -94,11 +92,11 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        found = checked(module.params, module.argument_spec)
-        module.exit_json(**keep(found, module.check_mode))
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(found: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    """Keep it."""
+    return keep(found, module.check_mode)
 
 
 if __name__ == "__main__":

@@ -6,14 +6,15 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: report
-short_description: Print a table at the end of a play, and keep it as a page
+short_description: Print a table at the end of a play, and save it as a page
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Prints O(rows) as an aligned table on the controller's screen, which is also an AWX job's output.
   - Where O(name) is given, writes the same table, with charts, as one HTML file that needs nothing beside it, and as
     JSON. The last line that is printed is the way to it.
   - A place that does not take the files fails nothing. They are then kept in a directory of the controller, and a
-    warning says why and where. M(gaudi3.scale.report_target) refuses such a place before a play begins.
+    warning says why and where. M(gaudi3.scale.options_check) refuses such a place before a play begins.
   - Runs on the controller; nothing is sent to the node.
 options:
   kind:
@@ -24,12 +25,12 @@ options:
       - One of O(kind) and O(title) is required; without O(kind) O(rows) and O(columns) are, too.
     type: str
     choices:
+      - benchmark_fabric
       - cap_power
       - compare_settings
       - explain_flags
       - explain_node
       - measure_collectives
-      - measured_fabric
       - plan_fabric
       - plan_upgrade
       - probe_batch_size
@@ -55,7 +56,7 @@ options:
         V(compare_settings); V(job), V(left_out), V(release), V(failure), V(has_to_be_known), and
         in check mode V(would_start) and V(command), for V(training);
         V(study), V(fixed), V(keeper), V(report) and V(failure) for V(tune_training); the options of
-        M(gaudi3.scale.cost_options) for V(report_cost); for V(verdict) further columns and their values, alike for
+        M(gaudi3.scale.options_check) for V(report_cost); for V(verdict) further columns and their values, alike for
         all hosts.
     type: dict
     default: {}
@@ -401,7 +402,7 @@ options:
         type: bool
         default: false
       numbers:
-        description: Names and numbers. What is no number becomes null.
+        description: Names and numbers. What is not a number becomes null.
         type: dict
         default: {}
       words:
@@ -411,17 +412,17 @@ options:
 attributes:
   check_mode:
     support: full
-    description: Prints and tells the outcome, and writes nothing.
+    description: Prints and returns the outcome, and writes nothing.
   diff_mode:
     support: none
     description: A report changes nothing on a node.
 seealso:
-  - module: gaudi3.scale.report_target
+  - module: gaudi3.scale.options_check
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Which nodes are well?
+- name: Show the state of all nodes
   gaudi3.scale.report:
     kind: verdict
     hosts: "{{ groups.gaudi }}"

@@ -6,11 +6,12 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: role_options
-short_description: Refuse what a role's options are not
+short_description: Validate a role's options
 version_added: "1.0.0"
 description:
-  - Fails with one sentence for each variable of the host whose name begins with that of the role and is no option of
-    it, so that a misspelt option is not a default in silence. The sentence has the nearest name that exists.
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
+  - Fails with an error message for each variable of the host whose name begins with that of the role and is not an
+    option of it, so that a misspelt option is not a default in silence. The sentence has the nearest name that exists.
   - In a role it also holds the values against the specification of the role's entry point, as Ansible's own task before
     a role does. The playbooks of C(site.yml) leave that one out, since each task costs the controller a process a
     host.
@@ -43,14 +44,14 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Refuse options that the role does not know
+- name: Validate the role's options
   gaudi3.scale.role_options:
 
-- name: Refuse misspelt options before any of the roles begins
+- name: Validate the options of all roles
   hosts: gaudi
   gather_facts: false
   tasks:
-    - name: Refuse options that no role knows
+    - name: Validate the options of all roles
       gaudi3.scale.role_options:
 """
 

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: service_certificate
-short_description: Make a service's own key and certificate
+short_description: Create a service's key and certificate
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Makes a key and a certificate that signs itself, which lasts two years and is renewed by the first run within its
     last month. Who talks to the service is given the certificate; the key never leaves the machine.
 options:
@@ -36,7 +37,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: What the monitoring server shows to the nodes
+- name: Create the monitoring server's certificate
   gaudi3.scale.service_certificate:
     directory: /etc/gaudi3_scale/monitoring
     names: [monitoring, 10.0.0.2]
@@ -52,11 +53,11 @@ certificate:
   returned: success
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.tls_identity import (
     Identity,
     certificate_of,
@@ -66,13 +67,10 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._node.tls_identity im
 )
 
 
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
-
-
 def main() -> None:
-    """Make them where they are missing, and report."""
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
         argument_spec={
             "directory": {"type": "path", "required": True},
             "names": {"type": "list", "elements": "str", "required": True},
@@ -80,15 +78,15 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        given = checked(module.params, module.argument_spec)
-        identity = Identity(given["directory"], check_names("names", given["names"]), given["group"])
-        is_new = not is_whole(identity, run_process)
-        if is_new and not module.check_mode:
-            make(identity, run_process)
-        module.exit_json(changed=is_new, certificate=certificate_of(identity))
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(given: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    """Make them where they are missing, and report."""
+    identity = Identity(given["directory"], check_names("names", given["names"]), given["group"])
+    is_new = not is_whole(identity, run_process)
+    if is_new and not module.check_mode:
+        make(identity, run_process)
+    return {"changed": is_new, "certificate": certificate_of(identity)}
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: slurm_fragments
-short_description: Write what Slurm has to know of Gaudi nodes, into files that its configuration includes
+short_description: Write Slurm's settings for Gaudi nodes into files that its configuration includes
 version_added: "1.0.0"
 description:
   - Writes C(gaudi3_scale.conf) and C(gaudi3_scale_gres.conf) beside C(slurm.conf), which has to include the one, as
@@ -20,10 +20,18 @@ description:
     the prefix of their programs or in C(/etc/slurm).
 options:
   nodes:
-    description: What M(gaudi3.scale.slurm_node_info) has told of each node.
+    description:
+      - What M(gaudi3.scale.slurm_node_info) has told of each node. With C(host), the host's name in the inventory, a
+        node that calls itself otherwise is refused, and so is any name that two of them have.
     type: list
     elements: dict
     required: true
+  names:
+    description:
+      - What hosts of O(nodes) are called in Slurm, by their names in the inventory, where that is not the same name
+        without its domain.
+    type: dict
+    default: {}
   node:
     description: The name of this host in Slurm. Empty for one that runs no jobs.
     type: str
@@ -41,11 +49,11 @@ options:
     type: bool
     default: true
   interval:
-    description: Seconds between two of them.
+    description: Seconds between two of them, up to 65535.
     type: int
     default: 300
   drain:
-    description: Whether a node that is ill takes itself out of service.
+    description: Whether an unhealthy node takes itself out of service.
     type: bool
     default: true
   resume:
@@ -76,7 +84,7 @@ options:
     type: str
     default: ""
   venv:
-    description: Where the node library is.
+    description: Where the node library is. Only root may write it and what is in it, since root runs it.
     type: path
     default: /opt/gaudi3_scale/venv
 attributes:
@@ -92,7 +100,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Tell Slurm of this node's cards
+- name: Write Slurm's settings for this node
   gaudi3.scale.slurm_fragments:
     nodes: ["{{ gaudi_slurm_node_result.node }}"]
     node: "{{ gaudi_slurm_node_result.node.name }}"
@@ -116,26 +124,25 @@ environment:
   returned: success
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
-from ansible_collections.gaudi3.scale.plugins.module_utils._slurm.node import node_from
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
+from ansible_collections.gaudi3.scale.plugins.module_utils._slurm.node import nodes_from
 from ansible_collections.gaudi3.scale.plugins.module_utils._slurm.state import Options, apply
 
 EMPTY = ("node", "task_prolog", "gres", "configuration", "programs")
 
 
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
-
-
 def main() -> None:
-    """Write, and report."""
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
+        empty=EMPTY,
         argument_spec={
             "nodes": {"type": "list", "elements": "dict", "required": True},
+            "names": {"type": "dict", "default": {}},
             "node": {"type": "str", "default": ""},
             "release": {"type": "str", "required": True},
             "cards": {"type": "int", "required": True},
@@ -152,12 +159,13 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        given = checked(module.params, module.argument_spec, empty=EMPTY)
-        options = Options(**{**given, "nodes": [node_from(node) for node in given["nodes"]]})
-        module.exit_json(**apply(options, run_process, module.check_mode))
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(given: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    """Write, and report."""
+    names = given.pop("names")
+    options = Options(**{**given, "nodes": nodes_from(given["nodes"], names)})
+    return apply(options, run_process, module.check_mode)
 
 
 if __name__ == "__main__":

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: slurm_node_info
-short_description: Tell what slurm.conf has to say of a node
+short_description: Report the slurm.conf entry of a node
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Reads the node's name in Slurm and its processors as C(slurmd -C) has them, its cards, and the memory that jobs may
     have beside the huge pages. A name that slurmd's unit gives by C(-N) comes first. Changes nothing.
 options:
@@ -33,7 +34,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: What is this node to Slurm?
+- name: Read the node's Slurm entry
   gaudi3.scale.slurm_node_info:
   register: node
   become: true
@@ -48,37 +49,35 @@ node:
   returned: always
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._cards import hpu_facts
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_tree import kernel_tree
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 from ansible_collections.gaudi3.scale.plugins.module_utils._slurm.node import read_node
 from ansible_collections.gaudi3.scale.plugins.module_utils._slurm.site import find_site
 
 
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
-
-
 def main() -> None:
-    """Read, and report."""
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
+        empty=("configuration", "programs"),
         argument_spec={
             "configuration": {"type": "str", "default": ""},
             "programs": {"type": "str", "default": ""},
         },
         supports_check_mode=True,
     )
-    try:
-        given = checked(module.params, module.argument_spec, empty=("configuration", "programs"))
-        site = find_site(run_process, **given)
-        found = read_node(hpu_facts.gather(run_process, kernel_tree(), hl_smi=False), run_process, site=site)
-        module.exit_json(changed=False, node=found.as_result() if found else None)
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(given: dict[str, Any], _module: AnsibleModule) -> dict[str, Any]:
+    """Read, and report."""
+    site = find_site(run_process, **given)
+    found = read_node(hpu_facts.gather(run_process, kernel_tree(), hl_smi=False), run_process, site=site)
+    return {"changed": False, "node": found.as_result() if found else None}
 
 
 if __name__ == "__main__":

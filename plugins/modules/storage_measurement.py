@@ -6,15 +6,16 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: storage_measurement
-short_description: What a directory gives all nodes together, and whether that feeds a training
+short_description: Measure a directory's combined rate for all nodes, and whether it is enough for a training
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Runs M(gaudi3.scale.storage_rates) on all of O(hosts) at the same time, whatever Ansible's forks are - first a
     sequential write, as of a checkpoint, then a sequential read of what was written, then reads of O(read_bytes) at
     random places, as training data is read.
-  - With O(tokens_per_second), or the O(job) that has told them, says whether the cards can be fed; with O(parameters),
-    how long a checkpoint takes, and with O(checkpoint_interval) whether that is short enough. Without them it says what
-    the storage would do.
+  - With O(tokens_per_second), or the O(job) that has reported them, says whether the cards can be fed; with
+    O(parameters), how long a checkpoint takes, and with O(checkpoint_interval) whether that is short enough. Without
+    them it says what the storage would do.
   - A node that fails in a phase is named, and in none that follows. The files are removed at the end.
   - Reads may be answered by the memory of a server, which no option of a client prevents; with O(size) times O(files)
     times the number of nodes above that memory they are not.
@@ -94,7 +95,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Can this feed two million tokens a second, and take a checkpoint of 70 billion parameters in half an hour?
+- name: Check the storage for two million tokens per second and a checkpoint of 70 billion parameters every half hour
   gaudi3.scale.storage_measurement:
     hosts: "{{ ansible_play_hosts }}"
     directory: /mnt/datasets

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: storage_mounts
-short_description: File systems for data sets and checkpoints, mounted by systemd, and stripes on Lustre
+short_description: Mount file systems for data sets and checkpoints with systemd, and set Lustre striping
 version_added: "1.0.0"
 description:
   - Writes a mount unit of systemd for each of O(mounts), and mounts it. C(/etc/fstab) is not changed; what stands
@@ -95,7 +95,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Data sets and checkpoints
+- name: Mount data sets and checkpoints
   gaudi3.scale.storage_mounts:
     mounts:
       - path: /mnt/datasets
@@ -120,11 +120,12 @@ mounts:
   returned: always
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.option_forms import check_package
 from ansible_collections.gaudi3.scale.plugins.module_utils._storage.mounts import ABSENT, MOUNTED, TYPES
 from ansible_collections.gaudi3.scale.plugins.module_utils._storage.state import Options, converge
 from ansible_collections.gaudi3.scale.plugins.module_utils._storage.units import Node
@@ -143,14 +144,16 @@ STRIPE = {
     "size": {"type": "str", "default": "1M"},
 }
 
-
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
+FORMS = {"lustre_packages": check_package}
 
 
 def main() -> None:
-    """Read the options, call the core, report."""
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
+        empty=("mounts.source",),
+        signed=("stripes.count",),
+        forms=FORMS,
         argument_spec={
             "mounts": {"type": "list", "elements": "dict", "default": [], "options": MOUNT},
             "stripes": {"type": "list", "elements": "dict", "default": [], "options": STRIPE},
@@ -161,11 +164,10 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        options = checked(module.params, module.argument_spec, empty=("mounts.source",), signed=("stripes.count",))
-        module.exit_json(**converge(Options(**options), run_process, module.check_mode, Node()))
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(options: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    return converge(Options(**options), run_process, module.check_mode, Node())
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: storage_rates
-short_description: Rates at which a node writes to a directory and reads from it, by fio
+short_description: Measure a node's read and write rates in a directory with fio
 version_added: "1.0.0"
 description:
   - Runs one O(phase) of C(fio) in O(directory), as O(user), with direct I/O, so that the node's memory answers nothing.
@@ -67,7 +67,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: How fast are checkpoints written here?
+- name: Measure how fast checkpoints are written
   gaudi3.scale.storage_rates:
     directory: /mnt/checkpoints
     phase: write
@@ -75,7 +75,7 @@ EXAMPLES = r"""
   become: true
   register: written
 
-- name: Remove what was written
+- name: Remove the written settings
   gaudi3.scale.storage_rates:
     directory: /mnt/checkpoints
     phase: remove
@@ -115,22 +115,17 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._host.packages import install_missing
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 from ansible_collections.gaudi3.scale.plugins.module_utils._storage.fio import PHASES, Phase
 from ansible_collections.gaudi3.scale.plugins.module_utils._storage.measure import measured, remove
 
 REMOVE = "remove"
 
 
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
-
-
 def main() -> None:
-    """Run one phase, and report."""
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
         argument_spec={
             "directory": {"type": "path", "required": True},
             "phase": {"type": "str", "choices": [*PHASES, REMOVE], "required": True},
@@ -144,11 +139,11 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        options = checked(module.params, module.argument_spec)
-        module.exit_json(**_done(options, module.check_mode))
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(options: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    """Run one phase, and report."""
+    return _done(options, module.check_mode)
 
 
 def _done(options: dict[str, Any], check_mode: bool) -> dict[str, Any]:

@@ -22,7 +22,7 @@ options:
     description:
       - V(started) runs the job until it ends.
       - V(prepared) sees that the node has what the job needs, makes its directories, and starts nothing. Run it on all
-        nodes before V(started), so that a job is begun on none while one of them cannot run it.
+        nodes before V(started), so that a job is started on none while one of them cannot run it.
       - V(stopped) ends every process of it on this node, and fails if one is left.
       - V(absent) also forgets its description. Checkpoints and logs are kept.
     type: str
@@ -91,7 +91,7 @@ options:
         type: bool
         default: true
       requeue_limit:
-        description: How often a job goes on at most.
+        description: How often a job may resume.
         type: int
         default: 100
       nodes:
@@ -185,7 +185,7 @@ options:
         default: []
       witness:
         description:
-          - A node that votes with O(hosts) on how the job goes on and has no ranks of it. With it a job of two hosts
+          - A node that votes with O(hosts) on how the job continues and has no ranks of it. With it a job of two hosts
             outlives the loss of either one. It needs O(user), C(gaudi3_scale) and the control port, and no cards.
           - Empty for none.
         type: str
@@ -201,14 +201,15 @@ options:
         type: int
         default: 0
       min_nodes:
-        description: With how few nodes the job goes on where no spare is left; 0 for as many as O(hosts).
+        description: The lowest number of nodes with which the job continues if no spare is left; 0 for as many as
+          O(hosts).
         type: int
         default: 0
       max_restarts:
         description:
           - How often the ranks are started again at most, after a failure, a hang, or a run that got no further than
             the ones before it. Nodes that are lost, go down or come back while the job gets further do not count.
-          - It does not matter whether the program tells its steps. Where it does not, nobody knows that a run got
+          - It does not matter whether the program reports its steps. Where it does not, nobody knows that a run got
             further than the ones before it, and every restart counts.
         type: int
         default: 3
@@ -254,9 +255,9 @@ options:
         default: false
       grow_after:
         description:
-          - A job that goes on with fewer nodes than O(hosts) has ends its ranks as for a stop, so that they write a
+          - A job that continues with fewer nodes than O(hosts) has ends its ranks as for a stop, so that they write a
             checkpoint, and begins again with a node that has stood by for so long; 0 waits for the next restart.
-          - For a node that is lost again the time doubles, each time anew.
+          - For a node that is lost again the time doubles, each time.
         type: int
         default: 60
   key:
@@ -274,7 +275,7 @@ options:
     type: float
   global_batch_size:
     description:
-      - Samples of one optimiser step over all ranks, which they have to be able to share alike. 0 for not told.
+      - Samples of one optimizer step over all ranks, which they have to be able to share alike. 0 for unknown.
       - The ranks find it as E(GAUDI3_SCALE_GLOBAL_BATCH_SIZE).
     type: int
     default: 0
@@ -292,7 +293,7 @@ options:
       - Addresses and networks, such as V(10.0.0.0/24), with which the job may speak. They have to hold its nodes, its
         storage and whatever it asks for data; the node itself is always among them. None for no limit.
       - They become C(IPAddressAllow) of the job's unit beside C(IPAddressDeny=any). A container that may load no BPF
-        does not enforce them. With O(engine=slurm) they are refused, since Slurm starts the ranks by itself.
+        does not enforce them. With O(engine=slurm) they are refused, since Slurm starts the ranks itself.
     type: list
     elements: str
     default: []
@@ -329,7 +330,7 @@ options:
     default: 29500
   command:
     description:
-      - What each rank runs, a word an item. A script's path or V(-m) and a module, then arguments.
+      - What each rank runs, one word per item. A script's path or V(-m) and a module, then arguments.
       - Every word reaches the program as it is; nothing in it is expanded.
       - Required when O(state=started) or O(state=prepared).
     type: list
@@ -348,6 +349,7 @@ options:
     description:
       - Files of variables as systemd reads them. One with a C(-) before its path may be missing.
       - The node's flags with the paths of the vendor's software are in the default; name it first beside your own.
+      - One that another account than root's may write is read with the rights of O(user).
     type: list
     elements: str
     default: ["-/etc/gaudi3_scale/environment"]
@@ -367,7 +369,7 @@ options:
   user:
     description:
       - Account that runs the job; it gets the job's directories.
-      - The role P(gaudi3.scale.gaudi_training_stack#role) makes the default one.
+      - The role P(gaudi3.scale.gaudi_venv#role) makes the default one.
     type: str
     default: gaudi
   device:
@@ -409,7 +411,7 @@ EXAMPLES = r"""
     command: [-m, gaudi3_scale.train, --text, /data/text, --max-steps, "1000"]
   become: true
 
-- name: Run it through Slurm, in allocations of half a day
+- name: Run through Slurm, in allocations of half a day
   gaudi3.scale.training_job:
     name: llama
     engine: slurm
@@ -423,7 +425,7 @@ EXAMPLES = r"""
     command: [/data/train.py]
   become: true
 
-- name: Stop it
+- name: Stop the server
   gaudi3.scale.training_job:
     name: llama
     state: stopped
@@ -530,7 +532,7 @@ jobs:
   elements: str
   sample: [llama]
 remarks:
-  description: What is worth knowing of this node's part before it is measured, one sentence each.
+  description: What is worth knowing of this node's part before it is measured, one message each.
   returned: when it is prepared
   type: list
   elements: str
@@ -549,25 +551,25 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._job.clocks import cl
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.description import SLURM, engine_argument_spec
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JOB_ARGUMENTS, paths_from
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.plan import check, job_from
-from ansible_collections.gaudi3.scale.plugins.module_utils._launch.control import StartOptions, prepare, start
+from ansible_collections.gaudi3.scale.plugins.module_utils._launch.control import prepare, start
+from ansible_collections.gaudi3.scale.plugins.module_utils._launch.launch import StartOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.stop import remove, stop
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_tree import kernel_tree
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 
 # A word of a command may be anything; a node without an address of its own is reached by its name.
 EMPTY = ("command", "supervision.addresses")
 NEEDED = ["hosts", "host", "processes_per_node", "rendezvous_address", "command"]
 
 
-class Module(MaskedOptions, AnsibleModule):
-    """The values of O(environment) are nobody's business, also where Ansible itself refuses another option."""
-
-
 def main() -> None:
-    module = Module(
+    # The values of O(environment) are nobody's business, also where Ansible itself refuses another option.
+    run_module(
+        AnsibleModule,
+        answer,
+        text=("command",),
+        empty=EMPTY,
         argument_spec={
             **JOB_ARGUMENTS,
             "state": {"type": "str", "choices": ["prepared", "started", "stopped", "absent"], "default": "started"},
@@ -588,13 +590,10 @@ def main() -> None:
         # Else the environment, with the keys in it, would be in the node's journal.
         no_log=True,
     )
-    try:
-        offset = clock_ahead(module.params["controller_time"])
-        options = checked(module.params, module.argument_spec, text=("command",), empty=EMPTY)
-        result = converge(options, module.check_mode)
-        module.exit_json(clock_offset=offset, **result)
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(options: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    return {"clock_offset": clock_ahead(options["controller_time"]), **converge(options, module.check_mode)}
 
 
 def converge(options: dict[str, Any], check_mode: bool) -> dict[str, Any]:

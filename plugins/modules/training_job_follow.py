@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 ---
 module: training_job_follow
-short_description: Show a training job while it runs, and say why it failed
+short_description: Follow a training job, and report why it failed
 version_added: "1.0.0"
 description:
   - Prints a line for each new metric of rank 0, such as step, loss, tokens per second and time left, until the job has
@@ -16,10 +16,10 @@ description:
     and restart the job by themselves. The task fails when it is over and has not succeeded.
   - As soon as a node says that its worker group of a job without supervisors has failed, ends the job on the others.
     Nothing else ends a job here. Nodes that do not answer are waited for.
-  - A failure is told with the rank that failed first - its node, exception and last lines, and where its log is.
+  - A failure is reported with the rank that failed first - its node, exception and last lines, and where its log is.
   - One task follows all nodes, so run it with C(run_once). With a task on each host, hosts beyond C(forks) would not be
     looked at before the job has ended on the first ones.
-  - A job goes on when the task, the play or the controller is interrupted. Run the task again to follow it further.
+  - A job continues when the task, the play or the controller is interrupted. Run the task again to follow it further.
 options:
   hosts:
     description: Names of all nodes of the job, as given to M(gaudi3.scale.training_job); the first one holds rank 0.
@@ -32,7 +32,7 @@ options:
     elements: str
     default: []
   witness:
-    description: Name of the node that only votes on how a supervised job goes on. Empty for none.
+    description: Name of the node that only votes on how a supervised job continues. Empty for none.
     type: str
     default: ""
   log_hosts:
@@ -54,7 +54,7 @@ options:
         knows it. Without it the nodes are asked until one knows the job.
     type: bool
   timeout:
-    description: Seconds to follow. Past them the task fails and the job goes on. Without it there is no limit.
+    description: Seconds to follow. Past them the task fails and the job continues. Without it there is no limit.
     type: int
   answer_timeout:
     description: Seconds after which one look at a node that does not answer is given up.
@@ -64,7 +64,7 @@ options:
     description:
       - Seconds for which all nodes of the job may be silent. Past them the task ends without an error, and RV(state)
         is V(out_of_sight). The job is left alone.
-      - A node is silent from the first question on that it did not answer, however long this play itself stood still.
+      - A node is silent from the first question on that it did not respond, however long this play itself stood still.
     type: int
     default: 1800
   settle_time:

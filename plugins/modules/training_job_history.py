@@ -8,9 +8,10 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 ---
 module: training_job_history
-short_description: Tell the whole course of a training job, thinned for a chart
+short_description: Return a downsampled job history for charts
 version_added: "1.0.0"
 description:
+  - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Reads all metric lines of a job that this node has, also those of runs whose logs were put away, and thins them
     there, so that a job of weeks gives a full curve. The highest and lowest values are kept.
   - Steps that a later run made once more are left out of the earlier one.
@@ -37,13 +38,13 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Read how the loss fell
+- name: Read the loss curve
   gaudi3.scale.training_job_history:
     name: llama
   register: course
   become: true
 
-- name: Show the last point
+- name: Show the last data point
   ansible.builtin.debug:
     var: course.runs[-1].points[-1]
 """
@@ -123,34 +124,31 @@ sweep:
       type: int
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.history import POINTS, read_history
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.sweep import read_sweep
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JOB_ARGUMENTS, paths_from
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.history import POINTS, read_history
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.sweep import read_sweep
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
-
-
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 
 
 def main() -> None:
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
         argument_spec={
             **JOB_ARGUMENTS,
             "points": {"type": "int", "default": POINTS},
         },
         supports_check_mode=True,
     )
-    try:
-        options = checked(module.params, module.argument_spec)
-        paths = paths_from(options)
-        history = read_history(paths, options["points"])
-        module.exit_json(changed=False, **history, sweep=read_sweep(paths, options["points"]))
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(options: dict[str, Any], _module: AnsibleModule) -> dict[str, Any]:
+    paths = paths_from(options)
+    history = read_history(paths, options["points"])
+    return {"changed": False, **history, "sweep": read_sweep(paths, options["points"])}
 
 
 if __name__ == "__main__":

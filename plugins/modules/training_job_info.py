@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 ---
 module: training_job_info
-short_description: Tell how one node's worker group of a training job stands
+short_description: Report the state of one node's worker group of a training job
 version_added: "1.0.0"
 description:
   - Returns state, exit codes, metrics, last log lines and, after a failure, the rank of this node that failed first.
@@ -76,7 +76,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 state:
-  description: V(running), V(succeeded), V(failed), V(stopped) (it was told to end) or V(absent).
+  description: V(running), V(succeeded), V(failed), V(stopped) (it was asked to stop) or V(absent).
   returned: always
   type: str
 description:
@@ -118,7 +118,7 @@ binding:
   type: list
   elements: dict
 is_witness:
-  description: Whether this node votes on how the job goes on and has no ranks of it.
+  description: Whether this node votes on how the job continues and has no ranks of it.
   returned: always
   type: bool
 exit_codes:
@@ -128,7 +128,7 @@ exit_codes:
   sample: {"8": 1, "9": -15}
 failure:
   description:
-    - What failed first on this node. V(null) where nothing did, or where the worker group was only told to stop.
+    - What failed first on this node. V(null) where nothing did, or where the worker group was only asked to stop.
     - Of a supervised job that is over, what failed first on any node, on every node alike.
   returned: always
   type: dict
@@ -253,7 +253,8 @@ last_metrics:
 last_step:
   description:
     - The last line of a step, with C(step), C(loss), C(tokens_per_second), C(tokens_per_second_per_card), C(seconds)
-      (the parts of a step), C(memory_bytes), C(slowest), C(seconds_left) and C(ends_at), as far as the job tells them.
+      (the parts of a step), C(memory_bytes), C(slowest), C(seconds_left) and C(ends_at), as far as the job reports
+      them.
     - Empty where there is none.
   returned: always
   type: dict
@@ -290,10 +291,10 @@ usage:
     cards:
       description: How many cards C(hl-smi) named, all those of the node. This and what follows only on C(device=hpu).
       type: float
-    utilisation:
+    utilization:
       description: How busy the cards were in per cent, the mean.
       type: float
-    lowest_utilisation:
+    lowest_utilization:
       description: The same of the card that was least busy.
       type: float
     card_memory_bytes:
@@ -346,23 +347,28 @@ job_directory:
   description: Where checkpoints are.
   returned: always
   type: str
+jobs:
+  description: The names of the jobs that this node knows, where it does not know this one.
+  returned: success
+  type: list
+  elements: str
+  sample: []
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.report import report, wait_until_ended
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JOB_ARGUMENTS, paths_from
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.report import report, wait_until_ended
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
-
-
-class Module(MaskedOptions, AnsibleModule):
-    """Tells in a sentence also what Ansible itself cannot read."""
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 
 
 def main() -> None:
-    module = Module(
+    run_module(
+        AnsibleModule,
+        answer,
+        signed=("metrics_after", "events_after"),
         argument_spec={
             **JOB_ARGUMENTS,
             "metrics_after": {"type": "int", "default": 0},
@@ -375,16 +381,15 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        options = checked(module.params, module.argument_spec, signed=("metrics_after", "events_after"))
-        paths = paths_from(options)
-        if options["wait"] and not module.check_mode:
-            wait_until_ended(paths, run_process, options["timeout"], start_timeout=options["start_timeout"])
-        wishes = {name: options[name] for name in ("metrics_after", "events_after", "log_lines", "failure_in_logs")}
-        result = report(paths, run_process, **wishes)
-        module.exit_json(changed=False, **result)
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(options: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    paths = paths_from(options)
+    if options["wait"] and not module.check_mode:
+        wait_until_ended(paths, run_process, options["timeout"], start_timeout=options["start_timeout"])
+    wishes = {name: options[name] for name in ("metrics_after", "events_after", "log_lines", "failure_in_logs")}
+    result = report(paths, run_process, **wishes)
+    return {"changed": False, **result}
 
 
 if __name__ == "__main__":

@@ -6,17 +6,17 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: training_job_launch
-short_description: Begin a training job on all of its nodes, or on none of them
+short_description: Start a training job all-or-nothing on its nodes
 version_added: "1.0.0"
 description:
   - Runs M(gaudi3.scale.training_job) on all nodes of a job at the same time. Each is asked first whether it has what
     the job needs (O(gaudi3.scale.training_job#module:state=prepared)); then the job is started on those that have.
   - A node that does not answer, or cannot take part, is left out and named where the others are enough. Where they are
-    not, the job is begun on none. Clocks that are more than a minute apart are refused.
+    not, the job is started on none. Clocks that are more than a minute apart are refused.
   - Where a node runs the job already, the others join its run. A job that runs or has ended well on all nodes is left
     alone.
   - What began where others then could not is ended again, but for a job of Slurm's.
-  - One task begins the job on all nodes, so give it C(run_once). It runs on the controller, with each node's own
+  - One task starts the job on all nodes, so give it C(run_once). It runs on the controller, with each node's own
     connection and C(become), and on as many nodes at once as C(forks) says.
 options:
   name:
@@ -30,7 +30,7 @@ options:
     required: true
   state:
     description:
-      - V(started) begins the job. V(looked_at) only asks which nodes answer, before work that takes long.
+      - V(started) starts the job. V(looked_at) only asks which nodes answer, before work that takes long.
       - V(known) asks nobody. It fails where none of O(answers) knows the job, with the names that are near.
     type: str
     choices: [known, looked_at, started]
@@ -76,7 +76,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Begin the job
+- name: Start the job
   gaudi3.scale.training_job_launch:
     name: llama
     hosts: [gaudi-01, gaudi-02]
@@ -91,7 +91,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 start:
-  description: The nodes that the job was begun on, or runs on; first the one that knows it best.
+  description: The nodes that the job was started on, or runs on; first the one that knows it best.
   type: list
   elements: str
   returned: success

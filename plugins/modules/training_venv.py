@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: training_venv
-short_description: A virtual environment with the PyTorch of a Gaudi release
+short_description: Create a virtual environment with the PyTorch of a Gaudi release
 version_added: "1.0.0"
 description:
   - Makes a virtual environment, installs the wheels of the release's PyTorch bundle into it, this collection's node
@@ -23,7 +23,9 @@ description:
   - Proxies are taken from the environment of the task (C(http_proxy), C(https_proxy), C(no_proxy)).
 options:
   path:
-    description: Directory of the virtual environment. It must not be there, be empty, or be made by this module.
+    description:
+      - Directory of the virtual environment. It must not be there, be empty, or be made by this module.
+      - Only root may write it and what is in it, since root runs its pip.
     type: path
     default: /opt/gaudi3_scale/venv
   python:
@@ -58,11 +60,11 @@ options:
     type: str
     default: ""
   os_directory:
-    description: The vault's directory for the system, for example V(ubuntu2204). That of the node's system when empty.
+    description: The repository's directory for the system, such as V(ubuntu2204). That of the node's system when empty.
     type: str
     default: ""
-  vault_url:
-    description: Common prefix of the vault's URLs.
+  packages_url:
+    description: Common prefix of the package repository's URLs.
     type: str
     default: https://vault.habana.ai/artifactory
   bundle_url:
@@ -72,8 +74,8 @@ options:
   bundle_checksum:
     description:
       - Checksum of the bundle, for example V(sha256:9f86d0...).
-      - When empty, the one in the signed manifest of a site's bundle (M(gaudi3.scale.vault_bundle)), which has to have
-        it, else the one in the release table (O(release_overrides), C(pytorch_sha256)). The vendor publishes none.
+      - When empty, the one in the signed manifest of a site's bundle (M(gaudi3.scale.package_bundle)), which has to
+        have it, else the one in the release table (O(release_overrides), C(pytorch_sha256)). The vendor publishes none.
     type: str
     default: ""
   bundle_wheels:
@@ -122,8 +124,8 @@ options:
   index_url:
     description:
       - Package index for O(requirements) and for later use of pip in the environment.
-      - When empty, pip's own; but where the vault is a bundle (M(gaudi3.scale.vault_bundle)), no index is asked. pip
-        then takes only the wheels that the bundle's signed manifest names, and compares their checksums with it.
+      - When empty, pip's own; but where the repository is a bundle (M(gaudi3.scale.package_bundle)), no index is asked.
+        pip then takes only the wheels that the bundle's signed manifest names, and compares their checksums with it.
       - Where it says who logs in (V(https://user:password@host/)), C(pip.conf) is for its owner alone.
     type: str
     default: ""
@@ -158,14 +160,14 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: PyTorch and Lightning
+- name: Install PyTorch and Lightning
   gaudi3.scale.training_venv:
     release: 1.24.1
     node_library: bundled
     extras: [s3]
     min_free_mib: 8192
 
-- name: The same from inside the site
+- name: Use a mirror inside the site
   gaudi3.scale.training_venv:
     release: 1.24.1
     bundle_url: file:///media/gaudi/pytorch_modules-v2.11.0_1.24.1_482.tgz
@@ -226,23 +228,24 @@ rc:
   returned: when pip or venv failed
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.gaudi3.scale.plugins.module_utils._bundle import venv as training_venv
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.masked_options import MaskedOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import module_failure
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_options import checked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.os_release import SYSTEMS, of_system
-from ansible_collections.gaudi3.scale.plugins.module_utils._training_venv import state as training_venv
-from ansible_collections.gaudi3.scale.plugins.module_utils._training_venv.plan import VenvOptions
-
-
-class Module(MaskedOptions, AnsibleModule):
-    """The users in the URLs of indices and archives are not shown."""
+from ansible_collections.gaudi3.scale.plugins.module_utils._releases.known_holes import warnings_of
+from ansible_collections.gaudi3.scale.plugins.module_utils._releases.lookup import find_release
+from ansible_collections.gaudi3.scale.plugins.module_utils._venv.plan import VenvOptions
 
 
 def main() -> None:
     strings = {"type": "list", "elements": "str"}
-    module = Module(
+    # The users in the URLs of indices and archives are not shown.
+    run_module(
+        AnsibleModule,
+        answer,
         argument_spec={
             "path": {"type": "path", "default": "/opt/gaudi3_scale/venv"},
             "python": {"type": "path"},
@@ -255,7 +258,7 @@ def main() -> None:
             "release_overrides": {"type": "dict", "default": {}},
             "pytorch": {"type": "str", "default": ""},
             "os_directory": {"type": "str", "default": ""},
-            "vault_url": {"type": "str", "default": "https://vault.habana.ai/artifactory"},
+            "packages_url": {"type": "str", "default": "https://vault.habana.ai/artifactory"},
             "bundle_url": {"type": "str", "default": ""},
             "bundle_checksum": {"type": "str", "default": ""},
             "bundle_wheels": {**strings, "default": ["*.whl"]},
@@ -273,14 +276,13 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        given = checked(module.params, module.argument_spec)
-        python = of_system(given.pop("system_pythons"))
-        options = VenvOptions(**{**given, "python": given["python"] or python or "/usr/bin/python3"})
-        result = training_venv.converge(options, run_process, module.check_mode)
-        module.exit_json(**result)
-    except Exception as error:
-        module.fail_json(**module_failure(error))
+
+
+def answer(given: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    python = of_system(given.pop("system_pythons"))
+    options = VenvOptions(**{**given, "python": given["python"] or python or "/usr/bin/python3"})
+    result = training_venv.converge(options, run_process, module.check_mode)
+    return {**result, "warnings": warnings_of(find_release(options.release, options.release_overrides))}
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import FAILED, SUCCEEDED
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.worker_group import FAILED, SUCCEEDED
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_limit import Late, Limits, late_of, spoke_of_itself
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import MOST, said
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_questions import Ask

@@ -4,7 +4,7 @@
 """A limit that ran out, or an answer that did not come, and when that speaks against the nodes of a group; pure.
 
 A limit says nothing by itself: storage is slow, a controller is busy, cores are shared. It becomes evidence by
-comparison alone, where the same measurement ended in a small part of that time elsewhere (docs/qualifying.md).
+comparison alone, where the same measurement ended in a small part of that time elsewhere (docs/qualify.md).
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.worker_group import FAILED, SUCCEEDED
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.reached import MEASURING, MET, STARTED
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import FAILED, SUCCEEDED
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import said
 
 # Whoever ended within this part of the limit has shown that it is long enough.
@@ -162,4 +162,4 @@ def _words(failure: Mapping[str, Any]) -> str:
 
 
 def _said(text: object) -> str:
-    return str(said(str(text or "it gave no answer"), "msg"))
+    return str(said(str(text or "it returned no result"), "msg"))

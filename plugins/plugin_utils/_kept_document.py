@@ -23,7 +23,9 @@ def read_document(path: str, option: str, name: str) -> Any:
     try:
         return parse_json(text, _LARGEST)
     except ValueError as error:
-        raise GaudiError(f"{option} {path} is no JSON: {error}; name another file, or write it anew.") from error
+        raise GaudiError(
+            f"{option} {path} is not valid JSON: {error}; use another file, or create it again."
+        ) from error
 
 
 def read_if_kept(path: str, option: str, name: str) -> Any:

@@ -14,17 +14,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible.module_utils.common.validation import check_type_dict
-from ansible_collections.gaudi3.scale.plugins.module_utils._batch_size.search import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._batch.search import (
     CRASH,
     HANG,
     OK,
     OUT_OF_MEMORY,
     WORKLOAD_ERROR,
 )
-from ansible_collections.gaudi3.scale.plugins.module_utils._comparison.comparison import BASE
-from ansible_collections.gaudi3.scale.plugins.module_utils._comparison.log import described
-from ansible_collections.gaudi3.scale.plugins.module_utils._comparison.options import asked
-from ansible_collections.gaudi3.scale.plugins.module_utils._comparison.verdict import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._compare.comparison import BASE
+from ansible_collections.gaudi3.scale.plugins.module_utils._compare.log import described
+from ansible_collections.gaudi3.scale.plugins.module_utils._compare.options import asked
+from ansible_collections.gaudi3.scale.plugins.module_utils._compare.verdict import (
     CHANGES_LOSS,
     FAILED,
     HELPS,

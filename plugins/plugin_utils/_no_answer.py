@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
-from ansible_collections.gaudi3.scale.plugins.module_utils._checks.preflight import OLDEST_PYTHON
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.screen_text import one_line
+from ansible_collections.gaudi3.scale.plugins.module_utils._verify.preflight import OLDEST_PYTHON
 
 # sudo(8) says it in the node's language; its own name is in front of most lines, and Ansible's words are English.
 _ACCOUNT = re.compile(

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ansible.plugins.action import ActionBase
 from ansible.plugins.action.normal import ActionModule as Normal
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._no_answer import answered
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import NodeModule
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._package_lock import seconds, when_free
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._plain_arguments import NOT_PLAIN, OMITTED, plain_argument
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_check import (
@@ -22,7 +22,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_check import (
 )
 
 
-class PlainArguments(ActionBase):
+class PlainArguments(NodeModule):
     """Takes what an argument names as it is, where that is no template."""
 
     @classmethod

@@ -16,6 +16,7 @@ from typing import Any
 
 from ansible import constants
 from ansible.plugins.action import ActionBase
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._foreign_facts import foreign_facts
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._no_answer import answered
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._once_a_run import once_a_run
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._other_action import other_action
@@ -25,11 +26,19 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._plain_arguments impo
     is_plain,
     plain_value,
 )
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_options import SpecifiedRole, refusal, specified
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_options import (
+    OF_THE_SITE,
+    SpecifiedRole,
+    refusal,
+    shared_refusal,
+    specified,
+)
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._shared_options import values_refusal
 
 COLLECTION = "gaudi3.scale"
 ROLES = Path(__file__).parents[2] / "roles"
 SPECIFICATION = Path("meta", "argument_specs.yml")
+VARIABLES = Path("vars", "main.yml")
 
 
 def role_refusal(action: ActionBase, variables: Mapping[str, Any], roles: Iterable[tuple[Path, str]]) -> dict[str, Any]:
@@ -37,7 +46,13 @@ def role_refusal(action: ActionBase, variables: Mapping[str, Any], roles: Iterab
 
     As a failed result; empty where nothing is. ``roles`` are as in ``names_refusal``.
     """
-    unknown = names_refusal(action, roles, variables)
+    host = str(variables["inventory_hostname"])
+    unknown = (
+        foreign_facts(host, variables.get("ansible_facts") or {})
+        or names_refusal(action, roles, variables)
+        or shared_names_refusal(action, variables)
+        or values_refusal(host, variables)
+    )
     if unknown:
         return {"failed": True, "msg": unknown}
     role = action._task._role
@@ -68,6 +83,17 @@ def names_refusal(action: ActionBase, roles: Iterable[tuple[Path, str]], variabl
     return " ".join(filter(None, said))
 
 
+def shared_names_refusal(action: ActionBase, variables: Mapping[str, Any]) -> str:
+    """A sentence for each variable that begins as the collection's options do, and is no option of any of its roles."""
+    given = variables.get(OF_THE_SITE)
+    own = [] if given is None else action._templar.template(given)
+    host = str(variables["inventory_hostname"])
+    if not isinstance(own, list) or not all(isinstance(name, str) for name in own):
+        return f"{OF_THE_SITE} of {host} is {own!r:.80}; give a list of names of variables."
+    roles = [folder.name for folder, _collection in roles_here()]
+    return shared_refusal(host, variables, roles, own)
+
+
 def roles_here() -> list[tuple[Path, str]]:
     """All roles of this collection, as ``names_refusal`` takes them."""
     return [(path.parents[1], COLLECTION) for path in sorted(ROLES.glob(f"*/{SPECIFICATION}"))]
@@ -80,7 +106,10 @@ def role_of(action: ActionBase) -> list[tuple[Path, str]]:
 
 def specified_here(action: ActionBase) -> list[SpecifiedRole]:
     """The role whose task this is, with its options; none outside of a role."""
-    return [_specified(action, folder, collection) for folder, collection in role_of(action)]
+    return [
+        _specified(action, folder, collection, _read(action, folder / VARIABLES))
+        for folder, collection in role_of(action)
+    ]
 
 
 def _folder(role: Any) -> tuple[Path, str]:
@@ -88,18 +117,25 @@ def _folder(role: Any) -> tuple[Path, str]:
 
 
 def _entries(action: ActionBase, folder: Path) -> Mapping[str, Any]:
-    path = str(folder / SPECIFICATION)
-
-    def read() -> Any:
-        return action._loader.load_from_file(path, unsafe=True)["argument_specs"]
-
-    # To read YAML for each host would cost more than all that a role does on the controller.
-    entries: Mapping[str, Any] = once_a_run(Path(constants.DEFAULT_LOCAL_TMP), path, read)
+    entries: Mapping[str, Any] = _read(action, folder / SPECIFICATION)["argument_specs"]
     return entries
 
 
-def _specified(action: ActionBase, folder: Path, collection: str) -> SpecifiedRole:
-    return specified(folder.name, f"{collection}.{folder.name}".lstrip("."), _entries(action, folder))
+def _read(action: ActionBase, path: Path) -> Mapping[str, Any]:
+    def read() -> Any:
+        return action._loader.load_from_file(str(path), unsafe=True) if path.is_file() else {}
+
+    # To read YAML for each host would cost more than all that a role does on the controller.
+    found: Mapping[str, Any] = once_a_run(Path(constants.DEFAULT_LOCAL_TMP), str(path), read) or {}
+    return found
+
+
+def _specified(
+    action: ActionBase, folder: Path, collection: str, variables: Mapping[str, Any] | None = None
+) -> SpecifiedRole:
+    """``variables``: its vars/main.yml, where names of shared options are asked for; each role begins without."""
+    full_name = f"{collection}.{folder.name}".lstrip(".")
+    return specified(folder.name, full_name, _entries(action, folder), variables)
 
 
 def _as_shipped(defaults: Mapping[str, Any], name: str, variables: Mapping[str, Any]) -> bool:

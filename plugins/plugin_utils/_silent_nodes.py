@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.metrics import duration
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.metrics import duration
 
 # Seconds between two lines on a node that stays silent.
 REMINDER_S = 60.0
@@ -37,12 +37,12 @@ class SilentNodes:
             self._show(f"{host} does not answer: {reason}")
         elif now - self._reminded[host] >= REMINDER_S:
             self._reminded[host] = now
-            self._show(f"{host} has not answered for {duration(self.seconds(host))}: {reason}")
+            self._show(f"{host} has not responded for {duration(self.seconds(host))}: {reason}")
 
     def heard(self, host: str) -> None:
         """``host`` answered."""
         if host in self._since:
-            self._show(f"{host} answers again, after {duration(self.seconds(host))}.")
+            self._show(f"{host} responds again, after {duration(self.seconds(host))}.")
             del self._since[host]
 
     def seconds(self, host: str) -> float:
@@ -63,7 +63,8 @@ class SilentNodes:
         reasons = "; ".join(f"{host}: {self._reasons[host]}" for host in list(hosts)[:3])
         more = f"; and {len(hosts) - 3} more" if len(hosts) > 3 else ""
         return (
-            f"Lost sight of job {job}: no node of it has answered for {silence} ({reasons}{more}). The job was left "
-            "alone and may still run. When the nodes answer again, run launch_training.yml with the same name to "
+            f"Lost contact with job {job}: none of its nodes has responded for {silence} ({reasons}{more}). The "
+            "job was "
+            "left running. When the nodes respond again, run launch_training.yml with the same name to "
             "follow it, or show_training.yml to see how it ended."
         )

@@ -10,17 +10,17 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._module_answer import FAILURES
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import Kind, taken
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import NodeModule
 
 # Far more than a search or a comparison has: a node that never comes to its end is not asked for ever.
 MOST_CALLS = 10_000
 
 
-class StepByStep(ActionBase):
+class StepByStep(NodeModule):
     """A module says nothing before its end, so each step is a call of its own.
 
     The node keeps the steps, and the next call goes on from them, as another run would do after an interruption. The
@@ -79,7 +79,7 @@ class StepByStep(ActionBase):
                 break
             known = len(result[self.STEPS]) - 1
             if known and not goes_on:
-                Display().display(f"  {host}: going on after {known} {self.STEPS} that are known")
+                Display().display(f"  {host}: resuming after {known} {self.STEPS} from earlier runs")
             Display().display(f"  {host}: {self.line(result)}")
             if self.has_ended(result):
                 break

@@ -13,9 +13,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.metrics import duration, metric_line
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.status import Status, status_from
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.watch import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.metrics import duration, metric_line
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.status import Status, status_from
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.watch import (
     event_line,
     outcome_sentence,
     speaks_for_the_job,
@@ -23,7 +23,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.watch imp
     witness_of,
     worker_group_words,
 )
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.worker_group import (
     ABSENT,
     OUT_OF_SIGHT,
     RUNNING,
@@ -66,7 +66,9 @@ class SupervisedWatch:
     def follow(self) -> dict[str, Any]:
         """Show the job until it is over, or until it may not be waited for any longer."""
         patience = self._options["timeout"]
-        self._show(f"Following job {self._name} on {len(self._nodes)} node(s). It goes on if this play is interrupted.")
+        self._show(
+            f"Following job {self._name} on {len(self._nodes)} node(s). It continues if this play is interrupted."
+        )
         end = None if patience is None else time.monotonic() + patience
         state = RUNNING
         while True:
@@ -81,7 +83,8 @@ class SupervisedWatch:
                 return {**self._result(OUT_OF_SIGHT), "msg": self._silent.lost_sight(self._name, unseen)}
             if end is not None and time.monotonic() >= end:
                 return self._failed(
-                    f"Job {self._name} still runs after {duration(patience)}. It goes on; launch it again to follow it."
+                    f"Job {self._name} still runs after {duration(patience)}. It continues; launch it again to "
+                    "follow it."
                 )
             time.sleep(self._options["interval"])
 

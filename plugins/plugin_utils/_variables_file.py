@@ -62,5 +62,5 @@ def _plain(name: str, value: Any) -> Any:
     if isinstance(value, float) and math.isfinite(value):
         return float(value)
     raise GaudiError(
-        f"{name} has {ascii(value)[:60]}, which no file of variables can hold; it takes texts and finite numbers."
+        f"{name} has {ascii(value)[:60]}, which cannot be written to a variables file; use text and finite numbers."
     )

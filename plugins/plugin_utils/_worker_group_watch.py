@@ -15,18 +15,18 @@ from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.metrics import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.metrics import (
     duration,
     metric_line,
     opening_lines,
 )
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.watch import job_state, verdict_sentence
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.watch import job_state, verdict_sentence
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.worker_group import (
     OUT_OF_SIGHT,
     RUNNING,
     SUCCEEDED,
 )
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.systemd_units import ACTIVE
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_action import NodeAction, UnreachableError, job_info
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._silent_nodes import SilentNodes
@@ -73,7 +73,7 @@ class WorkerGroupWatch:
     def follow(self) -> dict[str, Any]:
         """Poll until the job is over, or until it may not be waited for any longer."""
         name, patience = self._paths.name, self._options["timeout"]
-        self._show(f"Following job {name} on {len(self._nodes)} node(s). It goes on if this play is interrupted.")
+        self._show(f"Following job {name} on {len(self._nodes)} node(s). It continues if this play is interrupted.")
         end = None if patience is None else time.monotonic() + patience
         while True:
             self._poll(self._running())
@@ -87,7 +87,7 @@ class WorkerGroupWatch:
                 return {**unseen, "followed": True, "msg": self._silent.lost_sight(name, self._running())}
             if end is not None and time.monotonic() >= end:
                 return self._failed(
-                    f"Job {name} still runs after {duration(patience)}. It goes on; launch it again to follow it."
+                    f"Job {name} still runs after {duration(patience)}. It continues; launch it again to follow it."
                 )
             time.sleep(self._options["interval"])
 
@@ -147,7 +147,7 @@ class WorkerGroupWatch:
             try:
                 info = node.module("gaudi3.scale.training_job_info", arguments, self._options["answer_timeout"])
             except UnreachableError as reason:
-                self._show(f"{host} could not be asked for its logs: {reason}")
+                self._show(f"{host} did not return its logs: {reason}")
                 continue
             failure = info.get("failure")
             # Logs of an earlier run may be there.
@@ -160,21 +160,21 @@ class WorkerGroupWatch:
         for node in self._chosen_nodes:
             known = self._chosen(node)
             if known is None:
-                self._show(f"{node} had ranks of the job and is no host of the inventory; its logs are there alone.")
+                self._show(f"{node} had ranks of the job but is not in the inventory; its logs are only on that node.")
             elif known[0] not in self._nodes:
                 self._others.setdefault(*known)
 
     def _give_up(self) -> dict[str, Any]:
         """End the job on all nodes that answer, and say why it failed."""
         name = self._paths.name
-        self._show(f"Job {name} does not run on all its nodes any more; ending it on the others.")
+        self._show(f"Job {name} no longer runs on all its nodes; stopping it on the others.")
         self._settle()
         silent = self._silent.among(self._running())
         self._stop([host for host in self._running() if host not in silent])
         failures = {host: info["failure"] for host, info in self._infos.items() if info["failure"]}
         verdict = verdict_sentence(name, self._states, {**failures, **self._failures_of_others()})
         unasked = (
-            f"\n{', '.join(silent)} did not answer: make sure that the job has ended there before you launch it again."
+            f"\n{', '.join(silent)} did not respond: make sure that the job has ended there before you launch it again."
         )
         return self._failed(f"{verdict}{unasked if silent else ''}")
 
@@ -214,7 +214,7 @@ class WorkerGroupWatch:
         try:
             yield
         except UnreachableError as reason:
-            self._show(f"{host} could not be told to end the job: {reason}")
+            self._show(f"{host} could not be asked to stop the job: {reason}")
 
     def _failed(self, message: str) -> dict[str, Any]:
         result = followed_result(job_state(self._states), self._states, self._infos.get(self._first, {}))

@@ -9,14 +9,14 @@ from pathlib import Path
 from ..commands import step
 from ..nodes import in_node
 from ..plan import NodePlan
-from ..vault.build import ensure_rhel_vault
+from ..repository.build import ensure_rhel_repository
 
 _SCRIPT = Path(__file__).with_name("stand_in.sh")
 
 
 def make_stand_in(node: NodePlan) -> None:
     """Turn ``node`` into the stand-in, once; ``reset`` makes it what it was."""
-    ensure_rhel_vault()
+    ensure_rhel_repository()
     if "rhel" in in_node(node, "sed", "-n", "s/^ID=//p", "/etc/os-release"):
         return
     with step(f"{node.name} stands in for RHEL 9"):

@@ -14,7 +14,7 @@ PROGRAMS = {
     "boot": "boot",
     "render": "kernel_tree",
     "external-ports": "external_ports",
-    "faults": "faults",
+    "faults": "fault_program",
     "loss": "losses",
     "update-grub": "boot_loader",
     "kernel": "kernel_images",

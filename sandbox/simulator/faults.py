@@ -5,13 +5,10 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 from . import host_nics, wrong_products
 from .boards import PORTS
-from .node_state import locked, read, write
 
 NODE = "true"
 CARD = "MODULE_ID[,MODULE_ID...]"
@@ -29,11 +26,11 @@ FAULTS = {
     "no_cards": (NODE, "the node has no card at all"),
     "missing_card": (CARD, "the card is not on the PCI bus"),
     "first_generation": (NODE, "the cards are first-generation Gaudi"),
-    "zero_temperature": (CARD, "the card reports 0 C: it did not initialise"),
+    "zero_temperature": (CARD, "the card reports 0 C: it did not initialize"),
     "hot_card": (CARD, "the card is far over its temperature limit"),
     "absurd_temperature": (CARD, "the card's firmware tells a temperature that no card can have"),
     "uncorrectable_ecc": (CARD, "the card counts uncorrectable memory errors"),
-    "wrong_firmware": (CARD, "the card's firmware is older than its neighbours'"),
+    "wrong_firmware": (CARD, "the card's firmware is older than its neighbors'"),
     "unreadable_firmware": (CARD, "the card tells a firmware version that is none"),
     "flash_fails": (CARD, "hl-fw-loader cannot write the card"),
     "power_cycle_needed": (CARD, "the card starts from newly written firmware only after a power cycle"),
@@ -56,7 +53,7 @@ FAULTS = {
     # These strike once, when PROGRAM is called for the N-th time from now (see losses.py).
     "power_loss": (CALL, "the power is cut: all processes end at once, and the node boots"),
     "ssh_loss": (CALL, "the operator's SSH sessions are cut; what they started goes on"),
-    "vault_loss": (CALL_OR_NODE, "no route to the vault, now or from that call on"),
+    "repository_loss": (CALL_OR_NODE, "no route to the package repository, now or from that call on"),
 }
 
 
@@ -146,30 +143,3 @@ def port_is_down(faults: Mapping[str, object], module_id: int, port: int) -> boo
 def is_lost(faults: Mapping[str, object], driver: str | None, module_id: int) -> bool:
     """Whether this card is gone while ``driver`` is loaded."""
     return faults.get("card_lost_at_load") == f"{driver}:{module_id}"
-
-
-def main(arguments: list[str]) -> int:
-    """``faults`` lists them, ``faults clear`` removes all, ``faults KEY=VALUE ...`` adds some."""
-    from . import losses  # these two read this module
-    from .kernel_tree import refresh
-
-    try:
-        added = {} if arguments in ([], ["clear"]) else parse(arguments)
-    except FaultError as error:
-        print(f"faults: {error}", file=sys.stderr)
-        return 2
-    with locked():
-        node = read()
-        if arguments:
-            node = replace(node, faults={} if arguments == ["clear"] else {**node.faults, **added})
-            write(node)
-            refresh(node)
-            losses.prepare(node.faults)
-            wrong_products.prepare(node.faults)
-    for name, value in node.faults.items():
-        print(f"{name}={_as_text(value)}")
-    return 0
-
-
-def _as_text(value: object) -> str:
-    return ",".join(map(str, value)) if isinstance(value, list) else str(value).lower()

@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is lost in the middle of something: the power, the operator's SSH sessions, the way to the vault.
+"""What is lost in the middle of something: the power, the operator's SSH sessions, the way to the package repository.
 
 Each strikes once, at the start of the N-th call of a program, and is gone from the faults before it does. The simulated
 programs tell of their calls themselves; a real one gets a wrapper in its place for as long as a fault waits for it.
@@ -19,8 +19,8 @@ from pathlib import Path
 
 from .node_state import ROOT, locked, read, replace, write
 
-LOSSES = ("power_loss", "ssh_loss", "vault_loss")
-VAULT_HOST = "vault.sandbox.internal"
+LOSSES = ("power_loss", "ssh_loss", "repository_loss")
+REPOSITORY_HOST = "packages.sandbox.internal"
 # Real programs, and the words of which a call has one when it changes the node; other calls are not counted.
 REAL_PROGRAMS = {
     Path("/usr/bin/apt-get"): {"install"},
@@ -84,13 +84,13 @@ def count_call(faults: Mapping[str, object], program: str) -> tuple[list[str], d
             continue
         struck.append(name)
         del left[name]
-        if name == "vault_loss":
+        if name == "repository_loss":
             left[name] = True
     return struck, left
 
 
 def prepare(faults: Mapping[str, object]) -> None:
-    """Wrap the real programs that a fault waits for, unwrap the others; take the route to the vault away or back."""
+    """Wrap the real programs that a fault waits for, unwrap the others; take the route to the packages away or back."""
     awaited = {str(faults.get(name, "")).partition(":")[0] for name in LOSSES}
     for path in REAL_PROGRAMS:
         real = path.with_name(f"{path.name}.real")
@@ -100,16 +100,16 @@ def prepare(faults: Mapping[str, object]) -> None:
             path.chmod(0o755)
         elif path.name not in awaited and real.exists():
             real.replace(path)
-    _route_to_vault("replace" if faults.get("vault_loss") is True else "delete")
+    _route_to_repository("replace" if faults.get("repository_loss") is True else "delete")
 
 
-def _route_to_vault(operation: str) -> None:
-    """``replace`` puts an unreachable route in the vault's way, ``delete`` takes it out where there is one."""
+def _route_to_repository(operation: str) -> None:
+    """``replace`` puts an unreachable route in the repository's way, ``delete`` takes it out where there is one."""
     try:
-        vault = socket.gethostbyname(VAULT_HOST)
+        repository = socket.gethostbyname(REPOSITORY_HOST)
     except OSError:
-        return  # a node of a sandbox without a vault
-    command = ["/usr/sbin/ip", "route", operation, "unreachable", vault]
+        return  # a node of a sandbox without a package repository
+    command = ["/usr/sbin/ip", "route", operation, "unreachable", repository]
     subprocess.run(command, check=operation == "replace", capture_output=True)
 
 
@@ -120,8 +120,10 @@ def sessions(processes: Mapping[int, bytes]) -> list[int]:
 
 def cut_sessions() -> None:
     """End the operator's SSH sessions as a cut network does: without a word to what runs in them."""
-    for pid in sessions(_processes()):
-        os.kill(pid, signal.SIGKILL)
+    pids = [str(pid) for pid in sessions(_processes())]
+    if pids:
+        # By systemd: the tool's own unit may not end processes of another account, and a network asks nobody.
+        subprocess.run(["systemd-run", "--quiet", "--wait", "--collect", "kill", "-KILL", *pids], check=False)
 
 
 def _processes() -> dict[int, bytes]:

@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the simulated driver and cards report for each release that the sandbox's vault has.
+"""What the simulated driver and cards report for each release that the sandbox's package repository has.
 
 Version strings of 1.23.0 and 1.24.1 as real nodes print them (hl-smi listings in public repositories). Firmware of
 1.23.0 as Intel's recipe flashes it; of 1.24.1 only the Gaudi 2 string is public, the Gaudi 3 one is the sandbox's own.

@@ -87,7 +87,7 @@ FLEET = Dashboard(
             [("max by (instance) (gaudi_card_temperature_celsius)", "{{instance}}")],
             CELSIUS,
         ),
-        Panel("Utilisation", CURVE, [("avg by (instance) (gaudi_card_utilization_ratio)", "{{instance}}")], PART),
+        Panel("Utilization", CURVE, [("avg by (instance) (gaudi_card_utilization_ratio)", "{{instance}}")], PART),
         Panel(
             "Power of each node's cards", CURVE, [("sum by (instance) (gaudi_card_power_watts)", "{{instance}}")], WATTS
         ),
@@ -142,7 +142,7 @@ NODES = Dashboard(
             ],
             WATTS,
         ),
-        Panel("Utilisation", CURVE, [(f"gaudi_card_utilization_ratio{{{NODE}}}", "card {{card}}")], PART),
+        Panel("Utilization", CURVE, [(f"gaudi_card_utilization_ratio{{{NODE}}}", "card {{card}}")], PART),
         Panel("Clock", CURVE, [(f"gaudi_card_clock_hertz{{{NODE}}}", "card {{card}}")], HERTZ),
         Panel("Memory of the cards", CURVE, [(f"gaudi_card_memory_used_bytes{{{NODE}}}", "card {{card}}")], BYTES),
         Panel(
@@ -201,7 +201,7 @@ JOBS = Dashboard(
         Panel("Tokens a second", CURVE, [(f"gaudi_job_tokens_per_second{{{JOB}}}", "tokens/s")]),
         Panel("Waits for data", CURVE, [(f"gaudi_job_data_wait_ratio{{{JOB}}}", "part of a step")], PART),
         Panel(
-            "Utilisation of its nodes",
+            "Utilization of its nodes",
             CURVE,
             [(f"avg by (instance) (gaudi_card_utilization_ratio {OF_JOB})", "{{instance}}")],
             PART,

@@ -11,14 +11,14 @@ import re
 from importlib import metadata
 
 from gaudi3_scale.core._errors import GaudiError
-from gaudi3_scale.core._training_venv.node_library import NAME
+from gaudi3_scale.core._venv.node_library import NAME
 
 _NEED = re.compile(r"""^(?P<requirement>[^;]+?)\s*;.*\bextra\s*==\s*['"](?P<extra>[^'"]+)['"]""")
 
 
 def remedy(extra: str) -> str:
     """The end of a sentence about a package that is missing."""
-    return f"add {extra} to gaudi_training_stack_extras and run gaudi3.scale.training_stack"
+    return f"add {extra} to gaudi_venv_extras and run gaudi3.scale.venv"
 
 
 def requirements_of(extra: str) -> list[str]:

@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""The step at which a rank is, in a file of its own: what a hang and a slow rank are found by (docs/following.md).
+"""The step at which a rank is, in a file of its own: what a hang and a slow rank are found by (docs/follow.md).
 
 Standard library only, so that any script can use it without loading anything::
 

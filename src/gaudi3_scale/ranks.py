@@ -86,9 +86,12 @@ def gather_reals(numbers: Sequence[float], device: torch.device) -> list[list[fl
 
 
 def node_names(ranks: Ranks, device: torch.device) -> list[str]:
-    """The host names of the nodes, in the order of their ranks; numbered where two nodes have the same."""
-    longest = 64  # HOST_NAME_MAX, gethostname(2)
-    names = gather_numbers(list(socket.gethostname().encode()[:longest]), longest, device)
+    """The nodes in the order of their ranks, as the inventory or else they themselves name them; numbered where two
+    have the same name.
+    """
+    longest = 253  # of a domain's name, RFC 1035
+    own = os.environ.get("GAUDI3_SCALE_NODE") or socket.gethostname()
+    names = gather_numbers(list(own.encode()[:longest]), longest, device)
     reported = [bytes(name).decode(errors="replace") for name in names[:: ranks.local_world_size]]
     return (
         reported

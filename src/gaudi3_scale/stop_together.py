@@ -21,7 +21,7 @@ class StopSignal:
     """SIGTERM asks for the end of the training after its step; a second one ends the process at once.
 
     Lightning 2.6 answers SIGTERM with a broadcast in the middle of whatever collective is running, which can wait for
-    ranks that are already gone, and asks all ranks before every batch whether one was signalled, which waits for the
+    ranks that are already gone, and asks all ranks before every batch whether one was signaled, which waits for the
     device each time (lightning/pytorch: signal_connector.py ``_sigterm_notifier_fn``, training_epoch_loop.py
     ``_broadcast_sigterm_tensor``). Both are put out of the way.
     """

@@ -44,7 +44,7 @@ def causal_language_model(
 
     ``precision`` is bf16 (autocast) or fp32, as for the trainer. A step is ``accumulation`` batches of ``batch_size``.
     ``checkpointing`` computes activations anew in the backward pass. ``sharding`` over the ranks of the trial: none,
-    ddp, or fsdp2 (parameters, gradients and optimiser state shared out). ``vocabulary`` is how many tokens there are:
+    ddp, or fsdp2 (parameters, gradients and optimizer state shared out). ``vocabulary`` is how many tokens there are:
     the logits grow with it; which tokens come does not matter to the memory.
     """
     for option, value in (("precision", precision), ("sharding", sharding)):

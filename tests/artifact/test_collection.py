@@ -19,12 +19,14 @@ AT_RUN_TIME = ("meta", "playbooks", "plugins", "roles")
 BESIDE = {
     "CHANGELOG.md",
     "CITATION.cff",
+    "CODE_OF_CONDUCT.md",
     "CONTRIBUTING.md",
     "FILES.json",
     "LICENSE",
     "LICENSES",
     "MANIFEST.json",
     "README.md",
+    "SECURITY.md",
     "REUSE.toml",
     "ansible.cfg",
     "changelogs",
@@ -96,22 +98,22 @@ def test_an_installed_playbook_is_found_by_its_name(installed: Path, playbook: s
         # What starts, stops or writes something is only in a playbook of its own.
         actions = {
             "gaudi_audit",
-            "gaudi_batch_probe",
+            "gaudi_batch",
             "gaudi_bundle",
             "gaudi_collectives",
-            "gaudi_comparison",
+            "gaudi_compare",
             "gaudi_controller",
-            "gaudi_driver_upgrade",
+            "gaudi_upgrade",
             "gaudi_exporter",
             "gaudi_firmware",
             "gaudi_cost",
             "gaudi_monitoring",
             "gaudi_power",
-            "gaudi_qualification",
+            "gaudi_qualify",
             "gaudi_quarantine",
             "gaudi_slurm",
             "gaudi_training",
-            "gaudi_tuning_study",
+            "gaudi_tune",
         }
         roles = {role.name for role in (installed / "roles").iterdir()} - actions
         assert {role for role in roles if role not in reported} == set()

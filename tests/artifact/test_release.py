@@ -139,7 +139,7 @@ def test_the_bill_has_what_pip_takes(release: Path) -> None:
     assert command("sha256sum", one(release, ".tar.gz")).stdout.split()[0] == digest
     boto3 = next(one for one in bill["components"] if one["name"] == "boto3")
     assert (boto3["purl"], boto3["scope"]) == (f"pkg:pypi/boto3@{boto3['version']}", "optional")
-    table = command("tar", "-xzOf", one(release, ".tar.gz"), "plugins/module_utils/_training_venv/pin_table.py").stdout
+    table = command("tar", "-xzOf", one(release, ".tar.gz"), "plugins/module_utils/_venv/pin_table.py").stdout
     assert len(bill["components"]) == table.count("    Pin(")
     for component in bill["components"]:
         assert f'"{component["name"]}"' in table

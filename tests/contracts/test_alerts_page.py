@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.module_utils._prometheus.options import ALERTS_PAGE
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.options import ALERTS_PAGE
 
 from .checkout import ROOT, read_yaml
 from .pages import IN_WORDS, each_page, text_of

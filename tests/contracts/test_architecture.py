@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -55,3 +56,61 @@ def test_calls_go_in_the_direction_that_the_picture_shows(folder: str) -> None:
             found = re.match(r"ansible_collections\.gaudi3\.scale\.plugins\.(\w+)", module)
             if found:
                 assert found[1] in MAY_IMPORT[folder] | {own}, f"{path}: {module}"
+
+
+def imports(path: Path, root: Path) -> Iterator[tuple[str, ...]]:
+    """The places below ``root`` that the file imports, each as its parts."""
+    here = path.relative_to(root).with_suffix("").parts
+    prefix = ".".join(root.relative_to(ROOT).parts)
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if not isinstance(node, ast.ImportFrom):
+            continue
+        module = tuple((node.module or "").split(".")) if node.module else ()
+        if node.level:
+            base = (*here[: len(here) - node.level], *module)
+        elif f"{prefix}." in f"{node.module}.":
+            base = tuple(f"{node.module}.".partition(f"{prefix}.")[2].strip(".").split("."))
+        else:
+            continue
+        yield from ((*base, alias.name) for alias in node.names)
+
+
+def cycles(edges: Mapping[str, set[str]]) -> list[str]:
+    """What cannot be put into an order, since each needs another one of the list and is needed by one."""
+    left = {name: set(needs) - {name} for name, needs in edges.items()}
+    while True:
+        needed = set().union(*left.values())
+        kept = {name: needs & set(left) for name, needs in left.items() if needs & set(left) and name in needed}
+        if kept == left:
+            return sorted(left)
+        left = kept
+
+
+@pytest.mark.parametrize("folder", ["plugins/module_utils", "plugins/plugin_utils"])
+def test_packages_can_be_read_in_an_order(folder: str) -> None:
+    root = ROOT / folder
+    edges: dict[str, set[str]] = {}
+    for path in sorted(root.rglob("*.py")):
+        package = path.relative_to(root).parts[0].removesuffix(".py")
+        edges.setdefault(package, set()).update(place[0] for place in imports(path, root) if place and place[0])
+    assert cycles(edges) == []
+
+
+def test_modules_of_the_sandbox_can_be_read_in_an_order() -> None:
+    root = ROOT / "sandbox"
+    names = {path.relative_to(root).with_suffix("").parts for path in root.rglob("*.py")}
+    edges = {
+        ".".join(name): {
+            ".".join(part)
+            for place in imports(root.joinpath(*name).with_suffix(".py"), root)
+            for part in (place, place[:-1])
+            if part in names
+        }
+        for name in names
+    }
+    assert cycles(edges) == []
+
+
+def test_a_cycle_is_found() -> None:
+    assert cycles({"a": {"b"}, "b": {"c"}, "c": set()}) == []
+    assert cycles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"d"}}) == ["b", "c"]

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._audit import facts
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.usage import read_usage
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.usage import read_usage
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.item import CLUSTER, JOB, NODE, Item
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.items import ITEMS
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.measures import Facts
@@ -26,7 +26,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.usage_report
 from .checkout import ROOT, read_yaml
 from .pages import section, tables, text_of
 
-AUDITING = text_of("docs/auditing.md")
+AUDITING = text_of("docs/audit.md")
 ASKED = read_yaml(Path(__file__).with_name("checklist_lines.yml"))
 LINES: dict[str, str] = ASKED["lines"]
 FIGURES: dict[str, dict[str, str]] = ASKED["figures"]
@@ -103,7 +103,7 @@ def how_many(of: str) -> int:
 
 
 def test_the_audit_s_page_counts_the_items_of_a_job() -> None:
-    assert re.findall(r"`(\d+) items of a job", AUDITING) == [str(how_many(JOB))]
+    assert re.findall(r"`(\d+) checks of a job", AUDITING) == [str(how_many(JOB))]
 
 
 def test_the_audit_s_example_of_two_nodes_has_a_verdict_for_each_item() -> None:
@@ -134,7 +134,7 @@ def test_the_audit_s_page_says_what_to_use_as_the_report_does() -> None:
 @pytest.mark.parametrize("field", [*facts._OF_START, *facts._OF_STEP])
 def test_what_the_audit_reads_of_a_job_is_on_the_page_of_its_lines(field: str) -> None:
     """So what a remedy asks a program to write is found there."""
-    assert f"`{field}`" in section("docs/following.md", "## Metric lines")
+    assert f"`{field}`" in section("docs/follow.md", "## Metric lines")
 
 
 @pytest.mark.parametrize("item", [item for item in ITEMS if "docs/" in item.remedy], ids=lambda item: item.name)

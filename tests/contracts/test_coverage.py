@@ -96,7 +96,7 @@ def choices(role: str, option: str) -> set[str]:
             "systems",
             {path.stem.removeprefix("packages_") for path in ROOT.glob("roles/*/tasks/packages_*.yml")},
         ),
-        ("stages", choices("gaudi_qualification", "gaudi_qualification_stages")),
+        ("stages", choices("gaudi_qualify", "gaudi_qualify_stages")),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

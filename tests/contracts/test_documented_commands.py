@@ -32,7 +32,7 @@ SHARED = {
     "gaudi_release",
     "gaudi_report_target",
     "gaudi_serial",
-    "gaudi_vault_url",
+    "gaudi_packages_url",
 }
 OPTIONS = SHARED | {
     name
@@ -41,7 +41,7 @@ OPTIONS = SHARED | {
     for name in entry.get("options") or {}
 }
 # The play's own keywords: a limit of a rollout, the size of its batches.
-KEYWORDS = {"gaudi_driver_upgrade_serial", "gaudi_driver_upgrade_max_fail_percentage"}
+KEYWORDS = {"gaudi_upgrade_serial", "gaudi_upgrade_max_fail_percentage"}
 
 
 def commands(page: Path) -> Iterator[str]:

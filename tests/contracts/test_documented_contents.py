@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.playbooks import roles_of
 
+from scripts import catalog
 from scripts.dashboards.panels import DASHBOARDS
 from tests.gates.table import GATES
 
@@ -18,6 +19,8 @@ from .checkout import MODULES, PLAYBOOKS, ROLES, ROOT, read_yaml, tasks_in
 from .pages import IN_WORDS, each_page, section, tables, text_of
 
 README = text_of("README.md")
+REPOSITORY = read_yaml(ROOT / "galaxy.yml")["repository"]
+PUBLIC = read_yaml(ROOT / "meta" / "runtime.yml")["action_groups"]["all"]
 IMPORT = "ansible.builtin.import_playbook"
 LAYERS = [entry[IMPORT] for entry in read_yaml(ROOT / "playbooks" / "site.yml")]
 LAUNCH = read_yaml(ROOT / "roles" / "gaudi_training" / "meta" / "argument_specs.yml")["argument_specs"]["main"][
@@ -25,32 +28,31 @@ LAUNCH = read_yaml(ROOT / "roles" / "gaudi_training" / "meta" / "argument_specs.
 ]
 
 
-def first_cells(heading: str) -> list[str]:
-    """What the first column of the README's table with this heading names, in its order."""
-    (rows,) = [rows for head, rows in tables(README) if head[0] == heading]
-    return [name for row in rows for name in re.findall(r"`(\w+\.yml)`", row[0])]
+def test_the_catalog_is_what_the_checkout_has() -> None:
+    assert text_of("docs/catalog.md") == catalog.render(ROOT), "docs/catalog.md is out of date; run: make readmes"
 
 
-def test_the_readme_s_states_are_the_layers_in_their_order() -> None:
-    assert first_cells("State (part of `site.yml`)") == LAYERS
+def test_the_catalog_names_each_playbook_role_and_public_module_once() -> None:
+    text = text_of("docs/catalog.md")
+    names = {path.stem for path in PLAYBOOKS} - {"site"} | set(PUBLIC)
+    assert {name for name in names if text.count(f"| `{name}` |") != 1} == set()
+    assert {role.name for role in ROLES if text.count(f"| [{role.name}]") != 1} == set()
+    assert re.findall(r"^\| `(\w+)` \|", text.partition("## Layers")[2], re.MULTILINE)[: len(LAYERS)] == [
+        name.removesuffix(".yml") for name in LAYERS
+    ]
 
 
-def test_the_readme_s_actions_are_all_other_playbooks_each_once() -> None:
-    assert sorted(first_cells("Action")) == sorted({path.name for path in PLAYBOOKS} - {"site.yml", *LAYERS})
+def test_the_readme_can_be_read_in_a_few_minutes() -> None:
+    assert len(README.split()) <= 900
 
 
-def test_the_readme_names_each_role_with_what_it_does() -> None:
-    """Each entry point that is a playbook by itself; those that are a part of a run between others need no mention."""
-    text = section("README.md", "### Roles").partition("Every option")[0]
-    told = re.findall(r"`(gaudi_\w+)`(?:\s\((also )?([\w, ]+)\))?", text)
-    assert sorted(name for name, _also, _entries in told) == [role.name for role in ROLES]
-    applied = [entries[0] for entries in (list(roles_of(path)) for path in PLAYBOOKS) if len(entries) == 1]
-    for name, also, entries in told:
-        known = set(read_yaml(ROOT / "roles" / name / "meta" / "argument_specs.yml")["argument_specs"])
-        named = {entry for entry in entries.split(", ") if entry}
-        # Where main is one action among several it is told by that action's name.
-        assert named - known == (set() if also or not entries else named & {"launch", "build"}), name
-        assert {entry for role, entry in applied if role == name} <= named | {"main"}, name
+def test_the_readme_s_links_lead_somewhere_from_galaxy_and_the_hub_too() -> None:
+    """Whole addresses, since those show the file alone; what they name is in this checkout."""
+    links = re.findall(r"\]\(([^)]+)\)", README)
+    assert [link for link in links if not link.startswith("https://")] == []
+    here = [link for link in links if link.startswith((f"{REPOSITORY}/blob/main/", f"{REPOSITORY}/tree/main/"))]
+    assert len(here) > 20
+    assert [link for link in here if not (ROOT / link.split("/main/")[1]).exists()] == []
 
 
 def test_each_layer_has_its_row_of_what_it_costs() -> None:
@@ -84,14 +86,14 @@ def looks_at_the_place(role: str, file: str) -> bool:
         for key in ("ansible.builtin.import_tasks", "ansible.builtin.include_tasks")
         if key in task
     ]
-    return any("gaudi3.scale.report_target" in task for task in tasks) or any(
+    return any("report_target" in task.get("gaudi3.scale.options_check", {}) for task in tasks) or any(
         looks_at_the_place(role, name) for name in further if (path.parent / name).is_file()
     )
 
 
 def test_whoever_refuses_a_place_of_reports_at_once_is_named() -> None:
     """And nobody else: elsewhere a place that takes nothing is a warning at the end."""
-    said = section("docs/reports.md", "## When it goes wrong").partition(" Nothing is made")[0]
+    said = section("docs/report.md", "## When it goes wrong").partition(" Nothing is made")[0]
     asks = {"site.yml", "preflight.yml"} | {
         path.name for path in PLAYBOOKS for role, entry in roles_of(path) if looks_at_the_place(role, f"{entry}.yml")
     }
@@ -100,7 +102,8 @@ def test_whoever_refuses_a_place_of_reports_at_once_is_named() -> None:
 
 @each_page
 def test_a_module_a_role_or_a_file_of_ours_that_a_page_names_exists(page: Path) -> None:
-    text = page.read_text(encoding="utf-8")
+    # What went is named in one table, which has a test of its own.
+    text = page.read_text(encoding="utf-8").partition("## Names that changed")[0]
     modules = {
         name
         for names in re.findall(r"\bmodules? (`\w+`(?:(?:, | and )`\w+`)*)", text)

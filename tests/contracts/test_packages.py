@@ -66,7 +66,7 @@ def test_all_of_it_is_python(root: Path) -> None:
 
 
 # What of a node each of these keeps as it is wanted; `_flags` runs no program, so it is given none.
-STATES = ("_containers", "_driver", "_fabric", "_firmware", "_flags", "_host", "_training_venv", "_upgrade/drain")
+STATES = ("_containers", "_driver", "_fabric", "_firmware", "_flags", "_host", "_venv", "_upgrade/drain")
 
 
 @pytest.mark.parametrize("package", STATES)

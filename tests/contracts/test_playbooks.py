@@ -82,22 +82,22 @@ def test_site_never_takes_an_action() -> None:
 # What starts, stops or writes something is asked for by name, and never done by a run that sets up everything.
 ACTION_ROLES = {
     "gaudi_audit",
-    "gaudi_batch_probe",
+    "gaudi_batch",
     "gaudi_bundle",
     "gaudi_collectives",
-    "gaudi_comparison",
+    "gaudi_compare",
     "gaudi_controller",
-    "gaudi_driver_upgrade",
+    "gaudi_upgrade",
     "gaudi_exporter",
     "gaudi_firmware",
     "gaudi_cost",
     "gaudi_monitoring",
     "gaudi_power",
-    "gaudi_qualification",
+    "gaudi_qualify",
     "gaudi_quarantine",
     "gaudi_slurm",
     "gaudi_training",
-    "gaudi_tuning_study",
+    "gaudi_tune",
 } & {role.name for role in ROLES}
 
 
@@ -130,7 +130,7 @@ DEFAULTS = {"gaudi_training_environment_files": []}
         ({}, ["-/etc/gaudi3_scale/environment"]),
         ({"gaudi_training_environment_files": ["/own"]}, ["-/etc/gaudi3_scale/environment", "/own"]),
         ({"gaudi_training_environment_files": ["-/etc/gaudi3_scale/environment"]}, ["-/etc/gaudi3_scale/environment"]),
-        ({"gaudi_tuning_path": "/srv/flags", "gaudi_training_environment_files": []}, ["-/srv/flags"]),
+        ({"gaudi_flags_path": "/srv/flags", "gaudi_training_environment_files": []}, ["-/srv/flags"]),
     ],
 )
 def test_a_job_s_own_files_come_after_the_node_s_flags(given: dict[str, object], expected: list[str]) -> None:
@@ -190,11 +190,11 @@ def test_a_report_goes_to_the_target_and_has_an_outcome_that_the_docs_tell_of(
 ) -> None:
     # Without it the module finds the site's by itself.
     assert "target" not in report
-    reported = (ROOT / "docs" / "reports.md").read_text(encoding="utf-8")
+    reported = (ROOT / "docs" / "report.md").read_text(encoding="utf-8")
     variable = report["outcome"]["variable"]
     if "{{" in variable:
         assert variable == "{{ __gaudi_training_outcome }}"
-        assert "`gaudi_launch_training`, `gaudi_show_training`" in reported
+        assert "`gaudi_outcome_launch_training`, `gaudi_outcome_show_training`" in reported
     else:
         assert f"| `{variable}` |" in reported
     for word in ("numbers", "words"):
@@ -222,14 +222,14 @@ def test_whoever_describes_a_job_decides_on_its_binding(path: Path) -> None:
 FETCHING = {
     "gaudi_host": {"main"},
     "gaudi_driver": {"main"},
-    "gaudi_container_runtime": {"main"},
+    "gaudi_containers": {"main"},
     "gaudi_fabric": {"main"},
     "gaudi_storage": {"main", "measure"},
-    "gaudi_training_stack": {"main"},
+    "gaudi_venv": {"main"},
     "gaudi_exporter": {"main"},
     "gaudi_monitoring": {"main", "identity"},
     "gaudi_bundle": {"main"},
-    "gaudi_driver_upgrade": {"main"},
+    "gaudi_upgrade": {"main"},
 }
 
 

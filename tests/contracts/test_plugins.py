@@ -14,11 +14,15 @@ from typing import Any
 import pytest
 import yaml
 
+from scripts.build_site import for_users
+
 from .checkout import CORE, CORE_ROOT, MODULES, ROOT, name_of, read_yaml
 
 MOST_CODE_LINES = 60
 DOCUMENTS = ("DOCUMENTATION", "EXAMPLES", "RETURN")
 MEANINGLESS = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
+
+CORE_PACKAGE = "ansible_collections.gaudi3.scale.plugins.module_utils"
 
 each_module = pytest.mark.parametrize("path", MODULES, ids=name_of)
 each_core_file = pytest.mark.parametrize("path", CORE, ids=lambda path: path.relative_to(CORE_ROOT).as_posix())
@@ -75,14 +79,31 @@ def test_module_is_a_thin_shell(path: Path) -> None:
 
 @each_module
 def test_module_ends_in_a_sentence_whatever_it_meets(path: Path) -> None:
-    """All of ``main`` but the reading of the options stands under the one door; what has no ``main`` is an action."""
-    mains = [one for one in tree_of(path).body if isinstance(one, ast.FunctionDef) and one.name == "main"]
-    for main in mains:
-        last = main.body[-1]
-        assert isinstance(last, ast.Try), ast.unparse(last)
-        assert ast.unparse(last.handlers[-1].type or last) == "Exception"
-        assert "module_failure(error)" in ast.unparse(last.handlers[-1])
-        assert ast.unparse(last.body[-1]).startswith("module.exit_json(")
+    """``main`` declares the options, and all else is done by the one door; what has no ``main`` is an action.
+
+    That door reads and checks the options, and ends with what ``answer`` returns, or in a sentence: its own tests.
+    """
+    tree = tree_of(path)
+    functions = {one.name: one for one in tree.body if isinstance(one, ast.FunctionDef)}
+    assert not [one for one in tree.body if isinstance(one, ast.ClassDef)]
+    if "main" not in functions:
+        return
+    *before, last = functions["main"].body
+    assert all(isinstance(one, ast.Assign) and not calls_of(one) for one in before), ast.unparse(functions["main"])
+    assert isinstance(last, ast.Expr) and isinstance(last.value, ast.Call)
+    assert ast.unparse(last.value.func) == "run_module"
+    assert [ast.unparse(one) for one in last.value.args] == ["AnsibleModule", "answer"]
+    assert f"{CORE_PACKAGE}._node.module_run import run_module" in path.read_text(encoding="utf-8")
+    returned = [one for one in ast.walk(functions["answer"]) if isinstance(one, ast.Return)]
+    assert returned and all(one.value is not None for one in returned)
+    called = calls_of(tree)
+    assert called.count("run_module") == called.count("main") == 1
+    # Nothing is made of Ansible's class, and nothing ends a module well, beside the door.
+    assert not {"AnsibleModule", "module.exit_json", "exit_json", "sys.exit", "module_failure"} & set(called)
+
+
+def calls_of(tree: ast.AST) -> list[str]:
+    return [ast.unparse(one.func) for one in ast.walk(tree) if isinstance(one, ast.Call)]
 
 
 @each_module
@@ -95,8 +116,65 @@ def test_module_documents_itself(path: Path) -> None:
 
 
 @each_module
-def test_module_can_be_named_in_module_defaults(path: Path) -> None:
-    assert path.stem in read_yaml(ROOT / "meta" / "runtime.yml")["action_groups"]["all"]
+def test_what_a_node_answers_goes_through_the_one_door(path: Path) -> None:
+    """Ansible's own action would take facts from a node, and variables for the next job."""
+    action = ROOT / "plugins" / "action" / path.name
+    routed = (
+        read_yaml(ROOT / "meta" / "runtime.yml")["plugin_routing"]["modules"].get(path.stem, {}).get("action_plugin")
+    )
+    assert (routed is None) == action.exists()
+    bases = door_classes(action if routed is None else action.with_name(f"{str(routed).rpartition('.')[2]}.py"))
+    assert bases & DOORS, bases
+
+
+# The door itself, and the classes that go through it.
+DOORS = {"NodeModule", "PlainArguments", "RoleStep", "RoleEntry", "StepByStep"}
+
+
+def door_classes(action: Path) -> set[str]:
+    found = next(
+        node for node in tree_of(action).body if isinstance(node, ast.ClassDef) and node.name == "ActionModule"
+    )
+    names = {base.id for base in found.bases if isinstance(base, ast.Name)}
+    # hpu_batch_probe_nodes is made of the action of a node.
+    return names | {"StepByStep"} if names == {"NodeProbe"} else names
+
+
+def test_no_plugin_runs_a_module_beside_the_door() -> None:
+    beside = [
+        path.name
+        for path in (ROOT / "plugins").rglob("*.py")
+        if path.parent.name in ("action", "plugin_utils")
+        and path.stem not in ("_node_module", "_other_action")
+        and "(ActionBase)" in path.read_text(encoding="utf-8")
+    ]
+    assert not beside
+
+
+INTERNAL = "Internal to the roles of this collection. Do not use it directly, its options may change in any release."
+PUBLIC = read_yaml(Path(__file__).with_name("public_modules.yml"))
+
+
+@each_module
+def test_a_module_is_listed_for_users_or_says_that_it_is_internal(path: Path) -> None:
+    assert (documents(path)["DOCUMENTATION"]["description"][0] == INTERNAL) == (path.stem not in PUBLIC)
+
+
+def test_lists_for_users_have_what_is_public_and_nothing_else() -> None:
+    modules = {path.stem for path in MODULES}
+    assert set(PUBLIC) <= modules
+    assert all(PUBLIC.values())
+    assert read_yaml(ROOT / "meta" / "runtime.yml")["action_groups"]["all"] == sorted(PUBLIC)
+    catalog = (ROOT / "docs" / "catalog.md").read_text(encoding="utf-8")
+    assert {name for name in modules if f"| `{name}` |" in catalog} == set(PUBLIC)
+
+
+def test_the_site_lists_what_is_public() -> None:
+    shown = (
+        "* :ansplugin:`hpu_info module <gaudi3.scale.hpu_info#module>` -- …\n    hpu_info_module\n    gaudi_host_role\n"
+    )
+    hidden = "* :ansplugin:`report module <gaudi3.scale.report#module>` -- …\n    report_module\n"
+    assert for_users(shown + hidden, PUBLIC) == shown
 
 
 # Programs that run beside a package of the distribution, which the role installs.
@@ -110,11 +188,6 @@ def test_core_needs_the_standard_library_only(path: Path) -> None:
 
 
 @each_core_file
-def test_core_imports_its_neighbours_relatively(path: Path) -> None:
+def test_core_imports_its_neighbors_relatively(path: Path) -> None:
     """The wheel carries the same files under another package name."""
     assert not imported(path) & {"ansible_collections", "gaudi3_scale"}
-
-
-@each_module
-def test_the_readme_names_a_module(path: Path) -> None:
-    assert f"`{path.stem}`" in (ROOT / "README.md").read_text(encoding="utf-8")

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 import yaml
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._shared_options import SHARED
 
 from .checkout import ROLES, ROOT, read_yaml
 
@@ -30,6 +31,33 @@ ENTRIES = [
 ]
 # What an option without a default is given, by its type.
 GIVEN: dict[str, Any] = {"str": "given", "path": "/given", "int": 1, "float": 1.0}
+
+
+def test_the_firewall_closes_every_port_that_a_role_has_by_default() -> None:
+    """The study, the network benchmark and a qualification have ports of their own beside the job's."""
+    defaults = {name: value for role in ROLES for name, value in read_yaml(role / "defaults" / "main.yml").items()}
+    closed = [range(int(text[:5]), int(text[-5:]) + 1) for text in defaults["gaudi_host_firewall_ports"]]
+    of_jobs = {
+        name: value for name, value in defaults.items() if name.endswith("_port") and value in range(29500, 29600)
+    }
+    assert len(of_jobs) >= 6
+    assert [name for name, value in of_jobs.items() if not any(value in one for one in closed)] == []
+
+
+NONE_GIVEN = {("gaudi_upgrade", "gaudi_cards_per_node"), ("gaudi_compare", "gaudi_release")}
+DEFAULT = re.compile(r"\{\{ (gaudi_\w+) \| default\(('[^']*'|\d+|true|false|\[\]|\{\})(?:, true)?\)")
+
+
+@pytest.mark.parametrize("role", ROLES, ids=lambda role: role.name)
+def test_an_option_of_the_whole_collection_has_one_default(role: Path) -> None:
+    """Wherever a role reads it, but where it has to know that none was given."""
+    texts = [
+        path.read_text(encoding="utf-8") for path in role.rglob("*.yml") if path.parent.name in ("defaults", "vars")
+    ]
+    for name, default in DEFAULT.findall("".join(texts)):
+        known = SHARED.get(name, {}).get("default", "another")
+        if known != "another" and (role.name, name) not in NONE_GIVEN:
+            assert yaml.safe_load(default) == known, name
 
 
 @pytest.mark.parametrize("role", ROLES, ids=lambda role: role.name)

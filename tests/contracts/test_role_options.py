@@ -11,7 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_options import SpecifiedRole, refusal, specified
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._returned import facts_of
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_options import (
+    FACTS,
+    OUTCOMES,
+    SHARED,
+    SpecifiedRole,
+    refusal,
+    shared_refusal,
+    specified,
+)
 
 from .checkout import ROLES, ROOT, name_of, read_yaml, task_files, tasks_in
 
@@ -110,3 +119,32 @@ def test_no_file_of_ours_has_a_name_that_would_be_refused(path: Path) -> None:
     names = set(NAME.findall(path.read_text(encoding="utf-8"))) - {role.name for role in ROLES}
     said = [refusal(of(role), path.name, names, longer_than(role)) for role in ROLES]
     assert [sentence for sentence in said if sentence] == []
+
+
+# Plays and roles alone: what they read is what there is.
+READ = sorted(
+    path
+    for pattern in ("playbooks/*.yml", *(f"roles/*/{part}/*.yml" for part in ("tasks", "defaults", "vars", "meta")))
+    for path in ROOT.glob(pattern)
+)
+READ_NAME = re.compile(r"(?<![A-Za-z0-9_./])gaudi_[a-z0-9_]+(?![a-z0-9_/*{.])")
+OUTCOME = re.compile(r"^ +(?:variable|__gaudi_training_outcome): (gaudi_\w+)$", re.MULTILINE)
+ROLE_NAMES = [role.name for role in ROLES]
+
+
+def test_what_the_collection_shares_is_what_its_roles_and_playbooks_read() -> None:
+    texts = [path.read_text(encoding="utf-8") for path in READ]
+    outcomes = {name for text in texts for name in OUTCOME.findall(text)}
+    assert outcomes == OUTCOMES
+    read = {
+        name for text in texts for name in re.findall(r"(?<![A-Za-z0-9_./])gaudi_[a-z0-9_]+(?![a-z0-9_/*{.])", text)
+    }
+    of_no_role = {name for name in read if shared_refusal("", [name], ROLE_NAMES, SHARED) or name in SHARED}
+    # Words of the vendor and of a report that are no variables.
+    assert of_no_role - {"gaudi_ethernet", "gaudi_direct"} == {*SHARED} - {"gaudi_site_variables"}
+    assert facts_of("hpu_fabric") | facts_of("hpu_batch_probe") == FACTS
+
+
+def test_each_shared_option_is_explained_to_operators() -> None:
+    handbook = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md"))
+    assert [name for name in sorted(SHARED) if f"`{name}" not in handbook] == []

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._shared_options import SHARED, values_refusal
 
 from scripts.role_readmes import COLLECTION, options_of, render, roles
 
@@ -47,7 +48,9 @@ def test_the_example_gives_the_role_what_it_takes(role: Path) -> None:
     assert (play.get("become") is True or play["hosts"] == "localhost") and not more
     # A default that is a template is none of the option's type.
     options = {name: without_default(option) for name, option in entry(role).get("options", {}).items()}
-    assert ArgumentSpecValidator(options).validate(given).error_messages == []
+    own = {name: value for name, value in given.items() if name not in SHARED}
+    assert ArgumentSpecValidator(options).validate(own).error_messages == []
+    assert values_refusal("a host", given) == ""
 
 
 def entries(role: Path) -> dict[str, dict[str, Any]]:

@@ -18,22 +18,22 @@ TEXT = '{"trials": [1, 2.5], "best": null, "tuned": true}\n'
 # Where it comes from: role, tasks, way to the template, variables.
 READ: list[tuple[str, str, list[str], dict[str, Any]]] = [
     (
-        "gaudi_tuning_study",
+        "gaudi_tune",
         "files",
         ["ansible.builtin.command", "stdin"],
-        {"__gaudi_tuning_study_text": {"text": TEXT}},
+        {"__gaudi_tune_text": {"text": TEXT}},
     ),
     (
-        "gaudi_tuning_study",
+        "gaudi_tune",
         "show",
         ["gaudi3.scale.report", "given", "report"],
-        {"__gaudi_tuning_study_read": {"results": [{}, {"stdout": TEXT}]}},
+        {"__gaudi_tune_read": {"results": [{}, {"stdout": TEXT}]}},
     ),
     (
-        "gaudi_comparison",
+        "gaudi_compare",
         "main",
         ["gaudi3.scale.hpu_compare_settings", "baseline"],
-        {"__gaudi_comparison_place": {"text": TEXT}, "__gaudi_comparison_reads": True},
+        {"__gaudi_compare_place": {"text": TEXT}, "__gaudi_compare_reads": True},
     ),
 ]
 

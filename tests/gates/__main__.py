@@ -69,7 +69,7 @@ def _record(digests: dict[str, str], outcome: Outcome) -> None:
     """Write down what held at once in its long form, where nobody has changed what it covers meanwhile."""
     gate = outcome.gate
     if gate.run == LONG_RUN and outcome.verdict == "ok" and proved.of_files(ROOT, gate.covers) == digests[gate.name]:
-        proved.write(gate.name, proved.made_now(digests[gate.name], outcome.seconds))
+        proved.write(gate.name, proved.made_now(digests[gate.name], outcome.seconds, gate.covers))
 
 
 def _parser() -> argparse.ArgumentParser:

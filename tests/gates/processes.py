@@ -53,7 +53,7 @@ def run_command(command: Sequence[str], around: Surroundings, log: int, limit: f
     while process.poll() is None:
         if around.stop.is_set() or time.monotonic() > end:
             end_tree(process)
-            return "Interrupted." if around.stop.is_set() else f"Stopped: no end after {limit:.0f} s."
+            return "Interrupted." if around.stop.is_set() else f"Stopped: not finished after {limit:.0f} s."
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(LOOK_S)
     return "" if process.returncode == 0 else f"It ended with {process.returncode}."

@@ -8,9 +8,10 @@ needs no commit's name.
 
 from __future__ import annotations
 
+import functools
 import json
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from hashlib import sha256
@@ -27,17 +28,20 @@ DIGEST_LENGTH = 16
 
 @dataclass(frozen=True)
 class Proof:
-    """``digest`` of the files that the gate held on, at ``date`` (UTC), in ``seconds``."""
+    """``digest`` of the files that the gate held on, at ``date`` (UTC), in ``seconds``; ``covers`` is where they lay:
+    what is renamed since has another place in the table.
+    """
 
     digest: str
     date: str
     seconds: int
+    covers: tuple[str, ...] = ()
 
 
 def read(path: Path = RECORD) -> dict[str, Proof]:
     """The proofs by their gates' names; none where there is no record yet."""
     kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    return {name: Proof(**proof) for name, proof in kept.items()}
+    return {name: Proof(**{**proof, "covers": tuple(proof.get("covers", ()))}) for name, proof in kept.items()}
 
 
 def write(name: str, proof: Proof, path: Path = RECORD) -> None:
@@ -47,8 +51,8 @@ def write(name: str, proof: Proof, path: Path = RECORD) -> None:
     path.write_text(f"{text}\n", encoding="utf-8")
 
 
-def made_now(digest: str, seconds: float) -> Proof:
-    return Proof(digest, datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M"), round(seconds))
+def made_now(digest: str, seconds: float, covers: Sequence[str]) -> Proof:
+    return Proof(digest, datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M"), round(seconds), tuple(covers))
 
 
 def of_files(checkout: Path, covers: Sequence[str]) -> str:
@@ -61,17 +65,30 @@ def of_files(checkout: Path, covers: Sequence[str]) -> str:
     return _digest(zip(paths, names))
 
 
-def of_commits(checkout: Path, covers: Sequence[str], number: int = MOST_COMMITS) -> list[str]:
-    """The digests of the last ``number`` commits, newest first; fewer where the history is shorter."""
-    commits = _git(checkout, "rev-list", "--first-parent", f"--max-count={number}", "HEAD").split()
-    return [_of_commit(checkout, commit, covers) for commit in commits]
+def of_commits(checkout: Path, covers: Sequence[str], number: int = MOST_COMMITS) -> Iterator[str]:
+    """The digests of the last ``number`` commits of the branch, and then of those that their merges brought."""
+    branch = _branch(checkout, number)
+    brought = _git(checkout, "rev-list", "HEAD", f"^{branch[-1]}").split() if branch else []
+    for commit in dict.fromkeys([*branch, *brought]):
+        yield _of_commit(checkout, commit, covers)
+
+
+def _branch(checkout: Path, number: int) -> list[str]:
+    """Newest first; fewer where the history is shorter."""
+    return _git(checkout, "rev-list", "--first-parent", f"--max-count={number}", "HEAD").split()
 
 
 def _of_commit(checkout: Path, commit: str, covers: Sequence[str]) -> str:
-    listed = [line.partition("\t") for line in _git(checkout, "ls-tree", "-r", "-z", commit).split("\0") if line]
     # git ls-tree knows no pathspec but plain paths, and no more is wanted here.
-    inside = [(path, about.split()[2]) for about, _tab, path in listed if any(_is_below(path, one) for one in covers)]
+    inside = [(path, name) for path, name in _files(checkout, commit) if any(_is_below(path, one) for one in covers)]
     return _digest(sorted(inside)) if inside else ""
+
+
+@functools.cache
+def _files(checkout: Path, commit: str) -> list[tuple[str, str]]:
+    """The path and git's name of each file's content; a commit never changes, and each gate asks for it."""
+    listed = [line.partition("\t") for line in _git(checkout, "ls-tree", "-r", "-z", commit).split("\0") if line]
+    return [(path, about.split()[2]) for about, _tab, path in listed]
 
 
 def _is_below(path: str, directory: str) -> bool:
@@ -110,10 +127,12 @@ def standing(checkout: Path, gate: Gate, proofs: Mapping[str, Proof]) -> Standin
     is_changed = proof is None or proof.digest != now
     if not is_changed:
         return Standing(gate, proof, False, False)
-    before = of_commits(checkout, gate.covers)
     # A shallow clone cannot tell, and neither can a history in which the record was just begun.
-    can_tell = len(before) == MOST_COMMITS and (proof is not None or _was_begun(checkout, MOST_COMMITS - 1))
-    return Standing(gate, proof, True, can_tell and (proof is None or proof.digest not in before))
+    if len(_branch(checkout, MOST_COMMITS)) < MOST_COMMITS:
+        return Standing(gate, proof, True, False)
+    if proof is None:
+        return Standing(gate, proof, True, _was_begun(checkout, MOST_COMMITS - 1))
+    return Standing(gate, proof, True, proof.digest not in of_commits(checkout, proof.covers or gate.covers))
 
 
 def _was_begun(checkout: Path, commits_ago: int) -> bool:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from .gate import Gate
 from .proved import Standing
@@ -48,12 +48,16 @@ class Queue:
         """Those that have no record."""
         return self._new
 
-    def take(self, lane: str, seconds: float) -> Gate | None:
-        """The next one for ``lane`` that ends within ``seconds``, if there is any."""
+    def take(self, lane: str, seconds: float, playing: Collection[str] = ()) -> Gate | None:
+        """The next one for ``lane`` that ends within ``seconds`` and is none of ``playing``, if there is any.
+
+        ``playing`` names gates that another lane plays in their short form: both forms have the same nodes.
+        """
         with self._lock:
             for one in self._waiting:
                 on_shared = one.gate.lane == self._shared_lane
-                if on_shared == (lane == self._shared_lane) and expected_seconds(one) <= seconds:
+                fits = one.gate.name not in playing and expected_seconds(one) <= seconds
+                if on_shared == (lane == self._shared_lane) and fits:
                     self._waiting.remove(one)
                     return one.gate
         return None

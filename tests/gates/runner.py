@@ -86,7 +86,7 @@ def run(gates: Sequence[Gate], plan: Plan | None = None) -> list[Outcome]:
                 running[gate.name] = lanes[gate.lane].submit(play.after, gate, needed)
         for lane in lanes.values():
             lane.submit(play.pooled)
-        more = [lane.submit(play.further, name) for name, lane in lanes.items()]
+        more = [lane.submit(play.further, name, dict(running)) for name, lane in lanes.items()]
         for gate in last:
             running[gate.name] = lanes[gate.lane].submit(play.after, gate, [])
         outcomes = [future.result() for future in running.values()]
@@ -177,13 +177,14 @@ class _Player:
                     future.set_exception(error)
                     raise
 
-    def further(self, lane: str) -> list[Outcome]:
-        """Gates of the queue while there is time for another one."""
+    def further(self, lane: str, running: Mapping[str, Future[Outcome]]) -> list[Outcome]:
+        """Gates of the queue while there is time for another one that no other lane of ``running`` still plays."""
         outcomes: list[Outcome] = []
         if self._plan.further is None:
             return outcomes
         while not self._around.stop.is_set():
-            gate = self._plan.further.take(lane, self._plan.further_until - time.monotonic())
+            playing = [name for name, future in running.items() if not future.done()]
+            gate = self._plan.further.take(lane, self._plan.further_until - time.monotonic(), playing)
             if gate is None:
                 break
             outcomes.append(self._ended(self._in_time(gate), is_further=True))

@@ -25,10 +25,10 @@ FIRST_LAYER = "gaudi_preflight"
 LATER_LAYERS = (
     "gaudi_host",
     "gaudi_driver",
-    "gaudi_container_runtime",
+    "gaudi_containers",
     "gaudi_fabric",
-    "gaudi_training_stack",
-    "gaudi_tuning",
+    "gaudi_venv",
+    "gaudi_flags",
     "gaudi_verify",
 )
 # pytest takes the last -m, and pyproject.toml's comes first.
@@ -43,9 +43,12 @@ HOMES = ("roles/gaudi_{}", "plugins/module_utils/_{}", "plugins/plugin_utils/_{}
 
 
 def subjects(*names: str) -> tuple[str, ...]:
-    """The homes of these subjects, those that are there."""
-    homes = (home.format(name) for name in names for home in HOMES)
-    return tuple(home for home in homes if (ROOT / home).is_dir())
+    """The homes of these subjects, of which each has one at least."""
+    found = {name: [home.format(name) for home in HOMES if (ROOT / home.format(name)).is_dir()] for name in names}
+    without = [name for name, homes in found.items() if not homes]
+    if without:
+        raise ValueError(f"no folder of {', '.join(without)}: {', '.join(HOMES)}")
+    return tuple(home for homes in found.values() for home in homes)
 
 
 def molecule(
@@ -122,7 +125,11 @@ def with_long_form(gate: Gate, before: tuple[tuple[str, ...], ...] = ()) -> Gate
     if not gate.covers:
         return gate
     # What failed at its first try is to be seen, not to be tried again.
-    whole = replace(gate, commands=(*before, *gate.commands), run=LONG_RUN, variables=EVERY_ROW, failed_again=())
+    # What holds in its time where a few rows are drawn has many times as many to play.
+    limit = 2 * gate.limit
+    whole = replace(
+        gate, commands=(*before, *gate.commands), run=LONG_RUN, variables=EVERY_ROW, failed_again=(), limit=limit
+    )
     return replace(gate, long_form=whole)
 
 
@@ -147,7 +154,7 @@ def layers_with_every_step() -> Gate:
     """All layers with what Molecule's own sequence has, from virgin nodes on: each finds what the one before left."""
     scenarios = (FIRST_LAYER, *LATER_LAYERS)
     roles = tuple(f"roles/{layer}" for layer in scenarios)
-    homes = subjects("host", "driver", "containers", "fabric", "training_venv", "flags", "checks", "packages")
+    homes = subjects("host", "driver", "containers", "fabric", "venv", "flags", "verify", "packages")
     return Gate(
         "layers",
         "each layer alone, from virgin nodes on: check, converge, idempotence, verify, every row",
@@ -209,12 +216,12 @@ GATES = (
         (
             "tests/unit/plugins/bad_input",
             "tests/unit/gates",
-            *subjects("monitoring", "job", "driver", "bundle", "training_venv"),
+            *subjects("follow", "job", "driver", "bundle", "venv"),
             "plugins/plugin_utils/_controller",
         ),
     ),
     Gate("changelog", "fragments and releases", (("antsibull-changelog", "lint"),)),
-    Gate("licences", "each file says whose it is and under what", (("reuse", "lint", "--quiet"),)),
+    Gate("licenses", "each file says whose it is and under what", (("reuse", "lint", "--quiet"),)),
     Gate(
         "documents",
         "what Ansible's documentation is made of: modules, roles, options that are named",
@@ -229,6 +236,7 @@ GATES = (
             ),
         ),
     ),
+    Gate("spelling", "American English without slips, in code and pages", (("codespell",),)),
     Gate("shellcheck", "the shell scripts", (("shellcheck", "scripts/setup", ".ci/run"),), programs=("shellcheck",)),
     of_tarball("ansible-lint", "profile production, nothing skipped", "tests.gates.lint"),
     of_tarball("galaxy", "what Galaxy's importer says of the tarball", "tests.gates.galaxy", run=NODES_RUN),
@@ -251,7 +259,7 @@ GATES = (
     of_nodes(
         Gate(
             "sandbox",
-            "two fresh nodes, simulated cards, the vault",
+            "two fresh nodes, simulated cards, the package repository",
             (
                 removed(TEST_SANDBOX),
                 ("python", "-m", "sandbox", "up", "--name", TEST_SANDBOX),
@@ -279,10 +287,10 @@ GATES = (
         )
     ),
     on_nodes(
-        "probing",
+        "batch",
         "one node searches the batch size, the other verifies it",
         1200,
-        subjects("batch_size", "probe", "batch_probe"),
+        subjects("batch"),
         run=FIRST,
     ),
     on_nodes(
@@ -302,22 +310,22 @@ GATES = (
             "src/gaudi3_scale/tune",
             "src/gaudi3_scale/cost",
             "plugins/module_utils/_job/binding",
-            *subjects("comparison", "tuning_study", "tuning", "study", "cost"),
+            *subjects("compare", "tune", "cost"),
         ),
     ),
     on_nodes(
         "own-programs",
         "users' own programs: a disk each, requirements, PYTHONPATH, ports, refusals",
         1800,
-        ("tests/programs", "src/gaudi3_scale/checkpoints", *subjects("launch", "training_venv", "job")),
+        ("tests/programs", "src/gaudi3_scale/checkpoints", *subjects("launch", "venv", "job")),
     ),
     on_nodes(
         "firmware",
         "cards' firmware shown, refused, written, cut off and taken up again",
         1200,
-        subjects("firmware"),
+        subjects("firmware", "rollout"),
     ),
-    on_nodes("faults", "bad input: one sentence, nothing touched", 1800, subjects("preflight", "checks")),
+    on_nodes("faults", "bad input: one sentence, nothing touched", 1800, subjects("preflight", "verify")),
     on_nodes(
         "storage",
         "disks that keep a rate: mounted, measured by a real fio, judged against a training",
@@ -328,10 +336,10 @@ GATES = (
         "monitoring",
         "nodes tell their metrics to one reader, over TLS, also where a card or hl-smi fails",
         1800,
-        ("extensions", *subjects("monitoring", "prometheus", "exporter", "cloudwatch", "power", "quarantine")),
+        ("extensions", *subjects("monitoring", "exporter", "cloudwatch", "power", "quarantine")),
     ),
     on_nodes(
-        "slurm-drain",
+        "slurm",
         "a real Slurm: our drains are lifted, others stay, tasks get the flags",
         1200,
         ("sandbox/slurm.py", "plugins/module_utils/_upgrade/drain", *subjects("slurm")),
@@ -342,7 +350,7 @@ GATES = (
         "upgrade",
         "three nodes up and down with faults injected: back, resumed, named",
         3600,
-        subjects("driver_upgrade", "upgrade", "driver"),
+        subjects("upgrade", "driver", "rollout"),
         begins_virgin=True,
     ),
     on_own_nodes(
@@ -385,7 +393,7 @@ GATES = (
         "surviving",
         "jobs lose ranks, nodes, the network and their controller, and go on",
         3600,
-        ("src/gaudi3_scale/supervisor", "src/gaudi3_scale/checkpoints", *subjects("launch", "monitoring")),
+        ("src/gaudi3_scale/supervisor", "src/gaudi3_scale/checkpoints", *subjects("launch", "follow", "monitoring")),
     ),
     on_own_nodes(
         "controller",
@@ -400,10 +408,10 @@ GATES = (
         subjects("node", "job", "launch"),
     ),
     on_own_nodes(
-        "qualification",
+        "qualify",
         "five nodes, a bad thing each: what is bad is found and named, and nothing else; no limit of time is a fault",
         3600,
-        subjects("qualification"),
+        subjects("qualify"),
     ),
     on_own_nodes(
         "engines",

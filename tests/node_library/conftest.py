@@ -34,11 +34,11 @@ def own_environment():
 
 @pytest.fixture
 def text(tmp_path: Path) -> Path:
-    """Real English: this repository's own licence, which every checkout has."""
-    licence = Path(__file__).parents[2] / "LICENSE"
-    copy = tmp_path / "text" / "licence.txt"
+    """Real English: this repository's own license, which every checkout has."""
+    apache = Path(__file__).parents[2] / "LICENSE"
+    copy = tmp_path / "text" / "license.txt"
     copy.parent.mkdir()
-    copy.write_bytes(licence.read_bytes())
+    copy.write_bytes(apache.read_bytes())
     return copy
 
 

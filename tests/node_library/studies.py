@@ -8,7 +8,7 @@ from pathlib import Path
 
 import optuna
 
-from gaudi3_scale.core._tuning.study import study_from
+from gaudi3_scale.core._tune.study import study_from
 from gaudi3_scale.tune.worker import Worker
 
 optuna.logging.set_verbosity(optuna.logging.ERROR)

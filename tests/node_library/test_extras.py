@@ -30,7 +30,7 @@ def test_an_extra_is_its_own_requirements(monkeypatch, extra, expected):
 
 def test_an_unknown_extra_is_one_sentence(monkeypatch):
     monkeypatch.setattr(metadata, "requires", lambda _name: NEEDS)
-    with pytest.raises(GaudiError, match="with an extra hf; add hf to gaudi_training_stack_extras and run"):
+    with pytest.raises(GaudiError, match="with an extra hf; add hf to gaudi_venv_extras and run"):
         requirements_of("hf")
 
 

@@ -53,6 +53,7 @@ def main():
     if steps:
         dcp.load({"app": app}, checkpoint_id=options.directory / f"step-{steps[-1]}")
         print(f"rank {rank} resumes at step {app.step}", flush=True)
+    loss = torch.tensor(float("nan"))
     while app.step < options.max_steps:
         inputs = torch.randn(16, 8)
         loss = torch.nn.functional.mse_loss(model(inputs), inputs.sum(dim=1, keepdim=True))

@@ -18,23 +18,23 @@ from sandbox.rhel import make_stand_in
 
 CORE = Path(__file__).resolve().parents[2] / "plugins" / "module_utils"
 NAME = os.environ.get("GAUDI_RHEL_SANDBOX", "gaudi3-rhel")
-VAULT = "http://vault.sandbox.internal"
+REPOSITORY = "http://packages.sandbox.internal"
 KERNEL_ROOT = "/var/lib/gaudi_simulator/kernel"
 
 _PROGRAM = """\
 import json, sys
 sys.path.insert(0, "/opt/core_under_test")
 from core._driver import state as driver_state
-from core._packages import vault_repository
+from core._packages import package_repository
 from core._node.commands import run_process
 from core._driver.plan import DriverOptions
 from core._errors import GaudiError
 from core._packages.rpm_packages import Dnf
 call = json.load(sys.stdin)
 try:
-    if call["what"] == "vault":
-        options = vault_repository.VaultOptions(**call["options"])
-        answer = vault_repository.converge(options, run_process, call["check_mode"])
+    if call["what"] == "repository":
+        options = package_repository.RepositoryOptions(**call["options"])
+        answer = package_repository.converge(options, run_process, call["check_mode"])
     elif call["what"] == "driver":
         answer = driver_state.converge(DriverOptions(**call["options"]), run_process, call["check_mode"])
     else:
@@ -74,17 +74,17 @@ class StandIn:
         """A method of the core's ``Dnf``."""
         return self._core(what=method, arguments=arguments)
 
-    def vault(self, url: str = f"{VAULT}/artifactory", check_mode: bool = False, **options: Any) -> Any:
-        """What the module ``vault_repository`` does."""
-        named = ["vault.sandbox.internal", "127.0.0.1"]
+    def repository(self, url: str = f"{REPOSITORY}/artifactory", check_mode: bool = False, **options: Any) -> Any:
+        """What the module ``package_repository`` does."""
+        named = ["packages.sandbox.internal", "127.0.0.1"]
         given = {
-            "vault_url": url,
+            "packages_url": url,
             "release": "1.24.1",
             "kernel_root": KERNEL_ROOT,
             "plain_http_hosts": named,
             **options,
         }
-        return self._core(what="vault", check_mode=check_mode, options=given)
+        return self._core(what="repository", check_mode=check_mode, options=given)
 
     def driver(self, release: str, check_mode: bool = False, **options: Any) -> Any:
         """What the module ``hpu_driver`` does where another release may be loaded."""

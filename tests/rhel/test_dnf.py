@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import pytest
 
-from .stand_in import VAULT, RefusedError, StandIn
+from .stand_in import REPOSITORY, RefusedError, StandIn
 
 OLD, NEW = "1.23.0-695", "1.24.1-482"
 NAMES = ["habanalabs-rdma-core", "habanalabs-thunk", "habanalabs-dkms", "habanalabs-graph"]
 FILES = "/var/tmp/packages"
-KEY = f"{VAULT}/artifactory/rhel/9/9.6/repodata/repomd.xml.key"
+KEY = f"{REPOSITORY}/artifactory/rhel/9/9.6/repodata/repomd.xml.key"
 
 
 def at(version: str) -> dict[str, str]:
@@ -21,20 +21,32 @@ def at(version: str) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("url", "options", "sentence"),
     [
-        (f"{VAULT}/tampered_rpm_metadata", {}, "is not signed by the key in .*-metadata .*check the clock, vault_url"),
-        ("http://127.0.0.1:9", {}, "key cannot be fetched from http://127.0.0.1:9/.*: connection refused"),
-        (f"{VAULT}/artifactory", {"suite": "rhel/9/9.5"}, "answers 404 .*; correct vault_url, suite or key_url"),
-        (f"{VAULT}/artifactory", {"release": "1.22.0"}, "does not offer habanalabs-rdma-core 1.22.0-740 .it has 1.23"),
         (
-            f"{VAULT}/artifactory",
+            f"{REPOSITORY}/tampered_rpm_metadata",
+            {},
+            "is not signed by the key in .*-metadata .*check the clock, packages_url",
+        ),
+        ("http://127.0.0.1:9", {}, "key cannot be fetched from http://127.0.0.1:9/.*: connection refused"),
+        (
+            f"{REPOSITORY}/artifactory",
+            {"suite": "rhel/9/9.5"},
+            "answers 404 .*; correct packages_url, suite or key_url",
+        ),
+        (
+            f"{REPOSITORY}/artifactory",
+            {"release": "1.22.0"},
+            "does not offer habanalabs-rdma-core 1.22.0-740 .it has 1.23",
+        ),
+        (
+            f"{REPOSITORY}/artifactory",
             {
-                "repository_url": f"{VAULT}/nothing",
+                "repository_url": f"{REPOSITORY}/nothing",
                 "key_url": KEY,
             },
             "does not exist: .*/nothing/repodata/repomd.xml is not there",
         ),
         (
-            f"{VAULT}/artifactory",
+            f"{REPOSITORY}/artifactory",
             {
                 "repository_url": "http://127.0.0.1:9",
                 "key_url": KEY,
@@ -43,17 +55,17 @@ def at(version: str) -> dict[str, str]:
         ),
     ],
 )
-def test_a_vault_that_cannot_be_used_is_one_sentence_and_leaves_nothing(
+def test_a_repository_that_cannot_be_used_is_one_sentence_and_leaves_nothing(
     node: StandIn, url: str, options: dict[str, str], sentence: str
 ) -> None:
     with pytest.raises(RefusedError, match=sentence):
-        node.vault(url, packages=NAMES, **options)
+        node.repository(url, packages=NAMES, **options)
     assert node.files == []
     assert "gpg-pubkey" not in node.sh("rpm -qa")
 
 
 def test_a_package_that_another_key_signed_is_refused(node: StandIn) -> None:
-    node.vault(f"{VAULT}/tampered_rpm_packages", packages=NAMES)
+    node.repository(f"{REPOSITORY}/tampered_rpm_packages", packages=NAMES)
     with pytest.raises(RefusedError, match=r"\.rpm is not signed by a key that rpm knows"):
         node.dnf("fetch", at(NEW), FILES)
     assert node.sh(f"find {FILES} -maxdepth 1 -name '*.rpm'") == ""
@@ -64,51 +76,55 @@ def test_a_package_that_another_key_signed_is_refused(node: StandIn) -> None:
 
 
 def test_check_mode_shows_the_repository_and_touches_nothing(node: StandIn) -> None:
-    shown = node.vault(check_mode=True, packages=NAMES)
+    shown = node.repository(check_mode=True, packages=NAMES)
     assert shown["changed"]
-    assert len([one for one in shown["diff"] if "gaudi3_scale-vault" in one["after_header"]]) == 3
+    assert len([one for one in shown["diff"] if "gaudi3_scale-repository" in one["after_header"]]) == 3
     assert node.files == []
 
 
 def test_the_repository_checks_both_signatures_and_a_second_run_changes_nothing(node: StandIn) -> None:
-    first = node.vault(packages=NAMES, os_packages=["kernel-devel-{kernel}"])
+    first = node.repository(packages=NAMES, os_packages=["kernel-devel-{kernel}"])
     assert first["changed"]
     assert first["available"]
     assert first["packages"][0] == f"kernel-devel-{node.kernel}"
     assert f"habanalabs-{NEW}.*" in first["packages"]
     assert sorted(first["files"]) == sorted(node.files)
-    text = node.sh("cat /etc/yum.repos.d/gaudi3_scale-vault.repo")
-    assert "\nbaseurl=http://vault.sandbox.internal/artifactory/rhel/9/9.6\n" in text
+    text = node.sh("cat /etc/yum.repos.d/gaudi3_scale-repository.repo")
+    assert "\nbaseurl=http://packages.sandbox.internal/artifactory/rhel/9/9.6\n" in text
     assert "\ngpgcheck=1\nrepo_gpgcheck=1\n" in text
-    again = node.vault(packages=NAMES, os_packages=["kernel-devel-{kernel}"])
+    again = node.repository(packages=NAMES, os_packages=["kernel-devel-{kernel}"])
     assert not again["changed"]
     assert not again["refreshed"]
 
 
 def test_another_repository_of_the_same_url_is_disabled_in_its_file(node: StandIn) -> None:
-    theirs = "/etc/yum.repos.d/Habana-Vault.repo"
-    url = f"{VAULT}/artifactory/rhel/9/9.6/"
-    before = f"[vault]\nname=Habana Vault\nbaseurl={url}\nenabled=1\ngpgcheck=0\n"
+    theirs = "/etc/yum.repos.d/Habana-Repository.repo"
+    url = f"{REPOSITORY}/artifactory/rhel/9/9.6/"
+    before = f"[repository]\nname=Habana Repository\nbaseurl={url}\nenabled=1\ngpgcheck=0\n"
     node.sh(f"printf '%s' '{before}' > {theirs}")
     try:
-        assert "\nvault " in node.sh("dnf -q repolist --enabled")
-        assert node.vault(check_mode=True, packages=NAMES)["changed"]
+        assert "\nrepository " in node.sh("dnf -q repolist --enabled")
+        assert node.repository(check_mode=True, packages=NAMES)["changed"]
         assert node.sh(f"cat {theirs}") == before
-        assert node.vault(packages=NAMES)["taken_over"] == [theirs]
-        assert node.sh(f"cat {theirs}").splitlines()[:3] == ["[vault]", "# gaudi3_scale-vault put here:", "enabled=0"]
+        assert node.repository(packages=NAMES)["taken_over"] == [theirs]
+        assert node.sh(f"cat {theirs}").splitlines()[:3] == [
+            "[repository]",
+            "# gaudi3_scale-repository put here:",
+            "enabled=0",
+        ]
         enabled = node.sh("dnf -q repolist --enabled")
-        assert "\nvault " not in enabled
-        assert "gaudi3_scale-vault" in enabled
-        assert not node.vault(packages=NAMES)["changed"]
+        assert "\nrepository " not in enabled
+        assert "gaudi3_scale-repository" in enabled
+        assert not node.repository(packages=NAMES)["changed"]
     finally:
         node.sh(f"rm {theirs}")
 
 
 def test_a_key_that_rpm_lost_is_noticed(node: StandIn) -> None:
     node.sh("rpm -e $(rpm -qa gpg-pubkey)")
-    assert node.vault(check_mode=True, packages=NAMES)["changed"]
-    assert node.vault(packages=NAMES)["changed"]
-    assert not node.vault(packages=NAMES)["changed"]
+    assert node.repository(check_mode=True, packages=NAMES)["changed"]
+    assert node.repository(packages=NAMES)["changed"]
+    assert not node.repository(packages=NAMES)["changed"]
 
 
 def test_exactly_the_wanted_files_are_fetched_once(node: StandIn) -> None:

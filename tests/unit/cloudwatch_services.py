@@ -6,6 +6,7 @@ never answers, and a Prometheus that answers as its API says, over TLS."""
 from __future__ import annotations
 
 import http.server
+import itertools
 import json
 import os
 import socket
@@ -50,6 +51,7 @@ class Moto:
         )
         # One line for each request: what was called, beside what is there afterwards.
         self._log: list[str] = []
+        self._marks = itertools.count()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
         self._wait()
@@ -67,7 +69,18 @@ class Moto:
 
     @property
     def requests(self) -> int:
-        """How many there were since the last reset, the test's own among them."""
+        """How many there were since the last reset, the test's own among them.
+
+        A request's line is written before its answer and read later, so the line of one more is waited for.
+        """
+        mark = f"/moto-api/?after={next(self._marks)}"
+        urllib.request.urlopen(f"{self.url}{mark}").close()
+        for _ in range(600):
+            if any(mark in line for line in self._log):
+                break
+            time.sleep(0.1)
+        else:
+            raise AssertionError("moto logs no more")
         return sum('"POST / ' in line or '"POST /service' in line for line in self._log)
 
     def close(self) -> None:

@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._batch_size.trial import Workload
-from ansible_collections.gaudi3.scale.plugins.module_utils._comparison.comparison import BASE, Comparison, Setting
-from ansible_collections.gaudi3.scale.plugins.module_utils._comparison.plan import Run, next_run
+from ansible_collections.gaudi3.scale.plugins.module_utils._batch.trial import Workload
+from ansible_collections.gaudi3.scale.plugins.module_utils._compare.comparison import BASE, Comparison, Setting
+from ansible_collections.gaudi3.scale.plugins.module_utils._compare.plan import Run, next_run
 
 
 def comparison_of(*names: str, **changes: Any) -> Comparison:

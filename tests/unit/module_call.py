@@ -17,9 +17,12 @@ from typing import Any
 
 from ansible import constants
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_tree import VARIABLE
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._returned import taken_answer
 
 # A newer ansible-core returns a task's options only where it is asked to, and an older one knows no such word.
 ASKS_FOR_OPTIONS = "INJECT_INVOCATION" in constants.config.get_configuration_definitions()
+# What AnsibleModule adds by itself: the attributes of a `path`, and messages in a shape that Ansible alone reads back.
+OF_ANSIBLE = {"warnings", "exception", "state", "uid", "owner", "mode", "gid", "group", "size"}
 
 
 def call(name: str, /, check_mode: bool = False, kernel_root: str = "/", **options: Any) -> tuple[dict[str, Any], int]:
@@ -38,4 +41,7 @@ def call(name: str, /, check_mode: bool = False, kernel_root: str = "/", **optio
     result = json.loads(done.stdout)
     # No run is to say of what Ansible is about to take away.
     assert "deprecations" not in result, result["deprecations"]
+    # The controller drops what RETURN does not have, and refuses what it has otherwise.
+    lost = set(result) - set(taken_answer(name, result)) - OF_ANSIBLE
+    assert not lost, lost
     return result, done.returncode

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A whole node for tests of the driver: apt, dpkg, DKMS, modules and cards are played, its files are real.
 
-A vault that offers ``offered``; ``breaks`` and ``breaks_once`` map a command's beginning to how it fails. ``cut_at``
+A repository that offers ``offered``; ``breaks`` and ``breaks_once`` map a command's start to how it fails. ``cut_at``
 counts the commands that change something, and ends everything at that one as a power cut does: half of the command is
 done.
 
@@ -34,7 +34,7 @@ CERTIFICATE = b"\x30\x82\x00\x06\x30\x04\x02\x02\x2a\x17"
 SERIAL = "2A:17"
 SECURE_BOOT = "SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 MOK_LIST, MOK_NEW = (f"{name}-605dab50-e046-4300-abb6-3dd810dd8b23" for name in ("MokListRT", "MokNew"))
-SIGNING = {"signing_key": "/mok/m.key", "signing_certificate": "/mok/m.der", "enrolment_hash_file": "/mok/hash"}
+SIGNING = {"signing_key": "/mok/m.key", "signing_certificate": "/mok/m.der", "enrollment_hash_file": "/mok/hash"}
 READING = ("grubby", "rpm")
 QUESTIONS = ("systemctl is-enabled", "mokutil --test-key", "mokutil --sb-state")
 

@@ -136,10 +136,10 @@ class SlurmQueue:
         return CommandResult(0, "".join(rows), "")
 
     def _scancel(self, argv: list[str]) -> CommandResult:
-        signalled = "--signal=USR2" in argv
+        signaled = "--signal=USR2" in argv
         for job in self.jobs:
             if job.number in argv and job.state not in ENDED and not self.immortal:
-                if not signalled:
+                if not signaled:
                     job.state = "CANCELLED"
                 elif self.ends_on_signal and job.state == "RUNNING":
                     job.state, job.exit_code = "FAILED", "1:0"

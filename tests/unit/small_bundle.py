@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""A bundle as ``vault_bundle`` builds it, and a node with an apt and a pip of its own that meets it."""
+"""A bundle as ``package_bundle`` builds it, and a node with an apt and a pip of its own that meets it."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._bundle import build as vault_bundle
-from ansible_collections.gaudi3.scale.plugins.module_utils._bundle import vault as bundle_vault
+from ansible_collections.gaudi3.scale.plugins.module_utils._bundle import build as package_bundle
+from ansible_collections.gaudi3.scale.plugins.module_utils._bundle import node_repository
 from ansible_collections.gaudi3.scale.plugins.module_utils._bundle.bundle_site import Trust
 from ansible_collections.gaudi3.scale.plugins.module_utils._bundle.layout import MANIFEST, SIGNATURE
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult, run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._packages.vault_plan import VaultOptions
-from ansible_collections.gaudi3.scale.tests.unit.small_vault import SmallVault
+from ansible_collections.gaudi3.scale.plugins.module_utils._packages.repository_plan import RepositoryOptions
+from ansible_collections.gaudi3.scale.tests.unit.small_repository import SmallRepository
 
 PYTORCH = "gaudi-pt-modules/1.24.1/482/pytorch/ubuntu2204/pytorch_modules-v2.11.0_1.24.1_482.tgz"
 WHEEL = "thing-1.0-py3-none-any.whl"
@@ -41,14 +41,14 @@ class SmallBundle:
     """``www`` is what is served; its owner's secret key is at hand, and a stranger's."""
 
     def __init__(self, base: Path) -> None:
-        vault = SmallVault(base)
-        (vault.www / PYTORCH).parent.mkdir(parents=True)
-        (vault.www / PYTORCH).write_bytes(gzip.compress(b"PyTorch"))
+        repository = SmallRepository(base)
+        (repository.www / PYTORCH).parent.mkdir(parents=True)
+        (repository.www / PYTORCH).write_bytes(gzip.compress(b"PyTorch"))
         wheel(base / WHEEL)
         files = [str(base / WHEEL)]
         for part in ("keys", "packages", "distribution", "pytorch", "files", "manifest"):
-            vault_bundle.converge(vault.options(part, files=files), run_process, False)
-        self.www = vault.bundle
+            package_bundle.converge(repository.options(part, files=files), run_process, False)
+        self.www = repository.bundle
         self.homes = {"owner": base / "owner-home", "stranger": base / "stranger-home"}
         for home in self.homes.values():
             home.mkdir(mode=0o700)
@@ -102,7 +102,7 @@ class SmallNode:
 
     def __init__(self, base: Path, www: Path) -> None:
         self.base, self.www, self.etc = base, www, base / "etc"
-        self.record, self.seen = str(base / "state/vault.json"), str(base / "state/bundles_seen.json")
+        self.record, self.seen = str(base / "state/repository.json"), str(base / "state/bundles_seen.json")
         self.commands: list[list[str]] = []
         for name in ("etc/apt/apt.conf.d", "var/lib/apt/lists/partial", "var/cache/apt/archives/partial"):
             (base / name).mkdir(parents=True)
@@ -124,14 +124,14 @@ class SmallNode:
     def converge(self, fingerprint: str, check_mode: bool = False, **more: Any) -> dict[str, Any]:
         self.commands.clear()
         of_trust = {name: more.pop(name) for name in ("allow_older", "allow_expired") if name in more}
-        given = {"vault_url": f"file://{self.www}", "release": "1.24.1", "packages": ["habanalabs-dkms"]}
-        options = VaultOptions(**{**given, "kernels": ["6.8"], "lock_timeout": 0.0, **more})
-        node = bundle_vault.Node(str(self.etc), self.record, self.seen)
-        return bundle_vault.converge(options, Trust(fingerprint, **of_trust), self.run, check_mode, node)
+        given = {"packages_url": f"file://{self.www}", "release": "1.24.1", "packages": ["habanalabs-dkms"]}
+        options = RepositoryOptions(**{**given, "kernels": ["6.8"], "lock_timeout": 0.0, **more})
+        node = node_repository.Node(str(self.etc), self.record, self.seen)
+        return node_repository.converge(options, Trust(fingerprint, **of_trust), self.run, check_mode, node)
 
     def remove(self, check_mode: bool = False) -> dict[str, Any]:
-        """The node without the vault."""
-        return bundle_vault.remove(check_mode, bundle_vault.Node(str(self.etc), self.record, self.seen))
+        """The node without the package repository."""
+        return node_repository.remove(check_mode, node_repository.Node(str(self.etc), self.record, self.seen))
 
     def take(self, package: str) -> CommandResult:
         """Have apt fetch a package, as it does before it installs it."""

@@ -46,7 +46,7 @@ done"""
 @pytest.fixture(scope="session", autouse=True)
 def nodes(tmp_path_factory: pytest.TempPathFactory) -> None:
     """The training stack, the account and what it would like to have."""
-    stack = run(tmp_path_factory.mktemp("stack"), "training_stack")
+    stack = run(tmp_path_factory.mktemp("stack"), "venv")
     assert stack.status == "successful", stack.stdout.read()[-4000:]
     shell(NODE, f"id {ACCOUNT} >/dev/null 2>&1 || useradd --create-home {ACCOUNT}")
     shell(NODE, "mkdir -p /opt/programs /home/innocent && touch /home/innocent/thesis")

@@ -7,6 +7,7 @@ The tests run in file order: the node is installed by the last ones, from a bund
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -27,7 +28,7 @@ PACKAGES = "dpkg-query -W -f '${Package} ${Version} ${Status}\\n'"
 # A package of the vendor's, and one of the distribution's that it depends on.
 VENDOR = f"debian/bookworm/pool/main/h/habanalabs-dkms_{VERSION}_all.deb"
 pytestmark = pytest.mark.usefixtures("built")
-LAYERS = ("driver", "container_runtime", "training_stack")
+LAYERS = ("driver", "containers", "venv")
 
 
 @dataclass(frozen=True)
@@ -53,11 +54,11 @@ def connected(nodes: dict[str, Host]) -> Host:
 
 @pytest.fixture(scope="module")
 def node(nodes: dict[str, Host]) -> Host:
-    """node1, without a way to the vault, to the distribution's mirrors, or to any other place outside."""
+    """node1, without a way to the package repository, to the distribution's mirrors, or to any other place outside."""
     host = nodes["node1"]
-    vault = host.check_output("getent hosts vault.sandbox.internal").split()[0]
-    host.check_output(f"ip route del default; ip route replace unreachable {vault}")
-    assert host.run(f"python3 -c 'import socket; socket.create_connection((\"{vault}\", 80), 3)'").rc != 0
+    repository = host.check_output("getent hosts packages.sandbox.internal").split()[0]
+    host.check_output(f"ip route del default; ip route replace unreachable {repository}")
+    assert host.run(f"python3 -c 'import socket; socket.create_connection((\"{repository}\", 80), 3)'").rc != 0
     return host
 
 
@@ -120,10 +121,10 @@ def fingerprint(host: Host) -> str:
 def site(connected: Host, **more: object) -> dict[str, object]:
     """What a site sets for its nodes to install from the bundle; the sandbox names an index, a site need not."""
     address = {
-        "gaudi_vault_url": f"http://node2:{PORT}",
+        "gaudi_packages_url": f"http://node2:{PORT}",
         "gaudi_plain_http_hosts": ["node2"],
         "gaudi_bundle_fingerprint": fingerprint(connected),
-        "gaudi_training_stack_index_url": "",
+        "gaudi_venv_index_url": "",
     }
     return {**address, "gaudi_hosts": "node1", **more}
 
@@ -181,7 +182,7 @@ def test_a_wrong_checksum_is_one_sentence(scratch: Path, connected: Host) -> Non
         result = play(scratch, "verify_bundle")
     assert not result.ok and result.changed == 0
     assert result.said == (
-        f"The bundle {BUNDLE} is not as its manifest says: {path} is changed or cut short; copy it again, or run "
+        f"The bundle {BUNDLE} does not match its manifest: {path} is changed or cut short; copy it again, or run "
         "build_bundle again."
     )
 
@@ -200,7 +201,9 @@ def test_a_manifest_that_nobody_signed_is_one_sentence(scratch: Path, connected:
         connected.check_output(f"sed -i 's/debian12/debian11/' {BUNDLE}/{manifest}")
         result = play(scratch, "verify_bundle")
     assert not result.ok
-    assert result.said == (f"{BUNDLE}/{manifest} does not fit its signature; somebody changed it, or copy it again.")
+    assert result.said == (
+        f"{BUNDLE}/{manifest} does not match its signature, so it was changed or is damaged; copy it again."
+    )
 
 
 @pytest.mark.long
@@ -217,7 +220,7 @@ def test_a_manifest_of_another_key_is_refused_by_its_fingerprint(scratch: Path, 
         )
         result = play(scratch, "verify_bundle", gaudi_bundle_fingerprint=trusted)
     assert not result.ok
-    assert f"not by {trusted}; it is not the one you mean, or somebody changed it." in result.said
+    assert f"not by {trusted}; it is a different bundle, or it was changed." in result.said
 
 
 @pytest.mark.long
@@ -238,19 +241,19 @@ def served(scratch: Path, built: Play) -> Play:
 
 
 SITE_REFUSES = {
-    "nobody named the key": ({"gaudi_bundle_fingerprint": ""}, "", "is a bundle, and nothing says whose"),
+    "nobody named the key": ({"gaudi_bundle_fingerprint": ""}, "", "is a bundle of an unknown signer"),
     "another key": ({"gaudi_bundle_fingerprint": "A" * 40}, "", f"not by {'A' * 40}"),
     "plain http": ({"gaudi_plain_http_hosts": []}, "", "has plain http to node2"),
     "a new line": (
         {},
-        r"sed -i 's/\"vault_url\": \"[^\"]*/&\\nTrusted: yes/' gaudi3_scale/bundle.json",
-        "does not fit its signature",
+        r"sed -i 's/\"packages_url\": \"[^\"]*/&\\nTrusted: yes/' gaudi3_scale/bundle.json",
+        "does not match its signature",
     ),
     "no signature": ({}, "rm gaudi3_scale/bundle.json.asc", "has no gaudi3_scale/bundle.json.asc"),
     "of another file": (
         {},
         "cp gaudi3_scale/distribution/dists/*/Release.gpg gaudi3_scale/bundle.json.asc",
-        "does not fit its signature",
+        "does not match its signature",
     ),
     "another index": (
         {},
@@ -274,6 +277,38 @@ def test_a_node_believes_nothing_but_the_signed_manifest(
         result = play(scratch, "driver", **site(connected, **variables))
     assert not result.ok and sentence in result.said and "\n" not in result.said, result.said
     assert written(node) == before
+
+
+# Many who ask and never end asking; then what leads out of the bundle, byte for byte as it is here; then a file of it.
+ATTACK = """
+import socket, sys
+def ask(path, wait=10):
+    one = socket.create_connection(("HOST", PORT), wait)
+    one.sendall(b"GET " + path + b" HTTP/1.0\\r\\n\\r\\n")
+    answer = b""
+    while part := one.recv(65536):
+        answer += part
+    return answer
+held = [socket.create_connection(("HOST", PORT), 10) for _ in range(1500)]
+for one in held:
+    one.sendall(b"GET /gaudi3_scale/bundle.json HTTP/1.0\\r\\nX: ")
+for path in b"/../../../etc/passwd /..%2f..%2f..%2fetc/passwd /%2e%2e/%2e%2e/etc/passwd //etc/passwd /out".split():
+    assert b"root:x:" not in ask(path), path
+print(ask(b"/gaudi3_scale/bundle.json", 30).decode().splitlines()[0])
+"""
+
+
+@pytest.mark.usefixtures("served")
+def test_the_server_under_attack_serves_the_bundle_and_nothing_else(connected: Host, node: Host) -> None:
+    address = connected.check_output("hostname -I").split()[0]
+    program = ATTACK.replace("HOST", address).replace("PORT", str(PORT))
+    connected.check_output(f"ln -s /etc/passwd {BUNDLE}/out")
+    try:
+        said = node.check_output(f"ulimit -n 4096; python3 -c {shlex.quote(program)}")
+    finally:
+        connected.check_output(f"rm {BUNDLE}/out")
+    assert said == "HTTP/1.0 200 OK"
+    assert connected.check_output("systemctl show --property NRestarts --value gaudi3-scale-bundle.service") == "0"
 
 
 @pytest.mark.long
@@ -326,13 +361,13 @@ def test_a_node_refuses_the_bundle_of_before(scratch: Path, connected: Host, nod
         newer = play(scratch, "build_bundle", gaudi_bundle_valid_days=30)
         assert newer.ok, newer.output
         # Another build is taken when something is installed again.
-        node.check_output("rm /etc/apt/sources.list.d/gaudi3_scale-vault.sources")
+        node.check_output("rm /etc/apt/sources.list.d/gaudi3_scale-repository.sources")
         assert play(scratch, "driver", **site(connected)).ok
     assert node.check_output("cat /var/lib/gaudi3_scale/bundles_seen.json") != seen
-    node.check_output("rm /etc/apt/sources.list.d/gaudi3_scale-vault.sources")
+    node.check_output("rm /etc/apt/sources.list.d/gaudi3_scale-repository.sources")
     result = play(scratch, "driver", **site(connected))
     assert not result.ok and "and this node has seen the one of" in result.said, result.said
-    assert play(scratch, "driver", **site(connected, gaudi_vault_allow_older_bundle=True)).ok
+    assert play(scratch, "driver", **site(connected, gaudi_allow_older_bundle=True)).ok
 
 
 def test_the_server_is_taken_away(scratch: Path, connected: Host) -> None:

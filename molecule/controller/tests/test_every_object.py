@@ -51,4 +51,4 @@ def test_check_mode_behind_a_gateway_tells_what_would_be_made_and_makes_nothing(
         assert status == 0, screen
         assert controller.writes == []
         assert "project gaudi3.scale: would be made" in screen
-        assert "job template Gaudi: Site: would be made after what it names" in screen
+        assert "job template Gaudi: Site: would be created after the objects it refers to" in screen

@@ -47,7 +47,7 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         str(ROOT / "meta/ee-requirements.txt"),
     ]
     subprocess.run([*fetch, *needed], check=True, capture_output=True)
-    base = podman("inspect", "--format", "{{.ImageName}}", f"{SANDBOX}-vault").strip()
+    base = podman("inspect", "--format", "{{.ImageName}}", f"{SANDBOX}-repository").strip()
     podman(
         "build",
         *limits(),

@@ -57,6 +57,22 @@ def test_a_second_node_stays_in_service(tmp_path: Path, nodes: dict[str, Host]) 
     assert not nodes["node2"].file(MARK).exists
 
 
+def test_a_node_that_claims_to_be_out_keeps_no_other_one_in_service(tmp_path: Path, nodes: dict[str, Host]) -> None:
+    """What counts is whom the controller has taken out, and it has taken out nobody."""
+    kept = tmp_path / "marks.json"
+    kept.write_text("{}")
+    claimed = json.dumps({"reason": "I am ill", "since": "2026-01-01T00:00:00Z"})
+    nodes["node1"].check_output(f"mkdir -p /etc/gaudi3_scale && echo '{claimed}' > {MARK}")
+    named = {"gaudi_quarantine_marks": str(kept), NODE: "node2"}
+    done = run(tmp_path, "quarantine_node", **named)
+    assert done.status == "successful", done.stdout.read()[-4000:]
+    assert nodes["node2"].file(MARK).exists
+    assert list(json.loads(kept.read_text())) == ["node2"]
+    freed = run(tmp_path, "quarantine_node", gaudi_quarantine_state="released", **named)
+    assert freed.status == "successful"
+    assert json.loads(kept.read_text()) == {}
+
+
 def test_a_node_that_is_not_there_is_refused(tmp_path: Path) -> None:
     done = run(tmp_path, "quarantine_node", **{NODE: "node77"})
     assert done.status == "failed"

@@ -79,7 +79,7 @@ def sliced(directory: Path, node: str) -> str:
 
 @pytest.mark.usefixtures("nodes")
 def test_a_slice_of_a_state_does_its_own_nodes(tmp_path: Path) -> None:
-    done = awx(tmp_path, "tuning", sliced(tmp_path, "node2"), SLICE)
+    done = awx(tmp_path, "flags", sliced(tmp_path, "node2"), SLICE)
     assert done.status == "successful", done.stdout.read()[-3000:]
     assert {*done.stats["ok"]} == {"node2"}
 
@@ -110,9 +110,9 @@ def test_a_cancelled_job_leaves_the_training_alone_and_finds_it_again(
     assert all(is_running(host, "cancelled") for host in nodes.values())
     again = run(tmp_path, "launch_training", **{NAME: "cancelled", "gaudi_training_timeout": 4}, **job)
     said = screen(again)
-    assert "It goes on if this play is interrupted." in said
+    assert "It continues if this play is interrupted." in said
     # The same description: nothing was started again.
-    assert "Job cancelled still runs after 4 s. It goes on; launch it again to follow it." in said
+    assert "Job cancelled still runs after 4 s. It continues; launch it again to follow it." in said
 
 
 def test_following_ends_before_the_controller_ends_it(
@@ -122,7 +122,7 @@ def test_following_ends_before_the_controller_ends_it(
     stopped.append("long")
     done = run(tmp_path, "launch_training", **{NAME: "long", "gaudi_training_timeout": 2}, **job)
     assert done.status == "failed"
-    assert "Job long still runs after 2 s. It goes on; launch it again to follow it." in screen(done)
+    assert "Job long still runs after 2 s. It continues; launch it again to follow it." in screen(done)
     assert all(is_running(host, "long") for host in nodes.values())
 
 

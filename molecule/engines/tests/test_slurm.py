@@ -64,7 +64,7 @@ def test_a_stop_tells_the_ranks_and_leaves_nothing(
 ) -> None:
     assert launch("stopped", "slurm", gaudi_training_follow=False).status == "successful"
     wait_for_ranks(nodes, "stopped", IN_ORDER)
-    flags = run(tmp_path, "explain_flags", gaudi_tuning_explain_job="stopped", gaudi_report_target=str(tmp_path))
+    flags = run(tmp_path, "explain_flags", gaudi_flags_explain_job="stopped", gaudi_report_target=str(tmp_path))
     assert flags.status == "successful", flags.stdout.read()
     assert stop("stopped", "slurm").status == "successful"
     assert reported(nodes, "stopped") == ["reported-0", "reported-1", "reported-2"]

@@ -70,22 +70,22 @@ REFUSALS = (
     Refusal("seven of eight cards", "site", ("7", "at least 8", "gaudi_cards_per_node"), faults=("missing_card=3",)),
     Refusal("first generation", "preflight", ("1.24.1", "PCI id", "gaudi_release"), faults=("first_generation",)),
     Refusal(
-        "a vault that answers 404",
+        "a package repository that answers 404",
         "driver",
-        ("/nowhere", "404", "vault_url"),
-        {"gaudi_vault_url": "http://vault.sandbox.internal/nowhere"},
+        ("/nowhere", "404", "packages_url"),
+        {"gaudi_packages_url": "http://packages.sandbox.internal/nowhere"},
     ),
     Refusal(
-        "a vault signed by another key",
+        "a package repository signed by another key",
         "driver",
         ("sign", "key"),
         {"gaudi_driver_key_url": "file:///usr/share/keyrings/debian-archive-keyring.gpg"},
     ),
     Refusal(
         "not enough disk for the venv",
-        "training_stack",
+        "venv",
         ("/opt/gaudi3_scale/second", "MiB free", "min_free_mib"),
-        {"gaudi_training_stack_venv": "/opt/gaudi3_scale/second", "gaudi_training_stack_min_free_mib": 1 << 30},
+        {"gaudi_venv_directory": "/opt/gaudi3_scale/second", "gaudi_venv_min_free_mib": 1 << 30},
     ),
     Refusal(
         "a limit of idle states that needs a boot and does not say so",
@@ -125,26 +125,26 @@ REFUSALS = (
     Refusal(
         "a misspelt option",
         "host",
-        ("gaudi_host_hugepage_memory_share is no option of gaudi_host", "mean gaudi_host_hugepages_memory_share?"),
+        ("gaudi_host_hugepage_memory_share is not an option of gaudi_host", "mean gaudi_host_hugepages_memory_share?"),
         {"gaudi_host_hugepage_memory_share": 0.1},
     ),
     Refusal(
         "a misspelt option of another layer, in an upgrade",
         "upgrade_driver",
-        ("gaudi_verify_idle_memory is no option of gaudi_verify", "did you mean gaudi_verify_idle_memory_mib?"),
-        {"gaudi_verify_idle_memory": 1, "gaudi_driver_upgrade_release": "1.24.1"},
+        ("gaudi_verify_idle_memory is not an option of gaudi_verify", "did you mean gaudi_verify_idle_memory_mib?"),
+        {"gaudi_verify_idle_memory": 1, "gaudi_upgrade_release": "1.24.1"},
     ),
     Refusal(
         "an unknown flag",
-        "tuning",
+        "flags",
         ("PT_HPU_LAZY_MOD", "PT_HPU_LAZY_MODE"),
-        {"gaudi_tuning_overrides": {"PT_HPU_LAZY_MOD": "1"}},
+        {"gaudi_flags_overrides": {"PT_HPU_LAZY_MOD": "1"}},
     ),
     Refusal(
         "a word where a flag takes a number",
-        "tuning",
+        "flags",
         ("PT_HPU_POOL_STRATEGY",),
-        {"gaudi_tuning_overrides": {"PT_HPU_POOL_STRATEGY": "OPTIMIZE_UTILIZATION"}},
+        {"gaudi_flags_overrides": {"PT_HPU_POOL_STRATEGY": "OPTIMIZE_UTILIZATION"}},
     ),
     Refusal("a job name with a slash", "launch_training", ("a/b",), {**JOB, "gaudi_training_name": "a/b"}),
     Refusal(
@@ -266,7 +266,7 @@ REFUSALS = (
         "a workload that cannot be imported",
         "probe_batch_size",
         ("nowhere:step", "import"),
-        {"gaudi_batch_probe_workload": "nowhere:step"},
+        {"gaudi_batch_workload": "nowhere:step"},
     ),
 )
 
@@ -358,8 +358,8 @@ def test_a_docker_file_that_is_not_json_stays_as_it_is(nodes: dict[str, Host], t
     )
     try:
         before = state(node)
-        variables = {"gaudi_container_runtime_engines": ["docker"]}
-        said = failures(Refusal("not JSON", "container_runtime", (), variables), tmp_path)
+        variables = {"gaudi_containers_engines": ["docker"]}
+        said = failures(Refusal("not JSON", "containers", (), variables), tmp_path)
         assert state(node) ^ before == set()
         assert f"{path} is not JSON" in said["node1"]
         assert "\n" not in said["node1"]
@@ -373,7 +373,7 @@ def test_a_profile_of_the_vendor_s_with_a_harmful_flag_changes_nothing(nodes: di
     node.check_output(f"echo 'export PT_HPU_INFERENCE_MODE=1' > {path}")
     try:
         before = state(node)
-        said = failures(Refusal("harmful", "tuning", ()), tmp_path)
+        said = failures(Refusal("harmful", "flags", ()), tmp_path)
         assert state(node) ^ before == set()
         # The other node goes on.
         assert set(said) == {"node1"}

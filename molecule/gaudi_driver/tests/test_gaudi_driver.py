@@ -46,7 +46,7 @@ def test_an_upgrade_of_the_node_leaves_the_driver_alone(host: Host) -> None:
 
 
 def test_the_repository_is_signed_by_its_own_key_only(host: Host) -> None:
-    (source,) = host.check_output("grep -l vault /etc/apt/sources.list.d/*").splitlines()
+    (source,) = host.check_output("grep -l repository /etc/apt/sources.list.d/*").splitlines()
     assert host.file(source).contains("^Signed-By: /")
     assert not host.file("/etc/apt/trusted.gpg").exists
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""A node whose installer's script has the vault in a file of its own: taken over, working, and given back."""
+"""A node whose installer's script has the repository in a file of its own: taken over, working, and given back."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from testinfra.host import Host
 
 from tests.sandbox_nodes import hosts, run
 
-OURS = "/etc/apt/sources.list.d/gaudi3_scale-vault.sources"
+OURS = "/etc/apt/sources.list.d/gaudi3_scale-repository.sources"
 SCRIPTS = "/etc/apt/sources.list.d/habanalabs.list"
 OTHER = "# by hand\n"
 
@@ -39,7 +39,7 @@ def driver(directory: Path, arguments: str = "") -> tuple[dict[str, int], str]:
 
 def module(directory: Path, arguments: str = "", **options: Any) -> Any:
     """One call of the module by itself, as an ad-hoc command makes it."""
-    task = {"gaudi3.scale.vault_repository": options}
+    task = {"gaudi3.scale.package_repository": options}
     play = {"hosts": "node1", "become": True, "gather_facts": False, "tasks": [task]}
     done = run(directory, [play], arguments=arguments)
     assert done.status == "successful", done.stdout.read()[-4000:]
@@ -54,7 +54,7 @@ def test_check_mode_shows_the_line_and_touches_nothing(node: Host, tmp_path: Pat
     before = node.check_output(f"sha256sum {SCRIPTS}")
     changed, said = driver(tmp_path, "--check --diff")
     assert changed == {"node1": 1}
-    assert "+# gaudi3_scale-vault: deb [signed-by=" in said
+    assert "+# gaudi3_scale-repository: deb [signed-by=" in said
     assert node.check_output(f"sha256sum {SCRIPTS}") == before
 
 
@@ -63,7 +63,7 @@ def test_the_line_is_switched_off_and_every_apt_works(node: Host, tmp_path: Path
     assert changed == {"node1": 1}
     assert "is switched off, of which there can be one alone" in " ".join(said.split())
     text = node.file(SCRIPTS).content_string
-    assert text.startswith(f"{OTHER}# gaudi3_scale-vault: deb [signed-by=")
+    assert text.startswith(f"{OTHER}# gaudi3_scale-repository: deb [signed-by=")
     assert node.file(SCRIPTS).mode == 0o640
     node.check_output("apt-get -q update -o APT::Update::Error-Mode=any")
     node.check_output("apt-get -q --simulate install lsof")

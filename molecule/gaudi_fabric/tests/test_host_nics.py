@@ -112,7 +112,7 @@ def test_a_wrong_checksum_is_refused_by_all_and_built_by_none(
     wrong = f"sha256:{'0' * 64}"
     said = fabric(tmp_path, ok=False, **{**library, "gaudi_fabric_libfabric_checksum": wrong}).said
     assert len(said) == 2 and all("nothing was unpacked" in message for message in said.values()), said
-    assert sum("since its build failed on" in message for message in said.values()) == 1
+    assert sum("because its build failed on" in message for message in said.values()) == 1
     assert traces(nodes) == set()
 
 

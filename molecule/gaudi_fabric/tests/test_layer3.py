@@ -249,7 +249,7 @@ def test_a_switch_that_does_not_answer_is_named(cables: list[Cable], tmp_path: P
     on_switch("ip", "address", "del", f"{one.gateway}/30", "dev", one.switch_port)
     try:
         said = refused(tmp_path)["node2"]
-        assert f"nobody answers for {one.gateway} on {one.interface} (port 17 of card 0)" in said
+        assert f"no answer for {one.gateway} on {one.interface} (port 17 of card 0)" in said
     finally:
         on_switch("ip", "address", "add", f"{one.gateway}/30", "dev", one.switch_port)
 
@@ -277,7 +277,7 @@ def test_a_card_that_was_replaced_is_named_and_set_up_anew(
     node.check_output(f"ip link set {one.interface} address {new}")
     try:
         said = fabric(tmp_path).stdout.read()
-        assert f"was for {one.mac}, which this node has not any more" in " ".join(said.split())
+        assert f"was for {one.mac}, which this node no longer has" in " ".join(said.split())
         assert new in node.file(GAUDINET).content_string
         assert one.mac not in node.file(GAUDINET).content_string
         node.check_output(f"ping -c 1 -W 2 -I {one.interface} {one.gateway}")

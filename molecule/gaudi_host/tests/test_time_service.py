@@ -79,7 +79,7 @@ def test_a_second_run_changes_nothing(tmp_path: Path) -> None:
 def test_the_verdict_has_service_and_offset(nodes: dict[str, Host], tmp_path: Path) -> None:
     nodes["node1"].check_output(FOLLOWS)
     row = verdict(tmp_path)["node1"]["summary"]
-    assert (row["clock_service"], row["clock_synchronised"]) == ("chrony.service", True)
+    assert (row["clock_service"], row["clock_synchronized"]) == ("chrony.service", True)
     # Both containers have the clock of one machine.
     assert row["clock_offset_ms"] < 1000
 
@@ -91,5 +91,5 @@ def test_a_clock_that_nobody_sets_is_advice(nodes: dict[str, Host], tmp_path: Pa
     checks = {check["name"]: check for check in verdict(tmp_path)["node1"]["checks"]}
     assert not checks["clock"]["ok"]
     assert checks["clock"]["advice"]
-    assert checks["clock"]["found"] == "not synchronised (chrony.service)"
+    assert checks["clock"]["found"] == "not synchronized (chrony.service)"
     assert checks["clock offset"]["ok"]

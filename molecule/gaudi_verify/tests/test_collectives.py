@@ -22,7 +22,7 @@ def test_five_collectives_over_both_nodes(tmp_path: Path) -> None:
     said = done.stdout.read()
     # The one floor that no network reaches is what fails.
     assert done.status == "failed", said[-4000:]
-    assert "and its floor is 1e+06." in said
+    assert "below the minimum of 1e+06." in said
     lines = json.loads((tmp_path / "measure_collectives.json").read_text())["data"]["lines"]
     assert [(line["collective"], line["bytes"]) for line in lines] == [
         (name, size) for name in NAMES for size in (65536, 1 << 20)
@@ -57,4 +57,4 @@ def test_what_cannot_be_meant_is_refused_before_anything_begins(
     done = run(tmp_path, "measure_collectives", **given)
     assert done.status == "failed"
     assert sentence in " ".join(done.stdout.read().split())
-    assert not [event for event in done.events if event["event_data"].get("task") == "Begin on all hosts, or on none"]
+    assert not [event for event in done.events if event["event_data"].get("task") == "Start on all hosts or none"]

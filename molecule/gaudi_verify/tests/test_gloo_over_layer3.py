@@ -25,7 +25,7 @@ LAYER3 = {
     "gaudi_fabric_layer": 3,
     "gaudi_fabric_pools": [POOL],
     "gaudi_fabric_hosts": ["node1", "node2"],
-    "gaudi_fabric_measure": False,
+    "gaudi_fabric_benchmark": False,
 }
 SIZE = 4 << 20
 
@@ -61,7 +61,10 @@ def test_an_all_reduce_goes_over_the_planned_addresses(
         gaudi_training_name="over-layer3",
         gaudi_training_hosts=list(nodes),
         gaudi_training_processes_per_node=1,
-        gaudi_training_command=["-m", "gaudi3_scale.collectives", "--collectives", "all_reduce", "--bytes", str(SIZE)],
+        gaudi_training_command=[
+            *("-m", "gaudi3_scale.collectives", "--device", "cpu"),
+            *("--collectives", "all_reduce", "--bytes", str(SIZE)),
+        ],
         gaudi_training_environment={"GLOO_SOCKET_IFNAME": interface},
         gaudi_training_follow_interval=1,
         gaudi_report_target=str(tmp_path),

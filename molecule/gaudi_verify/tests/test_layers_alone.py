@@ -12,16 +12,16 @@ from tests.long_rows import named_rows
 from tests.sandbox_nodes import hosts, run
 
 FLAGS = "/etc/gaudi3_scale/environment"
-LAYERS = ("host", "driver", "container_runtime", "fabric", "storage", "training_stack", "tuning", "verify")
+LAYERS = ("host", "driver", "containers", "fabric", "storage", "venv", "flags", "verify")
 TASKS = (
-    "Refuse what cannot work",
-    "Settings of the operating system",
-    "Driver of the release",
-    "Packages of the container runtime",
+    "Run the preflight checks",
+    "Configure the operating system",
+    "Install the driver of the release",
+    "Install the container runtime",
     "Register the runtime",
-    "Bring the ports up and say which network it is",
-    "Packages of the operating system",
-    "Training environment",
+    "Bring up the ports and report the network",
+    "Install the operating system packages",
+    "Create the training environment",
     "Set the environment flags of the Gaudi software",
     "Measure the node",
 )
@@ -45,7 +45,7 @@ PARTS = {
     **{f"from {task}": ("site", f"--start-at-task '*{task}'") for task in TASKS},
 }
 # Whose options come from another layer, and what begins in the middle of it all.
-SHORT = ("tuning alone", "from Training environment")
+SHORT = ("flags alone", "from Create the training environment")
 
 
 @pytest.mark.parametrize(("playbook", "arguments"), named_rows(PARTS, SHORT))

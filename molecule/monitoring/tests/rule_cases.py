@@ -16,7 +16,7 @@ PER_MINUTE = 60 // INTERVAL_S
 @dataclass(frozen=True)
 class Case:
     """``series`` are values of promtool's notation by metric, one each ``every_s`` seconds; looked at after so many
-    ``minutes``."""
+    ``minutes``. ``node`` is the only one that is named, where that is what it is about."""
 
     alert: str
     fires: bool
@@ -24,6 +24,7 @@ class Case:
     series: dict[str, str]
     minutes: int
     every_s: int = INTERVAL_S
+    node: str = ""
 
 
 def steady(value: float, minutes: float) -> str:
@@ -230,12 +231,16 @@ CASES = [
     Case("GaudiCollectorSilent", True, "hl-smi hangs for a minute", silent_since(5, "cards"), 6 + 1),
     Case("GaudiCollectorSilent", False, "a reset that holds it for a look or two", silent_since(10, "cards"), 10),
     Case(
-        *("GaudiDriverDrift", True, "two releases"),
+        *("GaudiDriverDrift", True, "one of three has another release, and says that it has a third one, too"),
         {
             'gaudi_node_driver_info{job="gaudi", instance="gaudi-01", release="1.24.1"}': steady(1, 60),
-            'gaudi_node_driver_info{job="gaudi", instance="gaudi-02", release="1.23.0"}': steady(1, 60),
+            'gaudi_node_driver_info{job="gaudi", instance="gaudi-02", release="1.24.1"}': steady(1, 60),
+            'gaudi_node_driver_info{job="gaudi", instance="gaudi-03", release="1.23.0"}': steady(1, 60),
+            'gaudi_node_driver_info{job="gaudi", instance="gaudi-03", release="1.24.1", liar="1"}': steady(1, 60),
+            'gaudi_node_driver_info{job="gaudi", instance="gaudi-03", release="1.24.1", liar="2"}': steady(1, 60),
         },
         20,
+        node="gaudi-03",
     ),
     Case(
         *("GaudiDriverDrift", False, "an upgrade that is under way for ten minutes"),
@@ -387,6 +392,17 @@ CASES = [
         230,
     ),
     Case(
+        *("GaudiJobSlow", True, "another node tells start after start of a training of that name"),
+        {
+            **RUNNING,
+            of_job("tokens_per_second"): f"{steady(1e6, 200)} {steady(9e5, 60)}",
+            of_job("started_timestamp_seconds"): steady(1, 260),
+            of_job("started_timestamp_seconds", "gaudi-02"): rising(60, 260),
+            of_job("running", "gaudi-02"): steady(1, 260),
+        },
+        230,
+    ),
+    Case(
         *("GaudiJobSlow", False, "it has always varied by more"),
         {**RUNNING, of_job("tokens_per_second"): " ".join(["1e6 0.7e6 1.2e6 0.9e6"] * 400)},
         300,
@@ -515,7 +531,7 @@ CASES += [
     ),
 ]
 
-FIRING = '(count(ALERTS{{alertname="{alert}", alertstate="firing"}}) > bool 0) or vector(0)'
+FIRING = '(count(ALERTS{{alertname="{alert}", alertstate="firing"{nodes}}}) > bool 0) or vector(0)'
 
 
 def document(rules: str, alerts: Collection[str]) -> dict[str, Any]:
@@ -531,10 +547,14 @@ def document(rules: str, alerts: Collection[str]) -> dict[str, Any]:
                 "input_series": [{"series": name, "values": values} for name, values in case.series.items()],
                 "promql_expr_test": [
                     {
-                        "expr": FIRING.format(alert=case.alert),
+                        "expr": FIRING.format(alert=case.alert, nodes=nodes),
                         "eval_time": f"{case.minutes}m",
-                        "exp_samples": [{"labels": "{}", "value": int(case.fires)}],
+                        "exp_samples": [{"labels": "{}", "value": int(fires)}],
                     }
+                    for nodes, fires in (
+                        ("", case.fires),
+                        *([(f', instance!="{case.node}"', False)] if case.node else []),
+                    )
                 ],
             }
             for case in CASES

@@ -215,7 +215,7 @@ def test_a_card_that_did_not_start_takes_its_node_out_until_it_is_measured(
     assert "it stays in quarantine, since 20" in " ".join(refused.stdout.read().split())
     assert "DRAIN" in slurm_state(nodes)
     stages = ["self_test", "pairs"]
-    measured = run(tmp_path, "qualify_nodes", gaudi_qualification_stages=stages, gaudi_report_target=str(tmp_path))
+    measured = run(tmp_path, "qualify_nodes", gaudi_qualify_stages=stages, gaudi_report_target=str(tmp_path))
     assert measured.status == "successful", measured.stdout.read()[-4000:]
     returned = run(tmp_path, "return_node", **named)
     assert returned.status == "successful", returned.stdout.read()[-4000:]

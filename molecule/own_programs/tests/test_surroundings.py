@@ -21,13 +21,13 @@ ENVIRONMENTS = "/opt/gaudi3_scale/environments/gaudi"
 HIDDEN = f"mv {PROGRAMS}/own_parts.py {PROGRAMS}/own_parts.py.away"
 BACK = f"mv {PROGRAMS}/own_parts.py.away {PROGRAMS}/own_parts.py"
 OF_PROBE = {
-    "gaudi_batch_probe_workload": "own_program:step",
-    "gaudi_batch_probe_maximum": 16,
-    "gaudi_comparison_base": {"batch_size": 2},
-    "gaudi_comparison_settings": [{"name": "threads", "flags": {"OMP_NUM_THREADS": "2"}}],
-    "gaudi_comparison_rounds": 3,
-    "gaudi_comparison_steps": 4,
-    "gaudi_comparison_hosts": ["node1"],
+    "gaudi_batch_workload": "own_program:step",
+    "gaudi_batch_maximum": 16,
+    "gaudi_compare_base": {"batch_size": 2},
+    "gaudi_compare_settings": [{"name": "threads", "flags": {"OMP_NUM_THREADS": "2"}}],
+    "gaudi_compare_rounds": 3,
+    "gaudi_compare_steps": 4,
+    "gaudi_compare_hosts": ["node1"],
 }
 PLAYS = ("launch_training", "probe_batch_size", "compare_settings")
 
@@ -117,7 +117,7 @@ def test_requirements_are_installed_once_for_launch_probe_and_comparison(
     for playbook in PLAYS:
         code, said = run(playbook, **asked)
         assert code == 0, said
-        task = said.partition("Install what the program needs] ")[2].splitlines()
+        task = said.partition("Install the program's requirements] ")[2].splitlines()
         assert [line.split(":")[0] for line in task if line.startswith(("ok", "changed"))][:1] == ["ok"], said
     assert shell("node1", f"stat -c '%Y %i' {venv}") == before
 
@@ -198,7 +198,7 @@ def test_another_description_is_refused_once_in_the_words_of_the_role(run: Calla
 def test_a_mistyped_name_is_no_job_that_was_stopped(run: Callable[..., tuple[int, str]]) -> None:
     code, said = run("stop_training", name="hled")
     assert code != 0
-    assert "gaudi_training_name hled: no host knows such a job; did you mean held?" in " ".join(said.split())
+    assert "gaudi_training_name hled: no host has such a job; did you mean held?" in " ".join(said.split())
     assert processes("node1", HELD)
     code, said = run("stop_training", name="mistaken")
     assert code == 0, said

@@ -53,7 +53,7 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     addresses = [address(node) for node in MEMBERS]
     members = ",".join(MEMBERS)
     for playbook, limit, given in (
-        ("training_stack", members, {}),
+        ("venv", members, {}),
         ("host", members, {"gaudi_host_firewall": True, "gaudi_host_firewall_nodes": addresses}),
         # Its hl-smi is to answer, too, also where no golden image was there for it to begin with.
         ("driver", HOSTILE, {}),
@@ -184,7 +184,7 @@ ASKING = ("preflight", "explain_node", "plan_upgrade")
 
 @pytest.mark.parametrize("playbook", named_rows({name: name for name in ASKING}, {"explain_node"}))
 def test_what_a_node_answers_is_never_code(poisoned: Path, tmp_path: Path, playbook: str) -> None:
-    given = {"gaudi_driver_upgrade_node": HOSTILE} if playbook == "explain_node" else {}
+    given = {"gaudi_upgrade_node": HOSTILE} if playbook == "explain_node" else {}
     _ended, said = play(tmp_path / "run", playbook, **given)
     assert HOSTILE in said
     assert not poisoned.exists()

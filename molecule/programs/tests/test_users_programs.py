@@ -106,7 +106,7 @@ def test_it_did_not_begin_at_the_beginning_again(ended: Callable[[Program], Ende
 def test_its_page_shows_what_was_seen_from_outside(ended: Callable[[Program], Ended], program: Program) -> None:
     job = ended(program)
     assert lines(job.node, program.name) == []
-    assert "the program reports no steps; seen from outside" in job.page
+    assert "the program reports no steps; process activity" in job.page
     assert "Processor of each node" in job.page
     assert "killed by SIGKILL" in job.page
 

@@ -17,13 +17,13 @@ import pytest
 import yaml
 
 from benchmarks.playbook_events import PlayCount, count_plays
-from sandbox.vault.wheels import INDEX
+from sandbox.repository.wheels import INDEX
 from tests.touched import TOUCHED
 
 ROOT = Path(__file__).resolve().parents[3]
 SANDBOX = os.environ["GAUDI_SANDBOX"]
 STAGE = ROOT / ".config" / "molecule" / "stage.yml"
-STAGED = ROOT / "molecule" / "gaudi_container_runtime"
+STAGED = ROOT / "molecule" / "gaudi_containers"
 # What a run that finds everything done may cost: this number is what limits a big fleet (see docs/developing.md).
 MOST_REMOTE_TASKS = 15
 # Those of which a virgin node has nothing: host, driver, container runtime, fabric, training stack, flags.
@@ -50,7 +50,7 @@ def sandbox(*arguments: str) -> None:
 
 
 def an_operator_was_there_before() -> None:
-    """Files of their own, which gaudi_container_runtime's scenario finds kept afterwards."""
+    """Files of their own, which gaudi_containers's scenario finds kept afterwards."""
     stage = {"MOLECULE_PROJECT_DIRECTORY": str(ROOT), "MOLECULE_SCENARIO_DIRECTORY": str(STAGED)}
     command = ["ansible-playbook", "--inventory", str(ROOT / "inventories" / "sandbox"), str(STAGE)]
     subprocess.run(command, cwd=ROOT, env={**os.environ, **stage}, check=True, capture_output=True)
@@ -85,7 +85,7 @@ def run_site(collections: Path, tmp_path_factory: pytest.TempPathFactory) -> Cal
 def outcome_of(events: list[dict[str, Any]]) -> dict[str, Any]:
     """What AWX would hand to the next job of a workflow."""
     ends = [event["event_data"] for event in events if event["event"] == "playbook_on_stats"]
-    return ends[-1].get("artifact_data", {}).get("gaudi_site", {}) if ends else {}
+    return ends[-1].get("artifact_data", {}).get("gaudi_outcome_site", {}) if ends else {}
 
 
 def nodes_in(stats: dict[str, Any]) -> dict[str, dict[str, int]]:
@@ -167,10 +167,10 @@ def test_both_runs_reached_both_nodes(first: SiteRun, second: SiteRun) -> None:
 
 
 @pytest.fixture(scope="module")
-def asked_of_the_vault(first: SiteRun) -> str:
-    """The vault's access log of its whole life."""
+def asked_of_the_repository(first: SiteRun) -> str:
+    """The package repository's access log of its whole life."""
     assert first.status == "successful"
-    logs = subprocess.run(["podman", "logs", f"{SANDBOX}-vault"], check=True, capture_output=True, text=True)
+    logs = subprocess.run(["podman", "logs", f"{SANDBOX}-repository"], check=True, capture_output=True, text=True)
     return logs.stdout + logs.stderr
 
 
@@ -186,9 +186,9 @@ def test_the_collection_brought_its_node_library(second: SiteRun) -> None:
         assert reported.strip() == about["version"]
 
 
-def test_no_index_was_asked_for_its_name(asked_of_the_vault: str) -> None:
-    assert "/simple/lightning/" in asked_of_the_vault
-    assert [line for line in asked_of_the_vault.splitlines() if "/simple/gaudi" in line.lower()] == []
+def test_no_index_was_asked_for_its_name(asked_of_the_repository: str) -> None:
+    assert "/simple/lightning/" in asked_of_the_repository
+    assert [line for line in asked_of_the_repository.splitlines() if "/simple/gaudi" in line.lower()] == []
 
 
 def test_a_run_over_one_node_ends_in_its_verdict(second: SiteRun, run_site: Callable[..., SiteRun]) -> None:

@@ -16,7 +16,7 @@ from tests.sandbox_nodes import SANDBOX, run
 @pytest.fixture(scope="session", autouse=True)
 def trainee(tmp_path_factory: pytest.TempPathFactory) -> None:
     """What the jobs need on every node: the training stack, and the script that most run."""
-    stack = run(tmp_path_factory.mktemp("stack"), "training_stack")
+    stack = run(tmp_path_factory.mktemp("stack"), "venv")
     assert stack.status == "successful", stack.stdout.read()[-4000:]
     for node in NODES:
         podman("cp", str(Path(__file__).with_name("trainee.py")), f"{SANDBOX}-{node}:{TRAINEE}")

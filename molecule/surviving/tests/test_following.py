@@ -86,7 +86,7 @@ def test_what_fails_again_fails_the_job_and_the_first_rank_is_named(tmp_path: Pa
     assert following.wait(timeout=120) != 0
     said = screen(tmp_path)
     assert f"Job saturday failed: rank 1 on {second} failed first: killed by SIGKILL" in said
-    assert "It had been started again 1 time(s)." in said
+    assert "Restarts: 1." in said
     wait_for("nothing is left", lambda: not any(processes(node, NAME) for node in NODES), 30)
     code, said = play(tmp_path, "stop_training", gaudi_training_name=NAME)
     assert code == 0, said

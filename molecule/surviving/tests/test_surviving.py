@@ -116,7 +116,7 @@ def test_a_launch_goes_on_without_a_node_that_is_away_and_names_it(tmp_path: Pat
     following = launching(tmp_path, **variables(NAME, gaudi_training_follow=True, gaudi_training_timeout=5))
     assert following.wait() != 0
     said = screen(tmp_path)
-    assert "still runs after 5 s. It goes on" in said
+    assert "still runs after 5 s. It continues" in said
     assert "node4 takes the place of node2." in said
     assert now_running_but("node2") == before
 

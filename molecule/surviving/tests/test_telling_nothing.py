@@ -48,7 +48,7 @@ def test_a_plain_script_that_loses_a_rank_goes_on_from_its_checkpoint_and_ends_w
         shell(node, f"rm -rf {Path(KEPT).parent}")
     following = launching(tmp_path, **JOB)
     wait_for("a checkpoint", lambda: all(shell(node, f"ls {KEPT} 2>/dev/null || true") for node in NODES))
-    wait_for("a line from outside", lambda: "seen from outside on node1" in screen(tmp_path))
+    wait_for("a line from outside", lambda: "process activity on node1" in screen(tmp_path))
     (rank,) = [number for number, command in processes("node2", NAME).items() if f" -u {SCRIPT}" in command]
     shell("node2", f"kill -KILL {rank}")
     wait_for("another start", lambda: len(begun("node1")) == 2)
@@ -57,7 +57,7 @@ def test_a_plain_script_that_loses_a_rank_goes_on_from_its_checkpoint_and_ends_w
     assert (first, second % 10) == (0, 0) and second > 0
     assert "rank 1 on node2 failed first: killed by SIGKILL" in said
     assert (status("node1", NAME)["outcome"], status("node1", NAME)["restarts"]) == ("succeeded", 1)
-    assert "the program reports no steps; seen from outside over " in said
+    assert "the program reports no steps; process activity over " in said
     assert [line["generation"] for line in lines("node2", NAME, "usage.jsonl")][-1] == 2
     page = json.loads((tmp_path / f"reports/training-{NAME}.json").read_text(encoding="utf-8"))
     assert [chart["title"] for chart in page["charts"]] == ["Processor of each node", "Memory of each node's ranks"]

@@ -59,7 +59,7 @@ FULL = "[Errno 28] No space left on device"
 @pytest.fixture(scope="module")
 def storage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
     """A bucket, and on each node what uploads to it need."""
-    stack = run(tmp_path_factory.mktemp("stack"), "training_stack", gaudi_training_stack_extras=["s3"])
+    stack = run(tmp_path_factory.mktemp("stack"), "venv", gaudi_venv_extras=["s3"])
     assert stack.status == "successful", stack.stdout.read()[-4000:]
     server = S3Server(shell("node1", "ip -4 route show default | cut -d ' ' -f 3").strip())
     server.client.create_bucket(Bucket=BUCKET)
@@ -127,7 +127,7 @@ def test_a_full_disk_costs_a_checkpoint_and_no_more(followed: tuple[Path, subpro
     assert FULL in shown
     said = shell("node2", f"grep -rh 'no checkpoint of step {trouble['step']}:' {LOGS}/{NAME}/ranks")
     assert FULL in said
-    assert "training goes on, and the next one is tried." in said
+    assert "training continues, and the next one is tried." in said
     # Neither what was half-written nor the lack of it is taken for a checkpoint, and nothing older was removed for it.
     assert checkpoint(trouble["step"]) not in checkpoints("node2", DIRECTORY)
     assert checkpoints("node2", DIRECTORY)
@@ -186,12 +186,17 @@ def test_a_launch_goes_on_from_the_storage_where_no_node_has_a_checkpoint(
 
 
 def test_a_job_whose_last_state_is_nowhere_has_failed(disks: str, tmp_path: Path) -> None:
+    # Of its own: it would go on from the other job's, which are beyond its last step.
+    own = f"{disks}/thursday"
+    shell("node2", f"install -d -o gaudi {own}")
     fill()
+    # A launch asks whether a byte can be written, and no checkpoint is so small.
+    shell("node2", f"truncate -s -8K $(ls -S {KEPT}/filler-* | head -n 1)")
     given = trainer("thursday", gaudi_training_hosts=["node2"], gaudi_training_spares=[], gaudi_training_follow=True)
     arguments = ["--validation-batches", "0", "--loggers", "none", "--checkpoint-every", "1000"]
     limits = {"gaudi_training_max_steps": 20, "gaudi_training_max_restarts": 0, "gaudi_training_arguments": arguments}
     try:
-        code, said = play(tmp_path, **{**given, **limits, "gaudi_training_checkpoint_directory": disks})
+        code, said = play(tmp_path, **{**given, **limits, "gaudi_training_checkpoint_directory": own})
     finally:
         shell("node2", f"rm {KEPT}/filler-*")
     assert code != 0

@@ -124,7 +124,7 @@ def test_without_a_spare_it_goes_on_with_fewer_nodes() -> None:
     start = runs("node1", NAME)[-1][0]
     assert (start["world_size"], start["global_batch_size"], start["accumulate"]) == (2, 12, 3)
     said = [event["text"] for event in lines("node1", NAME, "events.jsonl")]
-    assert "The job goes on with 2 of 3 nodes." in said
+    assert "The job continues with 2 of 3 nodes." in said
 
 
 def test_a_node_that_crashed_comes_back_by_itself_and_is_taken_in_again() -> None:

@@ -129,8 +129,8 @@ def test_a_job_out_of_sight_is_no_failure_and_the_next_job_of_a_workflow_knows(
         code = controller.wait(timeout=300)
     said = screen(tmp_path / "follow")
     assert code == 0, said
-    assert f"Lost sight of job {NAME}: no node of it has answered for" in said
-    assert f"Job {NAME}: out of sight" in said
+    assert f"Lost contact with job {NAME}: none of its nodes has responded for" in said
+    assert f"Job {NAME}: unreachable" in said
     assert "verdict: unclear" in said
 
 

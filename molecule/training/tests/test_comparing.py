@@ -39,13 +39,13 @@ def compare(play: Callable[..., Played], nodes: dict[str, Host], reports: Path) 
 
     def run(**variables: object) -> Played:
         given = {
-            "gaudi_batch_probe_workload": "sleeping:step",
+            "gaudi_batch_workload": "sleeping:step",
             "gaudi_training_environment_files": [f"{DIRECTORY}/environment"],
-            "gaudi_comparison_base": {"batch_size": 1},
-            "gaudi_comparison_settings": SETTINGS,
-            "gaudi_comparison_rounds": 3,
-            "gaudi_comparison_steps": 4,
-            "gaudi_comparison_warm_up": 1,
+            "gaudi_compare_base": {"batch_size": 1},
+            "gaudi_compare_settings": SETTINGS,
+            "gaudi_compare_rounds": 3,
+            "gaudi_compare_steps": 4,
+            "gaudi_compare_warm_up": 1,
             "gaudi_report_target": str(reports),
         }
         return play("compare_settings", **{**given, **variables})
@@ -72,7 +72,7 @@ def test_a_second_comparison_makes_no_run(compare: Callable[..., Played]) -> Non
 
 
 def test_a_flag_that_nothing_reads_is_refused(compare: Callable[..., Played]) -> None:
-    refused = compare(gaudi_comparison_flags="PT_HPU_ENABLE_ADVANCED_FUSION=1")
+    refused = compare(gaudi_compare_flags="PT_HPU_ENABLE_ADVANCED_FUSION=1")
     assert refused.status == "failed"
     assert "PT_HPU_ENABLE_ADVANCED_FUSION" in " ".join(refused.messages)
     assert "node1: run" not in refused.screen

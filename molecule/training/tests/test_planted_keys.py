@@ -26,7 +26,7 @@ PATIENCE_S = 300.0
 FILE = "/etc/gaudi3_scale/planted.env"
 STATE = "/var/lib/gaudi3_scale/"
 VENV = "/opt/gaudi3_scale/venv/"
-INDEX = "http://robot:{}@vault.sandbox.internal/artifactory/api/pypi/gaudi-python/simple"
+INDEX = "http://robot:{}@packages.sandbox.internal/artifactory/api/pypi/gaudi-python/simple"
 # By where each is given.
 BEST = f"reports/tune-{JOB}-best.yml"
 WAYS = ("HF_TOKEN", "PGPASSWORD", "APIKEY", "address", "file", "index")
@@ -37,18 +37,18 @@ ENVIRONMENT = {
 }
 GIVEN = {"gaudi_training_environment": ENVIRONMENT, "gaudi_training_environment_files": [FILE]}
 STUDY = {
-    "gaudi_tuning_study_name": JOB,
-    "gaudi_tuning_study_trials": 1,
-    "gaudi_tuning_study_steps": 10,
-    "gaudi_tuning_study_probe": False,
-    "gaudi_tuning_study_space": {
+    "gaudi_tune_name": JOB,
+    "gaudi_tune_trials": 1,
+    "gaudi_tune_steps": 10,
+    "gaudi_tune_probe": False,
+    "gaudi_tune_space": {
         "batch_size": [8],
         "accumulation": None,
         "checkpointing": None,
         "compile": None,
         "workers": None,
     },
-    "gaudi_tuning_study_follow_interval": 2,
+    "gaudi_tune_follow_interval": 2,
     "gaudi_training_processes_per_node": 1,
     "gaudi_training_model": {"layers": 1, "width": 32, "heads": 2, "sequence_length": 32},
 }
@@ -115,7 +115,7 @@ def test_playbooks_end_that_are_given_them(left: Path) -> None:
     played(left, "tune_training", **STUDY, **GIVEN)
     played(left, "show_training", gaudi_training_name=JOB)
     played(left, "explain_flags")
-    played(left, "training_stack", gaudi_training_stack_index_url=INDEX.format(KEYS["index"]))
+    played(left, "venv", gaudi_venv_index_url=INDEX.format(KEYS["index"]))
 
 
 def test_only_private_files_of_the_nodes_have_them(searched: dict[str, Host]) -> None:
@@ -144,7 +144,7 @@ def test_the_controller_keeps_none_but_in_the_file_that_launches_the_best(left: 
 
 def test_another_index_leaves_nothing_of_the_one_before(searched: dict[str, Host], left: Path) -> None:
     """And the nodes are as they were."""
-    played(left, "training_stack")
+    played(left, "venv")
     for node in searched.values():
         assert [file.path for file in planted.files(node) if KEYS["index"] in file.keys] == []
     for node in searched.values():

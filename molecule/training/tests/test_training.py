@@ -85,7 +85,7 @@ def test_what_the_job_cost_is_told_with_where_each_figure_comes_from(
     assert data["kwh"] is None and "not measured" in told.screen
     assert (reports / "report_cost.pdf").read_bytes().startswith(b"%PDF-")
     unknown = play("report_cost", gaudi_cost_job="nobody", **prices)
-    assert "gaudi_cost_job nobody: no host of the play knows such a job" in " ".join(unknown.messages)
+    assert "gaudi_cost_job nobody: no host of the play has such a job" in " ".join(unknown.messages)
 
 
 def test_an_audit_reads_the_job_and_fails_by_the_site_s_own_target_alone(
@@ -131,7 +131,7 @@ def test_a_failing_rank_is_named_and_ends_all(play: Callable[..., Played], nodes
     assert failed.status == "failed"
     (message,) = [text for text in failed.messages if "shard 7" in text]
     # What fails at once may not fail the next time; the error is on the screen after the first.
-    assert "It had been started again 2 time(s)." in message
+    assert "Restarts: 2." in message
     assert "and is tried again (3 times end the job)" in failed.screen
     # Of a job that failed there is a page too, and the last sentence has the way to it.
     assert Path(message.rpartition(" Report: ")[2]).name == "training-failing.html"
@@ -140,6 +140,10 @@ def test_a_failing_rank_is_named_and_ends_all(play: Callable[..., Played], nodes
         word for word in ("node2", "rank 3", "ValueError", "the text of shard 7 is empty") if word not in message
     ] == []
     assert {name: ranks_left(node) for name, node in nodes.items()} == {"node1": "", "node2": ""}
+    # What was stopped on purpose is no failure that systemd should show.
+    assert {node.run("systemctl is-failed gaudi3_scale-long.service").stdout.strip() for node in nodes.values()} == {
+        "inactive"
+    }
 
 
 def test_every_rank_can_import_the_vendor_s_bridge(play: Callable[..., Played], nodes: dict[str, Host]) -> None:
@@ -163,7 +167,7 @@ def test_stopping_leaves_no_process(play: Callable[..., Played], nodes: dict[str
         "launch_training", gaudi_training_name="long", gaudi_training_max_steps=100000, gaudi_training_follow=False
     )
     assert long_one.status == "successful", long_one.screen
-    reported = play("explain_flags", gaudi_tuning_explain_job="long", gaudi_report_target=str(reports))
+    reported = play("explain_flags", gaudi_flags_explain_job="long", gaudi_report_target=str(reports))
     assert reported.status == "successful", reported.screen
     verdicts = {row["flag"]: row for row in json.loads((reports / "explain_flags.json").read_text())["rows"]}
     assert verdicts["PT_HPU_LAZY_MODE"]["judged by"].startswith("installed bridge 1.24.1")

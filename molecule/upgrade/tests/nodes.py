@@ -119,7 +119,7 @@ def wait_for(what: str, is_so: Any, seconds: float = 60.0) -> None:
 
 @contextmanager
 def faults(**of_nodes: str) -> Iterator[None]:
-    """These nodes with these faults, and without any afterwards: ``faults(node1="vault_loss")``."""
+    """These nodes with these faults, and without any afterwards: ``faults(node1="repository_loss")``."""
     for node, words in of_nodes.items():
         sandbox("fault", node, *words.split())
     try:

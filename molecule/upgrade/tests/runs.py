@@ -15,7 +15,7 @@ from tests.sandbox_nodes import run
 
 REPORT = "gaudi3.scale.report"
 RULE = re.compile(r"-+(  -+)*")
-COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+COLOR = re.compile(r"\x1b\[[0-9;]*m")
 ENDINGS = ("runner_on_ok", "runner_on_failed", "runner_on_unreachable")
 
 
@@ -57,7 +57,7 @@ def play(playbook: str, directory: Path, arguments: str = "", **variables: objec
             table = data["res"]["text"]
     changed = dict((result.stats or {}).get("changed", {}))
     return Played(
-        result.rc, column(table, "state"), said, changed, results, COLOUR.sub("", result.stdout.read())[-40000:]
+        result.rc, column(table, "state"), said, changed, results, COLOR.sub("", result.stdout.read())[-40000:]
     )
 
 
@@ -77,8 +77,8 @@ def column(text: str, name: str) -> dict[str, str]:
 def upgrade(release: str, directory: Path, arguments: str = "", **variables: object) -> Played:
     """``upgrade_driver`` to ``release``: the driver alone, all nodes of a batch at once."""
     chosen: Mapping[str, object] = {
-        "gaudi_driver_upgrade_release": release,
-        "gaudi_driver_upgrade_layers": [],
+        "gaudi_upgrade_release": release,
+        "gaudi_upgrade_layers": [],
         **variables,
     }
     return play("upgrade_driver", directory, arguments, **chosen)

@@ -24,9 +24,9 @@ NODES = ("node1", "node2", "node3")
 OLD, OLD_PACKAGE = "1.23.0", "1.23.0-695"
 NEW, NEW_PACKAGE = "1.24.1", "1.24.1-482"
 # A healthy node may be upgraded although another was not, and all at once after the canary.
-BOLD = {"gaudi_driver_upgrade_serial": [1, "100%"], "gaudi_driver_upgrade_max_fail_percentage": 100}
+BOLD = {"gaudi_upgrade_serial": [1, "100%"], "gaudi_upgrade_max_fail_percentage": 100}
 # The service that holds a card of node1 is there from the run before on.
-AT_ONCE = {"gaudi_driver_upgrade_serial": "100%", "gaudi_driver_upgrade_stop_device_users": True}
+AT_ONCE = {"gaudi_upgrade_serial": "100%", "gaudi_upgrade_stop_device_users": True}
 WATCHER = "card-watcher.service"
 WATCHER_UNIT = f"""\
 [Unit]
@@ -61,15 +61,15 @@ def is_one_sentence(message: str) -> bool:
 
 REFUSED = {
     "release": ("9.9.9", {}, ("9.9.9", NEW, "gaudi_release_overrides")),
-    "canary": (NEW, {"gaudi_driver_upgrade_canary": "node9"}, ("gaudi_driver_upgrade_canary", "node9")),
-    "serial": (NEW, {"gaudi_driver_upgrade_serial": 0}, ("gaudi_driver_upgrade_serial", "0")),
-    "serial in a list": (NEW, {"gaudi_driver_upgrade_serial": [1, 0]}, ("gaudi_driver_upgrade_serial", "0")),
+    "canary": (NEW, {"gaudi_upgrade_canary": "node9"}, ("gaudi_upgrade_canary", "node9")),
+    "serial": (NEW, {"gaudi_upgrade_serial": 0}, ("gaudi_upgrade_serial", "0")),
+    "serial in a list": (NEW, {"gaudi_upgrade_serial": [1, 0]}, ("gaudi_upgrade_serial", "0")),
     "percentage": (
         NEW,
-        {"gaudi_driver_upgrade_max_fail_percentage": 101},
-        ("gaudi_driver_upgrade_max_fail_percentage", "101"),
+        {"gaudi_upgrade_max_fail_percentage": 101},
+        ("gaudi_upgrade_max_fail_percentage", "101"),
     ),
-    "layer": (NEW, {"gaudi_driver_upgrade_layers": ["kernel"]}, ("gaudi_driver_upgrade_layers", "kernel")),
+    "layer": (NEW, {"gaudi_upgrade_layers": ["kernel"]}, ("gaudi_upgrade_layers", "kernel")),
 }
 
 
@@ -88,7 +88,7 @@ def test_bad_input_is_one_sentence(
 
 @pytest.mark.usefixtures("untouched")
 def test_check_mode_tells_what_would_change_and_changes_nothing(tmp_path: Path) -> None:
-    played = upgrade(NEW, tmp_path, "--check --diff", gaudi_driver_upgrade_serial="100%")
+    played = upgrade(NEW, tmp_path, "--check --diff", gaudi_upgrade_serial="100%")
     assert played.rc == 0, played.screen
     for node in NODES:
         result = played.of_driver(node)
@@ -119,9 +119,9 @@ def test_a_marker_that_cannot_be_read_is_left_to_the_operator(tmp_path: Path) ->
 @pytest.mark.usefixtures("untouched")
 def test_a_drain_that_fails_ends_it_before_anything_is_touched(tmp_path: Path) -> None:
     commands = {
-        "gaudi_driver_upgrade_drain": "commands",
-        "gaudi_driver_upgrade_drain_command": ["sh", "-c", "echo the scheduler is down >&2; exit 3"],
-        "gaudi_driver_upgrade_resume_command": ["true"],
+        "gaudi_upgrade_drain": "commands",
+        "gaudi_upgrade_drain_command": ["sh", "-c", "echo the scheduler is down >&2; exit 3"],
+        "gaudi_upgrade_resume_command": ["true"],
     }
     played = upgrade(NEW, tmp_path, **commands)
     assert played.rc != 0
@@ -138,11 +138,11 @@ def unfetched() -> None:
 
 @pytest.mark.long
 @pytest.mark.usefixtures("unfetched", "untouched")
-def test_a_vault_that_is_gone_before_the_packages_are_fetched_changes_nothing(tmp_path: Path) -> None:
-    with faults(node1="vault_loss"):
+def test_a_repository_that_is_gone_before_the_packages_are_fetched_changes_nothing(tmp_path: Path) -> None:
+    with faults(node1="repository_loss"):
         played = upgrade(NEW, tmp_path)
     assert played.rc != 0
-    assert "vault.sandbox.internal" in played.said["node1"]
+    assert "packages.sandbox.internal" in played.said["node1"]
     assert is_one_sentence(played.said["node1"]), played.said
     assert played.states["node2"] == "not reached"
 
@@ -171,9 +171,7 @@ def test_whoever_holds_a_card_is_named_and_left_alone(watcher: str, tmp_path: Pa
 def test_a_canary_with_seven_cards_goes_back_and_nothing_else_is_touched(tmp_path: Path) -> None:
     before = {node: everything(node) for node in ("node1", "node3")}
     with faults(node2=f"card_lost_at_load={NEW_PACKAGE}:3"):
-        played = upgrade(
-            NEW, tmp_path, gaudi_driver_upgrade_canary="node2", gaudi_driver_upgrade_max_fail_percentage=100
-        )
+        played = upgrade(NEW, tmp_path, gaudi_upgrade_canary="node2", gaudi_upgrade_max_fail_percentage=100)
         assert driver("node2").is_whole_at(OLD_PACKAGE)
     assert played.rc != 0
     assert played.states == {"node1": "not reached", "node2": "rolled_back", "node3": "not reached"}
@@ -187,15 +185,13 @@ def test_a_canary_with_seven_cards_goes_back_and_nothing_else_is_touched(tmp_pat
 
 @pytest.fixture(scope="module")
 def upward(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
-    """To the new release: node1 loses the vault on its way and has a busy card, node2 does not compile the driver."""
+    """To the new release: node1 loses the repository on its way and has a busy card; node2 fails to compile."""
     run_in("node1", f"cat > /etc/systemd/system/{WATCHER} <<'END'\n{WATCHER_UNIT}END\n")
     run_in("node1", f"systemctl daemon-reload; systemctl start {WATCHER}")
-    with faults(node1="vault_loss=rmmod", node2=f"dkms_build_error={NEW_PACKAGE}"):
+    with faults(node1="repository_loss=rmmod", node2=f"dkms_build_error={NEW_PACKAGE}"):
         # Without the layer that makes the account of jobs.
-        layers = {"gaudi_driver_upgrade_layers": ["tuning"], "gaudi_tuning_owner": "root"}
-        yield upgrade(
-            NEW, tmp_path_factory.mktemp("upward"), gaudi_driver_upgrade_stop_device_users=True, **layers, **BOLD
-        )
+        layers = {"gaudi_upgrade_layers": ["flags"], "gaudi_flags_owner": "root"}
+        yield upgrade(NEW, tmp_path_factory.mktemp("upward"), gaudi_upgrade_stop_device_users=True, **layers, **BOLD)
     run_in("node1", f"systemctl stop {WATCHER}; rm /etc/systemd/system/{WATCHER}; systemctl daemon-reload")
 
 
@@ -235,7 +231,7 @@ def test_ranks_get_the_vendor_s_environment_of_the_release_that_is_there(upward:
     assert run_in("node3", f"ls {ours.partition('=')[2]}").strip() == "README"
 
 
-def test_a_vault_that_is_gone_after_the_packages_were_fetched_is_not_missed(upward: Played) -> None:
+def test_a_repository_that_is_gone_after_the_packages_were_fetched_is_not_missed(upward: Played) -> None:
     assert upward.states["node1"] == "upgraded"
     assert "unreachable" in run_in("node1", "ip route")
     assert driver("node1").is_whole_at(NEW_PACKAGE)
@@ -246,7 +242,7 @@ def cut(upward: Played, tmp_path_factory: pytest.TempPathFactory) -> Played:
     """Back to the old release: the power of node1 is cut while its driver is built, and the SSH sessions of node3."""
     assert upward.states["node1"] == upward.states["node3"] == "upgraded"
     with faults(node1="power_loss=dkms", node3="ssh_loss=dkms"):
-        return upgrade(OLD, tmp_path_factory.mktemp("cut"), **AT_ONCE, gaudi_driver_upgrade_max_fail_percentage=100)
+        return upgrade(OLD, tmp_path_factory.mktemp("cut"), **AT_ONCE, gaudi_upgrade_max_fail_percentage=100)
 
 
 def test_nodes_that_were_lost_are_named(cut: Played) -> None:
@@ -295,7 +291,7 @@ def test_the_run_repeated_ends_what_was_cut_off(repeated: Played) -> None:
 @pytest.mark.long
 @pytest.mark.usefixtures("repeated", "untouched")
 def test_a_second_run_changes_nothing(tmp_path: Path) -> None:
-    played = upgrade(OLD, tmp_path, gaudi_driver_upgrade_serial="100%")
+    played = upgrade(OLD, tmp_path, gaudi_upgrade_serial="100%")
     assert played.rc == 0, played.screen
     assert {node: number for node, number in played.changed.items() if number} == {}, played.screen
     assert played.states == dict.fromkeys(NODES, "unchanged")

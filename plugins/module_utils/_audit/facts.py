@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from .._errors import GaudiError
+from .._follow.history import lines_of_runs
+from .._follow.state import read_worker_group
+from .._follow.status import read_status
+from .._follow.usage import last_usage
+from .._follow.worker_group import ABSENT, FAILED
 from .._job.paths import NAME, JobPaths, check_name
-from .._monitoring.history import lines_of_runs
-from .._monitoring.state import read_worker_group
-from .._monitoring.status import read_status
-from .._monitoring.usage import last_usage
-from .._monitoring.worker_group import ABSENT, FAILED
 from .._node import environment_file
 from .._node.commands import Run
 from .._node.rendered_files import read_text
 from .._node.secret_words import is_secret
-from .._qualification.files import Files
+from .._qualify.files import Files
 from .system import look
 
 # Of a node that has run jobs for years, the newest.

@@ -40,7 +40,7 @@ def look(root: str, sleep: Callable[[float], None] = time.sleep) -> dict[str, An
 def _times(root: str) -> list[int]:
     """user, nice, system, idle, iowait, irq, softirq, steal: guests are in user already."""
     line = (read_text(str(Path(root, "proc/stat"))) or "").partition("\n")[0]
-    return [int(word) for word in line.split()[1:9] if word.isdigit()]
+    return [int(word) for word in line.split()[1:9] if word.isdecimal()]
 
 
 def _memory(root: str) -> float | None:

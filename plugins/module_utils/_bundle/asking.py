@@ -1,7 +1,7 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
 # Private to gaudi3.scale: it may change in any release.
-"""A vault asked whether it is a bundle, and what its manifest says: believed only as the operator's key signed it.
+"""A repository asked whether it is a bundle, and what its manifest says: believed only as the operator's key signed it.
 
 It is asked when its package lists are read, and before anything is installed from it.
 """
@@ -22,77 +22,77 @@ from .layout import KEY, MANIFEST, SIGNATURE
 from .manifest_schema import LARGEST
 from .signed_manifest import verified
 
-# The vendor's own vault is no bundle, and need not be asked.
+# The vendor's own package repository is no bundle, and need not be asked.
 VENDOR = "https://vault.habana.ai/"
 
 
 def keep(site: Site, record: str = RECORD, seen: str = SEEN) -> None:
     """Write down what was verified, and that the node has seen this bundle."""
-    document = {"vault_url": site.vault_url, "manifest": site.text, "allow_expired": site.allow_expired}
+    document = {"packages_url": site.packages_url, "manifest": site.text, "allow_expired": site.allow_expired}
     for change in pending([WantedFile(record, json.dumps(document, indent=1, sort_keys=True) + "\n")]):
         write(change)
     if site.manifest:
         bundle_age.remember(site.manifest, seen)
 
 
-def ask(vault_url: str, trust: Trust, run: Run, seen: str = SEEN) -> Site:
-    """Ask the vault, and believe what the operator's key signed. Raises :class:`GaudiError` with one sentence."""
-    vault = vault_url.rstrip("/")
+def ask(packages_url: str, trust: Trust, run: Run, seen: str = SEEN) -> Site:
+    """Ask the repository, and believe what the operator's key signed. Raises :class:`GaudiError` with one sentence."""
+    repository = packages_url.rstrip("/")
     if not trust.fingerprint:
-        _refuse_unnamed(vault)
-        return Site(vault)
-    key, signature, content = (_file(vault, name) for name in (KEY, SIGNATURE, MANIFEST))
-    manifest = verified(key, signature, content, trust.fingerprint, vault, run)
+        _refuse_unnamed(repository)
+        return Site(repository)
+    key, signature, content = (_file(repository, name) for name in (KEY, SIGNATURE, MANIFEST))
+    manifest = verified(key, signature, content, trust.fingerprint, repository, run)
     before = bundle_age.seen_until_now(manifest.fingerprint, seen)
     faults = [
-        "" if trust.allow_expired else bundle_age.expired(manifest, vault, bundle_age.now()),
-        "" if trust.allow_older else bundle_age.older(manifest, vault, before),
+        "" if trust.allow_expired else bundle_age.expired(manifest, repository, bundle_age.now()),
+        "" if trust.allow_older else bundle_age.older(manifest, repository, before),
     ]
     for fault in filter(None, faults):
-        raise GaudiError(fault, vault=vault)
-    return Site(vault, content.decode("ascii"), manifest, trust.allow_expired)
+        raise GaudiError(fault, repository=repository)
+    return Site(repository, content.decode("ascii"), manifest, trust.allow_expired)
 
 
-def fresh(vault_url: str, run: Run, record: str = RECORD) -> Site | None:
-    """What is known of the vault, asked anew where it is a bundle, by the key and the word of the last run."""
-    known = recorded(vault_url, record)
+def fresh(packages_url: str, run: Run, record: str = RECORD) -> Site | None:
+    """What is known of the repository, asked anew where it is a bundle, by the key and the word of the last run."""
+    known = recorded(packages_url, record)
     if known is None or known.manifest is None:
         return known
     seen = str(Path(record).with_name(Path(SEEN).name))
-    site = ask(vault_url, Trust(known.manifest.fingerprint, allow_expired=known.allow_expired), run, seen)
+    site = ask(packages_url, Trust(known.manifest.fingerprint, allow_expired=known.allow_expired), run, seen)
     if site != known:
         keep(site, record, seen)
     return site
 
 
-def _file(vault: str, name: str) -> bytes:
+def _file(repository: str, name: str) -> bytes:
     try:
-        return fetch(f"{vault}/{name}", "The bundle's signed manifest", "vault_url", LARGEST)
+        return fetch(f"{repository}/{name}", "The bundle's signed manifest", "packages_url", LARGEST)
     except GaudiError as error:
         if not _is_absent(error):
             raise
         raise GaudiError(
-            f"The vault {vault} has no {name}, and bundle_fingerprint says that it is a bundle; have the bundle copied "
-            "whole, or correct vault_url or bundle_fingerprint (gaudi_bundle_fingerprint).",
-            vault=vault,
+            f"The repository {repository} has no {name}, but bundle_fingerprint says that it is a bundle; copy the "
+            "whole bundle, or correct packages_url or bundle_fingerprint (gaudi_bundle_fingerprint).",
+            repository=repository,
         ) from error
 
 
-def _refuse_unnamed(vault: str) -> None:
+def _refuse_unnamed(repository: str) -> None:
     """Without a fingerprint nothing of a bundle can be believed, and its packages would be taken for the vendor's."""
-    if f"{vault}/".startswith(VENDOR):
+    if f"{repository}/".startswith(VENDOR):
         return
     try:
-        answer = fetch(f"{vault}/{MANIFEST}", "What the vault has", "vault_url", LARGEST)
+        answer = fetch(f"{repository}/{MANIFEST}", "What the package repository has", "packages_url", LARGEST)
     except GaudiError as error:
         if _is_absent(error):
             return
         raise
     if answer.lstrip().startswith(b"{"):  # Some servers answer everything with a page.
         raise GaudiError(
-            f"The vault {vault} is a bundle, and nothing says whose; set bundle_fingerprint (gaudi_bundle_fingerprint) "
-            "to the fingerprint that build_bundle.yml showed.",
-            vault=vault,
+            f"The repository {repository} is a bundle of an unknown signer; set bundle_fingerprint "
+            "(gaudi_bundle_fingerprint) to the fingerprint that build_bundle.yml showed.",
+            repository=repository,
         )
 
 

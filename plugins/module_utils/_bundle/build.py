@@ -35,7 +35,7 @@ from .plan import BundleOptions, check, local_path, part_name
 def converge(options: BundleOptions, run: Run, check_mode: bool) -> dict[str, object]:
     """Build one part; the result's keys are always the same."""
     check(options)
-    # The vault names its directories after the system, without what stands between: ubuntu2204.
+    # The package repository names its directories after the system, without what stands between: ubuntu2204.
     system = read_system().os.replace("-", "").replace(".", "")
     options = replace(options, os_directory=options.os_directory or system)
     name = part_name(options)

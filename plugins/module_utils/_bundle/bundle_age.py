@@ -57,7 +57,7 @@ def expired(manifest: Manifest, place: str, at: str) -> str:
         return ""
     return (
         f"The bundle {place} expired at {manifest.expires} (it is {at} by the clock here); run build_bundle.yml, which "
-        "signs it anew, or accept it with bundle_allow_expired (gaudi_vault_allow_expired_bundle)."
+        "signs it again, or accept it with bundle_allow_expired (gaudi_allow_expired_bundle)."
     )
 
 
@@ -66,8 +66,8 @@ def older(manifest: Manifest, place: str, seen: str) -> str:
     if manifest.created >= seen:
         return ""
     return (
-        f"The bundle {place} is of {manifest.created}, and this node has seen the one of {seen}; have the newer one "
-        "served, or accept the older one with bundle_allow_older (gaudi_vault_allow_older_bundle)."
+        f"The bundle {place} is of {manifest.created}, and this node has seen the one of {seen}; serve the newer "
+        "one, or accept the older one with bundle_allow_older (gaudi_allow_older_bundle)."
     )
 
 
@@ -77,7 +77,10 @@ def seen_until_now(fingerprint: str, path: str = SEEN) -> str:
         return ""
     seen = (read_json(path) or {}).get(fingerprint, "")
     if read_json(path) is None or not isinstance(seen, str):
-        raise GaudiError(f"{path} does not tell which bundles this node has seen; remove it, and run again.", file=path)
+        raise GaudiError(
+            f"{path} is damaged, so it is unknown which bundles this node has seen; remove it, and run again.",
+            file=path,
+        )
     return seen
 
 

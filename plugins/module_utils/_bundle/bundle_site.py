@@ -1,7 +1,7 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
 # Private to gaudi3.scale: it may change in any release.
-"""What a node knows of its vault: whether it is a bundle, and what the bundle's signed manifest says.
+"""What a node knows of its package repository: whether it is a bundle, and what the bundle's signed manifest says.
 
 What was verified (:mod:`.asking`) is kept on the node. So every later run, and every role, knows without the network
 where the distribution's packages and the wheels are.
@@ -18,26 +18,26 @@ from .._node.json_file import read_json
 from .layout import DISTRIBUTION, SIMPLE, WHEELS
 from .manifest import Manifest
 
-RECORD = "/var/lib/gaudi3_scale/vault.json"
+RECORD = "/var/lib/gaudi3_scale/repository.json"
 # The newest bundle of each key that the node has taken anything from.
 SEEN = "/var/lib/gaudi3_scale/bundles_seen.json"
 
 
 @dataclass(frozen=True)
 class Site:
-    """A vault. ``text`` is the bundle's manifest as it was signed; empty, like all else, where it is no bundle.
+    """A repository. ``text`` is the bundle's manifest as it was signed; empty, like all else, where it is no bundle.
 
     ``allow_expired``: the operator takes it also when its time is over.
     """
 
-    vault_url: str
+    packages_url: str
     text: str = ""
     manifest: Manifest | None = None
     allow_expired: bool = False
 
     @property
     def is_bundle(self) -> bool:
-        """Whether the vault is a bundle of this collection's making."""
+        """Whether the package repository is a bundle of this collection's making."""
         return self.manifest is not None
 
     @property
@@ -56,7 +56,7 @@ class Site:
 
     @property
     def sha256(self) -> Mapping[str, str]:
-        """Path below the vault to checksum, of every file of the bundle."""
+        """Path below the package repository to checksum, of every file of the bundle."""
         return {entry.path: entry.sha256 for entry in self.manifest.files} if self.manifest else {}
 
     @property
@@ -76,8 +76,8 @@ class Site:
         return {self.url(path): digest for path, digest in wanted.items() if path.endswith(".whl")}
 
     def url(self, path: str) -> str:
-        """Where a file of the vault is; a plus or a colon of a file name stays as it is."""
-        return f"{self.vault_url}/{urllib.parse.quote(path, safe='/+:~@=!,')}"
+        """Where a file of the package repository is; a plus or a colon of a file name stays as it is."""
+        return f"{self.packages_url}/{urllib.parse.quote(path, safe='/+:~@=!,')}"
 
     def has_distribution(self, suite: str) -> bool:
         """Whether the bundle has the packages of the distribution with that code name."""
@@ -98,20 +98,20 @@ class Trust:
     allow_expired: bool = False
 
 
-def recorded(vault_url: str, record: str = RECORD) -> Site | None:
-    """What an earlier run verified of this vault; None where none did."""
+def recorded(packages_url: str, record: str = RECORD) -> Site | None:
+    """What an earlier run verified of this repository; None where none did."""
     data = read_json(record) or {}
-    vault, text = data.get("vault_url"), data.get("manifest")
-    if vault != vault_url.rstrip("/") or not isinstance(vault, str) or not isinstance(text, str):
+    repository, text = data.get("packages_url"), data.get("manifest")
+    if repository != packages_url.rstrip("/") or not isinstance(repository, str) or not isinstance(text, str):
         return None
     try:
-        return Site(vault, text, _manifest(text, record) if text else None, data.get("allow_expired") is True)
+        return Site(repository, text, _manifest(text, record) if text else None, data.get("allow_expired") is True)
     except GaudiError:
         return None
 
 
 def _manifest(text: str, record: str) -> Manifest:
-    # Most vaults are no bundle, and their nodes need not compile the white lists of one on every run.
+    # Most package repositories are no bundle, and their nodes need not compile the white lists of one on every run.
     from .manifest_schema import parse
 
     return parse(text, record)

@@ -24,7 +24,7 @@ def examine(path: str, fingerprint: str, run: Run) -> dict[str, object]:
     wanted = checked_fingerprint("fingerprint", fingerprint)
     text = read_text(f"{place}/{MANIFEST}")
     if text is None:
-        raise GaudiError(f"{path} is no finished bundle: it has no {MANIFEST}; correct path, or run build_bundle.")
+        raise GaudiError(f"{path} is not a finished bundle: it has no {MANIFEST}; correct path, or run build_bundle.")
     manifest = parse(text, f"{place}/{MANIFEST}")
     findings = examination.examine(path, manifest)
     damaged = examination.sentence(path, findings) if findings else ""
@@ -38,7 +38,7 @@ def examine(path: str, fingerprint: str, run: Run) -> dict[str, object]:
         "created": manifest.created,
         "expires": manifest.expires,
         "fingerprint": manifest.fingerprint,
-        "vault_url": manifest.vault_url,
+        "packages_url": manifest.packages_url,
         "files": len(manifest.files),
         "bytes": sum(entry.size for entry in manifest.files),
         "missing": list(findings.missing),

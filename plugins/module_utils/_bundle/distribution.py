@@ -128,7 +128,7 @@ def _sources(options: BundleOptions, etc: str) -> dict[str, str]:
         }
     if options.packages:
         key = f"{options.path.rstrip('/')}/{APT_KEY}"
-        # apt goes by the suffix of a key file; the vault's has none.
+        # apt goes by the suffix of a key file; the package repository's has none.
         copy = Path(options.work, "vendor-key.asc")
         copy.write_bytes(Path(key).read_bytes())
         found["vendor.list"] = (
@@ -164,11 +164,11 @@ def _why(lines: Sequence[str], options: BundleOptions) -> str:
         needs = [line.strip() for line in lines if " Depends: " in line]
         said = "; ".join(needs[:2]) or "apt gives no reason"
         return (
-            f"The packages of the bundle do not fit together in {where}: {said}; "
-            "set suite and distribution_sources to those of one distribution."
+            f"The packages of the bundle conflict in {where}: {said}; set "
+            "suite and distribution_sources to those of one distribution."
         )
     first = next((line for line in lines if line.startswith(("E: ", "W: "))), "E: no reason given")[3:].rstrip(".")
-    return f"apt cannot read {where}: {first}; check this host's route and proxy to them, or set distribution_sources."
+    return f"apt cannot read {where}: {first}; check this host's route and proxy, or set distribution_sources."
 
 
 def _remove_others(options: BundleOptions, wanted: set[str]) -> None:

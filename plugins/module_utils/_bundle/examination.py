@@ -60,7 +60,7 @@ def sentence(root: str, findings: Findings) -> str:
     )
     parts = [f"{_named(files)} {'is' if len(files) == 1 else 'are'} {words}" for words, files in kinds if files]
     return (
-        f"The bundle {root} is not as its manifest says: {'; '.join(parts)}; copy it again, or run build_bundle again."
+        f"The bundle {root} does not match its manifest: {'; '.join(parts)}; copy it again, or run build_bundle again."
     )
 
 

@@ -94,7 +94,7 @@ def _kept(options: BundleOptions, file: RemoteFile, known: dict[str, Entry]) -> 
 
 
 def _measured(file: RemoteFile) -> RemoteFile:
-    return file if file.size else replace(file, size=length(file.url, _what(file), "vault_url"))
+    return file if file.size else replace(file, size=length(file.url, _what(file), "packages_url"))
 
 
 def _what(file: RemoteFile) -> str:
@@ -104,7 +104,7 @@ def _what(file: RemoteFile) -> str:
 def _fetch(options: BundleOptions, file: RemoteFile, partial: Path) -> Entry:
     part = partial / hashlib.sha256(f"{file.url} {file.sha256}".encode()).hexdigest()
     checksum = f"sha256:{file.sha256}" if file.sha256 else ""
-    resume(file.url, str(part), _what(file), "vault_url", checksum, file.size)
+    resume(file.url, str(part), _what(file), "packages_url", checksum, file.size)
     entry = Entry(file.path, part.stat().st_size, file.sha256 or sha256_of(part), file.url, file.vouched)
     target = Path(options.path, file.path)
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -49,7 +49,7 @@ def finish(options: BundleOptions, records: Mapping[str, Mapping[str, Entry]], r
             expires="",
             releases=[row.package_version for row in options.rows()],
             fingerprint=fingerprints(binary(public))[0],
-            vault_url=options.vault,
+            packages_url=options.repository,
             keys=_vendors_keys(options, files),
             parts={name: sorted(record) for name, record in parts.items()},
             files=files,
@@ -67,8 +67,8 @@ def _require_one_key(options: BundleOptions, public: str, listed: Iterable[str],
         own = path.startswith(f"{DISTRIBUTION}/") and path.endswith("/InRelease")
         if own and gnupg.inline_text(keys, f"{options.path}/{path}", run) is None:
             raise GaudiError(
-                f"{options.path}/{path} is signed by another key than {options.signing_key}; bring the signing key of "
-                "the host that built it, or build the part distribution of it with this one."
+                f"{options.path}/{path} is signed by another key than {options.signing_key}; copy the signing key of "
+                "the host that built it here, or build its part distribution with this key."
             )
 
 

@@ -3,7 +3,7 @@
 # Private to gaudi3.scale: it may change in any release.
 """Where each part of a bundle lies in it: names alone, for those who build one and for the nodes that read it.
 
-The layout is the vault's own, so a node needs another ``gaudi_vault_url`` and nothing else. What the vendor's vault
+The layout is the vendor's, so a node needs another ``gaudi_packages_url`` and nothing else. What the vendor's server
 does not have lies below ``gaudi3_scale/``.
 """
 

@@ -11,7 +11,7 @@ from typing import Iterable, Mapping, Sequence
 
 FORMAT = 2
 TIME_FORM = "%Y-%m-%dT%H:%M:%SZ"
-LICENCES = {
+LICENSES = {
     "keys": "public key",
     "packages": "the vendor's; see its terms before you pass the bundle on",
     "rpms": "the vendor's; see its terms before you pass the bundle on",
@@ -50,7 +50,7 @@ class Manifest:
     expires: str
     releases: Sequence[str]
     fingerprint: str
-    vault_url: str
+    packages_url: str
     keys: Mapping[str, str]
     parts: Mapping[str, Sequence[str]]
     files: Sequence[Entry]
@@ -62,7 +62,7 @@ class Manifest:
 
 def render(manifest: Manifest) -> str:
     """The manifest as JSON."""
-    files = [{**asdict(entry), "licence": LICENCES.get(entry.part, "")} for entry in manifest.files]
+    files = [{**asdict(entry), "license": LICENSES.get(entry.part, "")} for entry in manifest.files]
     return json.dumps({"format": FORMAT, **vars(manifest), "files": files}, indent=1, sort_keys=True) + "\n"
 
 

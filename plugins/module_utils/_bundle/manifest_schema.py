@@ -17,7 +17,7 @@ from .._errors import GaudiError
 from .._node.urls import is_url
 from .._packages.fingerprints import is_fingerprint
 from .layout import PARTS
-from .manifest import FORMAT, LICENCES, TIME_FORM, Entry, Manifest
+from .manifest import FORMAT, LICENSES, TIME_FORM, Entry, Manifest
 
 LARGEST = 32 << 20
 _MOST_FILES = 100_000
@@ -42,7 +42,7 @@ def parse(text: str, where: str) -> Manifest:
     """The manifest in ``text``; ``where`` is its path or URL, for the error sentence."""
     try:
         if len(text) > LARGEST:
-            raise _UnfitError("it is larger than any")
+            raise _UnfitError("it is too large")
         return _manifest(json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant))
     except (ValueError, RecursionError) as error:
         cause = "it is nested too deeply" if isinstance(error, RecursionError) else error
@@ -53,7 +53,7 @@ def parse(text: str, where: str) -> Manifest:
 
 def _manifest(data: object) -> Manifest:
     if not isinstance(data, dict):
-        raise _UnfitError("it is no object")
+        raise _UnfitError("it is not an object")
     if data.get("format") != FORMAT or isinstance(data["format"], bool):
         raise _UnfitError(f"its format is not {FORMAT}")
     _fields(data, ("format", *Manifest.__dataclass_fields__), "the manifest")
@@ -66,7 +66,7 @@ def _manifest(data: object) -> Manifest:
         expires=_text(data["expires"], "expires", _is_time),
         releases=[_text(row, "releases", _RELEASE.fullmatch) for row in _list(data["releases"], "releases", 100)],
         fingerprint=_text(data["fingerprint"], "fingerprint", is_fingerprint),
-        vault_url=_text(data["vault_url"], "vault_url", is_url),
+        packages_url=_text(data["packages_url"], "packages_url", is_url),
         keys={
             _text(path, "keys", paths.__contains__): _text(value, "keys", is_fingerprint)
             for path, value in _object(data["keys"], "keys").items()
@@ -86,8 +86,8 @@ def _manifest(data: object) -> Manifest:
 
 def _entry(row: object) -> Entry:
     fields = _object(row, "files")
-    _fields(fields, (*Entry.__dataclass_fields__, "licence"), "an element of files")
-    _text(fields["licence"], "licence", ("", *LICENCES.values()).__contains__)
+    _fields(fields, (*Entry.__dataclass_fields__, "license"), "an element of files")
+    _text(fields["license"], "license", ("", *LICENSES.values()).__contains__)
     size = fields["size"]
     if not isinstance(size, int) or isinstance(size, bool) or not 0 <= size <= _LARGEST_FILE:
         raise _UnfitError(f"size is {_shown(size)}")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Iterable
 
 from .._packages.apt_index import sha256_of
-from .._training_venv.wheel_bundle import normalised
+from .._venv.wheel_bundle import normalized
 
 
 def write_simple_pages(simple: str, packages: str) -> list[str]:
@@ -35,7 +35,7 @@ def write_simple_pages(simple: str, packages: str) -> list[str]:
 
 def _project(file: Path) -> str:
     name = file.name[: -len(".tar.gz")] if file.name.endswith(".tar.gz") else file.name
-    return normalised(name.rpartition("-")[0] if file.name.endswith(".tar.gz") else name.split("-")[0])
+    return normalized(name.rpartition("-")[0] if file.name.endswith(".tar.gz") else name.split("-")[0])
 
 
 def _write(path: Path, links: Iterable[str]) -> str:

@@ -12,12 +12,12 @@ from typing import Mapping, Sequence
 from .._errors import GaudiError
 from .._node.kernel_tree import kernel_tree
 from .._node.urls import checked_url
+from .._packages.repository_plan import APT_KEY, RPM_KEY
 from .._packages.repository_words import checked_words
-from .._packages.vault_plan import APT_KEY, RPM_KEY
 from .._releases.lookup import Release, find_release
-from .._training_venv.node_library import refuse_extras, refuse_own_name
-from .._training_venv.pin_table import PINS
-from .._training_venv.pins import BASE
+from .._venv.node_library import refuse_extras, refuse_own_name
+from .._venv.pin_table import PINS
+from .._venv.pins import BASE
 from .layout import COLLECTIONS, PARTS, WHEELS
 
 __all__ = ["APT_KEY", "PARTS", "RPM_KEY"]
@@ -27,14 +27,14 @@ LONGEST_VALID_DAYS = 3650
 
 @dataclass(frozen=True)
 class BundleOptions:
-    """What the operator asks for; the module ``vault_bundle`` documents each.
+    """What the operator asks for; the module ``package_bundle`` documents each.
 
     ``kernels`` stand for ``{kernel}`` in ``os_packages``. ``jobs`` files are fetched at the same time.
     After ``valid_days`` nodes refuse the bundle until it is signed anew.
     """
 
     path: str
-    vault_url: str
+    packages_url: str
     release: str
     part: str
     work_path: str = ""
@@ -79,9 +79,9 @@ class BundleOptions:
         return f"{self.work}/own-wheels"
 
     @property
-    def vault(self) -> str:
-        """The vault without a slash at its end."""
-        return self.vault_url.rstrip("/")
+    def repository(self) -> str:
+        """The package repository without a slash at its end."""
+        return self.packages_url.rstrip("/")
 
     def rows(self) -> list[Release]:
         """The release, and those that a node may have to go back to."""
@@ -100,7 +100,7 @@ class RemoteFile:
     path: str
     size: int = 0
     sha256: str = ""
-    vouched: str = "nobody publishes a checksum of it"
+    vouched: str = "no checksum of it is published"
 
 
 def check(options: BundleOptions) -> None:
@@ -109,15 +109,15 @@ def check(options: BundleOptions) -> None:
         # apt's sources and the unit of the server take no blanks.
         if not path.startswith("/") or path.rstrip("/").count("/") < 2 or any(c.isspace() for c in path):
             raise GaudiError(
-                f"{option} must be an absolute path of a directory of its own, without blanks, not '{path}'.",
+                f"{option} must be an absolute path of a dedicated directory, without blanks, not '{path}'.",
                 option=option,
             )
     if options.work == options.path.rstrip("/") or options.work.startswith(options.path.rstrip("/") + "/"):
-        raise GaudiError(f"work_path '{options.work}' must lie outside of path '{options.path}', which gets served.")
+        raise GaudiError(f"work_path '{options.work}' must be outside of path '{options.path}', which is served.")
     if options.part not in PARTS:
         raise GaudiError(f"part '{options.part}' is not known; use one of {', '.join(PARTS)}.", option="part")
     if options.part in ("packages", "distribution") and options.packages and not options.suite:
-        raise GaudiError("suite is empty; name the code name of the nodes' distribution, for example jammy.")
+        raise GaudiError("suite is empty; give the code name of the nodes' distribution, for example jammy.")
     if not 0 < options.valid_days <= LONGEST_VALID_DAYS:
         raise GaudiError(
             f"valid_days must be between 1 and {LONGEST_VALID_DAYS}, not {options.valid_days}.", option="valid_days"
@@ -132,8 +132,8 @@ def check(options: BundleOptions) -> None:
 
 def _check_words(options: BundleOptions) -> None:
     """What goes into apt's and pip's settings."""
-    for option in ("vault_url", "key_url", "index_url"):
-        if option == "vault_url" or getattr(options, option):
+    for option in ("packages_url", "key_url", "index_url"):
+        if option == "packages_url" or getattr(options, option):
             checked_url(option, getattr(options, option), options.plain_http_hosts)
     checked_words("suite", [options.suite] if options.suite else [])
     for option in ("components", "architectures", "kernels"):
@@ -155,7 +155,7 @@ def safe_path(path: str, source: str) -> str:
     """``path`` if it stays below the bundle. Raises :class:`GaudiError` for one that an index made up."""
     clean = posixpath.normpath(path)
     if path.startswith("/") or clean.split("/")[0] in ("..", ".", "") or "\\" in path or "\n" in path:
-        raise GaudiError(f"{source} names the file '{path}', which would lie outside of the bundle; do not trust it.")
+        raise GaudiError(f"{source} names the file '{path}', which is outside of the bundle; do not trust this source.")
     return clean
 
 
@@ -171,13 +171,13 @@ def os_packages(options: BundleOptions, kernels: Sequence[str]) -> list[str]:
 
 
 def pytorch_path(options: BundleOptions, release: Release) -> str:
-    """The PyTorch bundle of the release below the vault."""
+    """The PyTorch bundle of the release below the package repository."""
     file = f"pytorch_modules-v{options.pytorch or release.pytorch}_{release.version}_{release.build}.tgz"
     return f"gaudi-pt-modules/{release.version}/{release.build}/pytorch/{options.os_directory}/{file}"
 
 
 def installer_path(release: Release) -> str:
-    """The vendor's installer script below the vault."""
+    """The vendor's installer script below the package repository."""
     return f"gaudi-installer/{release.version}/habanalabs-installer.sh"
 
 
@@ -188,4 +188,6 @@ def local_path(file: str) -> str:
         return f"{WHEELS}/{name}"
     if name.endswith((".tar.gz", ".yml")):
         return f"{COLLECTIONS}/{name}"
-    raise GaudiError(f"files has '{file}', which is no wheel (.whl), collection (.tar.gz) or requirements file (.yml).")
+    raise GaudiError(
+        f"files has '{file}', which is not a wheel (.whl), collection (.tar.gz) or requirements file (.yml)."
+    )

@@ -14,16 +14,16 @@ from .bundle_site import Site
 
 
 def check_served(site: Site, places: Sequence[str]) -> None:
-    """Fetch every file at or below ``places``, paths below the vault, and compare it. There has to be one of each."""
+    """Fetch every file at or below ``places``, paths below the repository, and compare it; each has to exist."""
     files = site.manifest.files if site.manifest else []
     with tempfile.TemporaryDirectory() as scratch:
         for place in places:
             chosen = [entry for entry in files if entry.path == place or entry.path.startswith(f"{place}/")]
             if not chosen:
                 raise GaudiError(
-                    f"The bundle {site.vault_url} has no {place}; build it for this node's system, or correct suite.",
-                    vault=site.vault_url,
+                    f"The bundle {site.packages_url} has no {place}; build it for this system, or correct suite.",
+                    repository=site.packages_url,
                 )
             for entry in chosen:
                 url, checksum = site.url(entry.path), f"sha256:{entry.sha256}"
-                download(url, f"{scratch}/file", "A file of the bundle", "vault_url", checksum, entry.size)
+                download(url, f"{scratch}/file", "A file of the bundle", "packages_url", checksum, entry.size)

@@ -11,7 +11,7 @@ from pathlib import Path
 from .._errors import GaudiError
 from .._node.commands import Run
 from .._packages import gnupg
-from .._packages.openpgp import armoured, binary, fingerprints, with_fingerprint
+from .._packages.openpgp import armored, binary, fingerprints, with_fingerprint
 from .layout import KEY, MANIFEST
 from .manifest import Manifest
 from .manifest_schema import parse
@@ -23,14 +23,14 @@ def signature_fault(key: bytes, signature: bytes, manifest: bytes, fingerprint: 
     ``fingerprint`` is of the operator's key, as :func:`plain_fingerprint` returns it; empty for any key.
     """
     try:
-        text = armoured(key)
+        text = armored(key)
     except ValueError as error:
-        return f"{place}/{KEY} is no public key but {error}; copy the bundle again."
+        return f"{place}/{KEY} is not a valid public key ({error}); copy the bundle again."
     trusted = with_fingerprint(text, fingerprint)
     if not trusted:
         return (
             f"The bundle {place} is signed by the key {fingerprints(binary(text))[0]}, not by {fingerprint}; "
-            "it is not the one you mean, or somebody changed it."
+            "it is a different bundle, or it was changed."
         )
     with tempfile.TemporaryDirectory() as scratch:
         paths = {name: f"{scratch}/{name}" for name in ("key.gpg", "signature", "manifest")}
@@ -39,14 +39,14 @@ def signature_fault(key: bytes, signature: bytes, manifest: bytes, fingerprint: 
         signers = gnupg.detached_signers(paths["key.gpg"], paths["signature"], paths["manifest"], run)
     if signers and (not fingerprint or fingerprint in signers):
         return ""
-    return f"{place}/{MANIFEST} does not fit its signature; somebody changed it, or copy it again."
+    return f"{place}/{MANIFEST} does not match its signature, so it was changed or is damaged; copy it again."
 
 
 def verified(key: bytes, signature: bytes, manifest: bytes, fingerprint: str, place: str, run: Run) -> Manifest:
     """The manifest, whose values may be used. Raises :class:`GaudiError` with one sentence where they may not."""
     fault = signature_fault(key, signature, manifest, fingerprint, place, run)
     if fault:
-        raise GaudiError(f"{fault} Nothing was taken from it.", vault=place)
+        raise GaudiError(f"{fault} Nothing was installed from it.", repository=place)
     where = f"{place}/{MANIFEST}"
     try:
         read = parse(manifest.decode("ascii"), where)

@@ -3,7 +3,7 @@
 # Private to gaudi3.scale: it may change in any release.
 """The vendor's parts of a bundle: keys, and the packages that its signed indices vouch for.
 
-The indices are kept as the vendor signed them: a node checks the vendor's own signature, on a bundle as on the vault.
+The indices are kept as the vendor signed them: a node checks the vendor's own signature, on a bundle as on its server.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Mapping, Sequence
 
 from .._errors import GaudiError
-from .._host.kernel.modules import running_kernel
 from .._node.commands import Run
 from .._node.downloads import download, fetch
+from .._node.kernel_modules import running_kernel
 from .._packages import apt_index, gnupg, rpm_index
 from .._packages.apt_index import IndexedFile
 from .._packages.fingerprints import plain_fingerprint
-from .._packages.openpgp import armoured, binary, fingerprints, with_fingerprint
+from .._packages.openpgp import armored, binary, fingerprints, with_fingerprint
 from .fetch import fetch_all, local_entry
 from .manifest import Entry
 from .plan import APT_KEY, RPM_KEY, BundleOptions, RemoteFile, os_packages, pins, safe_path
@@ -28,10 +28,12 @@ APT = "debian"
 
 def keys(options: BundleOptions) -> list[Entry]:
     """The keys that vouch for everything else of the vendor's; refused where they are not the operator's."""
-    wanted = {APT_KEY: options.key_url or f"{options.vault}/{APT_KEY}"}
+    wanted = {APT_KEY: options.key_url or f"{options.repository}/{APT_KEY}"}
     if options.rpm_repositories:
-        wanted[RPM_KEY] = f"{options.vault}/{RPM_KEY}"
-        wanted.update({f"{path}/{rpm_index.KEY}": f"{options.vault}/{path}/{rpm_index.KEY}" for path in _rpm(options)})
+        wanted[RPM_KEY] = f"{options.repository}/{RPM_KEY}"
+        wanted.update(
+            {f"{path}/{rpm_index.KEY}": f"{options.repository}/{path}/{rpm_index.KEY}" for path in _rpm(options)}
+        )
     entries = []
     for path, url in wanted.items():
         scratch = Path(options.work, "key.asc")
@@ -53,9 +55,9 @@ def _rpm(options: BundleOptions) -> list[str]:
 
 def _key_text(url: str) -> str:
     try:
-        return armoured(fetch(url, "The vault's public key", "vault_url or key_url"))
+        return armored(fetch(url, "The package repository's public key", "packages_url or key_url"))
     except ValueError as error:
-        message = f"{url} does not answer an OpenPGP public key but {error}; correct vault_url or key_url."
+        message = f"{url} does not return an OpenPGP public key ({error}); correct packages_url or key_url."
         raise GaudiError(message, url=url) from error
 
 
@@ -101,13 +103,13 @@ def _apt_lists(options: BundleOptions, run: Run) -> tuple[list[str], list[Entry]
     # Signature first: what nobody signed never gets a name in the bundle.
     scratch = Path(options.work, f"InRelease-{options.suite}")
     scratch.parent.mkdir(parents=True, exist_ok=True)
-    scratch.write_bytes(fetch(f"{options.vault}/{signed}", "The package repository's index", "vault_url or suite"))
+    scratch.write_bytes(fetch(f"{options.repository}/{signed}", "The repository's index", "packages_url or suite"))
     release = gnupg.inline_text(keyring(options, APT_KEY), str(scratch), run)
     if release is None:
         raise GaudiError(
-            f"{options.vault}/{signed} is not signed by the key of {options.key_url or options.vault}; "
-            "nothing was taken from there: check vault_url and key_url, and the clock of this host.",
-            url=f"{options.vault}/{signed}",
+            f"{options.repository}/{signed} is not signed by the key of {options.key_url or options.repository}; "
+            "nothing was downloaded from there; check packages_url and key_url, and the clock of this host.",
+            url=f"{options.repository}/{signed}",
         )
     listed = apt_index.list_files(apt_index.release_files(release), options.components, options.architectures)
     entries, texts = [], []
@@ -118,14 +120,14 @@ def _apt_lists(options: BundleOptions, run: Run) -> tuple[list[str], list[Entry]
                 texts.append((entry.path, apt_index.read_list(Path(options.path, entry.path))))
     if not texts:
         raise GaudiError(
-            f"{options.vault}/{suite} has no package list for {' '.join(options.components)} and "
+            f"{options.repository}/{suite} has no package list for {' '.join(options.components)} and "
             f"{' '.join(options.architectures)}; correct suite, components or architectures."
         )
     target = Path(options.path, signed)
     target.parent.mkdir(parents=True, exist_ok=True)
     scratch.replace(target)
     target.chmod(0o644)
-    entries.append(local_entry(options, signed, f"{options.vault}/{signed}", "the vendor's signature"))
+    entries.append(local_entry(options, signed, f"{options.repository}/{signed}", "the vendor's signature"))
     by_directory = {path.rpartition("/")[0]: text for path, text in texts}
     return list(by_directory.values()), entries
 
@@ -133,13 +135,13 @@ def _apt_lists(options: BundleOptions, run: Run) -> tuple[list[str], list[Entry]
 def _list_entries(options: BundleOptions, suite: str, path: str, file: IndexedFile, hash_names: bool) -> list[Entry]:
     """One index file, and its second name; a repository need not have each form that its Release lists."""
     safe = safe_path(path, f"{suite}/InRelease")
-    url = f"{options.vault}/{suite}/{path}"
+    url = f"{options.repository}/{suite}/{path}"
     names = [f"{suite}/{safe}"]
     if hash_names:
         names.append(f"{suite}/{safe.rpartition('/')[0]}/by-hash/SHA256/{file.sha256}")
     temporary = Path(options.work, f"list-{file.sha256}")
     try:
-        download(url, str(temporary), "The package list", "vault_url or suite", f"sha256:{file.sha256}")
+        download(url, str(temporary), "The package list", "packages_url or suite", f"sha256:{file.sha256}")
     except GaudiError as error:
         if getattr(error.__cause__, "code", 0) == 404 or isinstance(
             getattr(error.__cause__, "reason", None), FileNotFoundError
@@ -164,8 +166,8 @@ def _pinned(options: BundleOptions, version: str, offered: Sequence[Mapping[str,
         if row is None:
             has = sorted({other["Version"] for other in offered if other.get("Package") == name})
             raise GaudiError(
-                f"The package repository of {options.vault} does not offer {name} {version} in {options.suite} "
-                f"(it has {', '.join(has) or 'no version of it'}); correct release, packages or vault_url.",
+                f"The package repository of {options.repository} does not offer {name} {version} in {options.suite} "
+                f"(it has {', '.join(has) or 'no version of it'}); correct release, packages or packages_url.",
                 package=name,
             )
         wanted.append(row)
@@ -182,10 +184,12 @@ def depends(row: Mapping[str, str]) -> list[str]:
 
 def _package_file(options: BundleOptions, row: Mapping[str, str]) -> RemoteFile:
     if not row.get("SHA256") or not row.get("Filename"):
-        raise GaudiError(f"The package list of {options.vault} has no SHA256 of {row['Package']}; have it made anew.")
+        raise GaudiError(
+            f"The package list of {options.repository} has no SHA256 of {row['Package']}; ask for it to be rebuilt."
+        )
     path = safe_path(row["Filename"], "The package list")
     return RemoteFile(
-        f"{options.vault}/{APT}/{path}",
+        f"{options.repository}/{APT}/{path}",
         f"{APT}/{path}",
         int(row.get("Size", 0)),
         row["SHA256"],
@@ -204,7 +208,7 @@ def rpm_packages(options: BundleOptions, run: Run, known: dict[str, Entry]) -> l
     entries: list[Entry] = []
     versions = [row.package_version for row in options.rows()]
     for path in _rpm(options):
-        base = f"{options.vault}/{path}"
+        base = f"{options.repository}/{path}"
         index = rpm_index.read(base, keyring(options, f"{path}/{rpm_index.KEY}"), options.work, run)
         for name, content in index.files.items():
             target = Path(options.path, path, safe_path(name, base))

@@ -17,14 +17,15 @@ from typing import Iterable, Mapping
 
 from .._errors import GaudiError
 from .._node.commands import Run
+from .._node.root_program import root_python
 from .._releases.lookup import version_key
-from .._training_venv import pip_install
-from .._training_venv import plan as venv_plan
-from .._training_venv.pin_table import PINS
-from .._training_venv.pins import chosen, left_to, needed, render
-from .._training_venv.plan import VenvOptions
-from .._training_venv.private_files import write_private
-from .._training_venv.wheel_bundle import choose, demands, unpack, versions
+from .._venv import pip_install
+from .._venv import plan as venv_plan
+from .._venv.pin_table import PINS
+from .._venv.pins import chosen, left_to, needed, render
+from .._venv.plan import VenvOptions
+from .._venv.private_files import write_private
+from .._venv.wheel_bundle import choose, demands, unpack, versions
 from .fetch import fetch_all
 from .layout import WHEELS
 from .manifest import Entry
@@ -43,13 +44,13 @@ def pytorch(options: BundleOptions, known: dict[str, Entry]) -> list[Entry]:
     if not digits:
         digits = options.rows()[0].pytorch_sha256.get(options.os_directory, "")
     vouched = "the operator's checksum" if digits else RemoteFile.vouched
-    return fetch_all(options, [RemoteFile(f"{options.vault}/{path}", path, 0, digits.lower(), vouched)], known)
+    return fetch_all(options, [RemoteFile(f"{options.repository}/{path}", path, 0, digits.lower(), vouched)], known)
 
 
 def installer(options: BundleOptions, known: dict[str, Entry]) -> list[Entry]:
     """The vendor's installer script, for those who want it at hand; this collection does not use it."""
     path = installer_path(options.rows()[0])
-    return fetch_all(options, [RemoteFile(f"{options.vault}/{path}", path)], known)
+    return fetch_all(options, [RemoteFile(f"{options.repository}/{path}", path)], known)
 
 
 def wheels(options: BundleOptions, run: Run, known: dict[str, Entry]) -> list[Entry]:
@@ -81,7 +82,7 @@ def _resolve(options: BundleOptions, run: Run) -> dict[str, object]:
     venv = VenvOptions(
         path=f"{options.work}/venv-{options.os_directory}",
         python=options.python,
-        vault_url=options.vault,
+        packages_url=options.repository,
         release=options.release,
         requirements=options.requirements,
         index_url=options.index_url,
@@ -123,7 +124,7 @@ def _archive_wheels(
 
 def _require_reports(venv: VenvOptions, run: Run) -> None:
     """Have a pip that can report; the one that older distributions bring cannot."""
-    pip = [f"{venv.path}/bin/python", "-m", "pip", "--disable-pip-version-check"]
+    pip = [root_python(venv.path, "work"), "-I", "-m", "pip", "--disable-pip-version-check"]
     words = run([*pip, "--version"], timeout=60).stdout.split()
     if version_key(words[1] if len(words) > 1 else "0") >= version_key(_REPORTING_PIP):
         return
@@ -134,8 +135,18 @@ def _require_reports(venv: VenvOptions, run: Run) -> None:
 
 def _report(options: BundleOptions, venv: VenvOptions, what: Iterable[str], run: Run) -> dict[str, object]:
     file = f"{options.work}/report-{options.os_directory}.json"
-    pip = [f"{venv.path}/bin/python", "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check"]
-    settings = ["--dry-run", "--ignore-installed", "--report", file, "--only-binary", ":all:", "-c", venv.constraints]
+    pip = [root_python(venv.path, "work"), "-I", "-m", "pip", "install", "--quiet", "--no-input"]
+    settings = [
+        "--disable-pip-version-check",
+        "--dry-run",
+        "--ignore-installed",
+        "--report",
+        file,
+        "--only-binary",
+        ":all:",
+        "-c",
+        venv.constraints,
+    ]
     settings += ["-c", f"{venv.path}/{venv_plan.PINS_FILE}"]
     asked = Path(options.work, f"requirements-{options.os_directory}.txt")
     write_private(asked, list(what))

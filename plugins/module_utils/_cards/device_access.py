@@ -14,7 +14,7 @@ import stat
 from pathlib import Path
 
 from .._errors import GaudiError
-from .._job.user import account
+from .._node.job_user import account
 
 # A card, and the node by which it is managed; the second pair is that of drivers before 1.11.
 _PLACES = (
@@ -74,8 +74,8 @@ def _refusal(user: str, closed: list[Path]) -> str:
     what = f"user {user} cannot open {closed[0]}{more} on this node (group {group}, mode {mode:04o})"
     # The group root is no way: whoever is in it can do more than open a card.
     if first.st_gid == 0 or mode & 0o060 != 0o060:
-        return f"{what}; give the cards' devices a group of their own by a rule of udev, and put {user} into it."
-    return f"{what}; put it into the group {group} (gaudi_training_stack_user_groups), or name another user."
+        return f"{what}; give the cards' devices a dedicated group with a udev rule, and add {user} to it."
+    return f"{what}; add it to the group {group} (gaudi_venv_user_groups), or set another user."
 
 
 def _group(gid: int) -> str:

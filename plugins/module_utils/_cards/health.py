@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .._checks.check import Check, failed, refusal
-from .._checks.verbs_devices import verbs_checks
+from .._node.check import Check, failed, refusal
 from .._node.commands import Run
 from .hpu_facts import Card, HpuFacts, gather
+from .verbs_checks import verbs_checks
 
 HEALTHY_STATUS = "Operational"
 
 
 # For whoever reads that a value is not known.
-ASK_AS_ROOT = "ask hl-smi as root and see its error"
+ASK_AS_ROOT = "run hl-smi as root and check its error"
 
 
 def unfit_reason(device: str, cards: int, run: Run, kernel_root: str) -> str:
@@ -34,7 +34,7 @@ def unfit_reason(device: str, cards: int, run: Run, kernel_root: str) -> str:
 
 
 def card_checks(facts: HpuFacts, cards: int) -> list[Check]:
-    """Pure: whether all cards are there and initialised. Temperature 0 is what hl-smi shows for a dead card."""
+    """Pure: whether all cards are there and initialized. Temperature 0 is what hl-smi shows for a dead card."""
     addresses = ", ".join(card.pci_address for card in facts.cards)
     ill = [
         f"{card.pci_address} {card.status or 'without driver'}" for card in facts.cards if card.status != HEALTHY_STATUS
@@ -47,12 +47,12 @@ def card_checks(facts: HpuFacts, cards: int) -> list[Check]:
 
 
 def _temperature(facts: HpuFacts) -> Check:
-    """Unknown is not cold: of a card that did not initialise hl-smi shows 0."""
+    """Unknown is not cold: of a card that did not initialize hl-smi shows 0."""
     expected = "above 0 C"
     cold = [card.pci_address for card in facts.cards if card.temperature_c == 0]
     if cold:
         return Check(
-            "temperature", False, expected, f"none at {', '.join(cold)}", "the card did not initialise: reboot"
+            "temperature", False, expected, f"none at {', '.join(cold)}", "the card did not initialize: reboot"
         )
     unknown = [card for card in facts.cards if card.temperature_c is None]
     found, remedy = ", ".join(map(_with_what_was_said, unknown)), not_told(unknown, "temperature.aip")
@@ -75,5 +75,8 @@ def _with_what_was_said(card: Card) -> str:
 def not_told(cards: Iterable[Card], *names: str) -> str:
     """What to do where cards do not tell a value that hl-smi calls so, or tell one that no card can have."""
     if any(name in card.absurd for card in cards for name in names):
-        return f"no card can have what hl-smi says, so its firmware tells nothing: {ASK_AS_ROOT}, then update it"
-    return f"hl-smi tells no value: {ASK_AS_ROOT}"
+        return (
+            f"the value from hl-smi is impossible, so the firmware reports nothing usable: {ASK_AS_ROOT}, then "
+            "update it"
+        )
+    return f"hl-smi reports no value: {ASK_AS_ROOT}"

@@ -12,8 +12,8 @@ import re
 from typing import Iterable, Sequence
 
 from .._errors import GaudiError
-from .._host.kernel.modules import Holder
 from .._node.commands import Run, last_line
+from .._node.kernel_modules import Holder
 
 # Scopes of containers by the engine that starts them (cgroup driver systemd).
 _CONTAINER = re.compile(r"^(?P<prefix>docker|libpod)-(?P<id>[0-9a-f]{12,64})\.scope$")
@@ -61,4 +61,4 @@ def _tell(verb: str, unit: str, run: Run) -> None:
     done = run(command)
     if done.rc != 0:
         said = last_line(done.stderr or done.stdout, "no reason given").rstrip(".")
-        raise GaudiError(f"{' '.join(command)} failed: {said}; {verb} it by hand, then run again.", unit=unit)
+        raise GaudiError(f"{' '.join(command)} failed: {said}; {verb} it manually, and run again.", unit=unit)

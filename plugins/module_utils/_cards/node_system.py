@@ -113,4 +113,4 @@ def _pairs(text: str, separator: str) -> Iterable[tuple[str, str]]:
 
 def _integer(text: str | None) -> int | None:
     digits = (text or "").split(" ")[0]
-    return int(digits) if digits.isdigit() else None
+    return int(digits) if digits.isdecimal() else None

@@ -5,7 +5,7 @@
 
 Operators have seen 505,712,272 degrees Celsius; what a field of a firmware has that was never written can be anything.
 The ranges are wider than any card's limits (``hardware.py``), so that a hot card is one: they tell numbers that mean
-something from those that do not. A temperature of 0 is a value: that of a card that did not initialise.
+something from those that do not. A temperature of 0 is a value: that of a card that did not initialize.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ ALARMS = (
         "MIN",
         BELOW,
         1,
-        "A node does not tell its metrics, or the monitoring machine sends nothing any more.",
+        "A node does not report its metrics, or the monitoring server has stopped sending.",
         without_values=WRONG,
     ),
     Alarm(
@@ -65,7 +65,7 @@ ALARMS = (
         "MIN",
         BELOW,
         1,
-        "A card does not work, by the driver's own word.",
+        "The driver reports that a card does not work.",
     ),
     Alarm(
         "gaudi_card_cold",
@@ -73,7 +73,7 @@ ALARMS = (
         "MIN",
         UP_TO,
         0,
-        "A card says 0 degrees: it did not start.",
+        "A card reports 0 degrees: it did not start.",
     ),
     Alarm(
         "gaudi_card_memory_errors",
@@ -81,7 +81,7 @@ ALARMS = (
         "MAX",
         FROM,
         1,
-        "A card had errors of its memory that nothing corrected, since its driver was loaded.",
+        "A card had uncorrected memory errors since its driver was loaded.",
     ),
 )
 # Whose lowest value is the one to look at; of all others it is the highest.

@@ -29,12 +29,12 @@ _REMEDIES = (
     ("Throttl", "raise interval, or give fewer metrics"),
     ("LimitExceeded", "raise interval, or give fewer metrics"),
     ("Token", "renew the credentials"),
-    ("Signature", "renew the credentials, and look at the machine's clock"),
+    ("Signature", "renew the credentials, and check the machine's clock"),
     ("UnrecognizedClient", "renew the credentials"),
     # Where something on the way answers that is not Amazon.
-    ("403", "look at the credentials, and at what they may do"),
+    ("403", "check the credentials and their permissions"),
 )
-_OTHERWISE = "look the code up in Amazon's documentation"
+_OTHERWISE = "look up the code in Amazon's documentation"
 
 
 def check_private(directory: str) -> None:
@@ -46,8 +46,9 @@ def check_private(directory: str) -> None:
             continue
         if found.st_uid not in (0, os.geteuid()) or stat.S_IMODE(found.st_mode) & 0o077:
             raise GaudiError(
-                f"{path} is not root's alone; run chown -R root {directory} and chmod -R go-rwx {directory}, and renew "
-                "what was in it."
+                f"{path} is not owned by root alone; run chown -R root {directory} and chmod -R go-rwx "
+                f"{directory}, and renew the "
+                "credentials in it."
             )
 
 
@@ -70,14 +71,14 @@ def amazon(service: str, target: Target) -> Iterator[Any]:
     try:
         yield boto3.Session(region_name=target.region).client(service, endpoint_url=url, config=config)
     except NoCredentialsError as error:
-        what = f"give the machine a role of its own, or put them into {AMAZON}/credentials"
+        what = f"give the machine an IAM role, or put them into {AMAZON}/credentials"
         raise GaudiError(f"boto3 finds no credentials for {place}; {what} (docs/monitoring.md).") from error
     except ClientError as error:
         raise GaudiError(_refused(place, error.response)) from error
     # A ValueError is what an endpoint that is no URL gives.
     except (BotoCoreError, ValueError) as error:
         reason = one_line(f"{type(error).__name__}: {error}", 300)
-        raise GaudiError(f"{place} does not answer ({reason}); look at the way there.") from error
+        raise GaudiError(f"{place} does not respond ({reason}); check the route and proxy.") from error
 
 
 def _refused(place: str, response: Any) -> str:

@@ -42,7 +42,7 @@ def _sentence(target: Target, series: int | None, now: int | None, at_most: int)
     begins = f"CloudWatch in {target.region} is called"
     limit = f"at most {at_most} times an hour, with {target.most} series"
     if not series:
-        return f"{begins} {limit}; Prometheus {'does not answer' if series is None else 'has none of them'} yet."
+        return f"{begins} {limit}; Prometheus {'does not respond' if series is None else 'has none of them'} yet."
     counted = f"{series} series" if series != 1 else "1 series"
     return f"{begins} {now} times an hour with {counted} as they are now, and {limit}."
 

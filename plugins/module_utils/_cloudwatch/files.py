@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 
+from .._monitoring.options import DIRECTORY as MONITORING
+from .._monitoring.options import PRESENT
 from .._node.rendered_files import WantedFile
 from .._node.systemd_units import UNIT_DIRECTORY
 from .._node.unit_hardening import (
@@ -23,8 +25,6 @@ from .._node.unit_hardening import (
     SYSTEM_CALLS,
     capability_lines,
 )
-from .._prometheus.options import DIRECTORY as MONITORING
-from .._prometheus.options import PRESENT
 from .alarms import alarm_texts, dashboard_text
 from .options import AMAZON, Options, Source, Target
 
@@ -37,7 +37,7 @@ CREDENTIALS, CONFIG = f"{AMAZON}/credentials", f"{AMAZON}/config"
 ALARMS = "alarms"
 # Where the program itself does not end: it waits for a name's address, which nothing interrupts.
 _GRACE_S = 30
-_HEADING = "# Written by gaudi3.scale; what is changed here is lost. Options: roles/gaudi_monitoring."
+_HEADING = "# Written by gaudi3.scale; changes made here are lost. Options: roles/gaudi_monitoring."
 
 
 def wanted_files(options: Options, kept_alarms: Iterable[str], root: str = "/") -> list[WantedFile]:

@@ -14,8 +14,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from .._errors import GaudiError
-from .._prometheus.options import ABSENT
-from .._prometheus.options import DIRECTORY as MONITORING
+from .._monitoring.options import ABSENT
+from .._monitoring.options import DIRECTORY as MONITORING
 
 # What on-call asks first: does anything alert, who is silent, which card is gone, how is the training.
 METRICS = (
@@ -101,9 +101,12 @@ def check(options: Options) -> None:
     if options.state == ABSENT:
         return
     if options.target is None:
-        raise GaudiError("cloudwatch is empty, so there is nowhere to send to; give at least its region.")
+        raise GaudiError("cloudwatch is empty, so there is no target; give at least its region.")
     if not _is_address(options.source.address):
-        raise GaudiError(f"prometheus_address is {options.source.address!r:.80}, which is none; give where it listens.")
+        raise GaudiError(
+            f"prometheus_address is {options.source.address!r:.80}, which is not an address; give "
+            "the address it listens on."
+        )
     if not 0 < options.source.port < 65536:
         raise GaudiError(f"prometheus_port is {options.source.port}; give a port from 1 to 65535.")
     check_target(options.target)
@@ -112,7 +115,7 @@ def check(options: Options) -> None:
 def check_target(target: Target) -> None:
     """The same of where values are sent."""
     if not _REGION.fullmatch(target.region):
-        raise GaudiError(f"region is {target.region!r:.80}, which is none of Amazon's; give one such as eu-central-1.")
+        raise GaudiError(f"region is {target.region!r:.80}, which is not an AWS region; give one such as eu-central-1.")
     _check_namespace(target.namespace)
     _check_metrics(target.metrics)
     if target.account is not None and not _ACCOUNT.fullmatch(target.account):
@@ -131,23 +134,23 @@ def check_target(target: Target) -> None:
 def _check_namespace(namespace: str) -> None:
     if not _NAMESPACE.fullmatch(namespace):
         raise GaudiError(
-            f"namespace is {namespace!r:.80}; give letters, digits and . _ - / # of at most 255, as Gaudi."
+            f"namespace is {namespace!r:.80}; give letters, digits and . _ - / # up to 255 characters, such as Gaudi."
         )
     if namespace.upper().startswith(_AMAZONS):
         raise GaudiError(
-            f"namespace is {namespace!r:.80}, and Amazon keeps {_AMAZONS} for itself; give another, as Gaudi."
+            f"namespace is {namespace!r:.80}, but {_AMAZONS} is reserved by Amazon; use another, such as Gaudi."
         )
 
 
 def _check_metrics(metrics: Sequence[str]) -> None:
     if not metrics:
-        raise GaudiError("metrics is empty, so there is nothing to send; leave it out for the usual ones.")
+        raise GaudiError("metrics is empty, so there is nothing to send; omit it for the default metrics.")
     for name in metrics:
         if not _METRIC.fullmatch(name):
-            raise GaudiError(f"metrics has {name!r:.80}; give the name of a metric or of a recorded rule, as up.")
+            raise GaudiError(f"metrics has {name!r:.80}; give the name of a metric or a recording rule, such as up.")
     twice = sorted(name for name in set(metrics) if metrics.count(name) > 1)
     if twice:
-        raise GaudiError(f"metrics has {twice[0]} twice, and it would be sent twice; give it once.")
+        raise GaudiError(f"metrics has {twice[0]} twice; give it once.")
 
 
 def _check_url(option: str, url: str) -> None:
@@ -161,7 +164,8 @@ def _check_url(option: str, url: str) -> None:
         raise GaudiError(f"{option} is {url.rpartition('@')[2]!r:.80}; give https://HOST or https://HOST:PORT.")
     if "@" in parts.netloc:
         raise GaudiError(
-            f"{option} has who logs in in it; give https://HOST, and credentials as docs/monitoring.md says."
+            f"{option} contains credentials; give https://HOST, and set the credentials as described in "
+            "docs/monitoring.md."
         )
     if parts.scheme == "http" and host not in ("localhost", "127.0.0.1", "::1"):
         raise GaudiError(f"{option} would send a session's token to {host} over plain http; give an https address.")

@@ -44,7 +44,7 @@ def main(arguments: list[str]) -> int:
         _say(str(error))
         return 1
     except _OverTimeError:
-        _say(f"not all values were sent within {limit_s} s; look at the way to CloudWatch, or give fewer metrics.")
+        _say(f"not all values were sent within {limit_s} s; check the connection to CloudWatch, or give fewer metrics.")
         return 1
     if left_out:
         _say(f"{', '.join(left_out)}: values with more than {MOST_DIMENSIONS} labels were left out.")
@@ -55,7 +55,9 @@ def send(target: Target, source: Source) -> list[str]:
     """The names of metrics of which values were left out; GaudiError where nothing, or not all, was sent."""
     reading = read(source, target, time.time())
     if not reading.series:
-        raise GaudiError("Prometheus has none of the metrics, so nothing was sent; look at its targets and at metrics.")
+        raise GaudiError(
+            "Prometheus has none of the metrics, so nothing was sent; check its targets and the option metrics."
+        )
     check_private(AMAZON)
     if target.account is not None:
         _check_account(target.account, target)
@@ -94,7 +96,7 @@ def _given(path: str) -> tuple[Target, Source]:
         target, source = target_from(data["target"]), Source(**data["source"])
         check_target(target)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        what = "is not as it was written"
+        what = "was changed or is damaged"
         raise GaudiError(f"{path} {what} ({error}); run the playbook monitoring.yml again.") from error
     return target, source
 

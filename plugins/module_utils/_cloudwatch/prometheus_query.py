@@ -65,14 +65,16 @@ def _ask(source: Source, query: str, now: float) -> list[Sample]:
         status, said = _post(source, body)
     except (OSError, http.client.HTTPException, ssl.SSLError) as error:
         reason = one_line(str(error) or type(error).__name__, 200)
-        raise SilentError(f"Prometheus at {place} does not answer ({reason}); look at its unit.") from error
+        raise SilentError(f"Prometheus at {place} does not respond ({reason}); check its unit.") from error
     if status == http.client.SERVICE_UNAVAILABLE:
-        raise SilentError(f"Prometheus at {place} does not answer yet; look at its unit where it stays so.")
+        raise SilentError(f"Prometheus at {place} does not respond yet; if this persists, check its unit.")
     try:
         return samples_of(parse_object(said, LARGEST))
     except ValueError as error:
         what = one_line(str(error), 200)
-        raise GaudiError(f"Prometheus at {place} gave no answer to use ({status}: {what}); look at its log.") from error
+        raise GaudiError(
+            f"Prometheus at {place} returned an unusable answer ({status}: {what}); check its log."
+        ) from error
 
 
 def _post(source: Source, body: str) -> tuple[int, bytes]:
@@ -110,4 +112,4 @@ def samples_of(answer: Mapping[str, Any]) -> list[Sample]:
             for entry in answer["data"]["result"]
         ]
     except (AttributeError, IndexError, KeyError, TypeError) as error:
-        raise ValueError("it is no vector") from error
+        raise ValueError("it is not a vector") from error

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from .._exporter.archive import archive_of
+from .._monitoring.options import PRESENT
 from .._node.commands import Run
 from .._node.rendered_files import FileChange, WantedFile, differences, pending, write
 from .._node.systemd_units import disable, enable, is_active, is_enabled, reload_units, restart
 from .._node.tls_identity import Identity, is_there, remove
-from .._prometheus.options import PRESENT
 from .amazon import check_private
 from .calls import NOTHING, told
 from .files import ALARMS, DIRECTORY, MODULE, PROGRAM, SERVICE, TIMER, wanted_files

@@ -91,7 +91,7 @@ def refuse_foreign(directories: Iterable[str], own: str) -> None:
             if path.suffix in (".json", ".yaml", ".yml") and str(path) != own and _is_of_our_kind(str(path)):
                 raise GaudiError(
                     f"{path} describes devices of the kind {KIND} already and was not written by gaudi3.scale; remove "
-                    "it, or leave gaudi_container_runtime_cdi off.",
+                    "it, or set gaudi_containers_cdi to false.",
                     file=str(path),
                 )
 

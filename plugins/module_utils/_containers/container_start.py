@@ -65,12 +65,16 @@ class Start:
 def refuse_bad_options(options: StartOptions) -> None:
     """Raise :class:`GaudiError` for what no engine could take."""
     if options.image and not _IMAGE.fullmatch(options.image):
-        raise GaudiError(f"image: {options.image!r} is no name of a container image; give it as registry/name:tag.")
+        raise GaudiError(
+            f"image: {options.image!r} is not the name of a container image; give it as registry/name:tag."
+        )
     for mount in options.mounts:
         if not mount.startswith("/") or set(mount) & set(":,"):
-            raise GaudiError(f"mounts: {mount!r} is no absolute path without ':' and ','; give the directory's own.")
+            raise GaudiError(
+                f"mounts: {mount!r} is not an absolute path without ':' and ','; give the directory's path."
+            )
     if options.seconds <= 0:
-        raise GaudiError(f"seconds: {options.seconds} leaves no container time to start; give at least 1.")
+        raise GaudiError(f"seconds: {options.seconds} is too short; give at least 1.")
 
 
 def starts(options: StartOptions, ways: Mapping[str, Sequence[str]], mounts: Sequence[str]) -> list[Start]:
@@ -85,7 +89,7 @@ def _argv(engine: str, way: str, options: StartOptions, mounts: Sequence[str]) -
         # With a network of its own, the vendor's hook would take the cards' external ports for the container
         # (netdevices.go): those of a training that runs.
         "--network", "host",
-        # /usr of the node may not be labelled anew for a container.
+        # /usr of the node may not be labeled anew for a container.
         "--security-opt", "label=disable",
         *_WAYS[way], *volumes,
         "--entrypoint", "/bin/sh", options.image or OWN_IMAGE, "-c", _COUNT,

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import platform
 import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -96,7 +95,7 @@ def _converge(options: RuntimeOptions, place: Place, run: Run, check_mode: bool)
         "cdi_devices": cdi.device_names(cards),
         "backups": backups,
         "services": services,
-        "warnings": [f"{platform.node()}: {warning}" for warning in warnings],
+        "warnings": list(warnings),
     }
 
 

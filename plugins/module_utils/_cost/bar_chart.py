@@ -10,8 +10,8 @@ from html import escape
 from typing import Sequence
 
 WIDTH, ROW, LEFT, RIGHT, TOP, BOTTOM = 720, 34, 170, 150, 8, 30
-# As many parts as a page's style has colours.
-COLOURS = 6
+# As many parts as a page's style has colors.
+COLORS = 6
 _LONGEST_LABEL = 26
 
 
@@ -51,12 +51,12 @@ def _bar(one: Amount, top: float, scale: float) -> str:
     for number, part in enumerate(one.parts):
         wide = part * scale
         size = f'x="{place:.1f}" y="{top + 5:.1f}" width="{wide:.1f}" height="{ROW - 10}"'
-        drawn.append(f'<rect class="c{number % COLOURS}" {size}/>')
+        drawn.append(f'<rect class="c{number % COLORS}" {size}/>')
         place += wide
     return "".join([*drawn, f'<text x="{place + 8:.1f}" y="{middle:.1f}">{escape(one.text)}</text>'])
 
 
 def _legend(parts: Sequence[str]) -> str:
-    """Which colour is which part."""
-    entries = (f'<li><i class="c{number % COLOURS}"></i>{escape(part)}</li>' for number, part in enumerate(parts))
+    """Which color is which part."""
+    entries = (f'<li><i class="c{number % COLORS}"></i>{escape(part)}</li>' for number, part in enumerate(parts))
     return f'<ul class="legend">{"".join(entries)}</ul>'

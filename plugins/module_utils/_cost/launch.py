@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .._monitoring.json_lines import mapping_of
-from .._monitoring.worker_group import ABSENT, RUNNING
+from .._follow.json_lines import mapping_of
+from .._follow.worker_group import ABSENT, RUNNING
 
 # Fields of ``training_job_info`` with a ``time`` at which something of the job was told.
 TOLD = ("supervision", "usage", "last_metrics")

@@ -71,7 +71,7 @@ def platforms_from(given: Sequence[Mapping[str, Any]], currency: str) -> list[Pl
     names = [one.name for one in found]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise GaudiError(f"platforms has {' and '.join(twice)} twice; give each a name of its own.")
+        raise GaudiError(f"platforms has {' and '.join(twice)} twice; give each a unique name.")
     return found
 
 

@@ -19,16 +19,16 @@ _HOURS_A_YEAR = 8766.0
 
 @dataclass(frozen=True)
 class Capital:
-    """A server that was bought: ``price`` less ``residual`` of it, over ``years`` in which it works ``utilisation``."""
+    """A server that was bought: ``price`` less ``residual`` of it, over ``years`` in which it works ``utilization``."""
 
     price: float
     years: float
-    utilisation: float
+    utilization: float
     residual: float = 0.0
 
     def an_hour(self) -> float:
         """Of a node's work."""
-        return self.price * (1 - self.residual) / (self.years * _HOURS_A_YEAR * self.utilisation)
+        return self.price * (1 - self.residual) / (self.years * _HOURS_A_YEAR * self.utilization)
 
 
 @dataclass(frozen=True)
@@ -69,13 +69,13 @@ def prices_from(given: Mapping[str, Any]) -> Prices:
     if (node_hour is None) == (capital is None):
         said = "both given" if capital else "not given, and neither is capital"
         raise GaudiError(
-            f"node_hour is {said}; give what a node costs an hour, or capital with price, years and utilisation."
+            f"node_hour is {said}; give what a node costs an hour, or capital with price, years and utilization."
         )
     kwh, pue = _number("kwh", given.get("kwh")), _number("pue", given.get("pue"))
     if pue is not None and pue < 1:
         raise GaudiError(f"pue is {pue:g}, and no building gives power; give its power over that of its servers.")
     if capital is not None and kwh is None:
-        raise GaudiError("kwh is not given, and whoever bought a server pays its power; give the price of a kWh.")
+        raise GaudiError("kwh is not given, but a bought server needs a price of power; give the price of a kWh.")
     return Prices(
         currency,
         node_hour,
@@ -87,22 +87,22 @@ def prices_from(given: Mapping[str, Any]) -> Prices:
 
 
 def _capital(given: Mapping[str, Any]) -> Capital:
-    missing = [name for name in ("price", "years", "utilisation") if given.get(name) is None]
+    missing = [name for name in ("price", "years", "utilization") if given.get(name) is None]
     if missing:
-        raise GaudiError(f"capital lacks {' and '.join(missing)}; give price, years and utilisation (0 to 1).")
-    found = {name: _number(f"capital.{name}", given.get(name)) or 0.0 for name in ("price", "years", "utilisation")}
+        raise GaudiError(f"capital lacks {' and '.join(missing)}; give price, years and utilization (0 to 1).")
+    found = {name: _number(f"capital.{name}", given.get(name)) or 0.0 for name in ("price", "years", "utilization")}
     residual = _number("capital.residual", given.get("residual")) or 0.0
     for name in ("years", "price"):
         if not found[name]:
             raise GaudiError(f"capital.{name} is 0; give what it was.")
-    if not 0 < found["utilisation"] <= 1:
+    if not 0 < found["utilization"] <= 1:
         raise GaudiError(
-            f"capital.utilisation is {found['utilisation']:g}; give the part of its time in which a server works, "
+            f"capital.utilization is {found['utilization']:g}; give the part of its time in which a server works, "
             "above 0 and at most 1."
         )
     if residual >= 1:
         raise GaudiError(f"capital.residual is {residual:g}; give the part of the price that is left, below 1.")
-    return Capital(found["price"], found["years"], found["utilisation"], residual)
+    return Capital(found["price"], found["years"], found["utilization"], residual)
 
 
 def _number(name: str, value: Any) -> float | None:

@@ -82,7 +82,7 @@ def install(version: str, kernel: str, run: Run, timeout_s: float, root: str = "
     done = run(["dkms", "install", "--force", "-m", DRIVER, "-v", version, "-k", kernel], timeout=timeout_s)
     if done.rc == 124:
         raise GaudiError(
-            f"The build of {DRIVER} {version} for kernel {kernel} did not end within {timeout_s:.0f} s; "
+            f"The build of {DRIVER} {version} for kernel {kernel} did not finish within {timeout_s:.0f} s; "
             "raise build_timeout, or see what the node is busy with."
         )
     if done.rc != 0:

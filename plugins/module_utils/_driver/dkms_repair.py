@@ -96,7 +96,7 @@ def working(proc: str = "/proc") -> list[int]:
 
 
 def damages(tree: Tree) -> list[Damage]:
-    """The judgement. Pure."""
+    """The judgment. Pure."""
     found = [damage for version in tree.versions for damage in _of_version(version)]
     found += [
         Damage(

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Mapping
 
 from .._errors import GaudiError
-from .._host.kernel.modules import foreign_files
 from .._node.commands import Run, last_line
+from .._node.kernel_modules import foreign_files
 from .._node.rendered_files import WantedFile, read_text
 from .dkms_tree import module_files
 
@@ -48,7 +48,7 @@ def run_depmod(kernel: str, run: Run) -> None:
     done = run(["depmod", kernel])
     if done.rc != 0:
         said = last_line(done.stderr)
-        raise GaudiError(f"depmod {kernel} failed ({said}); mend what it names and run again.", kernel=kernel)
+        raise GaudiError(f"depmod {kernel} failed ({said}); repair what it reports and run again.", kernel=kernel)
 
 
 def _name(path: Path) -> str:

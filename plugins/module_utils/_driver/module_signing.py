@@ -1,7 +1,7 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
 # Private to gaudi3.scale: it may change in any release.
-"""Signed driver modules: DKMS's signing configuration, the request to enrol its key, and who signed a module file."""
+"""Signed driver modules: DKMS's signing configuration, the request to enroll its key, and who signed a module file."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class SigningOptions:
 
 @dataclass(frozen=True)
 class SigningPlan:
-    """``files`` to write, the certificate to ``enrol`` ("" for none), and sentences for the operator."""
+    """``files`` to write, the certificate to ``enroll`` ("" for none), and sentences for the operator."""
 
     files: tuple[WantedFile, ...] = ()
-    enrol: str = ""
+    enroll: str = ""
     notes: tuple[str, ...] = ()
 
 
@@ -72,15 +72,15 @@ def plan(options: SigningOptions, state: SecureBoot, dkms_version: str, root: st
         notes += _notes_for_dkms_2(options, dkms_version)
     elif options.key:
         files = (WantedFile(str(Path(root, DROP_IN)), render(options)),)
-    enrol = state.certificate or ""
+    enroll = state.certificate or ""
     if not (state.enabled and state.enrolled is False and not state.pending and options.hash_file):
-        enrol = ""
-    if enrol or (state.enabled and state.pending):
+        enroll = ""
+    if enroll or (state.enabled and state.pending):
         notes.append(
             "The next start of this node stops at shim's blue screen for about ten seconds: choose 'Enroll MOK' on the "
             f"console (or the BMC's) and give the password, so that the firmware trusts {state.certificate}."
         )
-    return SigningPlan(files, enrol, tuple(notes))
+    return SigningPlan(files, enroll, tuple(notes))
 
 
 def render(options: SigningOptions) -> str:
@@ -113,7 +113,7 @@ def dkms_version(run: Run) -> str:
     return found.group() if found else ""
 
 
-def enrol(certificate: str, hash_file: str, run: Run) -> None:
+def enroll(certificate: str, hash_file: str, run: Run) -> None:
     """Ask the firmware to ask the person at the console; changes a firmware variable, takes effect at the next boot."""
     done = run(["mokutil", "--import", certificate, "--hash-file", hash_file])
     said = (done.stdout + done.stderr).strip()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Mapping, Sequence
 
-from .._host.kernel.modules import foreign_files
+from .._node.kernel_modules import foreign_files
 from .._node.steps import Step
 from .._packages.package_system import Package
 from .._releases.lookup import Release
@@ -55,7 +55,7 @@ def _set_right(node: DriverNode, step: Step) -> DriverNode:
     if step.action == "mend":
         return replace(node, damages=[damage for damage in node.damages if not damage.repairable])
     if step.action == "sign":
-        return replace(node, signing=replace(node.signing, files=(), enrol=""))
+        return replace(node, signing=replace(node.signing, files=(), enroll=""))
     if step.action == "prefer":
         return replace(node, shadowed=())
     if step.action != "repair":

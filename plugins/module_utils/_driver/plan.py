@@ -14,7 +14,8 @@ from typing import Mapping, Sequence
 
 from .._cards import holders as card_holders
 from .._errors import GaudiError
-from .._host.kernel.modules import Holder, render_modules_load
+from .._node.driver_marker import FAILED, Marker
+from .._node.kernel_modules import Holder, render_modules_load
 from .._node.kernel_tree import kernel_tree
 from .._node.steps import Step
 from .._packages.package_system import Package
@@ -22,7 +23,6 @@ from .._releases.lookup import Release, find_release, release_part, version_key
 from . import dkms
 from .dkms import DkmsEntry
 from .dkms_repair import Damage
-from .marker import FAILED, Marker
 from .module_signing import SigningOptions
 from .signing import Signing
 
@@ -74,7 +74,7 @@ class DriverOptions:
     hold_kernel: bool = False
     signing_key: str = ""
     signing_certificate: str = ""
-    enrolment_hash_file: str = ""
+    enrollment_hash_file: str = ""
     load_modules: bool = True
     load_without_passthrough: bool = False
     reload: bool = False
@@ -90,7 +90,7 @@ class DriverOptions:
     @property
     def signing(self) -> SigningOptions:
         """The files that modules are signed with."""
-        return SigningOptions(self.signing_key, self.signing_certificate, self.enrolment_hash_file)
+        return SigningOptions(self.signing_key, self.signing_certificate, self.enrollment_hash_file)
 
 
 @dataclass(frozen=True)
@@ -235,7 +235,7 @@ def refusals(options: DriverOptions, release: Release, node: DriverNode, check_m
             )
         elif not check_mode:
             reasons += _held(options, node)
-        # As long as something can be prepared, it is, and nothing else: the request to enrol a key among it.
+        # As long as something can be prepared, it is, and nothing else: the request to enroll a key among it.
         if node.signing.barrier and not node.signing.preparations:
             reasons.append(node.signing.barrier.rstrip("."))
     asked_for = " ".join(required(options, node))
@@ -269,7 +269,7 @@ def plan(options: DriverOptions, release: Release, node: DriverNode) -> list[Ste
         Step("sign", node.signing.preparations),
         Step("repair", _to_repair(node, missing)),
         Step("keep", _to_keep(options, release, node)),
-        # A vault that lacks something leaves the node without a compiler too.
+        # A package repository that lacks something leaves the node without a compiler too.
         Step("fetch", missing),
         Step("require", required(options, node)),
         *_unload_steps(options, release, node),
@@ -299,7 +299,7 @@ def boot_list(release: Release) -> str:
 
 
 def _to_keep(options: DriverOptions, release: Release, node: DriverNode) -> tuple[str, ...]:
-    """The packages of the rollback, as files: the vault may be gone when they are needed."""
+    """The packages of the rollback, as files: the package repository may be gone when they are needed."""
     if not options.rollback or not is_change(options, release, node):
         return ()
     return tuple(packages_before(options, release, node))

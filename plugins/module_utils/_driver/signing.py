@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Sequence
 
 from .._errors import GaudiError
-from .._host.kernel import modules as kernel_modules
 from .._host.kernel import secure_boot
+from .._node import kernel_modules
 from .._node.commands import Run
 from .._node.rendered_files import WantedFile, pending, write
 from . import module_signing
@@ -22,13 +22,13 @@ from .module_signing import SigningOptions
 class Signing:
     """How things stand.
 
-    ``files`` are DKMS's settings that are not yet as wanted, ``enrol`` the certificate that the firmware has to be
+    ``files`` are DKMS's settings that are not yet as wanted, ``enroll`` the certificate that the firmware has to be
     asked about (empty: none), ``unsigned`` the kernels whose driver is not signed with the wanted key. ``barrier`` says
     why this node would load no driver that DKMS builds (empty: it would), ``notes`` what else an operator should know.
     """
 
     files: tuple[WantedFile, ...] = ()
-    enrol: str = ""
+    enroll: str = ""
     unsigned: tuple[str, ...] = ()
     barrier: str = ""
     notes: tuple[str, ...] = ()
@@ -36,7 +36,7 @@ class Signing:
     @property
     def preparations(self) -> tuple[str, ...]:
         """What :func:`prepare` would write and ask for."""
-        return (*(file.path for file in self.files), *([self.enrol] if self.enrol else []))
+        return (*(file.path for file in self.files), *([self.enroll] if self.enroll else []))
 
 
 def look(options: SigningOptions, kernels: Sequence[str], run: Run, root: str = "/", kernel_root: str = "/") -> Signing:
@@ -46,7 +46,7 @@ def look(options: SigningOptions, kernels: Sequence[str], run: Run, root: str = 
     planned = module_signing.plan(options, state, version, root)
     return Signing(
         files=tuple(change.wanted for change in pending(planned.files)),
-        enrol=planned.enrol,
+        enroll=planned.enroll,
         unsigned=tuple(kernel for kernel in kernels if is_unsigned(options, kernel, run, root)),
         barrier=_barrier(state),
         notes=planned.notes,
@@ -74,8 +74,8 @@ def prepare(signing: Signing, options: SigningOptions, run: Run) -> None:
     """Have DKMS sign with the key, and the firmware ask for it at the next start."""
     for change in pending(signing.files):
         write(change)
-    if signing.enrol:
-        module_signing.enrol(signing.enrol, options.hash_file, run)
+    if signing.enroll:
+        module_signing.enroll(signing.enroll, options.hash_file, run)
 
 
 def require_signed(options: SigningOptions, kernel: str, run: Run, root: str = "/") -> None:

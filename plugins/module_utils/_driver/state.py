@@ -16,15 +16,14 @@ from .._cards import holders as card_holders
 from .._cards.accel_sysfs import pci_cards
 from .._cards.hpu_facts import gather
 from .._cards.node_system import read_kernel
-from .._checks.compatibility import firmware_obstacle
 from .._errors import GaudiError
 from .._fabric.ports import UNIT as PORTS_UNIT
 from .._firmware.record import unfinished
-from .._host.kernel import modules as kernel_modules
 from .._host.kernel.boot_kernels import boot_kernels
 from .._host.kernel.hold import kernel_globs, kernel_packages
-from .._node import systemd_units
+from .._node import driver_marker, kernel_modules, systemd_units
 from .._node.commands import Run
+from .._node.driver_marker import Marker
 from .._node.lock import exclusive
 from .._node.os_release import APT
 from .._node.rendered_files import read_text
@@ -33,11 +32,10 @@ from .._packages import node_packages
 from .._packages.lock_holder import locks_of, require_free
 from .._packages.package_system import Package, PackageSystem
 from .._releases.lookup import RELEASES, Release, find_release
+from .._verify.compatibility import firmware_obstacle
 from . import dkms
-from . import marker as driver_marker
 from . import signing as driver_signing
 from .dkms_repair import find_damages
-from .marker import Marker
 from .module_override import module_override
 from .module_signing import check_options
 from .outlook import difference, foresee, passthrough_warnings, warnings
@@ -231,7 +229,7 @@ def _go_back(marker: Marker, previous: Release, error: GaudiError, context: Step
         # DKMS keeps its settings; that it could not sign may be why the node goes back.
         signing_key="",
         signing_certificate="",
-        enrolment_hash_file="",
+        enrollment_hash_file="",
     )
     back = replace(context, options=options, release=previous)
     driver_marker.keep(marker, context.root)

@@ -13,8 +13,7 @@ from typing import Mapping, Sequence
 
 from .._cards import holders as card_holders
 from .._errors import GaudiError
-from .._host.kernel import modules as kernel_modules
-from .._node import systemd_units
+from .._node import kernel_modules, systemd_units
 from .._node.commands import Run
 from .._node.rendered_files import WantedFile, pending, write
 from .._node.steps import Effects, Step
@@ -82,8 +81,8 @@ def _keep(step: Step, context: StepContext) -> None:
             context.system.fetch(pins, _files(context, version))
         except GaudiError as error:
             raise GaudiError(
-                f"There would be no rollback to {version}, nothing was changed: {error} Have the vault offer it, or do "
-                "without one with rollback: false."
+                f"There would be no rollback to {version}, nothing was changed: {error} Add it to the "
+                "repository, or set rollback: false."
             ) from error
 
 

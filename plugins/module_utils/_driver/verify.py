@@ -1,9 +1,9 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
 # Private to gaudi3.scale: it may change in any release.
-"""Whether a change of the driver left a node that works: all cards there and initialised, on the driver of the release.
+"""Whether a change of the driver left a node that works: all cards there and initialized, on the driver of the release.
 
-What a job needs beyond that (links, firmware, memory, PyTorch) is judged by ``_checks/verdict.py`` when the node is
+What a job needs beyond that (links, firmware, memory, PyTorch) is judged by ``_verify/verdict.py`` when the node is
 qualified again; a card that was not as it should be before the change is no reason to go back.
 """
 
@@ -14,8 +14,8 @@ from typing import Callable
 
 from .._cards.health import card_checks
 from .._cards.hpu_facts import HpuFacts, gather
-from .._checks.check import Check, failed, refusal
 from .._errors import GaudiError
+from .._node.check import Check, failed, refusal
 from .._node.commands import Run
 from .._releases.lookup import Release
 

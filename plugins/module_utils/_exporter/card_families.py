@@ -18,7 +18,7 @@ VALUES = {
     "limit_celsius": ("gaudi_card_temperature_limit_celsius", GAUGE, "What a healthy card stays below."),
     "watts": ("gaudi_card_power_watts", GAUGE, "Power on the card's 54 V rail, which is nearly all of it."),
     "limit_watts": ("gaudi_card_power_limit_watts", GAUGE, "The driver's limit of that power."),
-    "utilisation": ("gaudi_card_utilization_ratio", GAUGE, "How busy the card is, 0 to 1."),
+    "utilization": ("gaudi_card_utilization_ratio", GAUGE, "How busy the card is, 0 to 1."),
     "memory_bytes": ("gaudi_card_memory_bytes", GAUGE, "The card's memory."),
     "memory_used_bytes": ("gaudi_card_memory_used_bytes", GAUGE, "Of it, what is taken. A training takes nearly all."),
     "clock_hertz": ("gaudi_card_clock_hertz", GAUGE, "Clock of the card now."),

@@ -49,7 +49,7 @@ class CardReading:
     limit_celsius: float | None = None
     watts: float | None = None
     limit_watts: float | None = None
-    utilisation: float | None = None
+    utilization: float | None = None
     memory_bytes: float | None = None
     memory_used_bytes: float | None = None
     clock_hertz: float | None = None
@@ -94,7 +94,7 @@ def _reading(pci: PciCard, device: AccelDevice | None, row: dict[str, str | None
         limit_celsius=generation.temperature_limit_c if generation else None,
         watts=reading("power.draw", row.get("power.draw")),
         limit_watts=scaled(limit, 1e-3),
-        utilisation=scaled(percent, 0.01),
+        utilization=scaled(percent, 0.01),
         memory_bytes=scaled(reading("memory.total", row.get("memory.total")), 1 << 20),
         memory_used_bytes=scaled(reading("memory.used", row.get("memory.used")), 1 << 20),
         clock_hertz=scaled(clock, 1e6),

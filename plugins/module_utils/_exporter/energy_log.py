@@ -12,7 +12,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from .._monitoring.json_lines import mapping_of, read_lines
+from .._follow.json_lines import mapping_of, read_lines
 from .energy import Energy
 
 EVERY_SECONDS = 60.0

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Optional
 
-from .._monitoring.worker_group import RUNNING
+from .._follow.worker_group import RUNNING
 from .exposition import COUNTER, GAUGE, Family, Sample
 from .job_lines import number
 from .job_readings import JobReading, share_of_data
@@ -42,7 +42,7 @@ VALUES: tuple[tuple[str, str, str, Value], ...] = (
         "The usual time from one told step to the next, of the last ones.",
         lambda job: job.told.step_interval,
     ),
-    ("gaudi_job_loss", GAUGE, "The loss of the last step; NaN where it is no number.", _loss),
+    ("gaudi_job_loss", GAUGE, "The loss of the last step; NaN where it is not a number.", _loss),
     ("gaudi_job_tokens_per_second", GAUGE, "Tokens of all cards.", _of_step("tokens_per_second")),
     ("gaudi_job_samples_per_second", GAUGE, "Samples of all cards.", _of_step("samples_per_second")),
     (

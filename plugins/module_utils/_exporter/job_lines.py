@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .._monitoring.json_lines import object_of
+from .._follow.json_lines import object_of
 from .._node.regular_file import Place, read_on
 
 # Of a file that was not read before: an hour and more of a job of 512 nodes.

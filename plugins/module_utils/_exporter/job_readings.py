@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from .._errors import GaudiError
+from .._follow.json_lines import mapping_of
+from .._follow.state import read_worker_group
+from .._follow.status import Status, read_status
+from .._follow.worker_group import ABSENT, RUNNING, WorkerGroup
 from .._job.paths import NAME, JobPaths
-from .._monitoring.json_lines import mapping_of
-from .._monitoring.state import read_worker_group
-from .._monitoring.status import Status, read_status
-from .._monitoring.worker_group import ABSENT, RUNNING, WorkerGroup
 from .._node.account_directory import acting_as_owner
 from .._node.commands import Run
 from .._node.systemd_units import ACTIVE

@@ -14,11 +14,11 @@ from pathlib import Path
 
 from .._cards.accel_sysfs import accel_devices, loaded_modules
 from .._errors import GaudiError
-from .._flags.catalogue.values import recipe_cache
+from .._flags.catalog.values import recipe_cache
 from .._node.account_directory import acting_as_owner
 from .._node.environment_file import parse
 from .._node.rendered_files import read_text
-from .._qualification.files import Files
+from .._qualify.files import Files
 from .._quarantine.mark import read_mark
 from .._releases.lookup import release_part
 from .exposition import Family, Sample

@@ -15,7 +15,7 @@ from .._node.listening import check_listening, check_port, place_of
 from .._node.rendered_files import WantedFile
 from .._node.systemd_units import UNIT_DIRECTORY
 from .._node.tls_identity import Identity
-from .._node.unit_hardening import KERNEL, NO_NEW_PRIVILEGES, OWN_PROCESS
+from .._node.unit_hardening import ASKS_CARDS, DISTRIBUTIONS_SERVICE, capability_lines
 from . import textfile
 
 PROGRAM = "/opt/gaudi3_scale/metrics.pyz"
@@ -35,11 +35,12 @@ DROP_IN = "gaudi3-scale.conf"
 VENDOR_PORT = 41611
 # It reads as root what accounts of jobs write. Its own memory is some 30 MB; that of hl-smi, its child, is not known.
 _LIMITS = ("MemoryMax=1G", "TasksMax=256")
-# Not strict: hl-smi may keep logs of its own below /var/log.
-_FILES = ("ProtectSystem=full", "ProtectHome=yes", "PrivateTmp=yes")
+# It reads as an account what is that account's, asks who holds the cards and which recipes are in use, and writes where
+# the distribution's exporter reads.
+_CAPABILITIES = ("CAP_SETUID", "CAP_SETGID", "CAP_DAC_OVERRIDE", "CAP_DAC_READ_SEARCH", "CAP_SYS_PTRACE", "CAP_KILL")
 # In check mode, where the server has made none yet.
 _TO_COME = "-----BEGIN CERTIFICATE-----"
-_HEADING = "# Written by gaudi3.scale; what is changed here is lost. Options: roles/gaudi_exporter."
+_HEADING = "# Written by gaudi3.scale; changes made here are lost. Options: roles/gaudi_exporter."
 
 
 @dataclass(frozen=True)
@@ -125,6 +126,11 @@ def _below(root: str, path: str | Path) -> str:
     return str(Path(root, str(path).lstrip("/")))
 
 
+def hardening() -> list[str]:
+    """What the units of our own program may do."""
+    return [*ASKS_CARDS, *capability_lines(_CAPABILITIES)]
+
+
 def _unit(options: Options) -> str:
     given = {
         "directory": options.directory,
@@ -133,7 +139,7 @@ def _unit(options: Options) -> str:
         "seconds": options.hl_smi_seconds,
     }
     words = " ".join(f"--{name} {value}" for name, value in given.items())
-    hardening = "\n".join((*NO_NEW_PRIVILEGES, *OWN_PROCESS, *KERNEL, *_LIMITS, *_FILES))
+    lines = "\n".join((*hardening(), *_LIMITS))
     # A site's textfiles may lie below /usr.
     written = f"ReadWritePaths=-{options.directory}"
     return f"""{_HEADING}
@@ -145,7 +151,7 @@ ExecStart=/usr/bin/python3 -I {PROGRAM} %i {words}
 Restart=always
 RestartSec=15
 Nice=10
-{hardening}
+{lines}
 {written}
 
 [Install]
@@ -159,10 +165,12 @@ def _drop_in(options: Options) -> str:
         f"--web.config.file={WEB}",
         f"--collector.textfile.directory={options.directory}",
     ]
+    lines = "\n".join(DISTRIBUTIONS_SERVICE)
     return f"""{_HEADING}
 [Service]
 ExecStart=
 ExecStart={options.program} $ARGS {" ".join(given)}
+{lines}
 """
 
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from .._batch_size.probe.log import log_of
-from .._batch_size.search import OK, Trial
+from .._batch.probe.log import log_of
+from .._batch.search import OK, Trial
 from .._node.json_file import LARGEST, parse_json
 from .._node.regular_file import read_bounded
 from .exposition import Family, Sample

@@ -22,7 +22,7 @@ from .._job.paths import LOG_DIRECTORY, STATE_DIRECTORY
 from .._node.commands import Run, run_process
 from .._node.json_file import read_json
 from .._node.kernel_tree import kernel_tree
-from .._qualification.files import DIRECTORY
+from .._qualify.files import DIRECTORY
 from .._quarantine.mark import PATH as QUARANTINE
 from .card_families import card_families
 from .card_readings import CardReading, read_cards

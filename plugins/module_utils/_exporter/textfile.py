@@ -35,7 +35,8 @@ def put(path: Path, content: bytes) -> None:
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(content)
-        Path(name).chmod(0o644)
+            # The file itself: its name could be another one's where others may write the directory.
+            os.fchmod(stream.fileno(), 0o644)
         Path(name).replace(path)
     except BaseException:
         Path(name).unlink()

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from .._errors import GaudiError
 from .._node.commands import Run
+from .._node.interface_names import check_interfaces
 from .._node.json_file import read_json
 from .._node.rendered_files import WantedFile
-from .interface_names import check_interfaces
 from .ip_addresses import management_interface
 from .provider import AUTO, PROVIDERS, check_provider, choose
 from .sysfs import read_network

@@ -11,7 +11,7 @@ from .._cards.accel_sysfs import pci_cards
 from .._errors import GaudiError
 from .._node.commands import Run
 from .ip_addresses import ipv4_addresses
-from .layer3.lldp import read_neighbours
+from .layer3.lldp import read_neighbors
 from .sysfs import card_ports
 
 
@@ -21,13 +21,13 @@ def fabric_info(run: Run, kernel_root: str) -> dict[str, Any]:
     names = {port.interface for port in ports}
     error = ""
     try:
-        neighbours = [one._asdict() for one in read_neighbours(run) if one.interface in names]
+        neighbors = [one._asdict() for one in read_neighbors(run) if one.interface in names]
     except GaudiError as refused:
-        neighbours, error = [], str(refused)
+        neighbors, error = [], str(refused)
     addresses = ipv4_addresses(run)
     return {
         "boards": sorted({card.pci_id for card in pci_cards(kernel_root)}),
         "ports": [{**vars(port), "addresses": addresses.get(port.interface, [])} for port in ports],
-        "neighbours": neighbours,
+        "neighbors": neighbors,
         "lldp_error": error,
     }

@@ -12,17 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from .._node.commands import Run
+from .._node.interface_names import check_interfaces
 from .._node.json_file import read_json
 from .._node.kernel_tree import kernel_tree
 from .._node.rendered_files import WantedFile, differences, pending, write
-from .interface_names import check_interfaces
 from .ip_addresses import ipv4_addresses, management_interface
 from .ofi_wrapper import wrapper_file
 from .provider import AUTO, Choice, check_provider, choose
 from .sysfs import Network, read_network
 from .usable import Sight, usable_networks
 
-KEPT = "var/lib/gaudi3_scale/fabric_measured.json"
+KEPT = "var/lib/gaudi3_scale/fabric_benchmark.json"
 
 
 @dataclass(frozen=True)

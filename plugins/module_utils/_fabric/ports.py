@@ -15,16 +15,13 @@ from .._node.rendered_files import WantedFile
 UNIT = "gaudi3-scale-ports.service"
 UNIT_FILE = f"systemd/system/{UNIT}"
 RULE_FILE = "udev/rules.d/90-gaudi3-scale-ports.rules"
-# The vendor's script is not ours: root's capabilities, the system's files, /sys, the cards' devices and the network are
-# its trade, and a new release may want more of them. What no such script does is kept from it.
+# The vendor's script is not ours: /sys, the cards' devices and registers, and the network are its trade.
 _HARDENING = (
-    *unit_hardening.NO_NEW_PRIVILEGES,
-    *unit_hardening.OWN_PROCESS,
-    *unit_hardening.KERNEL,
-    "ProtectHome=yes",
-    "PrivateTmp=yes",
-    "SystemCallArchitectures=native",
-    "RestrictAddressFamilies=AF_UNIX AF_NETLINK AF_INET AF_INET6 AF_PACKET",
+    *unit_hardening.ASKS_CARDS,
+    "RestrictAddressFamilies=AF_PACKET",
+    *unit_hardening.capability_lines(
+        ["CAP_DAC_OVERRIDE", "CAP_NET_ADMIN", "CAP_NET_RAW", "CAP_SYS_ADMIN", "CAP_SYS_RAWIO"]
+    ),
 )
 
 

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import platform
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -16,13 +15,13 @@ from .._errors import GaudiError
 from .._host.kernel.values import value_difference
 from .._node import systemd_units
 from .._node.commands import Run
+from .._node.interface_names import check_interfaces
 from .._node.kernel_tree import kernel_tree
 from .._node.lock import alone, state_beside
 from .._node.programs import Installed, is_installed
 from .._node.rendered_files import FileChange, differences, pending, replaced, write
 from . import ports as fabric_ports
 from .chosen import ChosenNetwork, record
-from .interface_names import check_interfaces
 from .ip_addresses import management_interface
 from .layer3 import state as layer3
 from .layer3.port_addresses import ROUTED_LAYER, RoutedOptions
@@ -107,13 +106,10 @@ def _converge(options: FabricOptions, place: Place, run: Run, check_mode: bool) 
         "changed": bool(changes or values),
         "diff": [*differences(changes), *values],
         "warnings": [
-            f"{platform.node()}: {warning}"
-            for warning in (
-                *replaced(changes),
-                *_warnings(after, options.provider, choice.provider, check_mode),
-                *_without_ports(options, after, choice.provider),
-                *routed.warnings,
-            )
+            *replaced(changes),
+            *_warnings(after, options.provider, choice.provider, check_mode),
+            *_without_ports(options, after, choice.provider),
+            *routed.warnings,
         ],
         "fabric": fact,
         "ports": [vars(port) for port in after.ports],

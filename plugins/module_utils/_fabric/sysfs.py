@@ -107,7 +107,7 @@ def _card_port(path: Path, modules: Mapping[str, int | None]) -> CardPort:
     return CardPort(
         interface=path.name,
         pci_address=address,
-        number=int(number) if number.isdigit() else None,
+        number=int(number) if number.isdecimal() else None,
         enabled=bool(int(attribute(path, "flags") or "0", 16) & _IFF_UP),
         link=attribute(path, "operstate") == "up",
         module_id=modules.get(address),

@@ -18,11 +18,11 @@ from typing import Callable, Iterator, Sequence
 from .._cards.accel_sysfs import accel_devices
 from .._errors import GaudiError
 from .._fabric.ports import UNIT as PORTS_UNIT
-from .._host.kernel import modules as kernel_modules
-from .._node import systemd_units
+from .._node import kernel_modules, systemd_units
 from .._node.commands import Run, last_line
 from .._node.rendered_files import read_text
 from .._node.steps import Effects, Step, take
+from .._node.unit_hardening import VENDORS_CAPABILITIES, VENDORS_TOOL, capability_lines
 from . import record as card_firmware_record
 from .node import FLASH_UNIT, TOOL, read_cards, spi_of_tool
 from .plan import FirmwareNode, FirmwareOptions
@@ -33,8 +33,10 @@ LOGS = "var/log/gaudi3_scale"
 POLL_S = 3.0
 _OPERATIONAL = "Operational"
 # systemd must not end the tool either: an orderly shutdown waits for it, and the signal it would send does nothing.
-# Nothing else is kept from it: what a foreign tool misses while it writes leaves a card without firmware.
+# What a foreign tool misses while it writes leaves a card without firmware: only what nobody needs for that, or misses
+# before the first byte, is kept from it. The card's registers, PCI's files and the kernel's log are not.
 _UNIT_PROPERTIES = ("KillSignal=SIGCONT", "SendSIGKILL=no", "TimeoutStopSec=infinity", "RuntimeMaxSec=infinity")
+CONFINED = (*VENDORS_TOOL, "IPAddressDeny=any", *capability_lines(VENDORS_CAPABILITIES))
 
 
 @dataclass
@@ -138,7 +140,7 @@ def _flash_one(card: FlashCard, context: StepContext) -> None:
     if done.rc == 124:
         raise GaudiError(
             f"{card} is still being written after {context.options.flash_timeout:g} s, by the unit {FLASH_UNIT}, which "
-            "goes on: keep the power on, wait for its end, then run again.",
+            "continues: keep the power on, wait until it has ended, and run again.",
             log=str(log),
         )
     # Its exit codes are not published: it has to say that it finished, or the card has to show it.
@@ -157,7 +159,7 @@ def _flash_one(card: FlashCard, context: StepContext) -> None:
 
 def flash_command(address: str, image: str, log: str) -> list[str]:
     """``hl-fw-loader -y`` for one card, in a unit that outlives whoever started it and that nothing ends."""
-    properties = [f"--property={text}" for text in (*_UNIT_PROPERTIES, f"StandardOutput=append:{log}")]
+    properties = [f"--property={text}" for text in (*_UNIT_PROPERTIES, *CONFINED, f"StandardOutput=append:{log}")]
     unit = ["systemd-run", "--quiet", "--wait", "--collect", f"--unit={FLASH_UNIT}", *properties]
     return [*unit, "--property=StandardError=inherit", TOOL, "-y", "-d", address, "-f", image]
 

@@ -18,11 +18,11 @@ from .._cards.accel_sysfs import AccelDevice, PciCard, accel_devices, attribute,
 from .._cards.hardware import board_of, generation_of
 from .._cards.hl_smi import parse_listing
 from .._cards.readings import whole
-from .._driver import marker as driver_marker
 from .._errors import GaudiError
 from .._fabric.ports import UNIT as PORTS_UNIT
-from .._host.kernel.modules import DRIVER_MODULE, find_holders, loaded_modules, loaded_version
+from .._node import driver_marker
 from .._node.commands import Run
+from .._node.kernel_modules import DRIVER_MODULE, find_holders, loaded_modules, loaded_version
 from .._node.programs import Installed, is_installed
 from .._node.regular_file import read_bounded
 from .._node.systemd_units import is_active, is_enabled

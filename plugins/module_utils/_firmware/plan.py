@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Mapping, Sequence
 
-from .._checks.compatibility import firmware_obstacle
-from .._host.kernel.modules import DRIVER_MODULE, Holder
+from .._node.kernel_modules import DRIVER_MODULE, Holder
 from .._node.kernel_tree import kernel_tree
 from .._node.steps import Step
 from .._releases.lookup import Release
+from .._verify.compatibility import firmware_obstacle
 from .record import Record
 from .refusals import card_refusal, generation_refusal, image_refusal, named
 from .spi import FLASH, POWER_CYCLE, UNREADABLE, FlashCard, Spi, Unreadable, verdict
@@ -153,7 +153,7 @@ def _protection(node: FirmwareNode) -> str | None:
     if node.protection == PROTECTED:
         return "the write protection of the cards' flash is on: switch it off in the BMC"
     if node.protection == UNKNOWN:
-        return "write_protection_command does not tell whether the cards' flash is protected (neither exit 0 nor 1)"
+        return "write_protection_command does not report whether the cards' flash is protected (neither exit 0 nor 1)"
     return None
 
 
@@ -188,7 +188,7 @@ def warnings(options: FirmwareOptions, node: FirmwareNode, target: Spi | None) -
     if waiting:
         found.append(waiting_sentence(waiting, str(target), any(_booted(node, card) for card in node.cards)))
     if target is not None and FLASH in needs.values() and node.found == ():
-        found.append(f"{node.image} does not tell its version; only the cards will, after it is written.")
+        found.append(f"{node.image} does not contain its version; only the cards show it after it is written.")
     return found
 
 

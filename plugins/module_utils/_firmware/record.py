@@ -76,7 +76,7 @@ def read_record(root: str = "/") -> Record:
         return Record(cards, tuple(map(str, data["modules"])))
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise GaudiError(
-            f"{file}, which tells what was written to the cards, cannot be understood ({error}); see what the cards "
+            f"{file}, which records what was written to the cards, cannot be read ({error}); see what the cards "
             "show, then remove the file.",
             file=file,
         ) from error

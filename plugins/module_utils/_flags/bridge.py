@@ -19,7 +19,7 @@ from pathlib import Path
 
 from .._node.rendered_files import read_text
 from .._node.venv_sites import sites_of
-from .catalogue.flag_types import Flag
+from .catalog.flag_types import Flag
 
 _PACKAGE = "habana_frameworks"
 _CPP_FILE = f"{_PACKAGE}/torch/internal/bridge_config.py"

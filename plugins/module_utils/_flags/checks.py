@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 from .._releases.lookup import version_key
 from .bridge import InstalledBridge
-from .catalogue.catalogue import CURATED_FLAGS, find_flag, nearest_names, other_program
-from .catalogue.flag_types import EXPERIMENTAL_GATE, Flag, Kind, RejectedName
-from .catalogue.rejected import find_rejected, set_by_launcher
-from .catalogue.values import WrongValueError, allowed_values, is_on, read_value
+from .catalog.catalog import CURATED_FLAGS, find_flag, nearest_names, other_program
+from .catalog.flag_types import EXPERIMENTAL_GATE, Flag, Kind, RejectedName
+from .catalog.rejected import find_rejected, set_by_launcher
+from .catalog.values import WrongValueError, allowed_values, is_on, read_value
 from .harms import HARMS, Target
 
 
@@ -50,6 +50,11 @@ def check(flags: Mapping[str, str], target: Target, chosen: Collection[str] | No
     for name, text in flags.items():
         findings += _check_flag(name, text, flags, target, chosen is None or name in chosen)
     return findings + _check_aliases(flags)
+
+
+def worth_telling(findings: Iterable[Finding], chosen: Collection[str]) -> list[Finding]:
+    """Those of a wider :func:`check` that one with these ``chosen`` would have."""
+    return [finding for finding in findings if finding.kind not in _OF_CHOSEN or finding.flag in chosen]
 
 
 def check_name(name: str, bridge: InstalledBridge | None = None) -> list[Finding]:
@@ -86,8 +91,10 @@ _REQUIRED_BY: Mapping[str, list[str]] = {
     required: [name for flag in CURATED_FLAGS if required in flag.requires for name in (flag.name, *flag.aliases)]
     for required in {required for flag in CURATED_FLAGS for required in flag.requires}
 }
+# Findings about a flag that does what it is to do.
+_OF_CHOSEN = ("default", "superseded", "unverified")
 _TO_OVERRIDES = "move it to overrides"
-_TO_ENVIRONMENT = "a variable that is no Gaudi flag, or a flag newer than this catalogue, belongs in environment"
+_TO_ENVIRONMENT = "a variable that is no Gaudi flag, or a flag newer than this catalog, belongs in environment"
 
 
 def _check_flag(name: str, text: str, flags: Mapping[str, str], target: Target, chosen: bool) -> list[Finding]:
@@ -120,7 +127,7 @@ def _first(*findings: Finding | None) -> list[Finding]:
 
 def _untyped(name: str, target: Target) -> list[Finding]:
     by = target.bridge.label if target.bridge else "bridge"
-    message = f"{name} is read by the {by}, but the catalogue does not have it, so its value was not checked"
+    message = f"{name} is read by the {by}, but the catalog does not have it, so its value was not checked"
     return [Finding("warning", name, message, "see the documentation of the release for its values", "unverified")]
 
 

@@ -5,14 +5,16 @@
 
 from __future__ import annotations
 
-import os
 import pwd
 from dataclasses import dataclass
 from pathlib import Path
 
 from .._errors import GaudiError
+from .._node.account_directory import give
 
 _DIRECTORY_MODE = 0o755
+# Below these nobody but the collection makes anything.
+_OWN = ("/var/log/gaudi3_scale/", "/var/lib/gaudi3_scale/")
 
 
 @dataclass(frozen=True)
@@ -33,8 +35,8 @@ def account_of(owner: str | None, check_mode: bool = False) -> pwd.struct_passwd
         if check_mode:
             return None
         raise GaudiError(
-            f"owner {owner!r} is no account on this node; run playbooks/training_stack.yml, which makes the account of "
-            "gaudi_training_stack_user, or name the account that runs the jobs."
+            f"owner {owner!r} is no account on this node; run playbooks/venv.yml, which makes the account of "
+            "gaudi_venv_user, or name the account that runs the jobs."
         ) from None
 
 
@@ -53,11 +55,13 @@ def is_as_wanted(directory: WantedDirectory) -> bool:
 def make(directory: WantedDirectory) -> None:
     path = Path(directory.path)
     try:
-        if not path.exists():
-            path.mkdir(parents=True)
-            path.chmod(_DIRECTORY_MODE)
         if directory.account is not None:
-            os.chown(path, directory.account.pw_uid, directory.account.pw_gid)
+            made_by_us = directory.path.startswith(_OWN)
+            give(directory.path, directory.account, _DIRECTORY_MODE, instead_of_empty=True, made_by_us=made_by_us)
+        elif not path.exists():
+            path.mkdir(parents=True)
+            # What the umask has taken, of what this has made in a directory of root's.
+            path.chmod(_DIRECTORY_MODE)
     except OSError as error:
         raise GaudiError(f"{path} cannot be made: {error.strerror}; check its parent directory.") from error
 

@@ -21,10 +21,10 @@ from .._node.systemd_units import unit_properties
 from .._releases.lookup import find_release, version_key
 from .._releases.table import RELEASES
 from .bridge import GAUDI_PREFIXES, InstalledBridge, read_bridge
-from .catalogue.catalogue import find_flag, nearest_names, other_program
-from .catalogue.rejected import find_rejected, set_by_launcher
+from .catalog.catalog import find_flag, nearest_names, other_program
+from .catalog.rejected import find_rejected, set_by_launcher
 from .harms import Target
-from .judgement import judge_flags
+from .judgment import judge_flags
 from .profiles import NETWORKS, PROFILES
 from .state import shown_edit
 from .vendor import ORIGIN
@@ -80,7 +80,7 @@ def explain(options: ExplainOptions, run: Run) -> dict[str, object]:
         "modes": list(target.modes),
         "network": options.network,
         "bridge": bridge.version or bridge.file if bridge else "",
-        "judged_by": target.bridge.label if target.bridge else "catalogue",
+        "judged_by": target.bridge.label if target.bridge else "catalog",
         "flags": [{**asdict(one), "origin": origins.get(one.name, "")} for one in judge_flags(flags, target, chosen)],
         "other_variables": sorted(set(variables) - set(flags)),
         "hand_edit": edited,
@@ -137,7 +137,7 @@ def _variables(options: ExplainOptions, run: Run) -> tuple[str, dict[str, str]]:
         text = read_text(options.file)
         if text is None:
             raise GaudiError(
-                f"There is no file {options.file} on this node; name another, or run the playbook tuning first.",
+                f"There is no file {options.file} on this node; name another, or run the playbook flags first.",
                 file=options.file,
             )
         return options.file, parse(text, options.file)

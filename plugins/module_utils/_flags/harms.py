@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from .bridge import InstalledBridge
-from .catalogue.values import is_on
+from .catalog.values import is_on
 
 
 @dataclass(frozen=True)

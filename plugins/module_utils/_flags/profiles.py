@@ -11,17 +11,17 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .._errors import GaudiError
-from .._fabric.interface_names import check_interfaces
-from .._job.recipe_cache import RECIPE_CACHE
 from .._node.environment_file import Setting
+from .._node.interface_names import check_interfaces
 from .._node.secret_words import is_secret
-from .._releases.lookup import find_release
-from .catalogue.catalogue import find_flag
-from .catalogue.values import WrongValueError, recipe_cache
+from .._releases.row import Release
+from .catalog.catalog import find_flag
+from .catalog.values import WrongValueError, recipe_cache
+from .recipe_cache import RECIPE_CACHE
 
 LOGS = "HABANA_LOGS"
 FROM_OVERRIDES = "overrides, set by the operator"
@@ -144,19 +144,26 @@ class EnvironmentOptions:
     proc: str = "/proc"
 
 
-def plan_environment(options: EnvironmentOptions, vendor: Sequence[Setting] = ()) -> list[Setting]:
+def profile_of(options: EnvironmentOptions) -> Profile:
+    if options.profile not in PROFILES:
+        raise _unknown("profile", options.profile, PROFILES)
+    return PROFILES[options.profile]
+
+
+def plan_environment(options: EnvironmentOptions, release: Release, vendor: Sequence[Setting] = ()) -> list[Setting]:
     """All variables in the order of the file: vendor, profile, network, what the operator adds, plain environment.
 
     Each layer wins over those before it.
 
-    Raises :class:`GaudiError` for an unknown release, profile or network and for a value that is no text.
+    Raises :class:`GaudiError` for an unknown profile or network and for a value that is no text.
     """
-    profile = _chosen(PROFILES, options.profile, "profile")
-    network = _chosen(NETWORKS, options.network, "network")
+    profile = profile_of(options)
+    if options.network not in NETWORKS:
+        raise _unknown("network", options.network, NETWORKS)
     flags = {setting.name: setting for setting in vendor if not _is_replaced(setting.name, options)}
     for origin, settings in (
         (f"profile {options.profile}", profile.settings),
-        (f"network {options.network}", network.settings),
+        (f"network {options.network}", NETWORKS[options.network].settings),
     ):
         flags.update({setting.name: setting._replace(origin=origin) for setting in settings})
     if options.interface:
@@ -171,11 +178,15 @@ def plan_environment(options: EnvironmentOptions, vendor: Sequence[Setting] = ()
         else:
             flags[name] = Setting(name, _text("overrides", name, value), FROM_OVERRIDES, "overrides")
     if RECIPE_CACHE not in options.overrides:
-        flags[RECIPE_CACHE] = _recipe_cache(options, flags)
+        flags[RECIPE_CACHE] = _recipe_cache(options, release, flags)
     return [*flags.values(), *_plain_environment(options, flags)]
 
 
-def directories(settings: list[Setting]) -> list[str]:
+def _unknown(option: str, name: str, known: Iterable[str]) -> GaudiError:
+    return GaudiError(f"{option} {name!r} is not known: use {', '.join(known)}.")
+
+
+def directories(settings: Sequence[Setting]) -> list[str]:
     """Directories that the settings name and that have to exist before a job starts."""
     values = {setting.name: setting.value for setting in settings}
     found = [values.get(LOGS, "")]
@@ -189,13 +200,12 @@ def _is_replaced(name: str, options: EnvironmentOptions) -> bool:
     return name in options.environment and find_flag(name) is None
 
 
-def _recipe_cache(options: EnvironmentOptions, flags: Mapping[str, Setting]) -> Setting:
+def _recipe_cache(options: EnvironmentOptions, release: Release, flags: Mapping[str, Setting]) -> Setting:
     """A directory of its own for each release and each set of compiling flags.
 
     The bridge means to tell such recipes apart by itself, but its key for libraries reads as constant, and 15 of the 16
     variables that it watches are spelled with trailing blanks and so never match (1.19: cache_version.cpp).
     """
-    version = find_release(options.release, options.release_overrides).package_version
     compiled = sorted(f"{name}={flag.value}" for name, flag in flags.items() if _changes_recipes(name))
     key = hashlib.sha256("\n".join(compiled).encode()).hexdigest()[:8]
     if not re.fullmatch("/[^,]*", options.recipe_cache):
@@ -203,7 +213,7 @@ def _recipe_cache(options: EnvironmentOptions, flags: Mapping[str, Setting]) -> 
     if options.recipe_cache_size < 1:
         raise GaudiError(f"recipe_cache_size is {options.recipe_cache_size}; give a number of MB above 0.")
     # Three fields: releases before 1.22 end the process on a fourth.
-    value = f"{options.recipe_cache.rstrip('/')}/{version}/{key},false,{options.recipe_cache_size}"
+    value = f"{options.recipe_cache.rstrip('/')}/{release.package_version}/{key},false,{options.recipe_cache_size}"
     return Setting(
         RECIPE_CACHE,
         value,
@@ -234,12 +244,6 @@ def _plain_environment(options: EnvironmentOptions, flags: Mapping[str, Setting]
         for name, value in options.environment.items()
         if value is not None
     ]
-
-
-def _chosen(known: Mapping[str, Profile] | Mapping[str, Network], name: str, option: str) -> Profile | Network:
-    if name not in known:
-        raise GaudiError(f"{option} {name!r} is not known: use {', '.join(known)}.")
-    return known[name]
 
 
 def _text(option: str, name: str, value: object) -> str:

@@ -21,9 +21,9 @@ from .._errors import GaudiError
 from .._node.environment_file import Setting
 from .._node.shell_profile import ShellProfile, parse, read_file
 from .bridge import InstalledBridge
-from .catalogue.catalogue import FLAGS, find_flag
-from .catalogue.flag_types import Flag, Kind
-from .catalogue.rejected import find_rejected
+from .catalog.catalog import FLAGS, find_flag
+from .catalog.flag_types import Flag, Kind
+from .catalog.rejected import find_rejected
 from .checks import Finding
 
 ORIGIN = "vendor package"

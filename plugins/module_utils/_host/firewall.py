@@ -21,7 +21,7 @@ RULE_FILE = "gaudi3_scale/firewall.nft"
 TABLE = "inet gaudi3_scale"
 PROGRAM = "/usr/sbin/nft"
 # Rendezvous and store, supervisors, the measurement of the network, a study and its launchers: all defaults of ours.
-DEFAULT_PORTS = ("29500-29511",)
+DEFAULT_PORTS = ("29500-29511", "29520", "29530", "29540")
 # Below are the services by which a node is reached, sshd's for one.
 LOWEST_PORT = 1024
 

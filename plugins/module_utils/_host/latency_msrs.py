@@ -56,7 +56,7 @@ def cpu_name(cpuinfo: str) -> str:
     """The CPU's generation by family and model of /proc/cpuinfo; GaudiError for one that is not listed."""
     fields = dict(reversed(re.findall(r"^([\w ]+?)\s*:[ \t]*(.*)$", cpuinfo, re.MULTILINE)))
     vendor, family, model = (fields.get(name, "") for name in ("vendor_id", "cpu family", "model"))
-    if vendor == "GenuineIntel" and family == str(_FAMILY) and model.isdigit() and int(model) in MODELS:
+    if vendor == "GenuineIntel" and family == str(_FAMILY) and model.isdecimal() and int(model) in MODELS:
         return MODELS[int(model)]
     cpu = f"{vendor or 'no vendor'}, family {family or '?'}, model {model or '?'}"
     raise GaudiError(

@@ -9,7 +9,6 @@ option is empty is not managed, and what the collection once wrote for it is rem
 
 from __future__ import annotations
 
-import platform
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -150,7 +149,7 @@ def _converge(options: HostOptions, node: Node, run: Run, check_mode: bool) -> d
         "changed": bool(changes or values),
         "diff": [*differences(changes), *values],
         # Ansible prints a warning without the host it came from.
-        "warnings": [f"{platform.node()}: {warning}" for warning in warnings],
+        "warnings": list(warnings),
         "reboot_required": bool(reasons),
         "reboot_reasons": reasons,
         "settings": {**{name: setting.facts for name, setting in plan.items()}, "time_sync": clock},
@@ -180,7 +179,8 @@ def _check(options: HostOptions) -> None:
     if not re.fullmatch(r"[a-z_]*", options.cpu_governor):
         raise GaudiError(f"cpu_governor={options.cpu_governor!r} is no governor's name; use for example performance.")
     for name, value in options.module_parameters.items():
-        if not _PARAMETER.fullmatch(f"{name}={value}"):
+        is_plain = isinstance(value, (str, int, float)) and not isinstance(value, bool)
+        if not is_plain or not _PARAMETER.fullmatch(f"{name}={value}"):
             raise GaudiError(f"module_parameters: {name}={value!r} is not one; write a name and one plain value.")
 
 

@@ -18,8 +18,8 @@ from typing import Callable, Sequence
 
 from .._errors import GaudiError
 from .._node.commands import Run, last_line
+from .._node.job_user import check_user
 from .._node.lock import SHORT_S, exclusive
-from .user import check_user
 
 STATE = "/var/lib/gaudi3_scale"
 COMMENT = "Jobs of gaudi3.scale"
@@ -98,9 +98,9 @@ def refusal(options: AccountOptions, found: Found, node: str) -> str:
     kind, own = ("account", account.uid) if account else ("group", found.own_group)
     if not given or own in (None, given):
         return ""
-    subject = f"gaudi_training_stack_user {options.user}" if account else f"the group {options.user}"
+    subject = f"gaudi_venv_user {options.user}" if account else f"the group {options.user}"
     return (
-        f"{subject} has the number {own} on {node}, not {given} as in gaudi_training_stack_user_uid; set that to the "
+        f"{subject} has the number {own} on {node}, not {given} as in gaudi_venv_user_uid; set that to the "
         f"number which the {kind} has on all nodes, or give it this number by hand."
     )
 
@@ -138,7 +138,7 @@ def converge(
 
     Raises :class:`GaudiError` where the name can be none, or the account or its group has another number.
     """
-    check_user(options.user, "gaudi_training_stack_user")
+    check_user(options.user, "gaudi_venv_user")
     found, asked = _judged(options, look)
     before, after = found.account, asked
     if asked != before and not check_mode:
@@ -175,7 +175,7 @@ def _apply(command: Sequence[str], asked: Account, run: Run) -> None:
     done = run(command)
     if done.rc != 0:
         raise GaudiError(
-            f"{command[0]} does not make the account {asked.user} what gaudi_training_stack_user and its like ask for: "
+            f"{command[0]} does not make the account {asked.user} what gaudi_venv_user and its like ask for: "
             f"{last_line(done.stderr)}; remove the cause, or make the account by hand.",
             user=asked.user,
         )

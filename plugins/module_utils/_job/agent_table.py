@@ -28,7 +28,7 @@ ENTRY = re.compile(
     re.MULTILINE,
 )
 # W1121 09:12:46.946000 15930 torch/.../api.py:1028] Sending process 15962 closing signal SIGTERM
-SIGNALLED = re.compile(r"Sending process (?P<pid>[0-9]{1,9}) closing signal")
+SIGNALED = re.compile(r"Sending process (?P<pid>[0-9]{1,9}) closing signal")
 
 
 @dataclass(frozen=True)
@@ -80,6 +80,6 @@ def _seconds(day: str, clock: str) -> float:
         return 0.0
 
 
-def signalled(agent_log: str) -> set[int]:
+def signaled(agent_log: str) -> set[int]:
     """The processes that the agent ended: those ranks were there when the first one had gone."""
-    return {int(line["pid"]) for line in SIGNALLED.finditer(agent_log)}
+    return {int(line["pid"]) for line in SIGNALED.finditer(agent_log)}

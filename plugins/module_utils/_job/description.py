@@ -10,8 +10,8 @@ from dataclasses import Field, dataclass, fields
 from typing import Any, Mapping, Sequence, TypeVar
 
 from .._errors import GaudiError
+from .._node.job_user import DEFAULT_USER
 from .binding.plan import BINDINGS, NUMA
-from .user import DEFAULT_USER
 
 TORCHRUN, SLURM, MPIRUN = "torchrun", "slurm", "mpirun"
 ENGINES = (TORCHRUN, SLURM, MPIRUN)

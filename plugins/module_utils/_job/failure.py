@@ -140,7 +140,7 @@ def agent_failure(exit_code: int, time: float, agent_log: str, path: str) -> Ran
 
 def lost_node(started: float, path: str) -> RankFailure:
     """A worker group that neither runs nor recorded its end."""
-    message = "the node went down while the job ran, or the job never started; launch it again to go on"
+    message = "the node went down while the job ran, or the job never started; launch it again to resume"
     return RankFailure(AGENT, AGENT, 0, started, "", message, (), path)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Mapping
 
 from .._errors import GaudiError
@@ -187,6 +188,12 @@ class JobPaths:
 def paths_from(options: Mapping[str, Any]) -> JobPaths:
     """Where the job lives that a module's options name; GaudiError for a name that cannot be one."""
     return JobPaths(check_name(options["name"]), options["state_directory"], options["log_directory"])
+
+
+def known_jobs(paths: JobPaths) -> list[str]:
+    """The names of all jobs with a description on this node."""
+    described = Path(paths.description)
+    return sorted(found.parent.name for found in described.parent.parent.glob(f"*/{described.name}"))
 
 
 def check_name(name: str) -> str:

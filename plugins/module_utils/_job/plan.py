@@ -11,8 +11,9 @@ from typing import Any, Mapping
 
 from .._errors import GaudiError
 from .._node.environment_file import assignment
+from .._node.job_user import DEFAULT_USER, check_user
 from .._node.networks import parse_networks
-from . import recipe_cache
+from .._node.option_forms import check_place
 from .allowed_networks import check_allowed
 from .binding.plan import NONE, NUMA, check_bind
 from .description import (
@@ -29,17 +30,18 @@ from .description import (
     options_from,
 )
 from .paths import JobPaths, check_name
-from .recipe_cache import RECIPE_CACHE
 from .supervision import check_supervision, nodes_of
-from .user import DEFAULT_USER, check_user
 from .variables import variables_from
 
 # A name, or an address of IPv4 or IPv6 with its zone; no word that a program would take for an option.
 ADDRESS = re.compile(r"[A-Za-z0-9_:][A-Za-z0-9_.:%-]{0,254}", re.ASCII)
 # At least 128 bits.
 SECRET = re.compile(r"(?:[0-9a-f]{2}){16,}")
+# This node as the inventory names it. Slurm and mpirun carry one environment to all nodes, which has none.
+NODE = "GAUDI3_SCALE_NODE"
 OWN_VARIABLES = (
     "GAUDI3_SCALE_JOB",
+    NODE,
     "GAUDI3_SCALE_JOB_DIR",
     "GAUDI3_SCALE_METRICS",
     "GAUDI3_SCALE_GLOBAL_BATCH_SIZE",
@@ -173,6 +175,9 @@ def check(job: Job, cards: int | None) -> Job:
     if job.engine == SLURM:
         check_slurm(job.slurm, job.rendezvous_port, job.hosts)
     if job.engine == MPIRUN:
+        parse_networks("mpi.network", filter(None, [job.mpi.network]))
+        if job.mpi.prefix:
+            check_place("mpi.prefix", job.mpi.prefix)
         check_mpi(job.mpi, job.processes_per_node, job.hosts)
     if job.supervision:
         _check_supervision(job, job.supervision)
@@ -287,12 +292,12 @@ def starts_in(job: Job, paths: JobPaths) -> str:
 def job_environment(job: Job, paths: JobPaths, interface: str | None, recipes: str | None = None) -> dict[str, str]:
     """What the job's processes get besides ``environment_files``; the caller's own values win over ``interface``.
 
-    ``recipes`` is the node's PT_HPU_RECIPE_CACHE_CONFIG, of which each job gets a directory of its own.
+    ``recipes`` is the job's PT_HPU_RECIPE_CACHE_CONFIG: the node's, with a directory of the job's own.
     """
     # Without these, gloo takes the interface of the host name's address, which Debian and Ubuntu put at 127.0.1.1,
     # and HCCL the first one it finds.
     named = {} if interface is None else {"GLOO_SOCKET_IFNAME": interface, "HCCL_SOCKET_IFNAME": interface}
-    cache = {} if not recipes else {RECIPE_CACHE: recipe_cache.of_job(recipes, job.name)}
+    cache = {"PT_HPU_RECIPE_CACHE_CONFIG": recipes} if recipes else {}
     batch = {"GAUDI3_SCALE_GLOBAL_BATCH_SIZE": str(job.global_batch_size)} if job.global_batch_size else {}
     progress = {"GAUDI3_SCALE_PROGRESS_DIR": paths.progress} if job.supervision else {}
     return {

@@ -32,7 +32,7 @@ def _inodes(port: int, datagrams: bool, proc: Path) -> Iterator[str]:
 
 
 def _processes(proc: Path) -> list[Path]:
-    return [entry for entry in proc.iterdir() if entry.name.isdigit()]
+    return [entry for entry in proc.iterdir() if entry.name.isdecimal()]
 
 
 def _has(process: Path, links: set[str]) -> bool:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+_LONGEST_NUMBER = 9
+
 
 def rank_process(job: str, proc: str = "/proc") -> str:
     """The process of the lowest rank of the job that runs here; empty where none does.
@@ -17,9 +19,14 @@ def rank_process(job: str, proc: str = "/proc") -> str:
         (int(variables["RANK"]), int(place.name))
         for place in Path(proc).glob("[0-9]*")
         for variables in [environment_of(place / "environ")]
-        if variables.get("GAUDI3_SCALE_JOB") == job and variables.get("RANK", "").isdigit()
+        if variables.get("GAUDI3_SCALE_JOB") == job and _is_number(variables.get("RANK", ""))
     ]
     return str(min(found)[1]) if found else ""
+
+
+def _is_number(text: str) -> bool:
+    """Python 3.11 refuses to read one of some thousand digits, which an account may put there."""
+    return text.isdecimal() and len(text) <= _LONGEST_NUMBER
 
 
 def environment_of(path: Path) -> dict[str, str]:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Mapping
+from typing import Mapping, Sequence
 
 from .._errors import GaudiError
+from .._node.account_unit import DEFAULT_LIMITS
 from .._node.commands import Run, last_line
-from .user import as_user
+from .._node.job_user import run_as_user
 
 PYTHONPATH = "PYTHONPATH"
 # Of the program's own files only the imports that it cannot do without: not those in functions, in `try` and under
@@ -116,7 +117,7 @@ RUN, IMPORTED = "-m", "module"
 class Looked:
     """Who looks, and in which words it is refused: ``option`` names the program, ``environment`` the variable of the
     role that may have a PYTHONPATH. ``user`` None: the caller. ``way`` is how a module is started (RUN), or imported
-    by another program (IMPORTED); "": a script, by its whole path.
+    by another program (IMPORTED); "": a script, by its whole path. ``limits`` confine the account's Python.
     """
 
     option: str
@@ -124,6 +125,7 @@ class Looked:
     venv: str
     user: str | None
     way: str = ""
+    limits: Sequence[str] = DEFAULT_LIMITS
 
 
 def check_found(program: str, looked: Looked, variables: Mapping[str, str], run: Run) -> None:
@@ -134,8 +136,11 @@ def check_found(program: str, looked: Looked, variables: Mapping[str, str], run:
     python = f"{looked.venv}/bin/python"
     words = (looked.way, program) if looked.way else (program, "")
     argv = [python, "-c", WITH_VARIABLES, python, "-c", IMPORTS, *words]
-    own = argv if looked.user is None else as_user(looked.user, argv)
-    done = run(own, timeout=IMPORT_SECONDS, env={VARIABLES: json.dumps(dict(variables))})
+    given = {VARIABLES: json.dumps(dict(variables))}
+    if looked.user is None:
+        done = run(argv, timeout=IMPORT_SECONDS, env=given)
+    else:
+        done = run_as_user(looked.user, argv, run, timeout=IMPORT_SECONDS, env=given, limits=looked.limits)
     what = f"{looked.option}: {program}"
     if done.rc == 124:
         raise GaudiError(

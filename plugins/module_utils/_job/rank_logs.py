@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import BinaryIO, Collection, Container, Mapping, Sequence
 
 from .._node.regular_file import open_regular, read_end
-from .agent_table import AgentEntry, agent_entries, noticed_entry, signalled
+from .agent_table import AgentEntry, agent_entries, noticed_entry, signaled
 from .failure import SIGKILL, SIGTERM, RankFailure, first_failure, left_early, rank_failure
 from .log_lines import HEADER, log_lines
 from .tracebacks import begins_before, uncaught
@@ -125,7 +125,7 @@ def torchrun_failures(
         found = [_of_exit(attempt, first_rank + local, local, one, bool(table)) for local, one in unnamed.items()]
         failures += filter(None, found)
     elif table:
-        failures += _left(table, signalled(agent_log), attempt)
+        failures += _left(table, signaled(agent_log), attempt)
     cause = first_failure(failures)
     return sorted(failures, key=lambda failure: failure is not cause)
 

@@ -119,7 +119,7 @@ def _check_shared(batch: int, nodes: int, processes_per_node: int) -> None:
         check_global_batch(batch, nodes * processes_per_node)
     except GaudiError as error:
         raise GaudiError(
-            f"supervision.min_nodes allows the job to go on with {nodes} node(s): {error} Or raise min_nodes."
+            f"supervision.min_nodes allows the job to continue with {nodes} node(s): {error} Or raise min_nodes."
         ) from None
 
 

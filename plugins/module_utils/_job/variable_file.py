@@ -10,16 +10,25 @@ import os
 import pwd
 
 from .._errors import GaudiError
-from .._node.account_directory import acting_as, may_change
+from .._node.account_directory import acting_as
+from .._node.path_writers import is_roots
 from .._node.regular_file import open_regular
 
 # More than any environment has room for (execve(2): 2 MiB of arguments and environment).
 LARGEST = 1 << 20
 
 
+def is_of_others(path: str, owner: pwd.struct_passwd) -> bool:
+    """Whether an account may change the file, so that root reads it with no more rights than ``owner`` has.
+
+    Also where that is a third account: it could put a link there to what root alone may read.
+    """
+    return owner.pw_uid not in (0, os.geteuid()) and not is_roots(path)
+
+
 def variable_text(path: str, owner: pwd.struct_passwd) -> str | None:
-    """The file's text, read as root only where ``owner`` cannot put another one there; None where there is none."""
-    rights = acting_as(owner) if may_change(path, owner) else contextlib.nullcontext()
+    """The file's text, read as root only where nobody else can put another one there; None where there is none."""
+    rights = acting_as(owner) if is_of_others(path, owner) else contextlib.nullcontext()
     try:
         with rights, open_regular(os.path.realpath(path)) as stream:
             data = stream.read(LARGEST + 1)

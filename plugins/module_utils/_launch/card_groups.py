@@ -42,7 +42,7 @@ def grouped_board(cards: Sequence[PciCard]) -> Board | None:
 def refuse_order(modules: str, board: Board, ranks: int, host: str) -> None:
     """Raises GaudiError where the ranks of a group are not together, in the order of the module ids."""
     words = [word.strip() for word in modules.split(",") if word.strip()]
-    taken = [int(word) for word in words[:ranks] if word.isdigit()]
+    taken = [int(word) for word in words[:ranks] if word.isdecimal()]
     if taken != sorted(taken):
         right = ",".join(map(str, sorted(taken)))
         raise GaudiError(

@@ -21,47 +21,36 @@ What is not here, and why a training needs it:
 from __future__ import annotations
 
 import re
-from typing import Iterable
+from typing import Callable, Iterable
 
 from .._job.paths import JobPaths
 from .._job.plan import Job
-from .._node.unit_hardening import KERNEL, KERNEL_TUNABLES, NO_NEW_PRIVILEGES, address_lines
-from .unit_words import quoted
+from .._node.unit_hardening import FOREIGN_PROGRAM, address_lines, device_lines
+from .._node.unit_words import quoted, unexpanded
 
-# Character devices by their names in /proc/devices, and what has no name of its own there.
-DEVICES = {
-    "hpu": ("char-accel", "char-habanalabs", "char-infiniband*", "/dev/infiniband/rdma_cm"),
-    "cuda": ("char-nvidia*", "char-infiniband*", "/dev/infiniband/rdma_cm"),
-    "cpu": ("char-infiniband*", "/dev/infiniband/rdma_cm"),
-}
 # Root's own job works on files of others as root does; no other one has any capability.
 ROOTS = "CAP_CHOWN CAP_DAC_OVERRIDE CAP_FOWNER"
-ALWAYS = (
-    *NO_NEW_PRIVILEGES,
-    "ProtectSystem=full",
-    *KERNEL,
-    *KERNEL_TUNABLES,
-    "RestrictRealtime=yes",
-    "RestrictNamespaces=yes",
-    "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK",
-    "LockPersonality=yes",
-    "SystemCallArchitectures=native",
-    "SystemCallFilter=~@clock @cpu-emulation @module @mount @obsolete @raw-io @reboot @swap",
-    "SystemCallErrorNumber=EPERM",
-    "DevicePolicy=closed",
-)
 _SHARED_TEMPORARY = re.compile(r"(^|[=:,])/(var/)?tmp(/|$)")
 
 
 def confined(job: Job, paths: JobPaths) -> list[str]:
     """The lines for this job. The root of a job that is root's own is a root without most of its powers."""
+    return _lines(job, paths, quoted)
+
+
+def confined_question(job: Job, paths: JobPaths) -> list[str]:
+    """The same for a program of its account that is asked before the job begins, as systemd-run(1) takes them."""
+    return _lines(job, paths, unexpanded)
+
+
+def _lines(job: Job, paths: JobPaths, word: Callable[[str], str]) -> list[str]:
     own = (paths.directory, paths.logs, *filter(None, [job.checkpoint_directory]))
     return [
-        *ALWAYS,
-        *(f"DeviceAllow={device} rw" for device in DEVICES[job.device]),
+        *FOREIGN_PROGRAM,
+        *device_lines(job.device),
         f"CapabilityBoundingSet={ROOTS if job.user == 'root' else ''}",
         # They may lie below a system's directory where an option says so.
-        f"ReadWritePaths={' '.join(quoted(f'-{path}') for path in own)}",
+        f"ReadWritePaths={' '.join(word(f'-{path}') for path in own)}",
         *([] if _names_temporary(job) else ["PrivateTmp=yes"]),
         *address_lines(job.allowed_networks),
     ]

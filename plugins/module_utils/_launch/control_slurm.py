@@ -10,22 +10,22 @@ from pathlib import Path
 from typing import Mapping
 
 from .._errors import GaudiError
+from .._follow.state import read_worker_group
+from .._follow.worker_group import RUNNING, WorkerGroup
+from .._follow.worker_group_slurm import slurm_jobs_of, slurm_worker_group
 from .._job.description import SLURM
 from .._job.difference import description_differences, refuse_difference
+from .._job.engines.slurm import comment, slurm_name
+from .._job.engines.slurm_jobs import cancel, description_of, find, submit_once
 from .._job.paths import JobPaths
 from .._job.plan import Job, describe
-from .._job.user import account
-from .._monitoring.state import read_worker_group
-from .._monitoring.worker_group import RUNNING, WorkerGroup
-from .._monitoring.worker_group_slurm import slurm_jobs_of, slurm_worker_group
 from .._node.account_directory import acting_as_owner
 from .._node.commands import Run
+from .._node.job_user import account
 from .._node.json_file import read_json
 from .._node.rendered_files import WantedFile, pending, write
 from .directories import let_read, make_control
-from .engines.slurm import comment, slurm_name
-from .engines.slurm_jobs import cancel, description_of, find, submit_once
-from .plan import Launch, description_file
+from .plan import NodePlan, description_file
 
 UNREADABLE = "its description cannot be read from Slurm by this user"
 
@@ -47,9 +47,9 @@ def _description(job: Job, number: str, remark: str, run: Run) -> Mapping[str, o
     return description_of(number, run) or {**describe(job), "description": UNREADABLE}
 
 
-def start_slurm(job: Job, paths: JobPaths, launch: Launch, run: Run) -> None:
+def start_slurm(job: Job, paths: JobPaths, plan: NodePlan, run: Run) -> None:
     """Submit the job. What is kept here is written last: a job that was submitted is found by its name without it."""
-    script = launch.files[0]
+    script = plan.files[0]
     for change in pending([script]):
         write(change)
     # sbatch reads it as the account.

@@ -10,19 +10,18 @@ import os
 import pwd
 import time
 from pathlib import Path
-from typing import Sequence
 
 from .._errors import GaudiError
-from .._job import recipe_cache
+from .._flags import recipe_cache
+from .._flags.recipe_cache import RECIPE_CACHE
 from .._job.paths import JobPaths
 from .._job.plan import Job
-from .._job.recipe_cache import RECIPE_CACHE
-from .._job.user import account
-from .._node.account_directory import acting_as, give, may_change, remove
+from .._node.account_directory import OF_MKFS, acting_as, give, let_group_read, remove
+from .._node.job_user import account
+from .._node.path_writers import may_change
+from .environment_files import Setting
 
 EARLIER_KEPT = 5
-# A new file system has it; it is root's.
-OF_MKFS = "lost+found"
 
 
 def put_away_logs(paths: JobPaths, owner: pwd.struct_passwd) -> None:
@@ -56,7 +55,7 @@ def _put_away(path: str, target: str) -> None:
 
 def _put_away_within(paths: JobPaths, stamp: str, owner: pwd.struct_passwd) -> None:
     target = Path(paths.earlier_within, stamp)
-    give(paths.logs, owner)
+    give(paths.logs, owner, instead_of_empty=True)
     with acting_as(owner):
         try:
             entries = [one for one in Path(paths.logs).iterdir() if one.name not in (target.parent.name, OF_MKFS)]
@@ -81,37 +80,43 @@ def _sortable(nanoseconds: int) -> str:
     return f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime(seconds))}.{rest:09}Z"
 
 
-def recipe_directory(job: Job, recipes: str | None) -> list[str]:
-    """The job's own directory for compiled recipes, in a list; empty if the job or nobody names one."""
-    if not recipes or RECIPE_CACHE in job.environment:
-        return []
-    mine = recipe_cache.of_job(recipes, job.name)
-    return [] if mine == recipes else [mine.partition(",")[0]]
+def recipe_directory(job: Job, setting: Setting | None) -> tuple[str, bool]:
+    """The job's own directory for compiled recipes, and whether an account has named it; "" if nobody does.
+
+    ``setting`` is what the last of the job's files says that has the variable. Where another account than root's may
+    change that file, root makes nothing there: that account could name any place.
+    """
+    if setting is None or not setting.value or RECIPE_CACHE in job.environment:
+        return "", False
+    mine = recipe_cache.of_job(setting.value, job.name)
+    return ("" if mine == setting.value else mine.partition(",")[0]), setting.is_of_others
 
 
 def make_control(paths: JobPaths, group: int) -> None:
     """Root's directory for what the job is told, in which its account's group may look for what it is to read."""
     for directory in (paths.control, paths.agent_logs):
         Path(directory).mkdir(parents=True, exist_ok=True)
-        os.chown(directory, -1, group)
-        Path(directory).chmod(0o750)
+        let_group_read(directory, group, 0o750)
 
 
 def let_read(paths: JobPaths, group: int) -> None:
     """What the job's own programs read of it, as that group, while it stays root's."""
-    for path in filter(os.path.exists, (paths.supervision, paths.host_file, paths.batch_script)):
-        os.chown(path, -1, group)
+    for path in (paths.supervision, paths.host_file, paths.batch_script):
+        let_group_read(path, group)
 
 
-def make_directories(job: Job, paths: JobPaths, recipes: Sequence[str]) -> None:
+def make_directories(job: Job, paths: JobPaths, recipe_setting: Setting | None) -> None:
     """The account's directories: those in root's are given to it, and what is below them it makes itself."""
     owner = account(job.user)
-    own = [directory for directory in recipes if may_change(directory, owner)]
-    for directory in (paths.directory, paths.logs, *(one for one in recipes if one not in own)):
-        give(directory, owner)
+    recipes, is_named_by_others = recipe_directory(job, recipe_setting)
+    is_own = is_named_by_others or (bool(recipes) and may_change(recipes, owner))
+    for directory in (paths.directory, paths.logs):
+        give(directory, owner, instead_of_empty=True)
+    if recipes and not is_own:
+        give(recipes, owner)
     watched = (paths.progress,) if job.supervision else ()
     with acting_as(owner):
-        for directory in (paths.ranks, *watched, *own):
+        for directory in (paths.ranks, *watched, *([recipes] if is_own else [])):
             _make(directory, job.user)
 
 

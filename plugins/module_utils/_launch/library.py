@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from .._errors import GaudiError
 from .._job.description import RANK_ARGUMENTS
 from .._job.plan import Job
-from .._job.user import as_user
 from .._node.commands import Run, last_line
+from .._node.job_user import run_as_user
 from .._node.json_file import parse_object
 
-# What the role gaudi_training_stack makes. A venv of the user's own may have PyTorch and nothing of ours.
+# What the role gaudi_venv makes. A venv of the user's own may have PyTorch and nothing of ours.
 DEFAULT_VENV = str(RANK_ARGUMENTS["venv"]["default"])
 LOOK = """
 import importlib.metadata, importlib.util, json
@@ -58,7 +58,7 @@ def check_library(library: Library) -> None:
     other = "" if library.venv == DEFAULT_VENV else f", and {DEFAULT_VENV} has none either"
     raise GaudiError(
         f"no supervisor can be run here: {library.venv} has {has}{other}; run "
-        "playbooks/training_stack.yml (role gaudi_training_stack) on this node, or name its venv in venv "
+        "playbooks/venv.yml (role gaudi_venv) on this node, or name its venv in venv "
         "(training_venv)."
     )
 
@@ -69,11 +69,10 @@ def _look(job: Job, venv: str, run: Run) -> Library:
     if not os.access(python, os.X_OK):
         return Library(venv)
     try:
-        argv = as_user(job.user, [python, "-I", "-c", LOOK])
+        done = run_as_user(job.user, [python, "-I", "-c", LOOK], run, timeout=LOOK_SECONDS)
     except GaudiError:
         # An account that is not there, which has a sentence of its own.
         return Library(venv)
-    done = run(argv, timeout=LOOK_SECONDS)
     if done.rc == 124:
         raise GaudiError(
             f"nobody can tell what {venv} has: its Python had not ended after {LOOK_SECONDS:g} s; try again, and see "

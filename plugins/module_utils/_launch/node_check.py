@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-import functools
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from .._cards.device_access import check_device_access
@@ -15,20 +15,22 @@ from .._errors import GaudiError
 from .._job.binding.modules import VARIABLE, Share, check_share
 from .._job.binding.topology import HPU
 from .._job.description import MPIRUN, SLURM
+from .._job.engines.mpirun import version_of
+from .._job.engines.mpirun_reach import check_reach
+from .._job.engines.slurm_jobs import check_slurm_there
 from .._job.network import address_towards, port_is_free
 from .._job.paths import JobPaths
 from .._job.plan import Job, starts_in
 from .._job.port_holder import holder_of
 from .._job.program_imports import PYTHONPATH, RUN, Looked, check_found
 from .._job.supervision import control_port_of
-from .._job.user import account, as_user, check_left_to
+from .._node.account_directory import check_given
 from .._node.commands import Run, last_line
+from .._node.job_user import account, check_left_to, run_as_user
 from .binding import ranks_bound_now
 from .card_groups import group_remarks
-from .engines.mpirun import version_of
-from .engines.mpirun_reach import check_reach
-from .engines.slurm_jobs import check_slurm_there
-from .environment_files import setting_of_files, settings_of_files
+from .confinement import confined_question
+from .environment_files import settings_of_files
 from .library import Library, check_library
 from .node_data import check_data
 
@@ -36,6 +38,9 @@ from .node_data import check_data
 ENVIRONMENT = "gaudi_training_environment"
 # Of the vendor's variables the one that its bridge cannot do without.
 VENDORS = "GC_KERNEL_PATH"
+# A new file under a name that is nobody's yet: in a directory of the account's a pipe would be waited at for ever.
+WRITE = 'made=$(mktemp "$1.XXXXXX") && echo > "$made" && rm "$made"'
+WRITE_SECONDS, VERSION_SECONDS = 60.0, 30.0
 
 
 def check_node(
@@ -44,21 +49,26 @@ def check_node(
     """Raises GaudiError where this node lacks what the worker group needs; ``running``: the job holds its port already.
     ``library`` is what runs its supervisor.
     """
+    # Of a witness nothing is read: it is given no files.
+    settings = settings_of_files(job)
     if not job.is_witness:
-        _check_what_ranks_start_with(job, paths)
+        _check_what_ranks_start_with(job, paths, settings)
     account(job.user)
     if library:
         check_library(library)
     if not job.is_witness:
-        check_imports(job, paths, run)
+        check_imports(job, paths, run, settings)
         check_data(job, paths, run)
         check_writable(job, paths, run)
+        # Logs are put away where something is started, and go on where that is done from elsewhere.
+        for place in (paths.directory, *([] if job.host in job.starting_hosts else [paths.logs])):
+            check_given(place, account(job.user))
         if not job.checkpoint_directory:
             check_left_to(job.user, f"{paths.directory}/checkpoints")
     address_towards(job.rendezvous_address, job.rendezvous_port)
     _check_ports(job, running)
     if not job.is_witness:
-        check_cards(job, run, kernel_root)
+        check_cards(job, run, kernel_root, settings)
     if job.engine == SLURM and job.host in job.starting_hosts:
         check_slurm_there(job.host, job.slurm.partition, run)
     if job.engine == MPIRUN:
@@ -67,7 +77,7 @@ def check_node(
         check_reach(job, run)
 
 
-def _check_what_ranks_start_with(job: Job, paths: JobPaths) -> None:
+def _check_what_ranks_start_with(job: Job, paths: JobPaths, settings: Mapping[str, str]) -> None:
     _check_programs(job)
     if job.working_directory and not Path(job.working_directory).is_dir():
         raise GaudiError(f"working_directory {job.working_directory} is no directory on this node; create it there.")
@@ -80,22 +90,25 @@ def _check_what_ranks_start_with(job: Job, paths: JobPaths) -> None:
     for path in job.environment_files:
         if not path.startswith("-") and not Path(path).is_file():
             raise GaudiError(f"environment_files: there is no {path} on this node; create it, or put a - before it.")
-    check_flags(job)
+    check_flags(job, settings)
 
 
-def check_flags(job: Job) -> None:
-    """Without the paths of the vendor's software its bridge ends each rank with the name of a variable, no more."""
+def check_flags(job: Job, settings: Mapping[str, str]) -> None:
+    """Without the paths of the vendor's software its bridge ends each rank with the name of a variable, no more.
+
+    ``settings`` are here and below the variables of the job's environment files.
+    """
     named = next((path[1:] for path in job.environment_files if path.startswith("-")), "")
-    known = job.device != HPU or VENDORS in job.environment or VENDORS in settings_of_files(job)
+    known = job.device != HPU or VENDORS in job.environment or VENDORS in settings
     if named and not known and not Path(named).is_file():
         raise GaudiError(
             f"{named} is missing, with the node's flags and the paths of the vendor's software ({VENDORS}), without "
-            f"which no rank uses a card: run playbooks/tuning.yml on this node, or set them in environment "
+            f"which no rank uses a card: run playbooks/flags.yml on this node, or set them in environment "
             f"({ENVIRONMENT})."
         )
 
 
-def check_cards(job: Job, run: Run, kernel_root: str) -> None:
+def check_cards(job: Job, run: Run, kernel_root: str, settings: Mapping[str, str]) -> None:
     """Raises GaudiError where this node's cards are not all well, not the account's to open, or perhaps another's."""
     unfit = unfit_reason(job.device, job.processes_per_node, run, kernel_root)
     if unfit:
@@ -104,9 +117,9 @@ def check_cards(job: Job, run: Run, kernel_root: str) -> None:
     check_device_access(job.user, job.device, kernel_root)
     # Slurm gives whole nodes, or says on each which cards it allots.
     if job.device == HPU and job.engine != SLURM:
-        visible = job.environment.get(VARIABLE, setting_of_files(job, VARIABLE)) or ""
+        visible = job.environment.get(VARIABLE, settings.get(VARIABLE)) or ""
         check_share(Share(job.processes_per_node, job.host, visible), kernel_root)
-    ranks_bound_now(job, functools.partial(setting_of_files, job), kernel_root)
+    ranks_bound_now(job, settings.get, kernel_root)
 
 
 def _check_ports(job: Job, running: bool) -> None:
@@ -136,12 +149,13 @@ def _check_programs(job: Job) -> None:
     needed = ("python",) if job.engine == MPIRUN else ("torchrun", "python")
     for program in (f"{job.venv}/bin/{name}" for name in needed):
         if not os.access(program, os.X_OK):
-            raise GaudiError(f"{program} cannot be executed; install the training stack first, or name its venv.")
+            raise GaudiError(f"{program} cannot be executed; install the training stack first, or set its venv.")
 
 
 def open_mpi_version(job: Job, run: Run) -> str:
     """The version of this node's mpirun; every node needs it, since mpirun starts a daemon of its own on each."""
-    done = run([job.mpi.mpirun, "--version"])
+    # As the account that will run it: whoever names the program need not be who may run programs as root.
+    done = run_as_user(job.user, [job.mpi.mpirun, "--version"], run, timeout=VERSION_SECONDS)
     if done.rc == 127:
         raise GaudiError(
             f"engine mpirun: {job.mpi.mpirun} is not installed on {job.host}; install Open MPI there, name its program "
@@ -157,17 +171,17 @@ def open_mpi_version(job: Job, run: Run) -> str:
     return version
 
 
-def check_imports(job: Job, paths: JobPaths, run: Run) -> None:
+def check_imports(job: Job, paths: JobPaths, run: Run, settings: Mapping[str, str]) -> None:
     """Raises GaudiError where the program's first imports cannot be found by this node's venv."""
     first, second = job.command[0], (*job.command, "")[1]
     start = starts_in(job, paths)
-    of_files = settings_of_files(job)
-    given = job.environment.get(PYTHONPATH, of_files.get(PYTHONPATH))
+    given = job.environment.get(PYTHONPATH, settings.get(PYTHONPATH))
     # The ranks start in the working directory, from which -m finds modules too.
     places = os.pathsep.join(filter(None, (start if first == RUN else "", given)))
     program = second if first == RUN else str(Path(start, first))
-    looked = Looked("command", ENVIRONMENT, job.venv, job.user, RUN if first == RUN else "")
-    check_found(program, looked, {**of_files, **job.environment, PYTHONPATH: places}, run)
+    way = RUN if first == RUN else ""
+    looked = Looked("command", ENVIRONMENT, job.venv, job.user, way, confined_question(job, paths))
+    check_found(program, looked, {**settings, **job.environment, PYTHONPATH: places}, run)
 
 
 def check_writable(job: Job, paths: JobPaths, run: Run) -> None:
@@ -182,7 +196,13 @@ def check_writable(job: Job, paths: JobPaths, run: Run) -> None:
         )
     probe = f"{directory}/.gaudi3_scale-{job.name}-{job.host}"
     # As the account of the ranks: root may write where they may not, and may not on a shared file system.
-    done = run(as_user(job.user, ["sh", "-c", 'echo > "$1" && rm "$1"', "sh", probe]))
+    limits = confined_question(job, paths)
+    done = run_as_user(job.user, ["sh", "-c", WRITE, "sh", probe], run, timeout=WRITE_SECONDS, limits=limits)
+    if done.rc == 124:
+        raise GaudiError(
+            f"checkpoint_directory {directory} could not be written within {WRITE_SECONDS:g} s on {job.host}; see "
+            "whether its storage answers."
+        )
     if done.rc != 0:
         raise GaudiError(
             f"checkpoint_directory {directory} cannot be written by {job.user} on {job.host}: "

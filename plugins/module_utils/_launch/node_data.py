@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Iterator, Sequence
 
 from .._errors import GaudiError
+from .._job.engines.torchrun import TELLS_STEPS
 from .._job.paths import JobPaths
 from .._job.plan import Job, starts_in
-from .._job.user import as_user
 from .._node.commands import Run
-from .engines.torchrun import TELLS_STEPS
+from .._node.job_user import run_as_user
+from .confinement import confined_question
 
 # By the trainer's own options, the variables that they come from.
 VARIABLES = {"--text": "gaudi_training_text", "--data": "gaudi_training_data"}
@@ -31,7 +32,8 @@ def check_data(job: Job, paths: JobPaths, run: Run) -> None:
         return
     places = [str(Path(starts_in(job, paths), path)) for path in wanted]
     # As that account: root may read what it may not, and may not on a shared file system.
-    done = run(as_user(job.user, ["sh", "-c", LOOK, "sh", *places]), timeout=LOOK_SECONDS)
+    limits = confined_question(job, paths)
+    done = run_as_user(job.user, ["sh", "-c", LOOK, "sh", *places], run, timeout=LOOK_SECONDS, limits=limits)
     if done.rc == 124:
         raise GaudiError(
             f"{', '.join(places)} could not be looked at within {LOOK_SECONDS:g} s; see whether its storage answers."

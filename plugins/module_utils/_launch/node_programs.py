@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import os
 import pkgutil
 import tempfile
 from pathlib import Path
@@ -34,7 +35,7 @@ def install(directory: str, entry: str) -> None:
     # A file with the final name is always whole, also while another job's launch writes the same.
     with tempfile.NamedTemporaryFile(dir=place.parent, delete=False) as stream:
         stream.write(_program(entry))
-    Path(stream.name).chmod(0o644)
+        os.fchmod(stream.fileno(), 0o644)
     Path(stream.name).replace(place)
 
 
@@ -48,5 +49,5 @@ def _source(name: str) -> str:
     """The source of a module of the core by its path; it may lie in the archive that Ansible sends."""
     data = pkgutil.get_data(CORE, f"{name}.py")
     if data is None:
-        raise GaudiError(f"{CORE}/{name}.py has no source; install the collection anew.")
+        raise GaudiError(f"{CORE}/{name}.py has no source; reinstall the collection.")
     return data.decode()

@@ -11,17 +11,17 @@ from typing import Mapping
 
 from .._job.binding.rank import THREADS
 from .._job.description import MPIRUN, SLURM
+from .._job.engines.mpirun import host_file_text, mpirun_argv, mpirun_environment
+from .._job.engines.slurm import SlurmCards, sbatch_argv, script_text
+from .._job.engines.torchrun import supervision_text, supervisor_command, torchrun_argv
 from .._job.job_secrets import masked
 from .._job.paths import JobPaths
-from .._job.plan import Job, describe, job_environment
+from .._job.plan import NODE, Job, describe, job_environment
 from .._node.kernel_tree import kernel_tree
 from .._node.rendered_files import WantedFile
-from .._node.secret_words import HIDDEN, without_credentials, without_secrets
+from .._node.secret_words import HIDDEN, without_credentials, without_options, without_secrets
 from .binding import UNBOUND, Binding
-from .engines.mpirun import host_file_text, mpirun_argv, mpirun_environment
-from .engines.slurm import SlurmCards, sbatch_argv, script_text
-from .engines.torchrun import supervision_text, supervisor_command, torchrun_argv
-from .environment_files import unit_files
+from .environment_files import Setting, unit_files
 from .library import Library
 from .unit import environment_text, unit_text
 
@@ -31,6 +31,7 @@ class Site:
     """What is looked up on the node: interface towards the first one, recipe cache, version of Open MPI.
 
     ``library`` has the supervisor that runs here; None where the job has none.
+    ``recipe_setting`` is the node's recipe cache as the job's files have it.
     ``slurm_gres`` is what Slurm's nodes call their cards; "" where they call them as is usual.
     ``environment_copies`` has what systemd reads instead of some of the job's environment files
     (``launch.environment_files``).
@@ -44,10 +45,11 @@ class Site:
     binding: Binding = UNBOUND
     environment_copies: Mapping[str, WantedFile | None] = field(default_factory=dict)
     slurm_gres: str = ""
+    recipe_setting: Setting | None = None
 
 
 @dataclass(frozen=True)
-class Launch:
+class NodePlan:
     """One node's part. ``file`` is the unit or the batch script, ``text`` what is in it; both empty on a node on which
     nothing is started, since the engine reaches it from the first one. ``argv`` is empty for a spare, which waits, and
     for the witness.
@@ -64,18 +66,18 @@ class Launch:
         return next((file.content or "" for file in self.files if file.path == self.file), "")
 
 
-def plan_launch(job: Job, paths: JobPaths, site: Site) -> Launch:
+def plan_launch(job: Job, paths: JobPaths, site: Site) -> NodePlan:
     """What this node starts. Files that may hold a user's secrets are for their owner alone."""
     if job.host not in job.starting_hosts:
-        return Launch(job.engine)
+        return NodePlan(job.engine)
     return _batch_launch(job, paths, site) if job.engine == SLURM else _unit_launch(job, paths, site)
 
 
-def _batch_launch(job: Job, paths: JobPaths, site: Site) -> Launch:
+def _batch_launch(job: Job, paths: JobPaths, site: Site) -> NodePlan:
     environment = job_environment(job, paths, None, site.recipes)
     script = WantedFile(paths.batch_script, _script(job, paths, environment, site), mode=0o640)
     files = (script, description_file(job, paths))
-    return Launch(job.engine, sbatch_argv(paths.batch_script), environment, script.path, files)
+    return NodePlan(job.engine, sbatch_argv(paths.batch_script), environment, script.path, files)
 
 
 def _script(job: Job, paths: JobPaths, environment: Mapping[str, str], site: Site) -> str:
@@ -83,7 +85,7 @@ def _script(job: Job, paths: JobPaths, environment: Mapping[str, str], site: Sit
     return script_text(job, paths, environment, site.binding.launcher, cards)
 
 
-def _unit_launch(job: Job, paths: JobPaths, site: Site) -> Launch:
+def _unit_launch(job: Job, paths: JobPaths, site: Site) -> NodePlan:
     """``program`` is what the unit runs: ``argv``, or a supervisor that starts it."""
     further: list[WantedFile] = []
     launcher = site.binding.argv
@@ -93,16 +95,18 @@ def _unit_launch(job: Job, paths: JobPaths, site: Site) -> Launch:
         program = argv = mpirun_argv(job, paths, site.open_mpi, environment, site.binding.launcher)
         further = [WantedFile(paths.host_file, host_file_text(job), mode=0o640)]
     else:
-        environment = {**_threads(site), **job_environment(job, paths, site.interface, site.recipes)}
+        own = job_environment(job, paths, site.interface, site.recipes)
+        environment = {**_threads(site), **own, NODE: job.host}
         program = argv = () if job.node_rank is None else torchrun_argv(job, paths, launcher=launcher)
     if job.supervision and site.library:
         program = (*supervisor_command(site.library.venv), paths.supervision)
         further = [WantedFile(paths.supervision, supervision_text(job, paths, site.kernel_root, launcher), mode=0o640)]
     copies = site.environment_copies
-    unit = WantedFile(paths.unit_file, unit_text(job, paths, program, unit_files(job, copies)))
+    # A command may hold a secret. Of a process, and of a loaded unit, every account can ask for it all the same.
+    unit = WantedFile(paths.unit_file, unit_text(job, paths, program, unit_files(job, copies)), mode=0o600)
     variables = WantedFile(paths.environment, environment_text(environment), mode=0o600)
     files = (unit, variables, *filter(None, copies.values()), *further, description_file(job, paths))
-    return Launch(job.engine, argv, environment, unit.path, files)
+    return NodePlan(job.engine, argv, environment, unit.path, files)
 
 
 def _threads(site: Site) -> dict[str, str]:
@@ -119,12 +123,15 @@ def description_file(job: Job, paths: JobPaths) -> WantedFile:
 
 def shown(job: Job, paths: JobPaths, site: Site) -> dict[str, object]:
     """The launch as plain values for people, without the values of variables that sound like secrets."""
-    launch = plan_launch(replace(job, environment=masked(job.environment), key=HIDDEN, new_key=""), paths, site)
+    told = replace(
+        job, environment=masked(job.environment), command=tuple(without_options(job.command)), key=HIDDEN, new_key=""
+    )
+    plan = plan_launch(told, paths, site)
     return {
-        "engine": launch.engine,
-        "argv": without_secrets(launch.argv),
-        "environment": dict(launch.environment),
-        "file": launch.file,
-        "text": without_credentials(launch.text),
+        "engine": plan.engine,
+        "argv": without_secrets(plan.argv),
+        "environment": dict(plan.environment),
+        "file": plan.file,
+        "text": without_credentials(plan.text),
         "binding": [rank.as_dict() for rank in site.binding.ranks],
     }

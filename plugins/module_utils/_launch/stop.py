@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Mapping, Sequence
 
 from .._errors import GaudiError
+from .._follow.state import read_worker_group
+from .._follow.worker_group import ABSENT, RUNNING, STOPPED, WorkerGroup
+from .._follow.worker_group_slurm import slurm_jobs_of
 from .._job.description import SLURM
 from .._job.job_secrets import shown_differences
-from .._job.paths import JobPaths
-from .._monitoring.state import read_worker_group
-from .._monitoring.worker_group import ABSENT, RUNNING, STOPPED, WorkerGroup
-from .._monitoring.worker_group_slurm import slurm_jobs_of
+from .._job.paths import JobPaths, known_jobs
 from .._node.account_directory import remove as remove_entries
 from .._node.commands import Run
 from .._node.lock import SHORT_S, exclusive
@@ -50,6 +50,10 @@ def stop(paths: JobPaths, run: Run, *, check_mode: bool, slurm_user: str = "") -
                 processes=left,
             )
         worker_group = read_worker_group(paths, run)
+        # Ranks that were told to end do not end with 0, and systemd would show a node with a failed unit for it; but
+        # where no end could be recorded, only systemd still knows it.
+        if os.path.lexists(paths.ended):
+            run(["systemctl", "reset-failed", paths.unit])
     return _stopped(paths, worker_group.state, changed=active)
 
 
@@ -59,12 +63,6 @@ def _stopped(paths: JobPaths, state: str, *, changed: bool) -> dict[str, object]
         **worker_group_result(paths, state, changed=changed),
         **({"jobs": known_jobs(paths)} if state == ABSENT else {}),
     }
-
-
-def known_jobs(paths: JobPaths) -> list[str]:
-    """The names of all jobs with a description on this node."""
-    described = Path(paths.description)
-    return sorted(found.parent.name for found in described.parent.parent.glob(f"*/{described.name}"))
 
 
 def _stop_slurm(paths: JobPaths, worker_group: WorkerGroup, user: str, run: Run, check_mode: bool) -> dict[str, object]:

@@ -8,13 +8,13 @@ from __future__ import annotations
 from typing import Mapping, Sequence
 
 from .._job.description import MPIRUN, SupervisionOptions
+from .._job.engines.mpirun import stop_argv
 from .._job.paths import JobPaths
 from .._job.plan import Job, starts_in
 from .._job.supervision import lease
 from .._node.environment_file import assignment
+from .._node.unit_words import command_line, specifiers
 from .confinement import confined
-from .engines.mpirun import stop_argv
-from .unit_words import command_line, specifiers
 
 # The unit's own commands run as the job's account, in that account's directory: what they record is its own story.
 # How the service ended, from what systemd tells its ExecStopPost; the rename keeps a reader from half a file.

@@ -15,11 +15,11 @@ import os
 from pathlib import Path
 
 from .._errors import GaudiError
+from .._follow.worker_group import WorkerGroup
 from .._job.paths import JobPaths
 from .._job.plan import Job
-from .._job.user import account
-from .._monitoring.worker_group import WorkerGroup
 from .._node.account_directory import acting_as
+from .._node.job_user import account
 from .._node.json_file import read_json
 
 

@@ -15,6 +15,8 @@ from .regular_file import read_bounded
 
 # More than a program of ours writes into one; what is larger is none of them.
 LARGEST = 1 << 24
+# Values in it, counted by what parts them: an empty list is three bytes as text, and ninety as data.
+MOST_VALUES = 1 << 21
 # Deeper than anything of ours, and far from where a parser, or whoever walks through the data, runs out of stack.
 DEEPEST = 64
 # What 64 bits hold. Python refuses integers of 4,300 digits with an error of its own, and floats stand below 10**309.
@@ -41,6 +43,8 @@ def parse_json(text: str | bytes, largest: int = LARGEST, *, named: bool = False
             text = text.decode("utf-8")
         except UnicodeDecodeError as error:
             raise ValueError(f"it is not UTF-8 at byte {error.start}") from None
+    if len(text) > MOST_VALUES and largest <= LARGEST and sum(map(text.count, "[{,")) > MOST_VALUES:
+        raise ValueError(f"it has more than {MOST_VALUES} values")
     if _depth(text) > DEEPEST:
         raise ValueError(f"it nests deeper than {DEEPEST} levels")
     data = (_NAMING if named else _STRICT).decode(text)

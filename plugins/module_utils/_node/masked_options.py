@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Mapping, NoReturn
 
 from .module_failure import module_failure
 from .module_options import unreadable
-from .secret_words import HIDDEN, without_secrets
+from .secret_words import HIDDEN, is_secret, without_secrets
 
 if TYPE_CHECKING:
 
@@ -82,4 +82,7 @@ def _shown(name: str, value: Any, argument_spec: Mapping[str, Mapping[str, Any]]
         return without_secrets(value, name)
     is_free = declared.get("type") == "dict" and "options" not in declared
     # A dictionary may be given as the text "a=1, b=2".
-    return HIDDEN if is_free and isinstance(value, str) else without_secrets(value)
+    if is_free and isinstance(value, str):
+        return HIDDEN
+    # Of a text the declaration has said it; of variables and commands each name does.
+    return without_secrets(value, name if isinstance(value, (dict, list)) and not is_secret(name) else "")

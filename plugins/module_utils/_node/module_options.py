@@ -12,7 +12,7 @@ import ast
 import math
 import re
 from dataclasses import dataclass
-from typing import Any, Collection, Iterator, Mapping
+from typing import Any, Callable, Collection, Iterator, Mapping
 
 from .._errors import GaudiError
 from .secret_words import HIDDEN, is_secret, without_credentials
@@ -38,9 +38,11 @@ class _Exceptions:
     long: frozenset[str]
     empty: frozenset[str]
     signed: frozenset[str]
+    forms: Mapping[str, Callable[[str, Any], None]]
 
 
-_NONE = _Exceptions(*[frozenset()] * 4)
+_NO_NAMES: frozenset[str] = frozenset()
+_NONE = _Exceptions(_NO_NAMES, _NO_NAMES, _NO_NAMES, _NO_NAMES, {})
 
 
 def checked(
@@ -51,13 +53,15 @@ def checked(
     long: Collection[str] = (),
     empty: Collection[str] = (),
     signed: Collection[str] = (),
+    forms: Mapping[str, Callable[[str, Any], None]] | None = None,
 ) -> dict[str, Any]:
     """The options as given; GaudiError for the first that has a value which cannot be meant.
 
     Exceptions are named as ``option`` or ``option.suboption``: ``text`` may have line breaks, ``long`` may be a
-    file's content, ``empty`` may be the empty text, ``signed`` may be negative. A default is always right.
+    file's content, ``empty`` may be the empty text, ``signed`` may be negative. ``forms`` are what raises GaudiError by
+    an option's name and each value that is no form of it (option_forms). A default is always right.
     """
-    exceptions = _Exceptions(frozenset(text), frozenset(long), frozenset(empty), frozenset(signed))
+    exceptions = _Exceptions(frozenset(text), frozenset(long), frozenset(empty), frozenset(signed), forms or {})
     for name, rules in argument_spec.items():
         _check(name, given.get(name), rules, exceptions)
     return dict(given)
@@ -108,6 +112,8 @@ def _check(name: str, value: Any, rules: Mapping[str, Any], exceptions: _Excepti
             _check_number(name, entry, name in exceptions.signed)
         else:
             _check_free(name, entry, exceptions)
+        if name in exceptions.forms and entry not in (None, ""):
+            exceptions.forms[name](name, entry)
 
 
 def _check_words(name: str, value: str, kind: str, exceptions: _Exceptions) -> None:
@@ -143,7 +149,7 @@ def _check_text(place: str, value: str, name: str, exceptions: _Exceptions) -> N
 
 def _check_number(name: str, value: Any, is_signed: bool) -> None:
     if isinstance(value, float) and not math.isfinite(value):
-        raise _refusal(name, value, "is no number to count with", "give a finite one")
+        raise _refusal(name, value, "is not a number to count with", "give a finite one")
     if abs(value) > LARGEST:
         raise _refusal(name, value, "is beyond everything that is counted here", f"give at most {LARGEST}")
     if value < 0 and not is_signed:

@@ -173,12 +173,13 @@ def _put(path: Path, content: str, mode: int) -> None:
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(content.encode("utf-8", "surrogateescape"))
+            # The file itself: its name could be another one's where others may write the directory.
+            os.fchmod(stream.fileno(), mode)
+            if path.exists():
+                owner = path.stat()
+                os.fchown(stream.fileno(), owner.st_uid, owner.st_gid)
             stream.flush()
             os.fsync(stream.fileno())
-        temporary.chmod(mode)
-        if path.exists():
-            owner = path.stat()
-            os.chown(temporary, owner.st_uid, owner.st_gid)
         temporary.replace(path)
     except BaseException:
         temporary.unlink()

@@ -48,7 +48,7 @@ def restart(run: Run, unit: str, *, timeout: float | None = None) -> None:
     if done.rc != 0:
         log = run(["journalctl", "--unit", unit, "--lines", "15", "--no-pager", "--output", "cat"]).stdout.strip()
         raise GaudiError(
-            f"{unit} failed: {(log or done.stderr).strip()}; `systemctl status {unit}` on the node tells more.",
+            f"{unit} failed: {(log or done.stderr).strip()}; `systemctl status {unit}` on the node has details.",
             unit=unit,
             log=log.splitlines(),
         )
@@ -73,7 +73,7 @@ def end_of_unit(run: Run, unit: str) -> dict[str, object] | None:
     code, status = _CODES.get(found.get("ExecMainCode", "")), found.get("ExecMainStatus", "")
     if code is None:
         return None
-    if code != "exited" and status.isdigit() and int(status) in set(signal.Signals):
+    if code != "exited" and status.isdecimal() and int(status) in set(signal.Signals):
         status = signal.Signals(int(status)).name.removeprefix("SIG")
     return {"result": found.get("Result", ""), "code": code, "status": status}
 

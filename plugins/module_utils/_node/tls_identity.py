@@ -9,8 +9,6 @@ So no authority has to be kept, and no key ever leaves the machine that made it.
 from __future__ import annotations
 
 import grp
-import ipaddress
-import os
 import re
 import tempfile
 from collections.abc import Sequence
@@ -18,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .._errors import GaudiError
+from .account_directory import let_group_read
+from .certificate_names import canonical, is_address, is_number, names_of
 from .commands import Run, last_line
 from .rendered_files import read_text
 
@@ -29,7 +29,6 @@ KEY, CERTIFICATE = "key.pem", "certificate.pem"
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
 # The one of the system has what it makes sign other certificates, also for names that are none of its own.
 _CONFIGURATION = "[req]\ndistinguished_name = name\n[name]\n"
-SIGNS_NONE = "CA:FALSE"
 
 
 @dataclass(frozen=True)
@@ -49,19 +48,9 @@ class Identity:
         return str(Path(self.directory, CERTIFICATE))
 
 
-def is_address(text: str) -> bool:
-    """Whether it is one, of either version."""
-    try:
-        ipaddress.ip_address(text)
-    except ValueError:
-        return False
-    # A zone is of one node alone.
-    return "%" not in text
-
-
 def check_names(option: str, names: Sequence[str]) -> tuple[str, ...]:
     """Each once, or GaudiError for what is neither a name nor an address."""
-    wrong = [name for name in names if not (_NAME.fullmatch(name) or is_address(name))]
+    wrong = [name for name in names if is_number(name) or not (_NAME.fullmatch(name) or is_address(name))]
     if wrong or not names:
         shown = f"has {wrong[0]!r:.80}" if wrong else "is empty"
         raise GaudiError(f"{option} {shown}; give names of hosts and addresses by which the service is reached.")
@@ -69,20 +58,16 @@ def check_names(option: str, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def is_whole(identity: Identity, run: Run) -> bool:
-    """Whether both are there, belong together, have all names, sign no other, and last for another month."""
+    """Whether both are there, belong together, have these names alone, sign no other, and last for another month."""
     if not all(Path(path).is_file() for path in (identity.key, identity.certificate)):
         return False
     asked = ["openssl", "x509", "-noout", "-in", identity.certificate]
     lasts = run([*asked, "-checkend", str(RENEWED_DAYS * DAY_S)]).rc == 0
     public = run([*asked, "-pubkey"]).stdout
     belongs = public != "" and public == run(["openssl", "pkey", "-in", identity.key, "-pubout"]).stdout
-    signs_none = SIGNS_NONE in run([*asked, "-ext", "basicConstraints"]).stdout
-    return lasts and belongs and signs_none and all(_is_for(name, asked, run) for name in identity.names)
-
-
-def _is_for(name: str, asked: Sequence[str], run: Run) -> bool:
-    kind = "-checkip" if is_address(name) else "-checkhost"
-    return "does match" in run([*asked, kind, name]).stdout
+    named = names_of(identity.certificate, run)
+    is_for = named is not None and named.signs_none and named.names == set(map(canonical, identity.names))
+    return lasts and belongs and is_for
 
 
 def make(identity: Identity, run: Run) -> None:
@@ -99,14 +84,13 @@ def make(identity: Identity, run: Run) -> None:
                 *("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"),
                 *("-days", str(DAYS), "-subj", f"/CN={identity.names[0][:64]}", "-addext", f"subjectAltName={named}"),
                 *("-addext", "extendedKeyUsage=serverAuth,clientAuth"),
-                *("-addext", f"basicConstraints=critical,{SIGNS_NONE}"),
+                *("-addext", "basicConstraints=critical,CA:FALSE"),
                 *("-keyout", str(key), "-out", str(certificate)),
             ]
         )
         if done.rc != 0:
             raise GaudiError(f"openssl could not make a certificate: {last_line(done.stderr)}; install openssl.")
-        os.chown(key, 0 if os.geteuid() == 0 else -1, _group(identity.group))
-        key.chmod(0o640)
+        let_group_read(str(key), _group(identity.group), 0o640)
         certificate.chmod(0o644)
         key.replace(identity.key)
         certificate.replace(identity.certificate)

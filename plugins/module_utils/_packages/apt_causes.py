@@ -111,7 +111,7 @@ def _sentence(one: Unmet) -> str:
         return (
             f"{one.package} needs {one.wanted}, and {one.name} {other['version']} is what this node has or would get: "
             "its repositories are not of one state; enable the same suites (-updates, -security) for both, or have the "
-            "mirror synchronised."
+            "mirror synchronized."
         )
     look = f"`apt-cache policy {one.name}` shows the versions that there are"
     look = look if one.versions else f"`apt-get -s install {one.name}` says why"

@@ -41,7 +41,7 @@ class AptRepository:
     sources_path: str
     key_fingerprint: str = ""
     signed_files: Mapping[str, str] = field(default_factory=dict)
-    # What the sentences below call an option, and what it is called where the repository is another one than the vault.
+    # What the sentences below call an option, and its name for a repository other than the vendor's.
     option_names: ClassVar[Sequence[tuple[str, str]]] = ()
 
     @property
@@ -62,7 +62,7 @@ class AptRepository:
             RepositoryKey(
                 self.key_url,
                 self.key_path,
-                "vault_url or key_url",
+                "packages_url or key_url",
                 fingerprint=self.key_fingerprint,
                 sha256=self.signed_files.get(self.key_url, ""),
             )
@@ -261,7 +261,7 @@ _CAUSES = (
     (
         r"Could not (resolve|connect)|ailure resolving|onnection (refused|timed out|failed)|Unable to connect",
         "cannot be reached",
-        "check this node's DNS, route and proxy, or set vault_url (or repository_url) to a mirror that it reaches",
+        "check this node's DNS, route and proxy, or set packages_url (or repository_url) to a mirror that it reaches",
     ),
     (r" 40[137]  ", "refuses this node", "let it through there, or give apt the credentials in /etc/apt/auth.conf.d/"),
     (
@@ -277,18 +277,18 @@ _CAUSES = (
     (
         r"NO_PUBKEY|BADSIG|REVKEYSIG|signatures? (couldn't be verified|were invalid|verification)|is not signed",
         "is not signed by the key in {key_path} (from {key_url})",
-        "check vault_url, repository_url and key_url; if the site did change its key, remove {key_path} and run again",
+        "check packages_url, repository_url and key_url; if the site changed its key, remove {key_path} and run again",
     ),
     (
         r"does not have a Release file",
         "does not exist: {uri}/dists/{suite}/Release is not there",
-        "correct vault_url, repository_url or suite",
+        "correct packages_url, repository_url or suite",
     ),
     (r" 5\d\d  ", "is out of order: its server answers with an error", "try again later"),
     (r"doesn't have the component", "lacks a component of '{components}'", "correct components"),
     (
         r"Hash Sum mismatch|unexpected size|Mirror sync in progress",
         "is in the middle of an update or damaged",
-        "try again later, or have the mirror synchronised",
+        "try again later, or have the mirror synchronized",
     ),
 )

@@ -64,7 +64,7 @@ class Apt:
 
     def interrupted(self) -> bool:
         """See :class:`PackageSystem`. apt's own test: the journal of a dpkg that did not come to its end."""
-        return any(name.name.isdigit() for name in Path(self._root, "var/lib/dpkg/updates").glob("*"))
+        return any(name.name.isdecimal() for name in Path(self._root, "var/lib/dpkg/updates").glob("*"))
 
     def repair(self, names: Sequence[str]) -> None:
         """See :class:`PackageSystem`. What cannot be configured now is left to the transaction that replaces it."""

@@ -32,7 +32,7 @@ _HOMES = (
     ),
     (r".*-(devel|static)\b|pkgconfig\(", _BUILDING),
 )
-_VAULT = "that is the vault's: have the mirror synchronised, or correct release"
+_REPOSITORY = "that is the repository's: synchronize the mirror, or correct release"
 _ANYWHERE = (
     "on RHEL 9 what BaseOS lacks is in AppStream, CRB (CodeReady Builder) or EPEL: enable what the node lacks of them"
 )
@@ -80,7 +80,7 @@ def explain_lacking(text: str) -> str:
 
 def _home(one: Lacking) -> str:
     if one.what.startswith(VENDOR):
-        return _VAULT if one.by else ""
+        return _REPOSITORY if one.by else ""
     found = next((home for pattern, home in _HOMES if re.match(pattern, one.what)), "")
     return found or (_ANYWHERE if one.by else "")
 

@@ -76,7 +76,7 @@ _CAUSES = (
     (_BOTH.pattern, "{0} and {1} exclude each other; the packages of a release are installed all at once."),
     (
         r"Public key for (\S+) is not installed|GPG check FAILED",
-        "{0} is not signed by a key that rpm knows; correct package_key_url, or have the mirror synchronised.",
+        "{0} is not signed by a key that rpm knows; correct package_key_url, or have the mirror synchronized.",
     ),
     (r"(needs \S+ more space on the \S+ filesystem)", "{0}; free it and run again."),
 )

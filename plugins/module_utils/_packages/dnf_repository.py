@@ -42,7 +42,7 @@ class DnfRepository:
     key_fingerprint: str = ""
     package_key_fingerprint: str = ""
     signed_files: Mapping[str, str] = field(default_factory=dict)
-    # What the sentences below call an option, and what it is called where the repository is another one than the vault.
+    # What the sentences below call an option, and its name for a repository other than the vendor's.
     option_names: ClassVar[Sequence[tuple[str, str]]] = ()
 
     def __str__(self) -> str:
@@ -58,14 +58,14 @@ class DnfRepository:
             RepositoryKey(
                 self.key_url,
                 self.key_path,
-                "vault_url, suite or key_url",
+                "packages_url, suite or key_url",
                 fingerprint=self.key_fingerprint,
                 sha256=self.signed_files.get(self.key_url, ""),
             ),
             RepositoryKey(
                 self.package_key_url,
                 self.package_key_path,
-                "vault_url or package_key_url",
+                "packages_url or package_key_url",
                 in_rpm=True,
                 fingerprint=self.package_key_fingerprint,
                 sha256=self.signed_files.get(self.package_key_url, ""),
@@ -101,7 +101,7 @@ def render_repository(repository: DnfRepository) -> str:
     The keys' URLs stand in it although dnf reads the files: another URL is another text, and the keys are fetched anew.
     """
     fields = {
-        "name": "Gaudi package vault",
+        "name": "Gaudi package repository",
         "baseurl": repository.uri,
         "enabled": "1",
         "gpgcheck": "1",
@@ -187,7 +187,7 @@ _CAUSES = (
     (
         r"GPG signature verification error|[Ss]igning key not found",
         "is not signed by the key in {key_path} (from {key_url}), or this node's clock is before the signature",
-        "check the clock, vault_url and key_url; if the site did change its key, remove {key_path} and run again",
+        "check the clock, packages_url and key_url; if the site did change its key, remove {key_path} and run again",
     ),
     (
         r"Curl error \((51|58|60|77|83)\)|certificate",
@@ -197,7 +197,7 @@ _CAUSES = (
     (
         r"Curl error \((5|6|7|28|35|52|56)\)",
         "cannot be reached",
-        "check this node's DNS, route and proxy, or set vault_url (or repository_url) to a mirror that it reaches",
+        "check this node's DNS, route and proxy, or set packages_url (or repository_url) to a mirror that it reaches",
     ),
     (
         r"Status code: 40[137] ",
@@ -207,12 +207,12 @@ _CAUSES = (
     (
         r"checksum doesn't match|Downloading error\(s\): ",
         "is in the middle of an update or damaged",
-        "try again later, or have the mirror synchronised",
+        "try again later, or have the mirror synchronized",
     ),
     (
         r"(Status code: 404 |Curl error \(37\)).*repomd\.xml",
         "does not exist: {uri}/repodata/repomd.xml is not there",
-        "correct vault_url or repository_url, or set suite to the directory of a minor release that the vault has",
+        "correct packages_url or repository_url, or set suite to the directory of a minor release that it has",
     ),
     (r"Status code: 5\d\d ", "is out of order: its server answers with an error", "try again later"),
 )

@@ -12,12 +12,12 @@ from typing import Iterator
 
 from .._errors import GaudiError
 from .._node.commands import CommandResult, Run, last_line
-from .openpgp import armoured, binary
+from .openpgp import armored, binary
 
 
 def keyring(key: bytes, path: str) -> None:
     """Write the public key as gpgv reads it. Raises ValueError where ``key`` is none."""
-    Path(path).write_bytes(binary(armoured(key)))
+    Path(path).write_bytes(binary(armored(key)))
 
 
 def inline_text(keys: str, signed: str, run: Run) -> str | None:
@@ -87,7 +87,7 @@ def ensure_key(directory: str, secret: str, owner: str, run: Run) -> None:
 
 
 def public_key(directory: str, run: Run) -> str:
-    """The armoured public key of that home."""
+    """The armored public key of that home."""
     return gpg(directory, run, "--armor", "--export")
 
 
@@ -98,5 +98,5 @@ def sign_release(directory: str, suite: str, run: Run) -> None:
 
 
 def sign_detached(directory: str, file: str, signature: str, run: Run) -> None:
-    """Write an armoured signature over ``file``."""
+    """Write an armored signature over ``file``."""
     gpg(directory, run, "--armor", "--detach-sign", "--output", signature, file)

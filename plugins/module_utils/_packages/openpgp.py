@@ -1,7 +1,7 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
 # Private to gaudi3.scale: it may change in any release.
-"""OpenPGP public keys: their armour, their packets and their fingerprints (RFC 9580, and RFC 4880 before it).
+"""OpenPGP public keys: their armor, their packets and their fingerprints (RFC 9580, and RFC 4880 before it).
 
 gpg is not asked for them: a key is judged before the node has a repository to install gnupg from. What apt brings is
 gpgv, or sqv on newer systems, and neither shows a key. What vouches for anything is still their verification of a
@@ -20,8 +20,8 @@ from typing import Iterator
 
 from .fingerprints import plain_fingerprint
 
-ARMOUR = "-----BEGIN PGP PUBLIC KEY BLOCK-----"
-_END = ARMOUR.replace("BEGIN", "END")
+ARMOR = "-----BEGIN PGP PUBLIC KEY BLOCK-----"
+_END = ARMOR.replace("BEGIN", "END")
 # Packet types (RFC 9580 section 5).
 _SECRET_KEY, _PUBLIC_KEY, _SECRET_SUBKEY, _MARKER, _PUBLIC_SUBKEY, _PADDING = 5, 6, 7, 10, 14, 21
 # Version, time and algorithm (RFC 9580 section 5.5.2); what follows depends on the algorithm.
@@ -41,9 +41,9 @@ class Certificate:
     data: bytes
 
 
-def armoured(key: bytes) -> str:
-    """The key as ASCII armour, as apt reads it from a ``.asc`` file; mirrors often carry the binary form."""
-    if key.lstrip().startswith(ARMOUR.encode()):
+def armored(key: bytes) -> str:
+    """The key as ASCII armor, as apt reads it from a ``.asc`` file; mirrors often carry the binary form."""
+    if key.lstrip().startswith(ARMOR.encode()):
         text = key.decode("utf-8", "replace").strip().replace("\r\n", "\n") + "\n"
         certificates(binary(text))
         return text
@@ -54,18 +54,18 @@ def armoured(key: bytes) -> str:
     body = base64.b64encode(key).decode("ascii")
     lines = [body[start : start + 64] for start in range(0, len(body), 64)]
     check = base64.b64encode(_crc24(key).to_bytes(3, "big")).decode("ascii")
-    return "\n".join([ARMOUR, "", *lines, f"={check}", _END, ""])
+    return "\n".join([ARMOR, "", *lines, f"={check}", _END, ""])
 
 
 def binary(text: str) -> bytes:
-    """What :func:`armoured` wraps: the key as gpgv reads it. Several blocks after each other become one keyring.
+    """What :func:`armored` wraps: the key as gpgv reads it. Several blocks after each other become one keyring.
 
     The checksum is not looked at, as RFC 9580 section 6.1 demands.
     """
     key, body, inside = b"", "", False
     for line in map(str.rstrip, text.splitlines()):
         if line.startswith("-----BEGIN "):
-            if inside or line != ARMOUR:
+            if inside or line != ARMOR:
                 raise ValueError(f"one that goes on with {line[:50]}")
             inside = True
         elif line.startswith("-----"):
@@ -75,7 +75,7 @@ def binary(text: str) -> bytes:
         elif inside and ":" not in line and not line.startswith("="):
             body += line
     if inside or not key:
-        raise ValueError("one whose armour has no end" if inside else "a text without one")
+        raise ValueError("one whose armor has no end" if inside else "a text without one")
     return key
 
 
@@ -83,13 +83,13 @@ def _decoded(body: str) -> bytes:
     try:
         return base64.b64decode(body, validate=True)
     except binascii.Error:
-        raise ValueError("one whose armour is not base64") from None
+        raise ValueError("one whose armor is not base64") from None
 
 
 def is_key(text: str) -> bool:
-    """Whether ``text`` is what :func:`armoured` returns: whole, in armour, and of public keys alone."""
+    """Whether ``text`` is what :func:`armored` returns: whole, in armor, and of public keys alone."""
     try:
-        return text.startswith(ARMOUR) and bool(certificates(binary(text)))
+        return text.startswith(ARMOR) and bool(certificates(binary(text)))
     except ValueError:
         return False
 
@@ -122,13 +122,13 @@ def fingerprints(key: bytes) -> list[str]:
 
 
 def with_fingerprint(text: str, fingerprint: str) -> str:
-    """The keys in the armoured ``text`` that have the fingerprint, all of them where it is empty; empty if none has it.
+    """The keys in the armored ``text`` that have the fingerprint, all of them where it is empty; empty if none has it.
 
     A key that the operator named is taken without the keys beside it: for gpgv and apt any key of a file will do.
     """
     wanted, key = plain_fingerprint(fingerprint), binary(text)
     chosen = b"".join(found.data for found in certificates(key) if wanted in ("", found.fingerprint))
-    return text if chosen == key else armoured(chosen) if chosen else ""
+    return text if chosen == key else armored(chosen) if chosen else ""
 
 
 def _certificate(body: bytes, data: bytes) -> Certificate:
@@ -188,7 +188,7 @@ def _number(data: bytes, start: int, size: int) -> int:
 
 
 def _crc24(data: bytes) -> int:
-    """The checksum of OpenPGP's armour (RFC 9580 section 6.1.1); gpgv of older systems insists on it."""
+    """The checksum of OpenPGP's armor (RFC 9580 section 6.1.1); gpgv of older systems insists on it."""
     crc = 0xB704CE
     for byte in data:
         crc ^= byte << 16

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from .._errors import GaudiError
 from .._node.commands import Run
 from .._node.rendered_files import read_text
-from .openpgp import armoured, binary, certificates, fingerprints, is_key, with_fingerprint
+from .openpgp import armored, binary, certificates, fingerprints, is_key, with_fingerprint
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,11 @@ class RepositoryKey:
         return f"(the public key that {self.url} answers)\n"
 
     def text(self) -> str:
-        """The key as its URL answers it, with ASCII armour."""
+        """The key as its URL answers it, with ASCII armor."""
         # Only a key that is missing is fetched, and what speaks HTTP and TLS takes longer to import than all else here.
         from .._node.downloads import fetch
 
-        answer = fetch(self.url, "The vault's public key", self.option)
+        answer = fetch(self.url, "The package repository's public key", self.option)
         if self.sha256 and hashlib.sha256(answer).hexdigest() != self.sha256:
             raise GaudiError(
                 f"{self.url} is another file than the signed manifest names; somebody changed it: verify the bundle "
@@ -50,10 +50,10 @@ class RepositoryKey:
                 url=self.url,
             )
         try:
-            key = armoured(answer)
+            key = armored(answer)
         except ValueError as error:
             raise GaudiError(
-                f"{self.url} does not answer an OpenPGP public key but {error}; correct {self.option}.", url=self.url
+                f"{self.url} does not return an OpenPGP public key ({error}); correct {self.option}.", url=self.url
             ) from error
         trusted = with_fingerprint(key, self.fingerprint)
         if not trusted:

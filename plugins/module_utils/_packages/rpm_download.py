@@ -61,8 +61,8 @@ def _check_signatures(files: Sequence[str], run: Run) -> None:
         if not said.endswith("signatures OK"):
             Path(file).unlink()
             raise GaudiError(
-                f"{Path(file).name} is not signed by a key that rpm knows ({said.rpartition(': ')[2]}); the vault's"
-                " package key has to be its signer: correct package_key_url, or have the mirror synchronised."
+                f"{Path(file).name} is not signed by a key that rpm knows ({said.rpartition(': ')[2]}); the "
+                "repository's package key has to be its signer: correct package_key_url, or synchronize the mirror."
             )
 
 

@@ -46,7 +46,7 @@ class RpmIndex:
 
 def read(base: str, keys: str, work: str, run: Run) -> RpmIndex:
     """Fetch and check the metadata of the repository at the URL ``base`` with the keyring ``keys``."""
-    option = "vault_url or rpm_repositories"
+    option = "packages_url or rpm_repositories"
     files = {
         REPOMD: fetch(f"{base}/{REPOMD}", "The package repository's index", option),
         _SIGNATURE: fetch(f"{base}/{_SIGNATURE}", "The signature of the package repository's index", option),
@@ -58,7 +58,8 @@ def read(base: str, keys: str, work: str, run: Run) -> RpmIndex:
         paths[name].write_bytes(content)
     if not gnupg.detached_is_good(keys, str(paths[_SIGNATURE]), str(paths[REPOMD]), run):
         raise GaudiError(
-            f"{base}/{REPOMD} is not signed by the key {base}/{KEY}; nothing was taken from there: check vault_url, "
+            f"{base}/{REPOMD} is not signed by the key {base}/{KEY}; nothing was downloaded from there; check "
+            "packages_url, "
             "and the clock of this host.",
             url=base,
         )
@@ -79,7 +80,9 @@ def data_files(repomd: str) -> list[tuple[str, str, str]]:
     for data in _parsed(repomd).iter(f"{_REPO}data"):
         location, checksum = data.find(f"{_REPO}location"), data.find(f"{_REPO}checksum")
         if location is None or checksum is None or checksum.get("type") != "sha256":
-            raise GaudiError("repomd.xml has a file without a SHA-256; have the repository's metadata made anew.")
+            raise GaudiError(
+                "repomd.xml has a file without a SHA-256; ask for the repository's metadata to be rebuilt."
+            )
         found.append((data.get("type", ""), location.get("href", ""), (checksum.text or "").strip()))
     return found
 
@@ -113,7 +116,7 @@ def choose(index: RpmIndex, names: Sequence[str], versions: Sequence[str], base:
                 has = sorted({f"{rpm.version}-{rpm.release}" for rpm in index.packages if rpm.name == name})
                 raise GaudiError(
                     f"The package repository {base} does not offer {name} {wanted} (it has "
-                    f"{', '.join(has) or 'no version of it'}); correct release, rpm_packages or vault_url.",
+                    f"{', '.join(has) or 'no version of it'}); correct release, rpm_packages or packages_url.",
                     package=name,
                 )
             chosen += found
@@ -131,7 +134,7 @@ def _unpacked(location: str, content: bytes) -> str:
         content = lzma.decompress(content)
     elif not location.endswith(".xml"):
         raise GaudiError(f"{location} is compressed in a way that is not known here; gzip and xz are.")
-    # A checksum in place is no licence to read a document that names others.
+    # A checksum in place is no license to read a document that names others.
     if b"<!DOCTYPE" in content or b"<!ENTITY" in content:
         raise GaudiError(f"{location} declares entities, which metadata never does; do not trust this repository.")
     return content.decode("utf-8")

@@ -19,8 +19,8 @@ from .._cards.hardware import generation_of
 from .._cards.hl_smi import parse_query
 from .._cards.readings import reading, whole
 from .._errors import GaudiError
-from .._host.kernel.modules import Holder, find_holders
 from .._node.commands import CommandResult, Run, last_line
+from .._node.kernel_modules import Holder, find_holders
 from .plan import PowerCard
 
 # A card in reset can hold hl-smi for as long as the driver's own time-out of 30 s, twice for a listing of several.

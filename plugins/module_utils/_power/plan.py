@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from .._cards.hardware import Generation
 from .._errors import GaudiError
-from .._host.kernel.modules import Holder
+from .._node.kernel_modules import Holder
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .._qualification.results import COULD_NOT_TELL, HEALTHY
+from .._qualify.results import COULD_NOT_TELL, HEALTHY
 
 # Links need two ends: stages in which a node was measured with another one.
 WITH_OTHERS = ("pairs", "ring")
@@ -22,8 +22,8 @@ def why_not_returned(since: str, outcome: Mapping[str, Any]) -> str:
     """
     time = str(outcome.get("time") or "")
     if not time:
-        return "nobody has qualified it; run qualify_nodes.yml over it and other nodes, and then this again."
-    if since[:1].isdigit() and time <= since:
+        return "it has not been qualified; run qualify_nodes.yml over it and other nodes, and then this again."
+    if since[:1].isdecimal() and time <= since:
         return (
             f"its last qualification ended before, at {time}; run qualify_nodes.yml over it and other nodes, and then "
             "this again."

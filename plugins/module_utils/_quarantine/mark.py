@@ -15,7 +15,7 @@ from typing import Any
 from .._errors import GaudiError
 from .._node.json_file import parse_object
 from .._node.rendered_files import WantedFile, differences, pending, read_text, write
-from .._qualification.outcome import UTC, read_outcome
+from .._qualify.outcome import UTC, read_outcome
 from .fitness import why_not_returned
 
 PATH = "/etc/gaudi3_scale/quarantine.json"

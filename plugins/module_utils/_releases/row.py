@@ -31,11 +31,11 @@ class Release:
     over InfiniBand or RoCE (``verbs``). Empty means everywhere: not published.
 
     ``keys`` has the fingerprints of the vendor's keys: ``apt`` signs the lists for apt, ``rpm_metadata`` those for dnf,
-    ``rpm_packages`` the packages for dnf. ``pytorch_sha256`` maps the vault's directory of a system (``ubuntu2204``) to
-    the checksum of the PyTorch archive. A system or key that is not there: not published.
+    ``rpm_packages`` the packages for dnf. ``pytorch_sha256`` maps the server's directory of a system (``ubuntu2204``)
+    to the checksum of the PyTorch archive. A system or key that is not there: not published.
 
     What a row does not rest on: ``unverified`` names fields with a weak source, ``inferred`` those that were taken from
-    a neighbouring release because no source speaks of this one, ``conflicts`` says where two sources disagree.
+    a neighboring release because no source speaks of this one, ``conflicts`` says where two sources disagree.
     """
 
     version: str

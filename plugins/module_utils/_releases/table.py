@@ -82,7 +82,7 @@ _PYTHONS_1_24: Table = {
     "navix-9.6": ("3.12",),
 }
 
-# Fields of the matrix that a row without a matrix of its own takes from its neighbour.
+# Fields of the matrix that a row without a matrix of its own takes from its neighbor.
 _MATRIX_FIELDS = ("operating_systems", "pythons", "kubernetes", "openshift", "docker", "open_mpi", "libfabric")
 
 

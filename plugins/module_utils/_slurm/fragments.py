@@ -15,7 +15,7 @@ from .host_lists import expand
 from .node import SlurmNode
 
 SLURM, GRES_FILE = "gaudi3_scale.conf", "gaudi3_scale_gres.conf"
-_HEADING = "# Written by gaudi3.scale; what is changed here is lost. Options: roles/gaudi_slurm.\n"
+_HEADING = "# Written by gaudi3.scale; changes made here are lost. Options: roles/gaudi_slurm.\n"
 # With all of a node's states, also that of a job: the check disturbs none. One node after the other, not all at once.
 _STATES = "ANY,CYCLE"
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from .._errors import GaudiError
 from .._node.commands import Run
+from .._node.root_program import require_roots
 from .units import Daemon, read_daemons
 
 FILE = "slurm.conf"
@@ -64,6 +65,8 @@ def find_site(run: Run, etc: str = "/etc", configuration: str = "", programs: st
         raise GaudiError(
             f"{PROGRAMS_OPTION} is {programs}, which is no directory on this host; give the one that has scontrol."
         )
+    if programs:
+        require_roots(programs, PROGRAMS_OPTION)
     root = Path(etc).parent
     directories = _directories([programs] if programs else _homes(daemons.values(), root))
     node = daemons["slurmd"].node if "slurmd" in daemons else ""

@@ -13,7 +13,10 @@ from typing import Any
 
 from .._errors import GaudiError
 from .._node.commands import Run
+from .._node.option_forms import check_place, check_range, check_version
 from .._node.rendered_files import WantedFile, differences, pending, write
+from .._node.root_program import root_python
+from .._node.unit_hardening import ASKS_CARDS, capability_lines
 from .configuration import read_configuration
 from .fragments import GRES_FILE, SLURM, Wanted, gres_text, require_include, slurm_text
 from .gres import Gres, site_gres
@@ -23,6 +26,14 @@ from .site import CONFIGURATION_OPTION, PREFIXES, SlurmSite, find_site
 HEALTH_CHECK, NHC = "gaudi3_scale/slurm_health_check", "gaudi3_scale/nhc.conf"
 # Slurm ends the program after a minute.
 SECONDS = 50
+# It asks hl-smi and Slurm's programs, which a site may have below /home, and who holds the cards.
+CONFINED = (
+    *ASKS_CARDS,
+    "ProtectHome=read-only",
+    *capability_lines(("CAP_DAC_OVERRIDE", "CAP_DAC_READ_SEARCH", "CAP_SYS_PTRACE")),
+)
+# slurm.conf(5) has it in 16 bits; 0 would switch the check off.
+_LONGEST_INTERVAL = 65535
 
 
 @dataclass(frozen=True)
@@ -47,8 +58,7 @@ class Options:
 
 def apply(options: Options, run: Run, check_mode: bool, etc: str = "/etc") -> dict[str, Any]:
     """What the module returns; raises GaudiError before anything is written."""
-    if options.node:
-        check_name(options.node)
+    _check(options)
     site = find_site(run, etc, options.configuration, options.programs)
     if not site.configuration and not options.node:
         raise GaudiError(
@@ -74,6 +84,18 @@ def apply(options: Options, run: Run, check_mode: bool, etc: str = "/etc") -> di
     }
 
 
+def _check(options: Options) -> None:
+    """Raises GaudiError for what Slurm, or the health check's own unit, would read otherwise than it is meant."""
+    if options.node:
+        check_name(options.node)
+    check_version("release", options.release)
+    check_range("interval", options.interval, 1, _LONGEST_INTERVAL)
+    check_range("drain_share", options.drain_share, 0, 1)
+    for name in ("task_prolog", "configuration", "programs", "venv"):
+        if getattr(options, name):
+            check_place(name, getattr(options, name))
+
+
 def _fragments(options: Options, directory: str, configuration: str, etc: str) -> list[WantedFile]:
     slurm, gres = str(Path(directory, SLURM)), str(Path(directory, GRES_FILE))
     site, cards = read_configuration(configuration, slurm), read_configuration(str(Path(directory, "gres.conf")), gres)
@@ -96,8 +118,9 @@ def _health_files(options: Options, site: SlurmSite, etc: str) -> list[WantedFil
     # slurmd gives its program no environment, not even a PATH; as a unit it has that of services.
     words = [
         *("systemd-run", "--quiet", "--wait", "--pipe", "--collect"),
+        *(f"--property={line}" for line in CONFINED),
         *(f"--setenv={name}={value}" for name, value in around.items()),
-        *("timeout", str(SECONDS), str(Path(options.venv, "bin", "python")), "-I", "-m", "gaudi3_scale.health"),
+        *("timeout", str(SECONDS), root_python(options.venv), "-I", "-m", "gaudi3_scale.verify"),
         *("--release", options.release, "--cards", str(options.cards), "--node", options.node),
         *("--share", str(options.drain_share)),
         *(["--drain"] if options.drain else []),

@@ -89,5 +89,5 @@ def parse(text: str, phase: Phase) -> Rate:
         )
     except (ValueError, KeyError, TypeError, ZeroDivisionError) as error:
         raise GaudiError(
-            f"fio did not tell what it measured ({error}); run it by hand in {phase.directory}."
+            f"fio did not tell what it measured ({error}); run it manually in {phase.directory}."
         ) from error

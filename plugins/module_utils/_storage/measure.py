@@ -12,8 +12,10 @@ from collections.abc import Callable
 from typing import Any
 
 from .._errors import GaudiError
-from .._job.user import check_user
+from .._node.account_unit import DEFAULT_LIMITS
 from .._node.commands import CommandResult, Run, last_line
+from .._node.job_user import check_user, run_as_user
+from .._node.unit_words import unexpanded
 from .fio import RAMP_S, WRITE, Phase, Rate, arguments, file_pattern, parse
 from .sizes import shown
 
@@ -54,7 +56,7 @@ def remove(directory: str, node: str, user: str, run: Run) -> None:
     _check_node(node)
     pattern = file_pattern(node).replace("$jobnum", "*")
     find = ["find", directory, "-maxdepth", "1", "-type", "f", "-name", pattern, "-user", user, "-delete"]
-    _as_unit(find, user, _GRACE_S, run)
+    _as_unit(find, user, directory, _GRACE_S, run)
 
 
 def _check_node(node: str) -> None:
@@ -85,7 +87,7 @@ def _fits(phase: Phase, run: Run) -> str:
 def _run(phase: Phase, user: str, run: Run, clock: Callable[[], float]) -> Rate:
     limit = RAMP_S + phase.seconds + _GRACE_S
     begun = clock()
-    done = _as_unit(arguments(phase), user, limit, run)
+    done = _as_unit(arguments(phase), user, phase.directory, limit, run)
     if done.rc == 0:
         return parse(done.stdout, phase)
     said = [line for line in (done.stdout + "\n" + done.stderr).splitlines() if line.startswith("fio: ")]
@@ -98,10 +100,11 @@ def _run(phase: Phase, user: str, run: Run, clock: Callable[[], float]) -> Rate:
     raise GaudiError(f"{phase.name} in {phase.directory} as {user}: {reason.rstrip('.')}.")
 
 
-def _as_unit(program: list[str], user: str, seconds: int, run: Run) -> CommandResult:
+def _as_unit(program: list[str], user: str, directory: str, seconds: int, run: Run) -> CommandResult:
     """As ``user``, with nothing of root's."""
-    about = [f"--unit={UNIT}", "--quiet", "--wait", "--pipe", "--collect", f"--uid={user}"]
-    limits = [f"--property=RuntimeMaxSec={seconds}", "--property=NoNewPrivileges=yes"]
-    # systemd replaces $NAME by a variable of the unit's.
-    words = [word.replace("$", "$$") for word in program]
-    return run(["systemd-run", *about, *limits, "--", *words], timeout=seconds + _GRACE_S)
+    return run_as_user(user, program, run, timeout=seconds, limits=limits_of(directory), unit=UNIT)
+
+
+def limits_of(directory: str) -> list[str]:
+    """What the unit may do: its directory may lie below one of the system's."""
+    return [*DEFAULT_LIMITS, f"ReadWritePaths={unexpanded(f'-{directory}')}"]

@@ -100,7 +100,7 @@ def _refuse_path(mount: Mount, local_places: Sequence[str]) -> None:
     if not _PATH.fullmatch(path) or posixpath.normpath(path) != path:
         raise GaudiError(f"mounts has the path {path!r}; write a plain absolute one, such as /mnt/datasets.")
     if path.count("/") == 1 and path[1:] in _SYSTEM:
-        raise GaudiError(f"mounts has {path}, which the system itself needs; mount it at a place of its own.")
+        raise GaudiError(f"mounts has {path}, which the system itself needs; mount it at a separate path.")
     for place in local_places if mount.is_network and mount.state == MOUNTED else ():
         if f"{place}/".startswith(f"{path}/"):
             raise GaudiError(

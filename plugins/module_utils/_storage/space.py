@@ -29,7 +29,7 @@ def shortage(mount: Mount, found: int | None, user: str) -> str:
     if not mount.free or (found is not None and found >= mount.free):
         return ""
     if found is None:
-        return f"{mount.path} does not tell what is left of it; see whether its server answers."
+        return f"{mount.path} does not report its free space; check whether its server responds."
     return (
         f"{mount.path} has {shown(found)} left for {user}, and {shown(mount.free)} are asked for; make room, raise the "
         "quota, or lower free."
@@ -45,7 +45,7 @@ def _quota(mount: Mount, user: str, run: Run) -> list[int]:
     words = done.stdout.split()
     if done.rc != 0 or len(words) < 4:
         return endless
-    used, limits = words[1].rstrip("*"), [word for word in words[2:4] if word.isdigit() and int(word)]
-    if not used.isdigit() or not limits:
+    used, limits = words[1].rstrip("*"), [word for word in words[2:4] if word.isdecimal() and int(word)]
+    if not used.isdecimal() or not limits:
         return endless
     return [max(0, min(map(int, limits)) - int(used)) << 10]

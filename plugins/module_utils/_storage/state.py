@@ -13,8 +13,8 @@ from typing import Any
 from .._errors import GaudiError
 from .._host.kernel.values import value_difference
 from .._host.packages import install_missing
-from .._job.user import check_user
 from .._node.commands import Run, last_line
+from .._node.job_user import check_user
 from .._node.lock import alone, state_beside
 from .._node.os_release import APT, DNF, package_manager
 from .._node.rendered_files import WantedFile, differences, pending, write

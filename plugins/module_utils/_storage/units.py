@@ -13,7 +13,7 @@ from .._node.rendered_files import WantedFile, read_text
 from .._node.systemd_units import UNIT_DIRECTORY
 from .mounts import ABSENT, Mount
 
-HEADING = "# Written by gaudi3.scale; what is changed here is lost. Options: roles/gaudi_storage."
+HEADING = "# Written by gaudi3.scale; changes made here are lost. Options: roles/gaudi_storage."
 # A server that does not answer must not hold up a boot for longer.
 _TIMEOUT_S = 60
 _ESCAPE = re.compile(r"[^A-Za-z0-9_.:/]")

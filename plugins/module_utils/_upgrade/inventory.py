@@ -16,12 +16,12 @@ from .._cards.node_system import read_kernel, read_system
 from .._driver import dkms
 from .._errors import GaudiError
 from .._host.kernel import boot_kernels
-from .._host.kernel import modules as kernel_modules
+from .._node import kernel_modules
 from .._node.commands import Run
 from .._packages.node_packages import of_node
 from .._packages.package_system import Package
 from .._releases.program_versions import read_versions
-from .._training_venv.plan import installed_distributions
+from .._venv.plan import installed_distributions
 
 # The vendor's packages on every system: habanalabs-dkms here, habanalabs there.
 _VENDOR_PACKAGES = "habanalabs*"

@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
-from .._checks.compatibility import INCOMPATIBLE, NodeFacts, Verdict, judge
-from .._checks.fingerprint import fingerprint
 from .._releases.lookup import Release, release_part, version_key
+from .._verify.compatibility import INCOMPATIBLE, NodeFacts, Verdict, judge
+from .._verify.fingerprint import fingerprint
 from .inventory import NodeInventory
 
 # The plan's word for all of the vendor's packages where none is there yet.

@@ -11,10 +11,10 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.thresholds imp
 
 JOB_PROGRESS = (
     Item(
-        "utilisation",
+        "utilization",
         "Are the cards busy under the job?",
         JOB,
-        measures.utilisation,
+        measures.utilization,
         "ansible-playbook gaudi3.scale.show_training: where the time of a step goes",
         missing="no supervisor has seen cards under the job",
         threshold=guide(0.85, LEAST, "of the time"),
@@ -55,7 +55,7 @@ JOB_PROGRESS = (
         "Are gradients finite?",
         JOB,
         measures.gradient_norm,
-        "write gradient_norm into the step lines of your program (docs/following.md)",
+        "write gradient_norm into the step lines of your program (docs/follow.md)",
         missing="no step of the job tells gradient_norm",
         lists=("Verify gradient norms (detect instability)",),
     ),
@@ -115,7 +115,7 @@ JOB_PROGRESS = (
         "Is it known where the time of a step goes?",
         JOB,
         measures.step_parts,
-        "ansible-playbook gaudi3.scale.show_training; docs/following.md says what a program has to tell",
+        "ansible-playbook gaudi3.scale.show_training; docs/follow.md says what a program must report",
         advice=True,
         lists=("Analyze bottlenecks",),
     ),

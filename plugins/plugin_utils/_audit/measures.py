@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._flags.catalogue.catalogue import find_flag, other_program
-from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.results import HEALTHY, UNHEALTHY
+from ansible_collections.gaudi3.scale.plugins.module_utils._flags.catalog.catalog import find_flag, other_program
+from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.results import HEALTHY, UNHEALTHY
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.verdicts import Measured, Unknown
 
 _LAZY, _CACHE = "PT_HPU_LAZY_MODE", "PT_HPU_RECIPE_CACHE_CONFIG"
@@ -102,9 +102,7 @@ def real_flags(facts: Facts) -> Measured | None:
     if not isinstance(flags, Mapping):
         return None
     wrong = sorted(name for name in map(str, flags) if not (find_flag(name) or other_program(name)))
-    return Measured(
-        not wrong, f"not real: {', '.join(wrong)}" if wrong else f"{len(flags)} flags, all in the catalogue"
-    )
+    return Measured(not wrong, f"not real: {', '.join(wrong)}" if wrong else f"{len(flags)} flags, all in the catalog")
 
 
 def fits(facts: Facts) -> Measured | None:
@@ -119,11 +117,11 @@ def fits(facts: Facts) -> Measured | None:
     )
 
 
-def utilisation(facts: Facts) -> Measured | None:
+def utilization(facts: Facts) -> Measured | None:
     """The least of all nodes' means, as their supervisors saw them under the job."""
     found = {}
     for node, answer in facts.nodes.items():
-        busy = _real(((answer.get("job") or {}).get("usage") or {}).get("utilisation"))
+        busy = _real(((answer.get("job") or {}).get("usage") or {}).get("utilization"))
         if busy is not None:
             found[node] = busy / 100
     if not found:
@@ -186,7 +184,7 @@ def qualified(facts: Facts) -> Measured | Unknown | None:
         return None
     when = found.get("time", "an unknown time")
     if found["state"] not in (HEALTHY, UNHEALTHY):
-        return Unknown(f"its qualification at {when} could not tell")
+        return Unknown(f"its qualification at {when} was inconclusive")
     return Measured(found["state"] == HEALTHY, f"{found['state']} at {when}")
 
 
@@ -230,7 +228,7 @@ def kept(
         if not found:
             return None
         if not is_known(found):
-            return Unknown(f"{report} could not tell: {_first_note(found)}")
+            return Unknown(f"{report} was inconclusive: {_first_note(found)}")
         right = is_right(found)
         return Measured(right, f"{report}: {_shortened(found.get('title', '')) if right else _first_note(found)}")
 

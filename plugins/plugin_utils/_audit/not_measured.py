@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class NotMeasured:
-    """``lists``: in their words. docs/auditing.md has the same for people."""
+    """``lists``: in their words. docs/audit.md has the same for people."""
 
     lists: tuple[str, ...]
     why: str

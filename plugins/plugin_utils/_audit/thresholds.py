@@ -38,7 +38,7 @@ class Threshold:
 
     @property
     def words(self) -> str:
-        who = {SITE: "your own target", VENDOR: "the vendor", GUIDE: "a guide, without a source"}[self.provenance]
+        who = {SITE: "your own target", VENDOR: "the vendor", GUIDE: "a guideline without a source"}[self.provenance]
         return f"{self.which} {self.value:g} {self.unit} ({who})"
 
 

@@ -27,24 +27,24 @@ def contents(read: Read, distribution: str, os_family: str) -> dict[str, Any]:
         folder = PurePosixPath(role, "vars")
         return _first(folder, (read(folder / f"{name}.yml") for name in _file_names(distribution, os_family)))
 
-    driver, stack = of_system("gaudi_driver"), of_system("gaudi_training_stack")
+    driver, stack = of_system("gaudi_driver"), of_system("gaudi_venv")
     fabric, exporter, monitoring = map(of_system, ("gaudi_fabric", "gaudi_exporter", "gaudi_monitoring"))
     return {
         "packages": [
             *_defaults(read, "gaudi_driver")["gaudi_driver_packages"],
-            _own_names(read, "gaudi_container_runtime")["__gaudi_container_runtime_package"],
+            _own_names(read, "gaudi_containers")["__gaudi_containers_package"],
         ],
         "os_packages": [
             *driver["__gaudi_driver_os_packages"],
-            *stack["__gaudi_training_stack_packages"],
+            *stack["__gaudi_venv_packages"],
             *fabric["__gaudi_fabric_ofed_packages"]["distribution"],
             *fabric["__gaudi_fabric_layer3_packages"],
             *exporter["__gaudi_exporter_packages"],
             *monitoring["__gaudi_monitoring_packages"],
             *FOR_ANSIBLE,
         ],
-        "requirements": list(_defaults(read, "gaudi_training_stack")["gaudi_training_stack_requirements"]),
-        "python": stack["__gaudi_training_stack_python"],
+        "requirements": list(_defaults(read, "gaudi_venv")["gaudi_venv_requirements"]),
+        "python": stack["__gaudi_venv_python"],
     }
 
 

@@ -100,7 +100,7 @@ def _sources(site: Site) -> list[dict[str, Any]]:
 def _templates(site: Site, playbooks: Sequence[Playbook]) -> list[dict[str, Any]]:
     templates = [_template(site, template, {}) for one in playbooks for template in one.templates]
     launch = next(one for one in playbooks if one.name == "launch_training")
-    hosts = {"gaudi_training_hosts": f"{{{{ (gaudi_qualify_nodes | mandatory('{ALONE}')).ok_nodes }}}}"}
+    hosts = {"gaudi_training_hosts": f"{{{{ (gaudi_outcome_qualify_nodes | mandatory('{ALONE}')).ok_nodes }}}}"}
     qualified = {**_template(site, launch, hosts), "name": site.named(QUALIFIED)}
     return [*templates, {**qualified, "description": "The same on the nodes that the workflow has found well before."}]
 
@@ -168,7 +168,7 @@ def _refuse_unknown_schedules(site: Site, playbooks: Sequence[Playbook]) -> None
             )
         if known[name].needs:
             raise GaudiError(
-                f"gaudi_controller_schedules: {name} cannot run by itself, since {known[name].needs[0]} has to be "
+                f"gaudi_controller_schedules: {name} cannot run unattended, because {known[name].needs[0]} has to be "
                 "answered; take it out."
             )
         if not str(rule).startswith("DTSTART"):

@@ -12,26 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._shared_options import SHARED
 
 COLLECTION = "gaudi3.scale."
 IMPORT_PLAYBOOK, IMPORT_ROLE = "ansible.builtin.import_playbook", "ansible.builtin.import_role"
-# What plays read before they have hosts, so that no role can specify it: docs/first_day.md.
-SHARED: Mapping[str, Mapping[str, Any]] = {
-    "gaudi_hosts": {
-        "description": "A group or a pattern of hosts of the inventory.",
-        "type": "str",
-        "default": "gaudi",
-    },
-    "gaudi_serial": {
-        "description": "How many nodes are changed at the same time, a number or a share as 25%. All when empty.",
-        "type": "str",
-    },
-    "gaudi_max_fail_percentage": {
-        "description": "Once more than this share of the nodes have failed in a layer, the run ends there.",
-        "type": "int",
-        "default": 100,
-    },
-}
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._rollout.registered import message
+
+# What can be said of a node's tasks.
+EVENTS = ("begun", "ended", "failed", "not_resumed")
 BEGUN = {"state": "failed", "reason": "it was begun and did not come to its end."}
 WRITTEN, FORESEEN, POWER_CYCLE = "written", "would be written", "power cycle needed"
 # States after which a round was tried in vain. A node that was refused has tried nothing.
 WRONG = ("failed", "unreachable")
+
+
+def outcome(told: Mapping[str, Any], check_mode: bool = False) -> dict[str, str]:
+    """How it went by one of ``EVENTS``; ``told`` has the options of the action ``rollout``."""
+    if told["event"] == "begun":
+        return BEGUN
+    if told["event"] == "ended":
+        return ended(told["result"], check_mode)
+    if told["event"] == "not_resumed":
+        return not_resumed(told["failure"])
+    return failed(told["failure"], told["result"], told["so_far"])
 
 
 def ended(result: Mapping[str, Any], check_mode: bool = False) -> dict[str, str]:
@@ -28,12 +43,12 @@ def ended(result: Mapping[str, Any], check_mode: bool = False) -> dict[str, str]
 def failed(failure: Mapping[str, Any], result: Mapping[str, Any], so_far: Mapping[str, Any]) -> dict[str, str]:
     """A task has failed; ``so_far`` is the outcome until then, empty where nothing was written yet."""
     state = "unreachable" if result.get("unreachable") else "failed" if so_far.get("state") else "refused"
-    return {"state": state, "reason": _said(failure)}
+    return {"state": state, "reason": message(failure)}
 
 
 def not_resumed(failure: Mapping[str, Any]) -> dict[str, str]:
     """The scheduler did not take the node back."""
-    return {"state": "unchanged", "reason": f"it could not be given back: {_said(failure)}"}
+    return {"state": "unchanged", "reason": f"it could not be given back: {message(failure)}"}
 
 
 def stops(states: Mapping[str, str], batch: object) -> bool:
@@ -41,7 +56,3 @@ def stops(states: Mapping[str, str], batch: object) -> bool:
     now = batch if isinstance(batch, (list, tuple)) else ()
     wrong = any(states.get(host) in WRONG for host in now)
     return wrong and not any(state == WRITTEN for host, state in states.items() if host not in now)
-
-
-def _said(failure: Mapping[str, Any]) -> str:
-    return str(failure.get("msg") or "see the task that failed")

@@ -7,8 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-ADAPTERS = ("none", "slurm", "commands")
+from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._rollout.options import canary_refusals, drain_refusals
+
+# As `options_check` takes them.
+ARGUMENTS: dict[str, dict[str, Any]] = {
+    "hosts": {"type": "list", "elements": "str", "required": True},
+    "accept": {"type": "raw", "required": True},
+    "canary": {"type": "str", "default": ""},
+    "drain": {"type": "str", "default": "none"},
+}
 
 
 @dataclass(frozen=True)
@@ -19,6 +29,13 @@ class FirmwareOptions:
     accept: object
     canary: str = ""
     drain: str = "none"
+
+
+def check(given: Mapping[str, Any]) -> None:
+    """Raises GaudiError for options that cannot be meant."""
+    said = refusal(FirmwareOptions(**given))
+    if said:
+        raise GaudiError(said)
 
 
 def refusal(options: FirmwareOptions) -> str:
@@ -32,10 +49,5 @@ def _refusals(options: FirmwareOptions) -> Iterator[str]:
             f"gaudi_firmware_accept is {options.accept}; give a version in full for each generation, as "
             "{gaudi3: 1.22.0-fw-61.3.2-sec-3}."
         )
-    if options.canary and options.canary not in options.hosts:
-        yield (
-            f"gaudi_firmware_canary is {options.canary}, which is not among the hosts of this run; name one of "
-            f"{', '.join(options.hosts)}."
-        )
-    if options.drain not in ADAPTERS:
-        yield f"gaudi_firmware_drain is {options.drain}; it has to be none, slurm or commands."
+    yield from canary_refusals("gaudi_firmware_canary", options.canary, options.hosts)
+    yield from drain_refusals("gaudi_firmware_drain", options.drain)

@@ -9,6 +9,23 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 RACK = "gaudi_rack"
+# A pattern of Ansible that no host matches.
+NOBODY = ["!all"]
+
+
+def play_of_rounds(
+    hosts: Sequence[str],
+    shown: Mapping[str, Mapping[str, Any]],
+    hostvars: Mapping[str, Mapping[str, Any]],
+    canary: str = "",
+) -> dict[str, Any]:
+    """The ``rounds`` of those of ``hosts`` with something to do, and ``hosts`` and ``sizes`` as a play has them."""
+    rounds = firmware_rounds(with_work(hosts, shown), hostvars, canary)
+    return {
+        "rounds": rounds,
+        "hosts": [host for names in rounds for host in names] or NOBODY,
+        "sizes": [len(names) for names in rounds] or [1],
+    }
 
 
 def firmware_rounds(

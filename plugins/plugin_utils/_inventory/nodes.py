@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.certificate_names import is_address, is_number
 
 # Instance type -> generation of the cards. By the clouds' own documents: docs/clouds.md.
 TYPES = {"dl1.24xlarge": "gaudi", "gx3d-160x1792x8gaudi3": "gaudi3"}
@@ -53,6 +54,12 @@ def in_order(nodes: Iterable[Node], path: str) -> list[Node]:
             raise GaudiError(
                 f"{path}: {node.name} has no address; start it, or choose another one by the option address."
             )
+        # It becomes a word of ssh's, where -oProxyCommand= would be an option.
+        if not (is_address(node.address) or (_NAME.fullmatch(node.address) and not is_number(node.address))):
+            raise GaudiError(
+                f"{path}: {node.name} has the address {node.address!r:.80}, which is no name of a host and no address; "
+                "correct it there."
+            )
         if node.name in found:
             raise GaudiError(f"{path}: two servers are called {node.name}; give each a name of its own.")
         found[node.name] = node
@@ -64,7 +71,7 @@ def in_order(nodes: Iterable[Node], path: str) -> list[Node]:
 
 
 def _natural(name: str) -> list[tuple[int, int, str]]:
-    return [(1, int(part), "") if part.isdigit() else (0, 0, part) for part in re.split(r"(\d+)", name) if part]
+    return [(1, int(part), "") if part.isdecimal() else (0, 0, part) for part in re.split(r"(\d+)", name) if part]
 
 
 def records(document: Any, path: str) -> Iterator[Mapping[str, Any]]:

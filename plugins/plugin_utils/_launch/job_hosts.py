@@ -8,8 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._awx_job import slice_refusal
 
 SUPERVISED = "torchrun"
+# As `options_check` takes them.
+ARGUMENTS: dict[str, dict[str, Any]] = {
+    "hosts": {"type": "list", "elements": "str", "required": True},
+    "spares": {"type": "list", "elements": "str", "default": []},
+    "witness": {"type": "str", "default": ""},
+    "engine": {"type": "str", "default": SUPERVISED},
+    "option": {"type": "str", "default": "hosts"},
+}
 # Variables that the inventory plugins of AWS and of NetBox give each host, by which their hosts are known; those of AWS
 # also with the prefix that they have in inventories/aws_dl1.
 _TOLD_BY_A_SOURCE = (
@@ -33,6 +45,16 @@ class JobHosts:
     def nodes(self) -> list[str]:
         """All that may have ranks."""
         return [*self.hosts, *self.spares]
+
+
+def check(given: Mapping[str, Any], variables: Mapping[str, Any]) -> list[str]:
+    """The hosts; raises GaudiError where they cannot be meant in the play of a task that has these ``variables``."""
+    job, inventory = JobHosts(**given), variables["groups"]["all"]
+    said = slice_refusal(variables) or refusal(job, inventory, variables["ansible_play_hosts_all"])
+    said = said or order_refusal(job, inventory, {host: variables["hostvars"][host] for host in job.hosts})
+    if said:
+        raise GaudiError(said)
+    return list(job.hosts)
 
 
 def refusal(job: JobHosts, inventory: Collection[str], play: Collection[str]) -> str:
@@ -64,7 +86,10 @@ def _refusals(job: JobHosts, inventory: Collection[str], play: Collection[str]) 
         yield f"{job.option} is empty; name the hosts in the order of their ranks."
     unknown = [host for host in job.nodes if host not in inventory]
     if unknown:
-        yield f"{job.option} names {', '.join(unknown)}, not in the inventory; correct the name, or add it."
+        yield (
+            f"{job.option} names {', '.join(unknown)}, which is not in the inventory; correct the name, or add "
+            "the host."
+        )
     if job.engine != SUPERVISED and job.spares:
         yield f"gaudi_training_spares are for gaudi_training_engine torchrun, not {job.engine}; leave them out."
     if len(set(job.hosts)) < len(job.hosts):

@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from typing import Any, Optional
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.worker_group import RUNNING
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.clocks import clocks_apart
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.supervision import check_count
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import RUNNING
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.screen_text import one_line
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.launch_nodes import launch_nodes
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_questions import Answer, Ask
@@ -194,4 +194,4 @@ def _undo(
     options = {"name": job.name, "state": "stopped"}
     for node, answer in ask(JOB_MODULE, dict.fromkeys(begun, options)).items():
         if "state" not in answer:
-            show(f"{node} could not be told to end job {job.name}: {answer.get('msg')}")
+            show(f"{node} could not be asked to stop job {job.name}: {answer.get('msg')}")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Mapping, Sequence
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import RUNNING, SUCCEEDED
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.worker_group import RUNNING, SUCCEEDED
 
 # Where all nodes of a job say the same, more names than these would only hide what they say.
 _MOST_NAMED = 8
@@ -58,7 +58,7 @@ def _versions_refusal(ready: Sequence[str], answers: Mapping[str, Mapping[str, o
     if len(nodes_of) < 2:
         return ""
     reported = ", ".join(f"{version} on {' and '.join(nodes)}" for version, nodes in nodes_of.items())
-    remedy = "run playbooks/training_stack.yml on all of them"
+    remedy = "run playbooks/venv.yml on all of them"
     return f"The nodes have different versions of gaudi3_scale: {reported}; {remedy}."
 
 
@@ -67,7 +67,7 @@ def _reason(answer: Mapping[str, object]) -> str:
         return f"it does not answer: {str(answer.get('msg', '')).strip()}"
     # A node that had nothing to do, such as the one that the others join, is as well as it was before.
     well = answer.get("state") or answer.get("skipped")
-    return "" if well else str(answer.get("msg") or "it gave no answer")
+    return "" if well else str(answer.get("msg") or "it returned no result")
 
 
 def _first_first(ready: Sequence[str], answers: Mapping[str, Mapping[str, object]]) -> list[str]:

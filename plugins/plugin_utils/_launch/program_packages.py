@@ -50,7 +50,7 @@ def environment_of(answers: Mapping[str, Mapping[str, Any]], user: str) -> str:
     for node, answer in answers.items():
         venv = answer.get("venv")
         if answer.get("failed") or answer.get("unreachable") or not _is_meant(venv, user):
-            said = str(answer.get("msg") or "it gave no answer")
+            said = str(answer.get("msg") or "it returned no result")
             reasons.setdefault(f"it does not answer: {said}" if answer.get("unreachable") else said, []).append(node)
         else:
             places.setdefault(str(venv), []).append(node)
@@ -60,7 +60,7 @@ def environment_of(answers: Mapping[str, Mapping[str, Any]], user: str) -> str:
         reported = " and ".join(", ".join(nodes) for nodes in places.values())
         raise GaudiError(
             f"requirements: {reported or 'no node'} have different training stacks, and a job has one environment; run "
-            "playbooks/training_stack.yml on all of them."
+            "playbooks/venv.yml on all of them."
         )
     return next(iter(places))
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
 # Private to gaudi3.scale: it may change in any release.
-"""Labelled lines across a chart, such as a limit or a choice, as SVG text."""
+"""Labeled lines across a chart, such as a limit or a choice, as SVG text."""
 
 from __future__ import annotations
 

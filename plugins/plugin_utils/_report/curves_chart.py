@@ -10,7 +10,7 @@ from typing import Sequence
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.chart_axes import axes_around
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.chart_marks import Mark
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.line_chart import placed_marks
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.stacked_chart import COLOURS, Series, legend
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.stacked_chart import COLORS, Series, legend
 
 
 def curves_chart(
@@ -32,5 +32,5 @@ def curves_chart(
     lines = []
     for number, one in enumerate(drawn):
         path = " ".join(f"{axes.across(x):.1f},{axes.up(y):.1f}" for x, y in one.points)
-        lines.append(f'<polyline class="curve c{number % COLOURS}" points="{path}"/>')
+        lines.append(f'<polyline class="curve c{number % COLORS}" points="{path}"/>')
     return axes.svg(x_label, y_label, [], [*placed_marks(axes, marks), *lines]) + legend(drawn)

@@ -4,7 +4,7 @@
 """A figure for every two of several things as a square of cells, as SVG text.
 
 The cell of two is drawn once, left of the diagonal. It is the darker the nearer its value is to the largest one; what
-is bad has a colour of its own and a cross, so that nobody has to tell colours apart.
+is bad has a color of its own and a cross, so that nobody has to tell colors apart.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _MOST_CELL, _LEAST_CELL = 44, 5
 _NUMBER_FITS, _NAME_FITS = 34, 11
 _LONGEST_NAME = 20
 _FAINTEST = 0.12
-# From this part of the largest value on, a number is written in the colour of the paper.
+# From this part of the largest value on, a number is written in the color of the paper.
 _DARK = 0.55
 
 

@@ -44,14 +44,14 @@ def interval_chart(bars: Sequence[Bar], *, x_label: str, reference: float = 1.0)
         return ""
     bounds = _bounds(bars, reference)
     bottom = TOP + ROW * len(bars)
-    middle, centre = _across(reference, bounds), (LEFT + WIDTH - RIGHT) // 2
+    middle, center = _across(reference, bounds), (LEFT + WIDTH - RIGHT) // 2
     return "\n".join(
         [
             f'<svg viewBox="0 0 {WIDTH} {bottom + BOTTOM}" role="img" aria-label="{escape(x_label)}, with intervals">',
             *(_tick(value, bounds, bottom) for value in _ticks(bounds)),
             f'<line class="mark" x1="{middle:.1f}" x2="{middle:.1f}" y1="{TOP}" y2="{bottom}"/>',
             *(_bar(one, TOP + ROW * (number + 0.5), bounds) for number, one in enumerate(bars)),
-            f'<text x="{centre}" y="{bottom + BOTTOM - 8}" text-anchor="middle">{escape(x_label)}</text>',
+            f'<text x="{center}" y="{bottom + BOTTOM - 8}" text-anchor="middle">{escape(x_label)}</text>',
             "</svg>",
         ]
     )

@@ -25,7 +25,7 @@ def line_chart(
 ) -> str:
     """An SVG of one line through ``points`` (x ascending), with axes from the data's own range to round numbers.
 
-    ``marks`` are labelled lines across; ``dots`` shows each point, so that one is enough; ``from_zero`` lets both axes
+    ``marks`` are labeled lines across; ``dots`` shows each point, so that one is enough; ``from_zero`` lets both axes
     begin there, ``y_from_zero`` the upright one.
     """
     if len(points) < (1 if dots else 2):

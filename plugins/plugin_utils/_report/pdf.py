@@ -18,13 +18,13 @@ td:first-child { white-space: normal } h2, h3 { break-after: avoid } tr, svg, .l
 """
 
 # WeasyPrint gives a drawing nothing of its page's style: the same in light, with no variables.
-_COLOURS = ("#d9a300", "#4a9ad4", "#0068b5", "#3a9a6b", "#c2577a", "#b4bec8")
+_COLORS = ("#d9a300", "#4a9ad4", "#0068b5", "#3a9a6b", "#c2577a", "#b4bec8")
 _DRAWING = "\n".join(
     [
         "text { font-family: sans-serif; font-size: 12px; fill: #5c6b7a } .grid { stroke: #dde3e9 }",
-        *(f".c{number} {{ fill: {colour} }}" for number, colour in enumerate(_COLOURS)),
+        *(f".c{number} {{ fill: {color} }}" for number, color in enumerate(_COLORS)),
         ".curve, .line { fill: none; stroke: #0068b5; stroke-width: 2 } .dot, .heat { fill: #0068b5 }",
-        *(f".curve.c{number} {{ fill: none; stroke: {colour} }}" for number, colour in enumerate(_COLOURS)),
+        *(f".curve.c{number} {{ fill: none; stroke: {color} }}" for number, color in enumerate(_COLORS)),
         ".interval line, .mark { stroke: #5c6b7a; stroke-width: 2 } .interval circle { fill: #5c6b7a }",
         ".mark { stroke-dasharray: 5 4 }",
     ]

@@ -13,8 +13,8 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.chart_axes im
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.chart_marks import Mark
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.line_chart import Point, placed_marks
 
-# As many areas as the page's style has colours.
-COLOURS = 6
+# As many areas as the page's style has colors.
+COLORS = 6
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,11 @@ def stacked_chart(series: Sequence[Series], *, x_label: str, y_label: str, marks
     for number, (low, high) in enumerate(zip(edges, edges[1:])):
         there = [f"{axes.across(x):.1f},{axes.up(y):.1f}" for x, y in zip(xs, high)]
         back = [f"{axes.across(x):.1f},{axes.up(y):.1f}" for x, y in zip(reversed(xs), reversed(low))]
-        areas.append(f'<polygon class="area c{number % COLOURS}" points="{" ".join(there + back)}"/>')
+        areas.append(f'<polygon class="area c{number % COLORS}" points="{" ".join(there + back)}"/>')
     return axes.svg(x_label, y_label, areas, placed_marks(axes, marks)) + legend(series)
 
 
 def legend(series: Sequence[Series]) -> str:
-    """Which colour is which series, as HTML."""
-    entries = (f'<li><i class="c{number % COLOURS}"></i>{escape(one.label)}</li>' for number, one in enumerate(series))
+    """Which color is which series, as HTML."""
+    entries = (f'<li><i class="c{number % COLORS}"></i>{escape(one.label)}</li>' for number, one in enumerate(series))
     return f'<ul class="legend">{"".join(entries)}</ul>'

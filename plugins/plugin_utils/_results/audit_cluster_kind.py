@@ -19,8 +19,8 @@ NO_JOB = "job"
 _MANY, _REASONS = 8, 2
 COLUMNS = ("item", "of", "verdict", "why", "do")
 LEGEND = (
-    "watch: advice, or a guide's figure; fails nothing without gaudi_audit_targets or gaudi_audit_required",
-    "unknown: nothing was measured, or there is nothing to hold it against",
+    "watch: advice, or a guideline's value; it fails only with gaudi_audit_targets or gaudi_audit_required",
+    "unknown: nothing was measured, or there is nothing to compare it with",
 )
 
 
@@ -28,7 +28,7 @@ def audit_cluster_kind(asked: Asked) -> Made:
     """What one task has judged. A refusal where an item failed."""
     found: Mapping[str, Any] = next(iter(asked.results(AUDITED).values()), {})
     if "answers" not in found:
-        said = str(found.get("msg") or "Nothing was judged; see the task that failed above.")
+        said = str(found.get("msg") or "Nothing was evaluated; see the failed task above.")
         return Made({"title": "Audit", "columns": ["item"], "rows": []}, {"ok": False}, refusal=said, cases=[])
     answers = sorted(found["answers"], key=lambda one: _ORDER.index(_word(one)))
     counts = {word: sum(_word(one) == word for one in answers) for word in _ORDER}
@@ -41,7 +41,7 @@ def audit_cluster_kind(asked: Asked) -> Made:
             "notes": LEGEND,
             "sections": [
                 {
-                    "title": "What lists ask for and is not measured",
+                    "title": "In the checklists, but not measured",
                     "columns": ["asked", "why not", "instead"],
                     "rows": [
                         {"asked": "; ".join(one["asked"]), "why not": one["why"], "instead": one["instead"]}
@@ -71,8 +71,8 @@ def _rows(answers: Sequence[Mapping[str, Any]], has_job: bool) -> list[dict[str,
             told.setdefault((one["item"], _word(one)), []).append(one)
     rows = [_row(word, ones) for (_item, word), ones in told.items()]
     if without:
-        what = f"{len(without)} items of a job"
-        why = "gaudi_audit_job names none"
+        what = f"{len(without)} checks of a job"
+        why = "no job was given in gaudi_audit_job"
         rows.append({"item": what, "of": "", "verdict": UNKNOWN_WORD, "why": why, "do": "-e gaudi_audit_job=NAME"})
     return sorted(rows, key=lambda row: _ORDER.index(row["verdict"]))
 

@@ -59,7 +59,7 @@ def _state(answer: Mapping[str, Any]) -> str:
 
 
 def _reason(answer: Mapping[str, Any]) -> str:
-    return str(answer.get("msg") or "It was not reached; see the task that failed above.")
+    return str(answer.get("msg") or "It was not reached; see the failed task above.")
 
 
 def _rows(host: str, answer: Mapping[str, Any], state: str, check_mode: bool) -> list[dict[str, Any]]:

@@ -61,7 +61,7 @@ def judge_clocks(clocks: Mapping[str, Seen]) -> Clocks:
         return Clocks({})
     if 2 * len(right) <= len(known):
         apart = ", ".join(f"{name} {span(one)}" for name, one in clocks.items() if CONTROLLER not in together[name])
-        return Clocks({}, [f"clocks differ, and nobody can tell which is right: {apart}."] if apart else [])
+        return Clocks({}, [f"clocks differ, and it is unknown which is correct: {apart}."] if apart else [])
     middle = sorted(known[name].middle for name in right)[len(right) // 2]
     off = {
         name: f"its clock is {_ahead(one.middle - middle)} that of {_most(right)}; {_REMEDY}."

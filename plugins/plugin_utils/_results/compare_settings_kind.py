@@ -18,18 +18,18 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.comparison_k
 )
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.comparison_report import comparison_report
 
-COMPARED, TOGETHER = "gaudi_comparison_result", "gaudi_comparison_together_result"
+COMPARED, TOGETHER = "gaudi_compare_result", "gaudi_compare_together_result"
 # A variable of a file on the command line takes the place of the operator's own, so those go into it with what is kept.
 OWN = (
     "gaudi_training_model",
     "gaudi_training_arguments",
     "gaudi_training_environment",
-    "gaudi_tuning_overrides",
-    "gaudi_tuning_environment",
-    "gaudi_batch_probe_workload_options",
+    "gaudi_flags_overrides",
+    "gaudi_flags_environment",
+    "gaudi_batch_workload_options",
 )
 OPTIONS = ("title", "columns", "rows", "intervals", "data")
-SECTION = "All that help together, compared with the best of them alone (base)"
+SECTION = "All helpful settings combined, compared with the best single one (base)"
 
 
 def compare_settings_kind(asked: Asked) -> Made:
@@ -72,16 +72,16 @@ def _kept_file(asked: Asked, names: Sequence[str], changes: Mapping[str, Any], p
     lost = without_variable(changes, given["built_in"])
     heading = [
         f"Written by compare_settings.yml: {' and '.join(names) or 'nothing helps beyond noise'}",
-        f"on {nodes} ({given['workload']}). For launch_training.yml or tuning.yml, with -e @this_file.",
-        *([f"No variable carries {', '.join(lost)} to the trainer."] if lost else []),
+        f"on {nodes} ({given['workload']}). For launch_training.yml or flags.yml, with -e @this_file.",
+        *([f"{', '.join(lost)} cannot be passed to the trainer by a variable."] if lost else []),
     ]
     return {
         "name": "compare_settings.kept.yml",
         "heading": "".join(f"{line}\n" for line in heading),
         "variables": launch_variables(changes, plain, given["built_in"], own),
-        "label": "Kept, for launch_training.yml or tuning.yml with -e @FILE",
+        "label": "Saved for launch_training.yml or flags.yml with -e @FILE",
         "path": given["kept_file"],
-        "option": "gaudi_comparison_kept_file",
+        "option": "gaudi_compare_kept_file",
         # The operator's own environment is in it, too.
         "mode": "0600",
         # What a person wrote there stays beside it.
@@ -95,7 +95,7 @@ def _baseline(path: str, hosts: Mapping[str, Any]) -> dict[str, Any]:
         "content": {"hosts": hosts},
         "label": "Baseline",
         "path": path,
-        "option": "gaudi_comparison_baseline",
+        "option": "gaudi_compare_baseline",
         "backup": True,
     }
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Mapping, Sequence
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._comparison.comparison import BASE
-from ansible_collections.gaudi3.scale.plugins.module_utils._comparison.verdict import HELPS
+from ansible_collections.gaudi3.scale.plugins.module_utils._compare.comparison import BASE
+from ansible_collections.gaudi3.scale.plugins.module_utils._compare.verdict import HELPS
 
 TOGETHER = "together"
 # The built-in workload's options that launch_training.yml has a variable of its own for, or in gaudi_training_model.
@@ -106,7 +106,7 @@ def _merged(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def launch_variables(
     kept: Mapping[str, Any], plain: Sequence[str], built_in: bool, present: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The variables that ``launch_training.yml`` and the role ``gaudi_tuning`` take for these changes.
+    """The variables that ``launch_training.yml`` and the role ``gaudi_flags`` take for these changes.
 
     ``plain`` are variables that are no Gaudi flags. ``present`` has the operator's own dictionaries and lists by name:
     a variable of the command line takes the place of all of one, so what they hold stays beside what is kept.
@@ -117,12 +117,10 @@ def launch_variables(
     found: dict[str, Any] = {
         "gaudi_training_batch_size": kept["batch_size"],
         "gaudi_training_environment": {name: value for name, value in flags.items() if value is not None},
-        "gaudi_tuning_overrides": tuned,
-        "gaudi_tuning_environment": others,
+        "gaudi_flags_overrides": tuned,
+        "gaudi_flags_environment": others,
         **(
-            _trainer_variables(kept["options"])
-            if built_in
-            else {"gaudi_batch_probe_workload_options": dict(kept["options"])}
+            _trainer_variables(kept["options"]) if built_in else {"gaudi_batch_workload_options": dict(kept["options"])}
         ),
     }
     return {name: _beside(present.get(name), value) for name, value in found.items() if value not in (None, {}, [])}

@@ -9,8 +9,8 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._comparison.comparison import BASE
-from ansible_collections.gaudi3.scale.plugins.module_utils._comparison.verdict import CHANGES_LOSS, FAILED, HELPS, HURTS
+from ansible_collections.gaudi3.scale.plugins.module_utils._compare.comparison import BASE
+from ansible_collections.gaudi3.scale.plugins.module_utils._compare.verdict import CHANGES_LOSS, FAILED, HELPS, HURTS
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.comparison_kept import Results, answered, helpful
 
 COLUMNS = ("setting", "node", "verdict", "samples/s ratio", "step time ratio", "samples/s", "memory", "loss")
@@ -53,7 +53,7 @@ def _all(nodes: Results) -> list[tuple[str, Mapping[str, Any]]]:
 
 def _title(nodes: Results) -> str:
     if not nodes:
-        return "No node could compare the settings"
+        return "The settings could not be compared on any node"
     if not any(result["rounds"] for result in nodes.values()):
         return "Nothing is measured yet (check mode makes no run)"
     names = helpful(nodes)
@@ -100,10 +100,11 @@ def _method(nodes: Results) -> list[str]:
     first = measured[0]
     counted = str(most) if least == most else f"{least} to {most}"
     method = (
-        f"{counted} rounds, each run a process of its own; in brackets the interval at {first['level']:.2%}, so that "
-        f"all of a node together hold the truth at {first['confidence']:.0%}"
+        f"{counted} rounds, each run in a separate process; in brackets, the confidence interval at "
+        f"{first['level']:.2%}, for "
+        f"a joint confidence of {first['confidence']:.0%}"
     )
-    return [method, "samples/s ratio: to the base in the same rounds; above 1 is faster"]
+    return [method, "samples/s ratio: relative to the base in the same rounds; above 1 is faster"]
 
 
 def _reasons(nodes: Results, names: Sequence[str]) -> list[str]:
@@ -136,7 +137,7 @@ def _differences(nodes: Results, names: Sequence[str], tolerance: float) -> list
         found = {host: next(one for one in result["verdicts"] if one["name"] == name) for host, result in nodes.items()}
         if len({one["verdict"] for one in found.values()}) > 1:
             reported = ", ".join(f"{one['verdict']} on {host}" for host, one in found.items())
-            sentences.append(f"{name} is not the same on all nodes, so it is not kept: {reported}")
+            sentences.append(f"{name} differs between nodes, so it is not saved: {reported}")
         sentences += _outside(name, {host: one["speed"] for host, one in found.items() if one["speed"]})
     return sentences + _slow_nodes(nodes, tolerance)
 

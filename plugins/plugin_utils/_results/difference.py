@@ -9,12 +9,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._cards.hardware import generation_named
-from ansible_collections.gaudi3.scale.plugins.module_utils._checks.fingerprint import differences, equal_fields
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils._verify.fingerprint import differences, equal_fields
 
 COLUMNS = ("field", "majority", "nodes with it", "this node")
 
-_NO_MAJORITY = "where half of the nodes or fewer have a value there is no majority; it is the most common other value"
+_NO_MAJORITY = (
+    "if half of the nodes or fewer have a value, there is no majority, and the most common other value is shown"
+)
 
 
 def node_difference(
@@ -30,8 +32,9 @@ def node_difference(
         result = results.get(node, {})
         why = "unreachable" if result.get("unreachable") else "not looked at"
         raise GaudiError(
-            f"Nothing is known of {node}: it was {why} ({str(result.get('msg') or 'no reason given').strip()}); see "
-            "that it is in gaudi_hosts and answers, then run again."
+            f"Nothing is known about {node}: it was {why} "
+            f"({str(result.get('msg') or 'no reason given').strip()}); check "
+            "that it is in gaudi_hosts and reachable, and run again."
         )
     group = {
         host: one
@@ -62,7 +65,7 @@ def node_difference(
 def _sentence(node: str, facts: Mapping[str, Any], nodes: int, found: int, same_generation: bool) -> str:
     kind = _kind(facts) if same_generation else ""
     if nodes == 1:
-        return f"{node} is the only node{kind} that answered: there is nothing to compare it with."
+        return f"{node} is the only node{kind} that responded: there is nothing to compare it with."
     fields = len(equal_fields(facts))
     if not found:
         return f"{node} is like the majority of the {nodes} nodes{kind} in all of its {fields} fields."
@@ -79,7 +82,7 @@ def _left_out(results: Mapping[str, Mapping[str, Any]], group: Mapping[str, obje
     others = [host for host in results if host not in group and host not in silent]
     sentences = []
     if silent:
-        sentences.append(f"not compared, since they did not answer: {', '.join(silent)}")
+        sentences.append(f"not compared, because they did not respond: {', '.join(silent)}")
     if others:
-        sentences.append(f"not compared, since their cards are of another generation: {', '.join(others)}")
+        sentences.append(f"not compared, because their cards are of another generation: {', '.join(others)}")
     return sentences

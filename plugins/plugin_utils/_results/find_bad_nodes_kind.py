@@ -12,16 +12,16 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.hosts_file import hosts_file
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.junit import FAILED, PASSED, UNKNOWN, Case
 
-SEARCHED = "gaudi_qualification_find_result"
-OK, BAD, COULD_NOT_TELL = "ok", "failed", "could not tell"
+SEARCHED = "gaudi_qualify_find_result"
+OK, BAD, COULD_NOT_TELL = "ok", "failed", "inconclusive"
 
 
 def find_bad_nodes_kind(asked: Asked) -> Made:
     """What one task has found for all hosts."""
     found: Mapping[str, Any] = next(iter(asked.results(SEARCHED).values()), {})
     if "measured" not in found:
-        said = str(found.get("msg") or "The nodes were not asked; see the task that failed above.")
-        title, refusal = "The search for bad nodes", "" if asked.check_mode else said
+        said = str(found.get("msg") or "The nodes were not measured; see the failed task above.")
+        title, refusal = "The search for faulty nodes", "" if asked.check_mode else said
         return Made({"title": title, "columns": ["node"], "rows": []}, {"ok": False}, refusal=refusal, cases=[])
     states = {host: _state(host, found) for host in asked.hosts}
     reasons = {host: _reason(host, found) for host, state in states.items() if state != OK}
@@ -37,7 +37,7 @@ def find_bad_nodes_kind(asked: Asked) -> Made:
     counted = f"{found['questions']} measurements in {found['rounds']} rounds"
     return Made(
         {
-            "title": f"Which nodes are bad: {counted}",
+            "title": f"Faulty nodes: {counted}",
             "columns": ["node", "verdict"],
             "rows": [{"node": host, "verdict": state} for host, state in states.items()],
             "notes": [*(f"{host}: {why}" for host, why in reasons.items()), *_links(found)],
@@ -72,11 +72,11 @@ def _state(host: str, found: Mapping[str, Any]) -> str:
 def _reason(host: str, found: Mapping[str, Any]) -> str:
     if host in found["bad"]:
         return f"{'; '.join(found['bad'][host])}, and a good group has {found['expected']:.3g} GB/s."
-    return str(found["unknown"].get(host, "it was not asked."))
+    return str(found["unknown"].get(host, "it was not measured."))
 
 
 def _links(found: Mapping[str, Any]) -> list[str]:
     return [
-        f"{one} and {other} work with others and not with each other: look at what lies between them"
+        f"{one} and {other} work with others but not with each other: check the connection between them"
         for one, other in found["links"]
     ]

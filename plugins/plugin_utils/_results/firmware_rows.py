@@ -67,7 +67,7 @@ def _state(host: Mapping[str, Any], before: Mapping[str, Any]) -> tuple[str, str
     if "state" in outcome:
         return str(outcome["state"]), outcome.get("reason") or None
     if before.get("unreachable") or not before:
-        return "unreachable", str(before.get("msg") or "it did not answer.")
+        return "unreachable", str(before.get("msg") or "it did not respond.")
     if before.get("failed"):
         return "not shown", str(before.get("msg"))
     needs = {card.get("needed") for card in before.get("cards") or []}

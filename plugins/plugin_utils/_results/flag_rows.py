@@ -12,7 +12,7 @@ COLUMNS = ("flag", "value", "real", "effective", "use instead", "judged by", "or
 EDIT_COLUMNS = ("node", "line")
 
 _SHOWN_NODES = 4
-# As module_utils._flags.judgement has it.
+# As module_utils._flags.judgment has it.
 _OTHER = "another program"
 
 
@@ -111,8 +111,8 @@ def _silent(
 
 def _edit_section(edits: list[dict[str, str]]) -> dict[str, object]:
     return {
-        "title": "Edited by hand since the file was written",
+        "title": "Edited manually since the file was written",
         "columns": list(EDIT_COLUMNS),
         "rows": edits,
-        "notes": ["the next run of the role gaudi_tuning keeps a copy and writes its own text; see overrides"],
+        "notes": ["the next run of the role gaudi_flags saves a copy and overwrites the file; see overrides"],
     }

@@ -15,10 +15,10 @@ def hosts_file(
     hosts: Sequence[str], spares: Sequence[str], left_out: Mapping[str, str], heading: str
 ) -> dict[str, Any]:
     """One of the options ``files`` of the module ``report``. ``left_out``: node -> why."""
-    left = [f"left out: {name}: {why}" for name, why in left_out.items()]
+    left = [f"excluded: {name}: {why}" for name, why in left_out.items()]
     return {
         "name": NAME,
         "heading": "\n".join([heading, *left]),
         "variables": {"gaudi_training_hosts": list(hosts), "gaudi_training_spares": list(spares)},
-        "label": "Hosts for launch_training.yml -e @",
+        "label": "To launch on these hosts: launch_training.yml -e @",
     }

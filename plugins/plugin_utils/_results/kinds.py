@@ -14,6 +14,10 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.audit_cluste
     AUDITED,
     audit_cluster_kind,
 )
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.benchmark_fabric_kind import (
+    MEASURED,
+    benchmark_fabric_kind,
+)
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.cap_power_kind import CAPPED, cap_power_kind
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.clock_rows import clocks_of, judge_clocks
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.compare_settings_kind import (
@@ -42,10 +46,6 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.measure_coll
 )
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.measure_storage_kind import MEASURED as STORAGE
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.measure_storage_kind import measure_storage_kind
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.measured_fabric_kind import (
-    MEASURED,
-    measured_fabric_kind,
-)
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.plan_fabric_kind import INFO as FABRIC
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.plan_fabric_kind import plan_fabric_kind
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.probe_kind import PROBED, probe_kind
@@ -74,7 +74,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.verdict_row 
 )
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._upgrade.node_outcome import GOOD
 
-FLAGS, PLAN = "gaudi_tuning_explain_result", "gaudi_driver_upgrade_plan_result"
+FLAGS, PLAN = "gaudi_flags_explain_result", "gaudi_upgrade_plan_result"
 VERDICT_COLUMNS = (
     "node",
     "verdict",
@@ -115,8 +115,8 @@ def _verdict(asked: Asked) -> Made:
 
 def _plan_upgrade(asked: Asked) -> Made:
     report = upgrade_report(asked.results(PLAN))
-    in_the_way = sum(row.get("in the way") or 0 for row in report["rows"])
-    notes = report["notes"] if report["states"] else ["No host was looked at; see gaudi_hosts and --limit."]
+    in_the_way = sum(row.get("blockers") or 0 for row in report["rows"])
+    notes = report["notes"] if report["states"] else ["No host was inspected; see gaudi_hosts and --limit."]
     return Made(
         {name: report[name] for name in ("title", "columns", "rows", "sections", "data")} | {"notes": report["notes"]},
         {
@@ -139,7 +139,7 @@ def _explain_node(asked: Asked) -> Made:
 def _explain_flags(asked: Asked) -> Made:
     report = flag_rows(asked.results(FLAGS), list(asked.hosts))
     answered = report.pop("answered")
-    reason = report["notes"][0] if report["notes"] else "gaudi_hosts names no host."
+    reason = report["notes"][0] if report["notes"] else "gaudi_hosts matches no host."
     return Made(
         report,
         {
@@ -147,7 +147,7 @@ def _explain_flags(asked: Asked) -> Made:
             "ok": bool(answered),
             "numbers": {"not_real": len({row["flag"] for row in report["rows"] if not row["real"]})},
         },
-        refusal="" if answered else f"No node could tell: {reason}",
+        refusal="" if answered else f"No node returned a result: {reason}",
     )
 
 
@@ -157,7 +157,7 @@ def _upgrade_driver(asked: Asked) -> Made:
     release = next(
         (str(result["release"]) for result in results.values() if "release" in result), asked.given["release"]
     )
-    title = f"What an upgrade to {release} would do{UNTOUCHED}" if asked.check_mode else f"Upgrade to {release}"
+    title = f"Planned upgrade to {release}{UNTOUCHED}" if asked.check_mode else f"Upgrade to {release}"
     rows = [upgrade_row(host) for host in asked.hosts.values()]
     return Made(
         {
@@ -181,7 +181,7 @@ def _upgrade_firmware(asked: Asked) -> Made:
     reasons = {str(row["node"]): str(row["reason"]) for row in reversed(rows) if row["reason"]}
     return Made(
         {
-            "title": f"Card firmware{untouched if accepted else ' (nothing is accepted, nothing was changed)'}",
+            "title": f"Card firmware{untouched if accepted else ' (no version accepted, nothing was changed)'}",
             "columns": ["node", "rack", "cards", "board", "before", "after" if accepted else "published", "state"],
             "rows": rows,
             "notes": list(dict.fromkeys(_reasons(rows))),
@@ -206,7 +206,7 @@ KINDS = {
     "find_bad_nodes": Kind((SEARCHED,), find_bad_nodes_kind),
     "measure_collectives": Kind((COLLECTIVES,), measure_collectives_kind),
     "measure_storage": Kind((STORAGE,), measure_storage_kind),
-    "measured_fabric": Kind((MEASURED,), measured_fabric_kind),
+    "benchmark_fabric": Kind((MEASURED,), benchmark_fabric_kind),
     "plan_fabric": Kind((FABRIC,), plan_fabric_kind),
     "plan_upgrade": Kind((PLAN,), _plan_upgrade),
     "qualify_nodes": Kind((QUALIFIED,), qualify_nodes_kind),

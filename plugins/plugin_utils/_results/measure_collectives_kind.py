@@ -43,7 +43,7 @@ def measure_collectives_kind(asked: Asked) -> Made:
     largest = list(_largest(lines).values())
     failure = str(asked.given.get("failure") or "")
     reasons = [*([failure] if failure else []), *below]
-    state = "failed" if failure or not lines else "below its floor" if below else "ok"
+    state = "failed" if failure or not lines else "below its minimum" if below else "ok"
     return Made(
         {
             "title": _title(lines),
@@ -98,7 +98,7 @@ def _below(name: str, least: float, lines: Sequence[Mapping[str, Any]]) -> str:
         return f"{name} was not measured, and its floor is {least:g} GB/s."
     if line["busbw_gb_per_s"] >= least:
         return ""
-    return f"{name} carried {line['busbw_gb_per_s']:.4g} GB/s at {line['bytes']} bytes, and its floor is {least:g}."
+    return f"{name} carried {line['busbw_gb_per_s']:.4g} GB/s at {line['bytes']} bytes, below the minimum of {least:g}."
 
 
 def _row(line: Mapping[str, Any], floors: Mapping[str, float]) -> dict[str, Any]:

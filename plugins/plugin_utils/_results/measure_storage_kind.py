@@ -13,11 +13,11 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.junit import FAILED, PASSED, UNKNOWN, Case
 
 MEASURED = "gaudi_storage_measure_result"
-OK, UNMEASURED = "ok", "could not tell"
+OK, UNMEASURED = "ok", "inconclusive"
 COLUMNS = ("node", "file system", "write (MB/s)", "read (MB/s)", "random read (MB/s)", "IOPS", "p99 (ms)", "verdict")
 LEGEND = (
-    "all nodes at the same time, past each node's own memory; a server's memory may have answered reads",
-    "MB are 10^6 bytes; p99 is of random reads, the time within which 99 of 100 end",
+    "all nodes at the same time, with more data than each node's memory; reads may come from a server's cache",
+    "MB are 10^6 bytes; p99 is the 99th percentile of the time of a random read",
 )
 
 
@@ -25,7 +25,7 @@ def measure_storage_kind(asked: Asked) -> Made:
     """What one task has measured on all hosts. A refusal where a need is not met."""
     found: Mapping[str, Any] = next(iter(asked.results(MEASURED).values()), {})
     if not found.get("rates"):
-        said = str(found.get("msg") or "Nothing was measured; see the task that failed above.")
+        said = str(found.get("msg") or "Nothing was measured; see the failed task above.")
         refusal = "" if asked.check_mode else said
         return Made({"title": "Storage", "columns": ["node"], "rows": []}, {"ok": False}, refusal=refusal, cases=[])
     rates, failed = found["rates"], found["failed_nodes"]

@@ -82,7 +82,7 @@ def troubles(node: NodeTold) -> list[str]:
         return []
     found = [*_missing(node), *_cards(node), *_ports(node), *_collectors(node)]
     if node.first("gaudi_node_quarantined"):
-        found.append("is in quarantine: gaudi3.scale.return_node gives it back after gaudi3.scale.qualify_nodes")
+        found.append("is in quarantine: release it with gaudi3.scale.return_node after gaudi3.scale.qualify_nodes")
     return found
 
 
@@ -90,7 +90,7 @@ def _missing(node: NodeTold) -> Iterator[str]:
     # A card may be on the bus, and no driver has it.
     expected, driven = node.first("gaudi_cards_expected") or 0, node.first("gaudi_cards_driven") or 0
     if driven < expected:
-        yield f"{driven:.0f} of {expected:.0f} cards work with the driver: gaudi3.scale.verify names the card"
+        yield f"{driven:.0f} of {expected:.0f} cards work with the driver: gaudi3.scale.verify reports the card"
 
 
 def _cards(node: NodeTold) -> Iterator[str]:
@@ -103,7 +103,7 @@ def _cards(node: NodeTold) -> Iterator[str]:
         if celsius == 0:
             yield f"card {card} did not start (0 °C): gaudi3.scale.quarantine_node"
         elif limit is not None and celsius >= limit:
-            yield f"card {card} has {celsius:.0f} °C of {limit:.0f}: look after its air"
+            yield f"card {card} has {celsius:.0f} °C of {limit:.0f}: check its air flow"
     for labels, errors in node.of("gaudi_card_ecc_uncorrected_total"):
         if errors:
             what = f"{errors:.0f} uncorrected errors of its memory"
@@ -115,7 +115,7 @@ def _ports(node: NodeTold) -> Iterator[str]:
     ports = node.values("gaudi_port_up")
     down = sum(1 - up for up in ports)
     if 0 < down < len(ports):
-        yield f"{down:.0f} external ports have no link: gaudi3.scale.plan_fabric names cable and switch"
+        yield f"{down:.0f} external ports have no link: gaudi3.scale.plan_fabric reports cable and switch"
 
 
 def _collectors(node: NodeTold) -> Iterator[str]:
@@ -123,4 +123,4 @@ def _collectors(node: NodeTold) -> Iterator[str]:
         told = node.first("gaudi_collector_last_success_timestamp_seconds", about=about)
         interval = node.first("gaudi_collector_interval_seconds", about=about)
         if told and interval and node.time - told > _LATE * interval:
-            yield f"nothing new of its {about} since {(node.time - told) / 60:.0f} min: {what}"
+            yield f"no new data of its {about} since {(node.time - told) / 60:.0f} min: {what}"

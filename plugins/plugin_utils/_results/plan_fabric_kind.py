@@ -49,12 +49,12 @@ _PORT = record(
     {"interface": word, "module_id": maybe(whole(most=255)), "number": maybe(whole(most=255)), "link": truth},
     {"addresses": several(word, 64)},
 )
-_NEIGHBOUR = record({"interface": word, "switch": said, "port": said, "description": said})
+_NEIGHBOR = record({"interface": word, "switch": said, "port": said, "description": said})
 ANSWER: Kind = record(
     {
         "boards": several(word, 64),
         "ports": several(_PORT, _MOST_PORTS),
-        "neighbours": several(_NEIGHBOUR, _MOST_PORTS),
+        "neighbors": several(_NEIGHBOR, _MOST_PORTS),
         "lldp_error": said,
     }
 )
@@ -77,7 +77,7 @@ def plan_fabric_kind(asked: Asked) -> Made:
     return Made(
         {
             "title": "The fabric between the cards (nothing was changed)",
-            "columns": ["node", "links", "neighbours", "switches", "verdict"],
+            "columns": ["node", "links", "neighbors", "switches", "verdict"],
             "rows": rows,
             "notes": [*_shortened(sentences), *(f"{host}: {why}" for host, why in silent.items()), *_legend(plan)],
             "sections": _sections(asked.given, plan, cables),
@@ -102,7 +102,7 @@ def _answers(asked: Asked) -> tuple[dict[str, Any], dict[str, str]]:
     for host in asked.hosts:
         result = results.get(host, {"msg": "it was not looked at"})
         if result.get("failed") or result.get("unreachable") or "ports" not in result:
-            why = str(result.get("msg") or "it gave no reason").strip().partition("\n")[0]
+            why = str(result.get("msg") or "no reason given").strip().partition("\n")[0]
             silent[host] = f"unreachable: {why}" if result.get("unreachable") else why
             continue
         try:
@@ -140,14 +140,14 @@ def _default_board(given: Mapping[str, Any]) -> Board:
 
 
 def _ports(host: str, answer: Mapping[str, Any]) -> list[HeardPort]:
-    counts = Counter(one["interface"] for one in answer["neighbours"])
-    neighbours = {one["interface"]: one for one in answer["neighbours"]}
+    counts = Counter(one["interface"] for one in answer["neighbors"])
+    neighbors = {one["interface"]: one for one in answer["neighbors"]}
     found = []
     for port in answer["ports"]:
         if port["module_id"] is None or port["number"] is None:
             continue
         name = port["interface"]
-        one = neighbours.get(name, {"switch": "", "port": "", "description": ""})
+        one = neighbors.get(name, {"switch": "", "port": "", "description": ""})
         found.append(
             HeardPort(
                 host, Slot(port["module_id"], port["number"]), name, port["link"], counts[name],
@@ -163,13 +163,13 @@ def _node_row(
     mine = [cable for cable in cables if cable.port.host == host]
     if host in silent:
         state = "unreachable" if results.get(host, {}).get("unreachable") else "failed"
-        return {"node": host, "links": None, "neighbours": None, "switches": None, "verdict": state, "state": state}
+        return {"node": host, "links": None, "neighbors": None, "switches": None, "verdict": state, "state": state}
     counts = Counter(cable.verdict for cable in mine if _is_wrong(cable))
     verdict = "not ok: " + ", ".join(f"{count} {what}" for what, count in counts.items()) if counts else OK
     return {
         "node": host,
         "links": f"{sum(cable.port.link for cable in mine)}/{len(mine)}",
-        "neighbours": sum(cable.port.heard > 0 for cable in mine),
+        "neighbors": sum(cable.port.heard > 0 for cable in mine),
         "switches": sorted({cable.port.switch for cable in mine if cable.port.switch}),
         "verdict": verdict if mine else "no ports",
         "state": "ok" if mine and not counts else "failed",
@@ -183,7 +183,7 @@ def _sections(
     checklist = [_checklist_row(given, host, one, heard) for host, ports in plan.items() for one in ports]
     named: tuple[tuple[str, Sequence[str], list[dict[str, object]], list[str]], ...] = (
         (CABLES, CABLE_COLUMNS, list(map(_cable_row, cables)), []),
-        (CHECKLIST, CHECKLIST_COLUMNS, checklist, ["switch and switch port are what is heard there now"]),
+        (CHECKLIST, CHECKLIST_COLUMNS, checklist, ["switch and switch port are as currently announced by LLDP"]),
     )
     return [
         {
@@ -245,4 +245,4 @@ def _legend(plan: Mapping[str, object]) -> list[str]:
 
 def _nothing(silent: Mapping[str, str]) -> str:
     host, why = next(iter(silent.items()), ("", ""))
-    return f"{host}: {why}" if host else "No host was looked at; see gaudi_hosts and --limit."
+    return f"{host}: {why}" if host else "No host was inspected; see gaudi_hosts and --limit."

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._batch_size.choice import GlobalBatch
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._probe.probe_report import probe_report
+from ansible_collections.gaudi3.scale.plugins.module_utils._batch.choice import GlobalBatch
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._batch.probe_report import probe_report
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
 
-PROBED = "gaudi_batch_probe_result"
+PROBED = "gaudi_batch_result"
 OPTIONS = ("title", "columns", "rows", "notes", "sections", "charts")
 
 

@@ -9,19 +9,19 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._qualification.results import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.results import (
     COULD_NOT_TELL,
     FAILED,
     HEALTHY,
     PASSED,
     UNHEALTHY,
 )
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualification.stages import STAGES
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualify.stages import STAGES
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.hosts_file import hosts_file
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.junit import UNKNOWN, Case
 
-QUALIFIED = "gaudi_qualification_result"
+QUALIFIED = "gaudi_qualify_result"
 _WORDS = {PASSED: "ok", FAILED: "failed", UNKNOWN: "unknown"}
 _CARD_RATES = {"matmul_tflops": "Products of each node's cards", "copy_gb_per_s": "Copies of each node's cards"}
 
@@ -31,7 +31,7 @@ def qualify_nodes_kind(asked: Asked) -> Made:
     result: Mapping[str, Any] = next(iter(asked.results(QUALIFIED).values()), {})
     data = result.get("data")
     if not data:
-        said = str(result.get("msg") or "The nodes were not asked; see the task that failed above.")
+        said = str(result.get("msg") or "The nodes were not measured; see the failed task above.")
         return Made({"title": "Qualification", "columns": ["node"], "rows": []}, {"ok": False}, refusal=said, cases=[])
     nodes = {host: data["nodes"].get(host) or _absent() for host in asked.hosts}
     shown = [stage for stage in STAGES if any(stage in node["stages"] for node in nodes.values())]
@@ -62,13 +62,13 @@ _STATES = (HEALTHY, UNHEALTHY, COULD_NOT_TELL)
 
 
 def _absent() -> dict[str, Any]:
-    why = "it did not answer, or failed before; see above."
+    why = "it did not respond, or failed before; see above."
     return {"state": COULD_NOT_TELL, "action": "", "reasons": [why], "remarks": [], "stages": {}, "cards": {}}
 
 
 def _row(name: str, node: Mapping[str, Any], shown: Sequence[str]) -> dict[str, Any]:
     cells = {stage: _cell(node["stages"][stage]) for stage in shown if stage in node["stages"]}
-    verdict = {HEALTHY: "ok", UNHEALTHY: "failed"}.get(node["state"], "could not tell")
+    verdict = {HEALTHY: "ok", UNHEALTHY: "failed"}.get(node["state"], "inconclusive")
     return {"node": name, "verdict": verdict, **cells, "action": node["action"]}
 
 
@@ -91,8 +91,8 @@ def _sentences(nodes: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 def _links(data: Mapping[str, Any]) -> list[str]:
     named = [link for link in data["links"] if data["ring"]["hosts"]]
-    counted = "a bad link" if len(named) == 1 else f"{len(named)} bad links"
-    return [f"The ring goes round {counted} between good nodes."] if named else []
+    counted = "a bad link" if len(named) == 1 else f"{len(named)} faulty links"
+    return [f"The ring avoids {counted} between healthy nodes."] if named else []
 
 
 def _summary(data: Mapping[str, Any]) -> list[str]:
@@ -122,7 +122,7 @@ def _square(data: Mapping[str, Any]) -> list[dict[str, Any]]:
         for pair in data["pairs"]
         for one, other in [pair["nodes"]]
     ]
-    about = "GB/s of an all-reduce over every two nodes, crossed out where one of them or the link is bad"
+    about = "GB/s of an all-reduce over every two nodes, crossed out where a node or the link is faulty"
     return [{"title": about, "names": list(place), "cells": cells}] if cells else []
 
 

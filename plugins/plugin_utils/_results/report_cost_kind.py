@@ -24,8 +24,8 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._cost.platforms impor
 )
 from ansible_collections.gaudi3.scale.plugins.module_utils._cost.prices import Prices, prices_from
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.history import merge
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.json_lines import mapping_of
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.history import merge
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.json_lines import mapping_of
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.training_page import clock
 
@@ -95,7 +95,7 @@ def _launch(asked: Asked) -> Launch:
     found = launch_of(asked.results(INFO), float(asked.given.get("now") or time.time()))
     if not found.hosts:
         raise GaudiError(
-            f"gaudi_cost_job {asked.given['job']}: no host of the play knows such a job; give its name, and its hosts "
+            f"gaudi_cost_job {asked.given['job']}: no host of the play has such a job; give its name, and its hosts "
             "as gaudi_hosts."
         )
     return found
@@ -116,8 +116,9 @@ def _course(asked: Asked, runs: Sequence[Mapping[str, Any]], launch: Launch) -> 
     course = course_of(runs, launch.begin, launch.end)
     if course is None:
         raise GaudiError(
-            f"gaudi_cost_job {asked.given['job']}: it has told no two steps since its last launch, so nobody knows "
-            "what that cost was for; wait until it has, or see docs/following.md for what a script has to write."
+            f"gaudi_cost_job {asked.given['job']}: it has reported fewer than two steps since its last launch, so its "
+            "cost cannot be related to its work; wait until it has, or see docs/follow.md for what a script "
+            "must write."
         )
     return course
 
@@ -125,7 +126,7 @@ def _course(asked: Asked, runs: Sequence[Mapping[str, Any]], launch: Launch) -> 
 def _measured(asked: Asked, launch: Launch, course: Course, nodes: int) -> Measured:
     """Energy is None where no node has any, or the operator leaves it out."""
     energies = asked.results(ENERGY)
-    found = [energies[host] for host in launch.hosts if energies.get(host, {}).get("card_seconds")]
+    found = [energies[host] for host in launch.hosts if _was_watched(energies.get(host, {}))]
     is_wanted = bool(found) and _is_energy_wanted(asked.given)
     known = sum(float(one["card_seconds"]) - float(one["gap_seconds"]) for one in found)
     # A node whose readings are all missing is a gap of the size of the others.
@@ -140,6 +141,11 @@ def _measured(asked: Asked, launch: Launch, course: Course, nodes: int) -> Measu
         course.lost_seconds,
         course.between_seconds,
     )
+
+
+def _was_watched(energy: Mapping[str, Any]) -> bool:
+    """Whether there is a reading of the job's time, and not of other times alone."""
+    return float(energy.get("card_seconds", 0)) > float(energy.get("gap_seconds", 0))
 
 
 def _card_seconds(energy: Mapping[str, Any], course: Course) -> float:
@@ -159,7 +165,8 @@ def _comparable(given: Mapping[str, Any], shares: Sequence[Share]) -> list[Share
     if lacking:
         remedy = "run monitoring.yml before the job" if lacking == given["job"] else "give its watts"
         raise GaudiError(
-            f"gaudi_cost_platforms has totals that are not alike: the power of {lacking} has a price (kwh) and was not "
+            f"gaudi_cost_platforms has totals that cannot be compared: the power of {lacking} has a price (kwh) "
+            "and was not "
             f"measured, and in others it is; {remedy}, or leave energy out of all with gaudi_cost_energy=false."
         )
     return list(shares)
@@ -168,13 +175,13 @@ def _comparable(given: Mapping[str, Any], shares: Sequence[Share]) -> list[Share
 def _time_rows(course: Course, measured: Measured) -> Iterator[dict[str, Any]]:
     yield _row("time", _duration(course.seconds), MEASURED)
     yield _row("nodes", measured.nodes, MEASURED)
-    yield _row("steps that count", f"{course.steps:,}", MEASURED)
+    yield _row("counted steps", f"{course.steps:,}", MEASURED)
     if course.tokens is not None:
-        yield _row("tokens", f"{course.tokens:,.0f}", f"{MEASURED}: tokens of a step, times the steps that count")
-        yield _row("tokens a second, over all of its time", f"{course.tokens_per_second:,.0f}", MEASURED)
+        yield _row("tokens", f"{course.tokens:,.0f}", f"{MEASURED}: tokens of a step, times the counted steps")
+        yield _row("tokens/s over the whole run", f"{course.tokens_per_second:,.0f}", MEASURED)
     yield _row("in steps", _share(course.stepping_seconds, course.seconds), MEASURED)
     yield _row(
-        "in steps made again", _share(course.lost_seconds, course.seconds), f"{MEASURED}; restarts: {course.restarts}"
+        "in repeated steps", _share(course.lost_seconds, course.seconds), f"{MEASURED}; restarts: {course.restarts}"
     )
     yield _row("between two runs", _share(course.between_seconds, course.seconds), MEASURED)
 
@@ -184,26 +191,26 @@ def _energy_rows(given: Mapping[str, Any], measured: Measured, bill: Bill, price
         yield _row("energy", "left out", f"{ENTERED}: gaudi_cost_energy is false")
         return
     if bill.kwh is None:
-        yield _row("energy", "not measured", "no node has readings of it: docs/monitoring.md")
+        yield _row("energy", "not measured", "no node has recorded it: docs/monitoring.md")
         return
     what = "the cards' 54 V rail" + (" and the servers" if prices.overhead_watts else "")
     yield _row("energy", f"{bill.kwh:,.1f} kWh", f"{MEASURED}: {what}")
     yield _row("its gaps", f"{measured.gap:.1%}", f"{MEASURED}; more than {MOST_GAP:.0%} is refused")
     if bill.joules_a_token is not None:
-        yield _row("joules a token", f"{bill.joules_a_token:,.3g}", "energy by tokens")
+        yield _row("joules per token", f"{bill.joules_a_token:,.3g}", "energy divided by tokens")
 
 
 def _money_rows(bill: Bill, prices: Prices) -> Iterator[dict[str, Any]]:
-    price = "price, years and utilisation" if prices.capital else "price"
+    price = "price, years and utilization" if prices.capital else "price"
     parts = "its nodes" if bill.energy is None else "its nodes and energy"
     yield _row("all of it", _money(bill.total, prices), parts)
-    yield _row("its nodes", _money(bill.nodes, prices), "hours by price")
+    yield _row("its nodes", _money(bill.nodes, prices), "node hours times price")
     if bill.energy is not None:
-        yield _row("its energy", _money(bill.energy, prices), f"kWh by price{' and PUE' if prices.pue else ''}")
-    yield _row("of it for restarts and steps made again", _money(bill.restarts, prices), "by their part of the time")
+        yield _row("its energy", _money(bill.energy, prices), f"kWh times price{' and PUE' if prices.pue else ''}")
+    yield _row("of which for restarts and repeated steps", _money(bill.restarts, prices), "by their share of the time")
     if bill.million_tokens is not None:
-        yield _row("a million tokens", _money(bill.million_tokens, prices), "all of it by tokens")
-    yield _row("a node hour", _money(prices.a_node_hour(), prices), f"{ENTERED}: {price}")
+        yield _row("per million tokens", _money(bill.million_tokens, prices), "total cost divided by tokens")
+    yield _row("per node hour", _money(prices.a_node_hour(), prices), f"{ENTERED}: {price}")
 
 
 def _saved_rows(before: Before | None, course: Course, bill: Bill, prices: Prices) -> Iterator[dict[str, Any]]:
@@ -214,14 +221,14 @@ def _saved_rows(before: Before | None, course: Course, bill: Bill, prices: Price
         yield _row(
             "saved by being faster" if saved >= 0 else "lost by being slower",
             _money(abs(saved), prices),
-            f"against {before.tokens_per_second:,.0f} tokens a second: {before.source}",
+            f"against {before.tokens_per_second:,.0f} tokens/s: {before.source}",
         )
 
 
 def _sections(job: str, shares: Sequence[Share], prices: Prices) -> list[dict[str, Any]]:
     if not shares:
         return []
-    columns = ("platform", "hours", "nodes", "energy", "all of it", "a million tokens", "source")
+    columns = ("platform", "hours", "nodes", "energy", "all of it", "per million tokens", "source")
     rows = [
         {
             "platform": share.platform.name,
@@ -229,12 +236,12 @@ def _sections(job: str, shares: Sequence[Share], prices: Prices) -> list[dict[st
             "nodes": _money(share.nodes, prices),
             "energy": share.no_energy if share.energy is None else _money(share.energy, prices),
             "all of it": _money(share.total, prices),
-            "a million tokens": _money(share.total * 1e6 / _tokens(share), prices),
+            "per million tokens": _money(share.total * 1e6 / _tokens(share), prices),
             "source": share.platform.source,
         }
         for share in shares
     ]
-    notes = ["figures of other platforms are those that were entered, and nobody's here"]
+    notes = ["figures of other platforms are as entered, not measured here"]
     if any(share.energy is None and share.has_paid_power for share in shares):
         notes.append("in nodes: no price of a kWh was entered, so power is in the price of a node")
     return [{"title": f"The tokens of {job} elsewhere", "columns": columns, "rows": rows, "notes": notes}]
@@ -257,20 +264,20 @@ def _earlier_notes(course: Course, earlier: Course | None) -> Iterator[str]:
     if earlier:
         yield (
             f"all figures are of the launch at {clock(course.begin)}; {earlier.steps:,} steps of launches before it, "
-            "and what they cost, are in none"
+            "and their cost, are not included"
         )
 
 
 def _notes(measured: Measured, prices: Prices, is_incomparable: bool) -> Iterator[str]:
     yield "measured: from the job's own lines, and from power that was sampled on its nodes; entered: as given"
     if measured.joules is not None and prices.overhead_watts is None:
-        yield "processors, fans and network cards of the servers are in no figure; gaudi_cost_overhead_watts adds them"
+        yield "processors, fans and network cards of the servers are not included; gaudi_cost_overhead_watts adds them"
     if measured.joules is not None and prices.kwh is None:
-        yield "energy has no price here (gaudi_cost_kwh); whoever rents a node pays it with the node"
+        yield "energy is not priced (gaudi_cost_kwh); for rented nodes it is part of the node's price"
     if prices.kwh is not None and prices.pue is None:
-        yield "cooling is in no figure; gaudi_cost_pue adds it"
+        yield "cooling is not included; gaudi_cost_pue adds it"
     if is_incomparable:
-        yield "the job told no tokens, so it cannot be compared with other platforms"
+        yield "the job reported no tokens, so it cannot be compared with other platforms"
 
 
 def _row(figure: str, value: object, origin: str) -> dict[str, Any]:

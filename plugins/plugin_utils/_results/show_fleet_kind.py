@@ -109,6 +109,6 @@ def _power(watts: Mapping[str, Sequence[float]], ordered: Sequence[str], most: i
 
 
 def _legend(counts: Mapping[str, int]) -> Iterator[str]:
-    yield "as each node's collector told it last; °C is the hottest card, busy the mean of all"
+    yield "last reported metrics; °C is the hottest card, busy the mean of all cards"
     if counts[UNWATCHED]:
-        yield "not watched: gaudi3.scale.monitoring has not been run there"
+        yield "not monitored: gaudi3.scale.monitoring has not been run there"

@@ -9,10 +9,10 @@ import shlex
 from collections import Counter
 from typing import Any, Mapping, Sequence
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.history import is_number
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.metrics import short_number
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import RUNNING
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.stacked_chart import COLOURS
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.history import is_number
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.metrics import short_number
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.worker_group import RUNNING
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.stacked_chart import COLORS
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.training_charts import X_LABEL
 
 COLUMNS = ("point", "arguments", "state", "step", "loss", "lowest loss", "tokens/s", "restarts")
@@ -61,7 +61,7 @@ def sweep_section(points: Sequence[Point], state: str) -> dict[str, Any]:
 def sweep_charts(points: Sequence[Point]) -> list[dict[str, Any]]:
     """The losses of the points over their steps; of many points of those that are lowest in the end."""
     drawn = [point for point in points if len(_curve(point)) > 1 and is_number(_loss(point))]
-    best = sorted(sorted(drawn, key=_loss)[:COLOURS], key=lambda point: int(point["point"]))
+    best = sorted(sorted(drawn, key=_loss)[:COLORS], key=lambda point: int(point["point"]))
     if not best:
         return []
     title = "Loss" if len(best) == len(drawn) else f"Loss of the {len(best)} lowest of {len(drawn)} points"

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import Any, Mapping, Sequence
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.history import is_number, rate_of
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.history import is_number, rate_of
 
-X_LABEL = "optimiser step"
+X_LABEL = "optimizer step"
 GIB = 1 << 30
-# Parts of a step from the bottom up, as docs/following.md names them.
-PARTS = ("data", "forward", "backward", "optimiser", "communication", "other")
+# Parts of a step from the bottom up, as docs/follow.md names them.
+PARTS = ("data", "forward", "backward", "optimizer", "communication", "other")
 # Of more restarts than that only the lines are drawn: their labels would lie over the curve.
 LABELLED_RESTARTS = 4
 
@@ -55,7 +55,7 @@ def _line(
 
 def _rate(points: Sequence[Run], restarts: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     pairs = [[x, 1e6 * y] for x, y in _pairs(points, "lr")]
-    return _line("Learning rate", "in millionths", pairs, restarts, y_from_zero=True)
+    return _line("Learning rate", "10^-6", pairs, restarts, y_from_zero=True)
 
 
 def _speed(points: Sequence[Run], restarts: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
@@ -91,7 +91,7 @@ def _split(points: Sequence[Run], restarts: Sequence[Mapping[str, Any]]) -> dict
     return {
         "title": "Where a step's time goes",
         "x_label": X_LABEL,
-        "y_label": "milliseconds a step",
+        "y_label": "milliseconds per step",
         "series": series,
         "marks": list(restarts),
     }

@@ -6,25 +6,27 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.json_lines import mapping_of
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.watch import job_story
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.json_lines import mapping_of
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.watch import job_story
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.worker_group import (
     ABSENT,
     OUT_OF_SIGHT,
     RUNNING,
     SUCCEEDED,
 )
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.secret_words import without_secrets
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.secret_words import without_options
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.unknown_job import unknown_job
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.training_page import training_report
 
-SHOWN_OUT_OF_SIGHT = "out of sight"
+SHOWN_OUT_OF_SIGHT = "unreachable"
 # In a check; and what of a launch its table has.
 WOULD_START, LAUNCHED = "would be started", ("engine", "file")
+NAME = "gaudi_training_name"
 INFO, HISTORY = "__gaudi_training_info", "__gaudi_training_history"
 
 
@@ -35,10 +37,7 @@ def training_kind(asked: Asked) -> Made:
     given, infos = asked.given, {host: mapping_of(info) for host, info in asked.results(INFO).items()}
     states = {host: infos.get(host, {}).get("state") for host in asked.hosts}
     if given.get("has_to_be_known") and set(states.values()) <= {ABSENT, None}:
-        raise GaudiError(
-            f"gaudi_training_name {given['job']}: no host of gaudi_training_hosts knows such a job; give the name and "
-            "the hosts that it was launched with."
-        )
+        raise GaudiError(_unknown(str(given["job"]), infos, list(asked.hosts)))
     if asked.check_mode and given.get("would_start"):
         return _would_start(asked, mapping_of(given["would_start"]))
     leader, left_out = leader_of(asked.hosts), mapping_of(given.get("left_out"))
@@ -67,6 +66,13 @@ def training_kind(asked: Asked) -> Made:
     )
 
 
+def _unknown(job: str, infos: Mapping[str, Mapping[str, Any]], hosts: Sequence[str]) -> str:
+    """Why there is nothing to show: no host knows the job, or none has answered."""
+    return unknown_job(job, {host: infos.get(host, {}) for host in hosts}, NAME) or (
+        f"{NAME} {job}: none of gaudi_training_hosts responded ({', '.join(hosts)}); see the failed task above."
+    )
+
+
 def _would_start(asked: Asked, launches: Mapping[str, Any]) -> Made:
     """Of a check of a launch: no node has anything to tell of a job that nobody has started."""
     job, command = asked.given["job"], asked.given.get("command")
@@ -74,11 +80,11 @@ def _would_start(asked: Asked, launches: Mapping[str, Any]) -> Made:
         {"node": host, "state": WOULD_START, **{name: str(mapping_of(launch).get(name) or "-") for name in LAUNCHED}}
         for host, launch in launches.items()
     ]
-    argv = without_secrets([str(word) for word in command]) if isinstance(command, (list, tuple)) else []
+    argv = without_options([str(word) for word in command]) if isinstance(command, (list, tuple)) else []
     words = f"each rank would run {shlex.join(argv)}" if argv else ""
     return Made(
         {
-            "title": f"Job {job}: {WOULD_START} on {len(rows)} host(s); this was a check, and nothing was started",
+            "title": f"Job {job}: {WOULD_START} on {len(rows)} host(s); check mode, nothing was started",
             "columns": ["node", "state", *LAUNCHED],
             "rows": rows,
             "notes": [*filter(None, [words]), "the task before shows each host's program, variables and unit"],

@@ -10,18 +10,18 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._job.binding.plan import NUMA
-from ansible_collections.gaudi3.scale.plugins.module_utils._job.description import TORCHRUN
-from ansible_collections.gaudi3.scale.plugins.module_utils._job.job_secrets import masked
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.history import is_number, merge, rate_of
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.json_lines import mapping_of
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.metrics import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.history import is_number, merge, rate_of
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.json_lines import mapping_of
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.metrics import (
     duration,
     metric_line,
     short_bytes,
     short_number,
     short_seconds,
 )
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.binding.plan import NUMA
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.description import TORCHRUN
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.job_secrets import masked
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.sweep_report import (
     merged_sweep,
     sweep_charts,
@@ -52,7 +52,7 @@ _CONFIGURATION = {
     "bind": "binding",
     "hosts": "hosts",
     "spares": "spares",
-    "processes_per_node": "ranks a node",
+    "processes_per_node": "ranks per node",
     "command": "command",
     "global_batch_size": "global batch",
     "device": "device",
@@ -134,11 +134,11 @@ def _notes(info: Mapping[str, Any], runs: Sequence[Run], steps: Sequence[Run]) -
     elif times:
         notes.append(f"{short_seconds(statistics.median(times))} a step: the median over the job")
     if len(runs) > 1:
-        again = f", {lost} step(s) were made twice" if lost else ""
-        notes.append(f"started {len(runs)} times{again}; a line in the charts is where it went on")
+        again = f", {lost} step(s) were repeated" if lost else ""
+        notes.append(f"started {len(runs)} times{again}; lines in the charts mark the restarts")
     unreal = [step["step"] for step in steps if "loss" in step and not is_number(step["loss"])]
     if unreal:
-        notes.append(f"the loss is no number from step {unreal[0]:,} on: the training has diverged")
+        notes.append(f"the loss is not a number from step {unreal[0]:,} on: the training has diverged")
     failed = [line for run in runs for line in run["remarks"] if line.get("kind") == "checkpoint_failed"]
     if failed:
         count = "a checkpoint was" if len(failed) == 1 else f"{len(failed)} checkpoints were"
@@ -173,15 +173,15 @@ def _nodes(runs: Sequence[Run]) -> dict[str, Any]:
     median = statistics.median_low(busy) if busy else 0.0
     rows = [_node(name, node, median) for name, node in nodes.items()]
     columns = ["node", "ranks", "own work", "of the median", "slowest rank", "data", "forward", "backward"]
-    over = f"means a step over {reported.get('steps', 0)} steps up to {reported.get('step')}"
-    notes = [f"{over}; own work is data and forward, in which no rank waits for another"]
-    return _section("Speed of each node", [*columns, "optimiser", "communication", "memory"], rows, notes=notes)
+    over = f"averages per step over {reported.get('steps', 0)} steps up to {reported.get('step')}"
+    notes = [f"{over}; own work is data and forward, in which ranks do not wait for each other"]
+    return _section("Speed of each node", [*columns, "optimizer", "communication", "memory"], rows, notes=notes)
 
 
 def _node(name: str, node: Mapping[str, Any], median: float) -> dict[str, Any]:
     busy, parts = node.get("busy_seconds"), mapping_of(node.get("seconds"))
     ratio = busy / median if isinstance(busy, (int, float)) and median else None
-    # "slow" is a word by which the page colours a cell.
+    # "slow" is a word by which the page colors a cell.
     verdict = None if ratio is None else f"slow: {ratio:.2f}" if ratio >= SLOW else f"{ratio:.2f}"
     slowest = node.get("slowest_busy_seconds")
     return {
@@ -191,13 +191,13 @@ def _node(name: str, node: Mapping[str, Any], median: float) -> dict[str, Any]:
         "of the median": verdict,
         "slowest rank": f"{node.get('slowest_rank')} ({_seconds(slowest)})" if is_number(slowest) else None,
         "memory": short_bytes(node["memory_bytes"]) if is_number(node.get("memory_bytes")) else None,
-        **{part: _seconds(parts.get(part)) for part in ("data", "forward", "backward", "optimiser", "communication")},
+        **{part: _seconds(parts.get(part)) for part in ("data", "forward", "backward", "optimizer", "communication")},
     }
 
 
 def _runs(runs: Sequence[Run]) -> dict[str, Any]:
     rows = [] if len(runs) < 2 else [_run(run) for run in runs]
-    return _section("Runs", ["started", "from step", "to step", "ranks", "nodes", "made again", "loss"], rows)
+    return _section("Runs", ["started", "from step", "to step", "ranks", "nodes", "repeated", "loss"], rows)
 
 
 def _run(run: Run) -> dict[str, Any]:
@@ -209,7 +209,7 @@ def _run(run: Run) -> dict[str, Any]:
         "to step": points[-1]["step"] + run["lost"] if points else None,
         "ranks": start.get("world_size"),
         "nodes": start.get("hosts") or start.get("nodes"),
-        "made again": f"{run['lost']} step(s)" if run["lost"] else None,
+        "repeated": f"{run['lost']} step(s)" if run["lost"] else None,
         "loss": f"{losses[0]:.3f} to {losses[-1]:.3f}" if losses else None,
     }
 
@@ -252,7 +252,7 @@ def _binding(hosts: Sequence[Host]) -> dict[str, Any]:
 
 
 def _flags(info: Mapping[str, Any], runs: Sequence[Run]) -> dict[str, Any]:
-    """The job's own variables, and what rank 0 found set of those that the catalogue knows."""
+    """The job's own variables, and what rank 0 found set of those that the catalog knows."""
     given = mapping_of((info.get("description") or {}).get("environment"))
     found = mapping_of(next((run["start"].get("flags") for run in reversed(runs) if run["start"]), None))
     rows = [

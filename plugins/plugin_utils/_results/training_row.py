@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.history import rate_of
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.status import status_from
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.sweep import arguments_of
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.watch import witness_of, worker_group_words
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.description import TORCHRUN
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.history import rate_of
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.status import status_from
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.sweep import arguments_of
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.watch import witness_of, worker_group_words
 
 
 def training_row(

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import FAILED
-from ansible_collections.gaudi3.scale.plugins.module_utils._tuning.study import Study, study_from
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.worker_group import FAILED
+from ansible_collections.gaudi3.scale.plugins.module_utils._tune.study import Study, study_from
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import taken
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._study_answer import study_report
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._tune.study_answer import study_report
 
 OPTIONS = ("title", "columns", "rows", "notes", "sections", "data")
 
@@ -43,7 +43,7 @@ def tune_training_kind(asked: Asked) -> Made:
 def _best_file(study: Study, best: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "name": f"tune-{study.name}-best.yml",
-        "label": "The best, for launch_training.yml with -e @FILE",
+        "label": "The best trial, for launch_training.yml with -e @FILE",
         "heading": f"Trial {best['trial']} of study {study.name}, the best by {study.objective}.\n"
         "ansible-playbook playbooks/launch_training.yml -e @this_file\n",
         "variables": variables,

@@ -11,10 +11,10 @@ from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._upgrade.plan import ALL_PACKAGES, LOADED_DRIVER
 
-COLUMNS = ("group", "nodes", "verdict", "cards", "driver", "wants", "changes", "in the way")
+COLUMNS = ("group", "nodes", "verdict", "cards", "driver", "wants", "changes", "blockers")
 SECTION_COLUMNS = ("what", "has", "wants", "changes")
 LEGEND = (
-    "changes and in the way are counts; each group's own table has them",
+    "changes and blockers are counts; each group's own table has them",
     "wants is -: nothing is asked, or the vendor has not published it",
 )
 UNREACHABLE, FAILED = "unreachable", "failed"
@@ -68,7 +68,7 @@ def _silences(silent: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 def _message(result: Mapping[str, Any]) -> str:
     lines = str(result.get("msg") or "").strip().splitlines()
-    return lines[0].removeprefix("Task failed: ") if lines else "it gave no reason"
+    return lines[0].removeprefix("Task failed: ") if lines else "no reason given"
 
 
 def _groups(plans: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Mapping[str, Any]]]:
@@ -91,7 +91,7 @@ def _row(number: int, group: Mapping[str, Mapping[str, Any]]) -> dict[str, objec
         "driver": facts["driver"] or _NOTHING,
         "wants": plan["wanted"]["package_version"],
         "changes": len(plan["changes"]),
-        "in the way": len(_obstacles(group)),
+        "blockers": len(_obstacles(group)),
         "fingerprint": plan["fingerprint"],
     }
 
@@ -121,7 +121,7 @@ def _section(number: int, group: Mapping[str, Mapping[str, Any]]) -> dict[str, o
         "rows": [*_fixed_rows(plan), *_changing_rows(plan), *_program_rows(plan)],
         "notes": [
             *(f"{verdict['state']}: {sentence}" for sentence in reasons),
-            *(f"in the way{_where(hosts, group)}: {sentence}" for sentence, hosts in obstacles.items()),
+            *(f"blocker{_where(hosts, group)}: {sentence}" for sentence, hosts in obstacles.items()),
             *(f"note: {sentence}" for sentence in verdict["remarks"]),
             *([f"nodes: {', '.join(group)}"] if len(group) > _NAMED_NODES else []),
         ],
@@ -141,7 +141,7 @@ def _fixed_rows(plan: Mapping[str, Any]) -> Iterable[dict[str, object]]:
     yield _line("operating system", facts["os"], wanted["operating_systems"])
     yield _line("kernel", facts["kernel"], wanted["kernels"])
     if facts["next_kernel"] != facts["kernel"]:
-        yield _line("kernel of the next boot", facts["next_kernel"], wanted["kernels"])
+        yield _line("kernel at the next boot", facts["next_kernel"], wanted["kernels"])
     for what, versions, target in (
         ("SPI firmware", facts["spi"], wanted["firmware"]),
         ("boot firmware (FIT)", facts["fit"], ""),

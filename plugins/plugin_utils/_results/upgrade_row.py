@@ -9,8 +9,8 @@ from typing import Any, Mapping
 
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._upgrade.node_outcome import GOOD
 
-# What the role gaudi_driver_upgrade keeps on a host.
-RESULT = "gaudi_driver_upgrade_result"
+# What the role gaudi_upgrade keeps on a host.
+RESULT = "gaudi_upgrade_result"
 
 
 def upgrade_row(host: Mapping[str, Any]) -> dict[str, object]:

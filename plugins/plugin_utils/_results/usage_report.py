@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any, Mapping, Sequence
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.metrics import duration, short_bytes
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.usage import together
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.metrics import duration, short_bytes
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.usage import together
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.screen_text import one_line
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.stacked_chart import COLOURS
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.stacked_chart import COLORS
 
 # In place of those of the loss and the speed.
 COLUMNS = ("cores", "memory", "cards", "power")
@@ -21,7 +21,7 @@ MOST_MINUTES = 180
 _CURVES = (
     ("Processor of each node", "busy cores", "cores", 1.0),
     ("Memory of each node's ranks", "GiB", "memory_bytes", GIB),
-    ("Cards of each node: busy", "per cent, the mean of its cards", "utilisation", 1.0),
+    ("Cards of each node: busy", "per cent, the mean of its cards", "utilization", 1.0),
     ("Cards of each node: memory", "GiB, the fullest card", "card_memory_bytes", GIB),
     ("Cards of each node: power", "watts on the 54 V rail, all cards", "watts", 1.0),
 )
@@ -53,16 +53,13 @@ def outside_line(host: str, info: Mapping[str, Any]) -> str | None:
     said = (info.get("rank_log") or {}).get("lines") or ()
     words = f'"{one_line(str(said[-1])).strip()}"' if said else ""
     reported = [part for part in (used, words and f"the first rank's last line: {words}") if part]
-    return f"no step was told so far; seen from outside on {host}: {'; '.join(reported)}" if reported else None
+    return f"no step reported yet; process activity on {host}: {'; '.join(reported)}" if reported else None
 
 
 def usage_note(usage: Usage, is_supervised: bool) -> str:
     """Instead of what steps would tell."""
     if not is_supervised:
-        return (
-            "no step was measured; what a job uses is seen from outside its program with gaudi_training_engine "
-            "torchrun only"
-        )
+        return "no step was measured; the resource usage of a job is measured only with gaudi_training_engine torchrun"
     known = [samples for samples in usage.values() if samples]
     if not known:
         return "no step was measured"
@@ -70,7 +67,7 @@ def usage_note(usage: Usage, is_supervised: bool) -> str:
     a_node = "a node uses " if len(known) > 1 else ""
     words = usage_words(together([together(samples) for samples in known]))
     return (
-        f"the program reports no steps; seen from outside over {duration(over)} (means; of memory the most): "
+        f"the program reports no steps; process activity over {duration(over)} (averages, and peak memory): "
         f"{a_node}{words}"
     )
 
@@ -137,11 +134,11 @@ def _with(key: str, samples: Sequence[Sample]) -> list[Sample]:
 
 
 def _outermost(series: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """As many as there are colours, those that are on average the lowest and the highest, in their own order."""
-    if len(series) <= COLOURS:
+    """As many as there are colors, those that are on average the lowest and the highest, in their own order."""
+    if len(series) <= COLORS:
         return series
     order = sorted(series, key=lambda one: sum(y for _x, y in one["points"]) / len(one["points"]))
-    kept = [*order[: COLOURS // 2], *order[-(COLOURS - COLOURS // 2) :]]
+    kept = [*order[: COLORS // 2], *order[-(COLORS - COLORS // 2) :]]
     return [one for one in series if one in kept]
 
 
@@ -156,13 +153,13 @@ def _memory(sample: Sample) -> str:
 
 
 def _busy(sample: Sample) -> str:
-    if sample.get("utilisation") is None:
+    if sample.get("utilization") is None:
         return ""
-    return f"{sample.get('cards') or 0:.0f} cards {sample['utilisation']:.0f} % busy"
+    return f"{sample.get('cards') or 0:.0f} cards {sample['utilization']:.0f} % busy"
 
 
 def _cards(sample: Sample) -> str:
-    lowest, full = sample.get("lowest_utilisation"), sample.get("card_memory_bytes")
+    lowest, full = sample.get("lowest_utilization"), sample.get("card_memory_bytes")
     least = "" if lowest is None else f" (the least busy one {lowest:.0f} %)"
     most = "" if full is None else f", the fullest with {short_bytes(full)}"
     return f"{_busy(sample)}{least}{most}" if _busy(sample) else ""

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import RUNNING
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric_measurement.verdict import NOT_OK, SLOWER
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.measured_fabric_kind import MEASURED
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.worker_group import RUNNING
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric.verdict import NOT_OK, SLOWER
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.benchmark_fabric_kind import MEASURED
 
 FACTS = "ansible_facts"
 # Of a node that nothing speaks against, and that was not measured to its end.
-COULD_NOT_TELL = "could not tell"
+COULD_NOT_TELL = "inconclusive"
 # Nothing is wrong with the node, and what its layers have set is not all in force.
 RESTART = "ok, restart needed"
 # What check mode says of a node without a driver.
@@ -24,11 +24,11 @@ LAYERS = (
     "preflight",
     "host",
     "driver",
-    "container_runtime",
+    "containers",
     "fabric",
     "storage",
-    "training_stack",
-    "tuning",
+    "venv",
+    "flags",
     "verify",
     "verify_all_reduce",
 )
@@ -75,14 +75,14 @@ def _verdict(
     for layer, result in results.items():
         if result.get("failed"):
             verdict = COULD_NOT_TELL if _is_unknown(result) else f"FAILED in {layer}"
-            return verdict, str(result.get("msg", "see the task that failed above"))
+            return verdict, str(result.get("msg", "see the failed task above"))
         if result.get("unreachable"):
             return f"FAILED in {layer}", f"unreachable: {result.get('msg', '')}"
     if measured.get("state") == NOT_OK:
         return "FAILED in the fabric", str(measured["reason"])
     if not summary:
         after = f"after {list(results)[-1]}" if results else "before preflight"
-        return f"FAILED {after}", "it got no further; see the task that failed above."
+        return f"FAILED {after}", "it stopped there; see the failed task above."
     # Only in check mode: else a node with failed checks has failed above.
     if not summary.get("ok") and summary.get("driver") is None:
         return NOT_INSTALLED, None
@@ -92,7 +92,7 @@ def _verdict(
     if late := _late(state, measured):
         return COULD_NOT_TELL, late
     if state != "succeeded":
-        return "FAILED in all-reduce", f"its ranks are {state}; see the task that failed above."
+        return "FAILED in all-reduce", f"its ranks are {state}; see the failed task above."
     # The choice of a network is the operator's: that another one is faster is told, and is no fault of the node.
     slower = [str(measured["reason"])] if measured.get("state") == SLOWER else []
     restart = _restart(node, summary)
@@ -105,13 +105,13 @@ def _restart(node: str, summary: Mapping[str, Any]) -> list[str]:
     if not reasons:
         return []
     command = f"ansible {node} -i INVENTORY --become -m ansible.builtin.reboot"
-    return [f"it has to be restarted before jobs run on it: {reasons}; restart it (`{command}`), then run verify.yml."]
+    return [f"restart required before jobs run on it: {reasons}; restart it (`{command}`), then run verify.yml."]
 
 
 def _late(state: str, measured: Mapping[str, Any]) -> str:
     """What of a node's measurements with others had not ended in its time; empty where nothing is left."""
     if state == RUNNING:
-        return "its ranks had not ended when the time of the all-reduce was over; see above."
+        return "its ranks had not finished when the all-reduce timed out; see above."
     own = [row for row in measured.get("rows") or () if row["provider"] == measured.get("chosen")]
     return str(measured["reason"]) if any(row.get("late") for row in own) else ""
 

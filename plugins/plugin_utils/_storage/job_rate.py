@@ -23,5 +23,5 @@ def tokens_per_second(job: str, hosts: Sequence[str], ask: Ask) -> float:
             found: float = taken(host, "training_job_info", _ANSWER, step)["tokens_per_second"]
             return found
     raise GaudiError(
-        f"job is {job!r}, and no node has a step of it with tokens/s; name another one, or give tokens_per_second."
+        f"job is {job!r}, and no node has a step of it with tokens/s; give another job, or tokens_per_second."
     )

@@ -49,7 +49,7 @@ def _data(rate: float, needs: Needs) -> Answer | None:
     if not rate:
         return None
     fed = rate / needs.bytes_per_token
-    each = f"{needs.bytes_per_token:g} bytes a token"
+    each = f"{needs.bytes_per_token:g} bytes per token"
     figures = {"tokens_per_second_fed": fed, "tokens_per_second_needed": needs.tokens_per_second or None}
     if not needs.tokens_per_second:
         return Answer(figures, (f"feeds up to {fed:.4g} tokens/s of {each}",), ())
@@ -77,6 +77,6 @@ def _checkpoint(rate: float, needs: Needs) -> Answer | None:
         return Answer(figures, (said,), ())
     missed = (
         f"Checkpoints: {about} takes {seconds:.4g} s, and the next one is due after {needs.checkpoint_interval:g} s; "
-        "write them less often, or elsewhere."
+        "write them less often, or to faster storage."
     )
     return Answer(figures, (), (missed,))

@@ -96,7 +96,7 @@ def _own(host: str, settings: Settings) -> dict[str, Any]:
 
 def _taken(host: str, answer: Mapping[str, Any]) -> dict[str, Any]:
     if answer.get("unreachable") or answer.get("failed"):
-        raise GaudiError(str(answer.get("msg") or "it did not say why"))
+        raise GaudiError(str(answer.get("msg") or "no reason given"))
     found: dict[str, Any] = taken(host, "storage_rates", ANSWER, answer)
     return found
 

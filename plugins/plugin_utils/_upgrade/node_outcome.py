@@ -9,6 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._rollout.registered import message
+
+# What can be said of a node's tasks.
+EVENTS = ("arrived", "failed", "rolled_back", "not_rolled_back", "not_resumed")
+# What is kept of a node.
+OUTCOME = ("state", "release", "from", "to", "reason", "roll_back", "resume")
 # States of a node that is at the release and fit for work.
 GOOD = ("upgraded", "downgraded", "installed", "unchanged")
 # A node that is not as it should be stays out of its scheduler; what was not touched, or is back, does not.
@@ -35,6 +41,21 @@ class Way:
         return bool(self.answer.get("unreachable") or self.driver.get("unreachable"))
 
 
+def outcome(told: Mapping[str, Any], check_mode: bool = False) -> dict[str, Any]:
+    """What became of the node by one of ``EVENTS``; ``told`` has the options of the action ``rollout``."""
+    event, failure = told["event"], told["failure"]
+    so_far = {name: told["so_far"].get(name) for name in OUTCOME}
+    if event == "rolled_back":
+        return rolled_back(so_far)
+    if event == "not_rolled_back":
+        return not_rolled_back(so_far, failure)
+    if event == "not_resumed":
+        return not_resumed(so_far, failure)
+    known = {name: told[name] for name in ("release", "answer", "before", "at_release", "failure")}
+    way = Way(driver=told["result"], **known)
+    return arrived(way) if event == "arrived" else failed(way, check_mode)
+
+
 def arrived(way: Way) -> dict[str, Any]:
     """The node is at the release, its layers are, and it is fit for work."""
     return _outcome(way, str(way.before["state"]), way.driver["package_version"], _reason(way.driver["not_started"]))
@@ -44,12 +65,11 @@ def failed(way: Way, check_mode: bool = False) -> dict[str, Any]:
     """A task on the way has failed. A node with the driver of the release that is not fit for work goes back."""
     # A module that was killed on the node leaves no result; how far it came is in the node's marker.
     killed = "module_stdout" in way.failure
-    said = way.failure.get("msg")
     reason = (
-        f"A module was killed on the node ({said or ''}); see its journal for why, then run again: it goes on from "
-        "where the node is."
+        f"A module was killed on the node ({way.failure.get('msg') or ''}); check its journal for the cause, and run "
+        "again; the upgrade resumes where it stopped."
         if killed
-        else str(said or "see the task that failed")
+        else message(way.failure)
     )
     passed = "unreachable" if way.lost else "unfit" if way.at_release else "failed" if killed else "refused"
     state = str(way.failure.get("state") or passed)
@@ -64,7 +84,7 @@ def rolled_back(before: Mapping[str, Any]) -> dict[str, Any]:
 
 def not_rolled_back(before: Mapping[str, Any], failure: Mapping[str, Any]) -> dict[str, Any]:
     """Going back failed too."""
-    reason = f"{before['reason']} Going back to {before['from']} failed too: {failure.get('msg') or ''}"
+    reason = f"{before['reason']} Going back to {before['from']} also failed: {failure.get('msg') or ''}"
     return {**before, **_follows("failed"), "reason": reason}
 
 

@@ -6,13 +6,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-LAYERS = ("container_runtime", "fabric", "training_stack", "tuning")
-ADAPTERS = ("none", "slurm", "commands")
+from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._rollout.options import canary_refusals, drain_refusals
+
+LAYERS = ("containers", "fabric", "venv", "flags")
 BATCH = re.compile(r"[1-9][0-9]*%?")
 NUMBER = re.compile(r"[0-9]+([.][0-9]+)?")
+# As `options_check` takes them.
+ARGUMENTS: dict[str, dict[str, Any]] = {
+    "pattern": {"type": "raw", "default": "gaudi"},
+    "hosts": {"type": "list", "elements": "str", "required": True},
+    "serial": {"type": "raw", "default": [1, "10%", "25%"]},
+    "canary": {"type": "str", "default": ""},
+    "max_fail_percentage": {"type": "raw", "default": ""},
+    "drain": {"type": "str", "default": "none"},
+    "layers": {"type": "list", "elements": "str", "default": []},
+    "node": {"type": "str"},
+}
 
 
 @dataclass(frozen=True)
@@ -28,6 +42,16 @@ class UpgradeOptions:
     layers: Sequence[str] = ()
 
 
+def check(given: Mapping[str, Any]) -> None:
+    """Raises GaudiError for options that cannot be meant, or a ``node`` to be explained that is not among the hosts."""
+    options = {name: value for name, value in given.items() if name != "node"}
+    said = refusal(UpgradeOptions(**{**options, "pattern": str(options["pattern"])}))
+    if not said and given["node"] is not None:
+        said = node_refusal(given["node"], given["hosts"])
+    if said:
+        raise GaudiError(said)
+
+
 def refusal(options: UpgradeOptions) -> str:
     """A sentence that names the first option that cannot be meant and says what to do, or nothing."""
     return next(_refusals(options), "")
@@ -37,24 +61,19 @@ def _refusals(options: UpgradeOptions) -> Iterator[str]:
     empty = [batch for batch in _batches(options.serial) if not BATCH.fullmatch(batch)]
     if empty:
         yield (
-            f"gaudi_driver_upgrade_serial has {empty[0]}, and a batch needs a number of nodes or a percentage of at "
-            "least 1; leave it out for 1, 10%, 25%."
+            f"gaudi_upgrade_serial has {empty[0]}, but a batch needs at least 1 node or 1%; leave it "
+            "out for the default 1, 10%, 25%."
         )
     if not options.hosts:
         yield f"No host matches gaudi_hosts ({options.pattern}); correct it, or the inventory."
-    if options.canary and options.canary not in options.hosts:
-        yield (
-            f"gaudi_driver_upgrade_canary is {options.canary}, which is not among the hosts of this run; name one of "
-            f"{', '.join(options.hosts)}."
-        )
+    yield from canary_refusals("gaudi_upgrade_canary", options.canary, options.hosts)
     most = str(options.max_fail_percentage).strip()
     if most and not (NUMBER.fullmatch(most) and float(most) <= 100):
-        yield f"gaudi_driver_upgrade_max_fail_percentage is {most}; give a number from 0 to 100."
-    if options.drain not in ADAPTERS:
-        yield f"gaudi_driver_upgrade_drain is {options.drain}; it has to be none, slurm or commands."
+        yield f"gaudi_upgrade_max_fail_percentage is {most}; give a number from 0 to 100."
+    yield from drain_refusals("gaudi_upgrade_drain", options.drain)
     unknown = [layer for layer in options.layers if layer not in LAYERS]
     if unknown:
-        yield f"gaudi_driver_upgrade_layers has {unknown[0]}; there are {', '.join(LAYERS)}."
+        yield f"gaudi_upgrade_layers has {unknown[0]}; there are {', '.join(LAYERS)}."
 
 
 def _batches(serial: object) -> list[str]:
@@ -66,4 +85,4 @@ def node_refusal(node: str, hosts: Sequence[str]) -> str:
     if node and node in hosts:
         return ""
     what = f"'{node}', which is not among gaudi_hosts" if node else "not set"
-    return f"gaudi_driver_upgrade_node is {what}; name one of {', '.join(hosts)}."
+    return f"gaudi_upgrade_node is {what}; name one of {', '.join(hosts)}."

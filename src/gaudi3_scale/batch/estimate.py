@@ -26,7 +26,7 @@ from gaudi3_scale.batch.trial import Function, load_workload, write_result
 
 # Far enough apart, and large enough, for what a sample takes.
 SIZES = (1024, 4096)
-# The second has the optimiser's state from its start.
+# The second has the optimizer's state from its start.
 STEPS = 2
 
 

@@ -24,11 +24,11 @@ from torch import nn
 from gaudi3_scale.batch.in_place import InPlaceTrials
 from gaudi3_scale.batch.trial_forks import Trials
 from gaudi3_scale.batch.workload import TrainedModel
-from gaudi3_scale.core._batch_size.bounds import Bounds
-from gaudi3_scale.core._batch_size.choice import LARGEST, THROUGHPUT, next_for
-from gaudi3_scale.core._batch_size.memory_model import Prior
-from gaudi3_scale.core._batch_size.search import OK, OUT_OF_MEMORY, Search, Trial, largest_batch
-from gaudi3_scale.core._batch_size.trial import Workload
+from gaudi3_scale.core._batch.bounds import Bounds
+from gaudi3_scale.core._batch.choice import LARGEST, THROUGHPUT, next_for
+from gaudi3_scale.core._batch.memory_model import Prior
+from gaudi3_scale.core._batch.search import OK, OUT_OF_MEMORY, Search, Trial, largest_batch
+from gaudi3_scale.core._batch.trial import Workload
 from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.devices import choose_device
 
@@ -92,7 +92,7 @@ class AdaptiveBatchFinder:
         here = self._why_here()
         data = None if here else _pickled(self._trained)
         if data is None:
-            reason = here or "the model, its batch, loss or optimiser cannot be pickled, or are defined in __main__"
+            reason = here or "the model, its batch, loss or optimizer cannot be pickled, or are defined in __main__"
             warnings.warn(f"The trials run in this process, since {reason}.", stacklevel=2)
             return self._search(InPlaceTrials(self._trained, self._workload({})))
         with tempfile.TemporaryDirectory(prefix="gaudi3-scale-batch-") as directory:

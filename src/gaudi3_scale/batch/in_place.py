@@ -15,8 +15,8 @@ from torch import nn
 
 from gaudi3_scale.batch.trial import run_trial
 from gaudi3_scale.batch.workload import TrainedModel, training
-from gaudi3_scale.core._batch_size.search import Trial
-from gaudi3_scale.core._batch_size.trial import Workload, judge, request
+from gaudi3_scale.core._batch.search import Trial
+from gaudi3_scale.core._batch.trial import Workload, judge, request
 from gaudi3_scale.devices import hpu_module
 
 

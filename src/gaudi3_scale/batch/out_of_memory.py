@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import torch
 
-from gaudi3_scale.core._batch_size.trial import OUT_OF_MEMORY_TEXTS
+from gaudi3_scale.core._batch.trial import OUT_OF_MEMORY_TEXTS
 
 
 def is_out_of_memory(error: BaseException) -> bool:

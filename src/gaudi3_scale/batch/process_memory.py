@@ -24,7 +24,7 @@ M_ARENA_MAX = -8
 
 
 def import_optimizers() -> None:
-    """PyTorch imports its compiler, some 80 MB, when the first optimiser is made: that belongs to no batch size."""
+    """PyTorch imports its compiler, some 80 MB, when the first optimizer is made: that belongs to no batch size."""
     torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))])
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""When a probe trial has made enough steps: optimiser state, and what libraries keep, appear late; pure."""
+"""When a probe trial has made enough steps: optimizer state, and what libraries keep, appear late; pure."""
 
 from __future__ import annotations
 

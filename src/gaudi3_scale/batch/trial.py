@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One probe trial: ``python -m gaudi3_scale.batch.trial REQUEST`` runs a few steps of a workload at one batch size.
 
-REQUEST is a JSON object; ``gaudi3_scale.core._batch_size.trial`` starts the process and reads what it leaves::
+REQUEST is a JSON object; ``gaudi3_scale.core._batch.trial`` starts the process and reads what it leaves::
 
     {"workload": "module:function", "options": {}, "batch_size": 32, "steps": 3, "warm_up": 1, "device": "hpu",
      "memory_limit": null, "result": "/path/to/result.json"}
@@ -35,7 +35,7 @@ import torch
 from gaudi3_scale.batch.out_of_memory import is_out_of_memory
 from gaudi3_scale.batch.process_memory import limited_process
 from gaudi3_scale.batch.trial_steps import Steps, run_steps
-from gaudi3_scale.core._batch_size.search import OK, OUT_OF_MEMORY, WORKLOAD_ERROR
+from gaudi3_scale.core._batch.search import OK, OUT_OF_MEMORY, WORKLOAD_ERROR
 from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.devices import choose_device, local_device
 from gaudi3_scale.memory import CudaMemory, DeviceMemory, GaudiMemory

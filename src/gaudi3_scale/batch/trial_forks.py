@@ -16,12 +16,12 @@ import time
 from types import TracebackType
 from typing import Any, Mapping, Sequence
 
-from gaudi3_scale.core._batch_size.estimate import estimate, estimate_by
-from gaudi3_scale.core._batch_size.memory_model import Prior
-from gaudi3_scale.core._batch_size.search import Trial
-from gaudi3_scale.core._batch_size.trial import Workload, run_trial, trial_by
-from gaudi3_scale.core._batch_size.trial_place import TrialPlace
-from gaudi3_scale.core._batch_size.trial_processes import Ended, end_group, rank_variables
+from gaudi3_scale.core._batch.estimate import estimate, estimate_by
+from gaudi3_scale.core._batch.memory_model import Prior
+from gaudi3_scale.core._batch.search import Trial
+from gaudi3_scale.core._batch.trial import Workload, run_trial, trial_by
+from gaudi3_scale.core._batch.trial_place import TrialPlace
+from gaudi3_scale.core._batch.trial_processes import Ended, end_group, rank_variables
 from gaudi3_scale.core._node.json_file import parse_json
 
 FORKS_ON = ("cpu", "cuda")

@@ -28,7 +28,7 @@ from typing import Any, Callable, Mapping, Sequence
 from gaudi3_scale.batch.estimate import answer
 from gaudi3_scale.batch.process_memory import import_optimizers
 from gaudi3_scale.batch.trial import run_trial, write_result
-from gaudi3_scale.core._batch_size.trial_processes import end_group, end_without_owner, wait_together
+from gaudi3_scale.core._batch.trial_processes import end_group, end_without_owner, wait_together
 
 
 def main() -> None:

@@ -29,7 +29,7 @@ class Steps:
 def run_steps(
     step: Callable[[], object], device: torch.device, memory: DeviceMemory, least: int, warm_up: int
 ) -> Steps:
-    """Make ``warm_up`` steps, then at least ``least``, until the peak is quiet: optimiser state appears late.
+    """Make ``warm_up`` steps, then at least ``least``, until the peak is quiet: optimizer state appears late.
 
     Collective where a process group was joined: the ranks make the same number of steps.
     """

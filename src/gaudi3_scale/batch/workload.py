@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""A user's own model as a workload for probe trials: batches of any size, loss, optimiser and precision."""
+"""A user's own model as a workload for probe trials: batches of any size, loss, optimizer and precision."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class TrainedModel:
     """``batch`` is an example, or a function of the size. ``loss`` is of model and batch, ``optimizer`` of parameters.
 
     Left out, a LightningModule's own are taken; of another model the loss is its output's ``loss``, or a mean of what
-    it puts out, which needs as much memory, and the optimiser is AdamW.
+    it puts out, which needs as much memory, and the optimizer is AdamW.
     """
 
     model: nn.Module
@@ -39,7 +39,7 @@ class TrainedModel:
             raise GaudiError(f"precision {self.precision}: choose {', '.join(PRECISIONS)}.")
         if getattr(self.model, "automatic_optimization", True) is False:
             raise GaudiError(
-                "The model optimises manually (automatic_optimization is False), so nobody else can make its steps; "
+                "The model optimizes manually (automatic_optimization is False), so nobody else can make its steps; "
                 "write a workload function instead (docs/training.md) and probe that."
             )
 

@@ -165,7 +165,7 @@ class Checkpoints(lightning.Callback):
         for line in upload.lines():
             self._write("upload", **line)
 
-    def _tell_troubles(self, then: str = "training goes on, and the next one is tried") -> None:
+    def _tell_troubles(self, then: str = "training continues, and the next one is tried") -> None:
         """Collective: the first rank writes the lines, whichever node's disk it was."""
         everyones = self._place.gather([(saved.step, str(saved.path), saved.failure) for saved in self._troubles])
         for saved in self._troubles:

@@ -61,7 +61,7 @@ def generation_from(environment: Mapping[str, str]) -> Generation | None:
     if not reported:
         return None
     launch, _colon, number = reported.rpartition(":")
-    if not (_LAUNCH.fullmatch(launch) and number.isascii() and number.isdigit() and len(number) <= 15):
+    if not (_LAUNCH.fullmatch(launch) and number.isascii() and number.isdecimal() and len(number) <= 15):
         raise GaudiError(
             f"${VARIABLE} is {reported[:80]!r}, and a generation is LAUNCH:NUMBER; leave it to what starts the ranks."
         )

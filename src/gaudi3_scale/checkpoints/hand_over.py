@@ -261,7 +261,11 @@ def _note(
     names = [member.names[node] for node in nodes]
     for aside in decided.set_aside:
         where = _names(names, aside.nodes)
-        then = f"{aside.used} is used instead" if aside.used else "there is none before it, and the program begins anew"
+        then = (
+            f"{aside.used} is used instead"
+            if aside.used
+            else ("there is none before it, and the program starts from the beginning")
+        )
         text = (
             f"{aside.path} in {member.directory} was cut off when the ranks ended: {aside.reason}. It is in "
             f"{member.directory}/{SET_ASIDE} on {where} now; {then}."

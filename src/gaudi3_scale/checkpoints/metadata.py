@@ -123,7 +123,7 @@ def _word(value: object, what: str) -> str:
 
 def _number(value: object, what: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 63:
-        raise ValueError(f"{what} is no number")
+        raise ValueError(f"{what} is not a number")
     return value
 
 

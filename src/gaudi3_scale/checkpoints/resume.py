@@ -218,7 +218,8 @@ def _steps_in_bucket(choice: str, place: Place, bucket: Bucket | None, some_loca
         return reported
     if choice == "auto" and not some_local:
         raise GaudiError(
-            f"--upload {bucket.url}: it does not say whether it holds a checkpoint to go on from ({reported}); correct "
+            f"--upload {bucket.url}: it does not say whether it holds a checkpoint to resume from ({reported}); "
+            "correct "
             "it or wait until it answers, or begin anew with --resume never."
         )
     return []

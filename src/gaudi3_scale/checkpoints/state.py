@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a checkpoint holds of a Lightning training, and putting it back: any module, sharded or not, and its optimisers.
+"""What a checkpoint holds of a Lightning training, and putting it back: any module, sharded or not, and its optimizers.
 
 Three things: ``model`` and ``optimizer`` are tensors by the names of the parameters, through torch's own
 ``get_state_dict`` (so neither DDP nor FSDP2 nor torch.compile shows in the names); ``progress`` is everything else.

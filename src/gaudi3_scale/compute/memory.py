@@ -7,7 +7,7 @@ from __future__ import annotations
 import torch
 
 _CHUNK = 1 << 28
-# Every bit is once set and once not, beside neighbours of both kinds.
+# Every bit is once set and once not, beside neighbors of both kinds.
 _PATTERNS = (0x55555555, 0x2AAAAAAA, 0x00000000, 0x7FFFFFFF)
 
 

@@ -17,7 +17,7 @@ class CostAnalyzer:
 
     ``platforms`` maps a name to a dictionary: ``source`` (who measured, where and when), ``nodes``,
     ``tokens_per_second`` of all nodes, their power ``watts`` if it is known, and the prices ``node_hour``, or
-    ``capital`` with ``price``, ``years`` and ``utilisation``; ``kwh`` and ``pue``. All in one ``currency``.
+    ``capital`` with ``price``, ``years`` and ``utilization``; ``kwh`` and ``pue``. All in one ``currency``.
     """
 
     def __init__(self, currency: str, platforms: Mapping[str, Mapping[str, Any]]) -> None:

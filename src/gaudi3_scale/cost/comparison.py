@@ -14,7 +14,7 @@ from gaudi3_scale.core._cost.bar_chart import Amount, bar_chart
 from gaudi3_scale.core._cost.platforms import Share
 from gaudi3_scale.core._errors import GaudiError
 
-_COLUMNS = ("platform", "hours", "nodes", "energy", "total", "a million tokens", "source")
+_COLUMNS = ("platform", "hours", "nodes", "energy", "total", "per million tokens", "source")
 _STYLE = """
 @page { size: A4; margin: 16mm 14mm }
 body { font: 10pt sans-serif; color: #1b2430; background: #fff; max-width: 60rem; margin: 2rem auto }
@@ -51,7 +51,7 @@ class CostComparison:
                 "nodes": share.nodes,
                 "energy": share.energy,
                 "total": share.total,
-                "a million tokens": share.total / self.tokens * 1e6,
+                "per million tokens": share.total / self.tokens * 1e6,
                 "source": share.platform.source,
             }
             for share in self.shares

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import Sequence
 
+from gaudi3_scale import __version__
 from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.data.prepare import prepare
 from gaudi3_scale.data.token_files import damaged, whole_manifest
@@ -23,6 +24,7 @@ PART_MIB = 64
 def parse_command(arguments: Sequence[str]) -> argparse.Namespace:
     """The options, and as ``run`` the function that takes them and returns the exit status."""
     parser = ArgumentParser(prog="gaudi3_scale", description="What is done on a node before a training job.")
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     data = parser.add_subparsers(required=True, metavar="data").add_parser("data", help="the text to train on")
     commands = data.add_subparsers(required=True, metavar="prepare|check|workers")
     _add_prepare(commands.add_parser("prepare", help="make tokens of text; what is there already stays"))

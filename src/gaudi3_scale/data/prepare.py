@@ -117,7 +117,7 @@ def prepare(
     except BrokenProcessPool as error:
         raise GaudiError(
             f"--processes {processes}: the system ended one of them, most likely for want of memory; give fewer, and "
-            "run this again to go on."
+            "run this again to resume."
         ) from error
     except OSError as error:
         raise GaudiError(f"--out {directory}: {error.strerror}; name a directory that this user can write.") from error

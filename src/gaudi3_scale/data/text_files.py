@@ -15,7 +15,7 @@ from gaudi3_scale.core._errors import GaudiError
 def text_files(paths: Sequence[Path]) -> list[Path]:
     """The files meant by ``paths``: a file itself, a directory's regular files at any depth, sorted by path.
 
-    Links inside a directory are left out, since they mostly repeat a neighbour.
+    Links inside a directory are left out, since they mostly repeat a neighbor.
     Raises GaudiError for a path that is neither.
     """
     files: list[Path] = []

@@ -40,7 +40,7 @@ def fused_adamw(
 
 
 class GaudiOptimizer:
-    """The name under which the fused optimisers are found."""
+    """The name under which the fused optimizers are found."""
 
     FusedAdamW = staticmethod(fused_adamw)
 
@@ -58,6 +58,6 @@ def _tensors(groups: list[Any]) -> list[torch.Tensor]:
     if not isinstance(groups[0], dict):
         return groups
     for group in groups:
-        # parameters() is a generator: what is looked at here would be gone for the optimiser.
+        # parameters() is a generator: what is looked at here would be gone for the optimizer.
         group["params"] = [group["params"]] if isinstance(group["params"], torch.Tensor) else list(group["params"])
     return [tensor for group in groups for tensor in group["params"]]

@@ -10,7 +10,7 @@ import lightning.pytorch as lightning
 from lightning.pytorch.profilers import Profiler
 from torch.nn.parallel import DistributedDataParallel
 
-from gaudi3_scale.metrics.step_clock import BACKWARD, DATA, FORWARD, OPTIMISER, OTHER, StepClock
+from gaudi3_scale.metrics.step_clock import BACKWARD, DATA, FORWARD, OPTIMIZER, OTHER, StepClock
 
 # What DDP is told of the steps whose communication nobody asks for; it takes the first ten of a run in any case.
 NEVER = 1 << 30
@@ -78,7 +78,7 @@ class ClockedSteps(lightning.Callback):
             return
         self._begun = self._stepped = False
         if self._clock.measures:
-            self._clock.lap(OPTIMISER)
+            self._clock.lap(OPTIMIZER)
             self._clock.end(communication_seconds(trainer.strategy.model))
             sample_communication(trainer.strategy.model, self._clock.each_step)
 

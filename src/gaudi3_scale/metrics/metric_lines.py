@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""The job's progress as JSON lines (docs/following.md lists the fields)."""
+"""The job's progress as JSON lines (docs/follow.md lists the fields)."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class Reading:
     data: float
     forward: float
     backward: float
-    optimiser: float
+    optimizer: float
     communication: float
     other: float
 

@@ -9,9 +9,9 @@ import platform
 import sys
 from typing import Mapping
 
-from gaudi3_scale.core._flags.catalogue.catalogue import find_flag
-from gaudi3_scale.core._host.kernel.modules import loaded_version
+from gaudi3_scale.core._flags.catalog.catalog import find_flag
 from gaudi3_scale.core._job.job_secrets import masked
+from gaudi3_scale.core._node.kernel_modules import loaded_version
 
 # The bridge's distributions are named by Intel; each release calls itself by the version of the first.
 DISTRIBUTIONS = ("gaudi3-scale", "torch", "lightning", "habana-torch-plugin", "habana-torch-dataloader", "transformers")

@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""How long the parts of a training step take on this rank (docs/following.md says what each of them means)."""
+"""How long the parts of a training step take on this rank (docs/follow.md says what each of them means)."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ import torch
 
 from gaudi3_scale.devices import synchronize
 
-DATA, FORWARD, BACKWARD, OPTIMISER, COMMUNICATION, OTHER = (
+DATA, FORWARD, BACKWARD, OPTIMIZER, COMMUNICATION, OTHER = (
     "data",
     "forward",
     "backward",
-    "optimiser",
+    "optimizer",
     "communication",
     "other",
 )
-PARTS = (DATA, FORWARD, BACKWARD, OPTIMISER, COMMUNICATION, OTHER)
+PARTS = (DATA, FORWARD, BACKWARD, OPTIMIZER, COMMUNICATION, OTHER)
 # Steps over which a rank's own work is averaged.
 BUSY_STEPS = 10
 

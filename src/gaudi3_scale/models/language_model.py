@@ -33,7 +33,7 @@ class ModelShape:
 
 
 class Block(nn.Module):
-    """Attention to what came before, then a two-layer perceptron, each on normalised input and added to it."""
+    """Attention to what came before, then a two-layer perceptron, each on normalized input and added to it."""
 
     def __init__(self, shape: ModelShape) -> None:
         super().__init__()
@@ -70,7 +70,7 @@ class LanguageModel(nn.Module):
         self.blocks = nn.ModuleList(Block(shape) for _layer in range(shape.layers))
         self.norm = nn.LayerNorm(shape.width)
         self.head = nn.Linear(shape.width, shape.vocabulary)
-        self.apply(_initialise)
+        self.apply(_initialize)
         # The sum over all layers keeps its size when each addition starts smaller (Radford et al. 2019, GPT-2).
         block: Any
         for block in self.blocks:
@@ -99,7 +99,7 @@ def next_token_loss(model: nn.Module, windows: torch.Tensor) -> torch.Tensor:
     return functional.cross_entropy(logits.flatten(0, 1).float(), windows[:, 1:].flatten())
 
 
-def _initialise(module: nn.Module) -> None:
+def _initialize(module: nn.Module) -> None:
     if isinstance(module, (nn.Linear, nn.Embedding)):
         nn.init.normal_(module.weight, std=0.02)
     if isinstance(module, nn.Linear):

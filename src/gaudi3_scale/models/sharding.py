@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""FSDP2 of a model of blocks: each rank keeps its share of every weight, its gradient and its optimiser state."""
+"""FSDP2 of a model of blocks: each rank keeps its share of every weight, its gradient and its optimizer state."""
 
 from __future__ import annotations
 

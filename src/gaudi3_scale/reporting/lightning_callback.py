@@ -9,7 +9,7 @@ from typing import Any, Callable
 
 import lightning.pytorch as lightning
 
-from gaudi3_scale.metrics.step_clock import FORWARD, OPTIMISER, OTHER, StepClock
+from gaudi3_scale.metrics.step_clock import FORWARD, OPTIMIZER, OTHER, StepClock
 from gaudi3_scale.reporting.steps import of_this_process
 
 
@@ -89,7 +89,7 @@ class LightningCallback(lightning.Callback):
             return
         self._step, self._begun = trainer.global_step, False
         if self._clock.measures:
-            self._clock.lap(OPTIMISER)
+            self._clock.lap(OPTIMIZER)
             self._clock.end(None)
         self._reports.report(
             self._step,

@@ -25,7 +25,7 @@ def report_step(
     learning_rate: object = None,
     busy_seconds: object = None,
 ) -> None:
-    """Tell the job that optimiser step ``step`` is finished; to be called on every rank, after each step.
+    """Tell the job that optimizer step ``step`` is finished; to be called on every rank, after each step.
 
     ``step`` counts over all epochs and restarts. ``loss``: of this step; of rank 0's the newest since the line before
     is shown. ``tokens``, ``samples``: what this rank alone has worked on in the step; all ranks are taken to have as

@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a program tells of its steps, as the files by which a job is followed (docs/following.md): on every rank its
+"""What a program tells of its steps, as the files by which a job is followed (docs/follow.md): on every rank its
 progress file, on rank 0 metric lines as well. Standard library only.
 
 Nothing here ends a program: what cannot be told is said once on standard error, and left out.
@@ -209,7 +209,7 @@ class StepReports:
         return number
 
     def _say_no_number(self, what: str, value: object) -> None:
-        self.say(what, f"report_step was told {what}={_short(value)}, which is no number; it is left out.")
+        self.say(what, f"report_step was told {what}={_short(value)}, which is not a number; it is left out.")
 
     def _backwards(self, step: int) -> None:
         self.say(

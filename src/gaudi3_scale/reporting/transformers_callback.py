@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
-from gaudi3_scale.metrics.step_clock import FORWARD, OPTIMISER, OTHER, StepClock
+from gaudi3_scale.metrics.step_clock import FORWARD, OPTIMIZER, OTHER, StepClock
 from gaudi3_scale.reporting.steps import of_this_process
 
 
@@ -69,7 +69,7 @@ class TransformersCallback(TrainerCallback):
             return
         self._in_step = False
         if self._clock is not None and self._clock.measures:
-            self._clock.lap(OPTIMISER)
+            self._clock.lap(OPTIMIZER)
             self._clock.end(None)
         if not control.should_log:
             # Else on_log follows at once, with the loss.

@@ -20,7 +20,7 @@ def ask_cards(run: Run, timeout: float) -> dict[str, list[int | None]]:
         return {}
     memory = [number(row.get("memory.used")) for row in rows]
     return {
-        "utilisation": [number(row.get("utilization.aip")) for row in rows],
+        "utilization": [number(row.get("utilization.aip")) for row in rows],
         "memory_bytes": [None if one is None else one * MIB for one in memory],
         "watts": [number(row.get("power.draw")) for row in rows],
     }

@@ -140,7 +140,7 @@ def _generations(before: Generation, current: Generation, rules: Rules) -> list[
             events.append(Event(SPARE, number, rules.names[new[0]], text))
     count = f"{len(names)} of {len(current.places)} nodes"
     if len(current.members) < len(before.members):
-        events.append(Event(SHRUNK, number, None, f"The job goes on with {count}."))
+        events.append(Event(SHRUNK, number, None, f"The job continues with {count}."))
     if len(current.members) > len(before.members):
         events.append(Event(GROWN, number, None, f"The job has grown to {count}."))
     return events

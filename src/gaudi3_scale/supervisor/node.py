@@ -220,7 +220,7 @@ class Node:
         if self._health.reason is not None:
             self._fit, self._unfit = not self._health.reason, self._health.reason
         elif now - self._health.started > HEALTH_S:
-            self._fit, self._unfit = False, f"hl-smi has not answered for {HEALTH_S:.0f} s"
+            self._fit, self._unfit = False, f"hl-smi has not responded for {HEALTH_S:.0f} s"
 
     def _read_progress(self, now: float) -> None:
         if self._ranks is None or not self._ranks.alive:

@@ -14,7 +14,7 @@ import time
 from typing import IO, Callable, Mapping, Sequence, cast
 
 from gaudi3_scale.core._errors import GaudiError
-from gaudi3_scale.core._job.agent_table import NOTICE, agent_entries, signalled
+from gaudi3_scale.core._job.agent_table import NOTICE, agent_entries, signaled
 from gaudi3_scale.core._node.process_tree import descendants, ended_children, environment_of, processes_in, started_with
 from gaudi3_scale.supervisor.rank_exits import Gone, RankExits
 
@@ -31,6 +31,8 @@ KEPT_BYTES = 1 << 16
 MARK = "GAUDI3_SCALE_SUPERVISOR"
 # A rank may leave processes behind for as long as the job runs.
 COLLECT_S = 60.0
+# Python 3.11 refuses to read one of some thousand digits.
+_LONGEST_NUMBER = 9
 
 
 def ranks_of(pid: int) -> dict[int, int]:
@@ -39,7 +41,7 @@ def ranks_of(pid: int) -> dict[int, int]:
     found: dict[int, int] = {}
     ranks = {child: environment_of(child).get("LOCAL_RANK", "") for child in tree}
     for child, local in ranks.items():
-        if local.isdigit() and not ranks.get(tree[child]):
+        if local.isdecimal() and len(local) <= _LONGEST_NUMBER and not ranks.get(tree[child]):
             found[int(local)] = child
     return found
 
@@ -118,7 +120,7 @@ class Ranks:
 
     def gone(self, now: float) -> dict[int, Gone]:
         """The ranks that ended before they were told to, by whomever, by local rank."""
-        told = signalled(self.text)
+        told = signaled(self.text)
         gone = self._exits.gone(now if self._settled is None else self._settled)
         return {local: one for local, one in gone.items() if self._exits.known.get(local) not in told}
 

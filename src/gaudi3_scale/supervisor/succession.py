@@ -66,7 +66,7 @@ def _after_interruption(state: State, rules: Rules, view: Standing, now: float) 
         return None
     if went_silent_before(state, rules, view, failure, now):
         failure = None
-    why = why_it_ended(state, rules, view, failure)
+    why = why_it_ended(state, rules, view, failure).rstrip(".")
     if not state.is_further and refused_its_arguments(failure):
         return _end(current, FAILED, f"{why}; a program that refuses its arguments is not started again", failure)
     early = _early_failures(state, rules, view)

@@ -26,7 +26,7 @@ class Watchdog:
     def __init__(self, environment: Mapping[str, str]) -> None:
         path, microseconds = environment.get(SOCKET, ""), environment.get(INTERVAL, "")
         self._path = "\0" + path[1:] if path.startswith("@") else path
-        self._longest = int(microseconds) / 1e6 if microseconds.isdigit() else 0.0
+        self._longest = int(microseconds) / 1e6 if microseconds.isdecimal() else 0.0
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) if path and self._longest else None
         self._due = self._end = 0.0
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""How many passes a rank makes before each optimiser step."""
+"""How many passes a rank makes before each optimizer step."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""Training of a causal language model as Lightning wants it: loss, optimiser, data, and what a checkpoint holds."""
+"""Training of a causal language model as Lightning wants it: loss, optimizer, data, and what a checkpoint holds."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from gaudi3_scale.trainer.language_model_task import LanguageModelTask
 
 REPEATS = 3
 FORWARDS_OF_PASS = 3
-"""The way back computes twice what the way forth does (Kaplan et al. 2020). Communication and the optimiser come on
+"""The way back computes twice what the way forth does (Kaplan et al. 2020). Communication and the optimizer come on
 top, so that the batches of a real step may come more slowly than is asked for here."""
 
 

@@ -57,8 +57,8 @@ def _parser() -> ArgumentParser:
 
 
 def _add_job(job: argparse._ArgumentGroup) -> None:
-    job.add_argument("--max-steps", type=positive, required=True, help="optimiser steps of the whole job")
-    job.add_argument("--stop-after-steps", type=positive, help="end this run after so many steps, to go on later")
+    job.add_argument("--max-steps", type=positive, required=True, help="optimizer steps of the whole job")
+    job.add_argument("--stop-after-steps", type=positive, help="end this run after so many steps, to resume later")
     job.add_argument("--device", default=AUTO, help="auto, hpu, cuda or cpu (default: %(default)s)")
     job.add_argument(
         "--precision", choices=("bf16", "fp32"), help="bf16 is autocast (default: bf16 on hpu and cuda, fp32 on cpu)"
@@ -166,7 +166,7 @@ def _add_checkpoints(checkpoints: argparse._ArgumentGroup) -> None:
         "--checkpoints-kept-every", type=positive, default=0, help="also keep those at multiples of so many steps"
     )
     checkpoints.add_argument(
-        "--resume", default=AUTO, metavar="auto|never|PATH", help="checkpoint to go on from (default: %(default)s)"
+        "--resume", default=AUTO, metavar="auto|never|PATH", help="checkpoint to resume from (default: %(default)s)"
     )
     checkpoints.add_argument(
         "--upload", type=s3_url, metavar="s3://BUCKET/PREFIX", help="S3-compatible storage that gets a copy"
@@ -181,7 +181,7 @@ def _add_checkpoints(checkpoints: argparse._ArgumentGroup) -> None:
     checkpoints.add_argument(
         "--accept-unsigned-checkpoints",
         action="store_true",
-        help="go on from the bucket's newest checkpoint although this job's key did not sign it",
+        help="resume from the bucket's newest checkpoint although this job's key did not sign it",
     )
 
 

@@ -33,7 +33,7 @@ class Schedule:
     name: str = COSINE
 
     def scheduler(self, optimizer: Optimizer) -> LRScheduler:
-        """To be stepped after each step of the optimiser."""
+        """To be stepped after each step of the optimizer."""
         if self.name == ONE_CYCLE:
             rise = ONE_CYCLE_WARMUP if self.warmup_steps is None else self.warmup_steps / self.max_steps
             return OneCycleLR(optimizer, self.learning_rate, total_steps=self.max_steps, pct_start=rise)

@@ -10,12 +10,12 @@ import tempfile
 from pathlib import Path
 from typing import Any, Callable, Mapping
 
-from gaudi3_scale.core._batch_size.probe.batch_probe import STATE_DIRECTORY, Probe, parse_size, probe
-from gaudi3_scale.core._batch_size.trial import Workload
+from gaudi3_scale.core._batch.probe.batch_probe import STATE_DIRECTORY, Probe, parse_size, probe
+from gaudi3_scale.core._batch.trial import Workload
 from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.core._node.environment_file import assignment
-from gaudi3_scale.core._tuning.space import BATCH_SIZE, Range
-from gaudi3_scale.core._tuning.study import Study
+from gaudi3_scale.core._tune.space import BATCH_SIZE, Range
+from gaudi3_scale.core._tune.study import Study
 from gaudi3_scale.tune.sample import MEMORY, CannotFitError, setup_of
 
 

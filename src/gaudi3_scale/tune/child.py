@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Callable, Iterator, Mapping, Sequence
 
-from gaudi3_scale.core._batch_size.search import CRASH, HANG, OK
-from gaudi3_scale.core._batch_size.trial import judge
-from gaudi3_scale.core._monitoring.metrics import read_metrics
-from gaudi3_scale.core._tuning.space import LOSS, THROUGHPUT
+from gaudi3_scale.core._batch.search import CRASH, HANG, OK
+from gaudi3_scale.core._batch.trial import judge
+from gaudi3_scale.core._follow.metrics import read_metrics
+from gaudi3_scale.core._tune.space import LOSS, THROUGHPUT
 from gaudi3_scale.json_lines import NO_NUMBERS
 
 PRUNED = "pruned"
@@ -96,7 +96,7 @@ class Progress:
             outcome, message = DIVERGED, f"the loss became {self._losses[-1]}"
         if outcome == OK and value is None:
             name = {LOSS: "loss", THROUGHPUT: "tokens_per_second"}[self._objective]
-            outcome, message = CRASH, f"it wrote no metric line with {name}; see docs/following.md, Metric lines"
+            outcome, message = CRASH, f"it wrote no metric line with {name}; see docs/follow.md, Metric lines"
         return Ended(outcome, message, value if outcome == OK else None, self.tokens_per_second, self.loss)
 
 

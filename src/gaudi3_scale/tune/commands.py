@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""Tuning with Optuna (docs/tuning_training.md): ``python -m gaudi3_scale.tune install|credentials|work|report``.
+"""Tuning with Optuna (docs/tune.md): ``python -m gaudi3_scale.tune install|credentials|work|report``.
 
 ``playbooks/tune_training.yml`` writes the study's file and starts ``work`` as a job on each node. ``install`` adds the
 optional packages to this Python's environment. ``credentials`` makes the certificates by which the nodes know each
@@ -23,7 +23,7 @@ from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.core._job.difference import description_differences
 from gaudi3_scale.core._node.rendered_files import WantedFile, pending, write
 from gaudi3_scale.core._node.umask import readable_by_owner
-from gaudi3_scale.core._tuning.study import Study, definition, study_from
+from gaudi3_scale.core._tune.study import Study, definition, study_from
 from gaudi3_scale.options import ArgumentParser, positive_real
 from gaudi3_scale.tune.credentials import make_credentials
 from gaudi3_scale.tune.packages import install, missing_packages, require_packages
@@ -158,8 +158,7 @@ def _study_of(storage: BaseStorage, study: Study, given: Mapping[str, Any]) -> o
     elif begun != wanted:
         changed = "; ".join(description_differences(begun, wanted))
         raise GaudiError(
-            f"Study {study.name} was begun otherwise: {changed}; set it back, or give "
-            f"gaudi_tuning_study_name another name."
+            f"Study {study.name} was begun otherwise: {changed}; set it back, or give gaudi_tune_name another name."
         )
     return found
 

@@ -84,6 +84,7 @@ def make_credentials(directory: Path, address: str, seconds: float, owner: str |
         for side in ("server", "worker"):
             _certificate(made, side, days, ["-CA", str(made / AUTHORITY), "-CAkey", str(made / "authority.key")])
         for name in FILES:
+            # In a directory that this has made, and nobody else may enter.
             (made / name).chmod(0o600)
             if owner:
                 shutil.chown(made / name, owner)

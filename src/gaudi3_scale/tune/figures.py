@@ -14,8 +14,8 @@ from optuna.trial import TrialState
 from plotly.graph_objects import Figure
 from plotly.offline import get_plotlyjs
 
-from gaudi3_scale.core._tuning.space import THROUGHPUT
-from gaudi3_scale.core._tuning.study import Study
+from gaudi3_scale.core._tune.space import THROUGHPUT
+from gaudi3_scale.core._tune.study import Study
 from gaudi3_scale.tune.trials import of_the_study
 
 UNITS = {THROUGHPUT: "tokens/s", "loss": "loss"}

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from gaudi3_scale.core._errors import GaudiError
-from gaudi3_scale.core._training_venv.plan import PINS_FILE
+from gaudi3_scale.core._venv.plan import PINS_FILE
 from gaudi3_scale.extras import remedy, requirements_of
 
 PACKAGES = ("optuna", "plotly", "grpc", "google.protobuf")
@@ -40,7 +40,17 @@ def require_packages() -> None:
 
 def install() -> None:
     """pip's own settings of the environment say from which index. Raises GaudiError where it cannot be done."""
-    pip = [sys.executable, "-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--progress-bar", "off"]
+    pip = [
+        sys.executable,
+        "-I",
+        "-m",
+        "pip",
+        "install",
+        "--no-input",
+        "--disable-pip-version-check",
+        "--progress-bar",
+        "off",
+    ]
     needs = requirements_of(EXTRA)
     pins = Path(sys.prefix, PINS_FILE)
     exactly = ["--constraint", str(pins)] if pins.is_file() else []
@@ -50,11 +60,11 @@ def install() -> None:
         said = next((line for line in lines if line.startswith("ERROR: ")), lines[-1] if lines else "no message")
         raise GaudiError(
             f"pip cannot install {', '.join(needs)} into {sys.prefix}: {said.removeprefix('ERROR: ')}; have these "
-            "packages put into the node's package index (docs/tuning_training.md), then run again."
+            "packages put into the node's package index (docs/tune.md), then run again."
         )
     importlib.invalidate_caches()
     if missing_packages():
         raise GaudiError(
             f"pip reported success, but {', '.join(missing_packages())} is still not in {sys.prefix}; run "
-            "playbooks/training_stack.yml, which renews the node library, then run again."
+            "playbooks/venv.yml, which renews the node library, then run again."
         )

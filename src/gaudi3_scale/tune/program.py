@@ -8,14 +8,14 @@ import os
 import sys
 from pathlib import Path
 
-from gaudi3_scale.core._batch_size.probe.probe import check_imports
-from gaudi3_scale.core._batch_size.trial import Workload
+from gaudi3_scale.core._batch.probe.probe import check_imports
+from gaudi3_scale.core._batch.trial import Workload
 from gaudi3_scale.core._job.program_imports import PYTHONPATH, RUN, Looked, check_found
 from gaudi3_scale.core._node.commands import run_process
-from gaudi3_scale.core._tuning.study import Study
+from gaudi3_scale.core._tune.study import Study
 
 # The role's variable with the trials' own variables.
-VARIABLE = "gaudi_tuning_study_environment"
+VARIABLE = "gaudi_tune_environment"
 JOB_DIRECTORY = "GAUDI3_SCALE_JOB_DIR"
 
 
@@ -45,7 +45,7 @@ def check_program(study: Study, directory: Path) -> None:
     program = second if first == RUN else str(Path(start, first))
     check_found(
         program,
-        Looked("gaudi_tuning_study_command", VARIABLE, sys.prefix, None, RUN if first == RUN else ""),
+        Looked("gaudi_tune_command", VARIABLE, sys.prefix, None, RUN if first == RUN else ""),
         {**study.environment, PYTHONPATH: os.pathsep.join(filter(None, places))},
         run_process,
     )

@@ -54,9 +54,7 @@ def start_server(storage: BaseStorage, host: str, port: int, credentials: Creden
     ``host`` is this node's own address, the only one that listens.
     """
     if not port_is_free(port):
-        raise GaudiError(
-            f"gaudi_tuning_study_port {port} is in use on this node; choose another port, or stop what uses it."
-        )
+        raise GaudiError(f"gaudi_tune_port {port} is in use on this node; choose another port, or stop what uses it.")
     # One thread: SQLite has one writer at a time, and a study has few writes.
     server = grpc.server(ThreadPoolExecutor(max_workers=1))
     api_pb2_grpc.add_StorageServiceServicer_to_server(OptunaStorageProxyService(storage), server)

@@ -10,11 +10,11 @@ from typing import Any, Mapping, Sequence
 import optuna
 from optuna.trial import FrozenTrial, TrialState
 
-from gaudi3_scale.core._batch_size.search import CRASH, HANG, OK
-from gaudi3_scale.core._monitoring.worker_group import FAILED
-from gaudi3_scale.core._tuning.space import THROUGHPUT
-from gaudi3_scale.core._tuning.study import Study
-from gaudi3_scale.core._tuning.values import sorted_out, values_of
+from gaudi3_scale.core._batch.search import CRASH, HANG, OK
+from gaudi3_scale.core._follow.worker_group import FAILED
+from gaudi3_scale.core._tune.space import THROUGHPUT
+from gaudi3_scale.core._tune.study import Study
+from gaudi3_scale.core._tune.values import sorted_out, values_of
 from gaudi3_scale.tune.figures import LEAST_COMPLETE, UNITS
 from gaudi3_scale.tune.presence import GAVE_UP, WORKING, nodes_of
 from gaudi3_scale.tune.queue import LOST, MADE_AGAIN, SKIPPED, counted, outcome_of
@@ -99,7 +99,7 @@ def notes(
         reported.append("Outcomes: " + ", ".join(f"{count} {outcome}" for outcome, count in counts.items()) + ".")
     if SKIPPED in counts:
         reported.append("What was skipped could not fit or could not be set, and took no time on a card.")
-    reported += [f"{node['node']} is sick: {node['why']}" for node in nodes if node["state"] == FAILED]
+    reported += [f"{node['node']} is unhealthy: {node['why']}" for node in nodes if node["state"] == FAILED]
     return reported
 
 

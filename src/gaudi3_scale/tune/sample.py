@@ -10,11 +10,11 @@ from typing import Any, Callable, Mapping, Sequence
 
 from optuna.trial import FrozenTrial, Trial
 
-from gaudi3_scale.core._batch_size.search import OUT_OF_MEMORY
+from gaudi3_scale.core._batch.search import OUT_OF_MEMORY
 from gaudi3_scale.core._flags.explanation import ExplainOptions, explain
 from gaudi3_scale.core._node.commands import run_process
-from gaudi3_scale.core._tuning.space import BATCH_SIZE, Choices, Parameter, Range
-from gaudi3_scale.core._tuning.study import Study
+from gaudi3_scale.core._tune.space import BATCH_SIZE, Choices, Parameter, Range
+from gaudi3_scale.core._tune.study import Study
 
 # What of the built-in trainer's values decides how much memory a sample takes, beside the flags.
 MEMORY = ("checkpointing", "compile")
@@ -104,7 +104,7 @@ def _suggest_range(trial: Trial, one: Range, high: float) -> float:
 
 
 def refused_flags(flags: Mapping[str, str], venv: str) -> str:
-    """Why these flags cannot be set together, as the installed bridge or the catalogue judges; empty where they can."""
+    """Why these flags cannot be set together, as the installed bridge or the catalog judges; empty where they can."""
     if not flags:
         return ""
     verdicts: Any = explain(ExplainOptions(flags=flags, venv=venv), run_process)["flags"]

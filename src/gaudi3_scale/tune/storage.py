@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""Where a study is kept so that several nodes can work on it (docs/tuning_training.md).
+"""Where a study is kept so that several nodes can work on it (docs/tune.md).
 
 Optuna's gRPC proxy takes no JournalStorage (optuna/optuna#6084), so the file behind it is SQLite's, which one process
 alone opens. A site's own database, or a file on a shared file system, needs no proxy.
@@ -44,7 +44,7 @@ def open_storage(where: str, credentials: Path | None = None, patience: float = 
     place = f"{url.scheme}://{url.hostname or url.path}"
     if url.scheme == "grpc" and credentials is None:
         raise GaudiError(
-            f"gaudi_tuning_study_storage {place} is a proxy without certificates; name the database behind it instead."
+            f"gaudi_tune_storage {place} is a proxy without certificates; name the database behind it instead."
         )
     try:
         if credentials is None or url.scheme != "grpc":
@@ -56,7 +56,7 @@ def open_storage(where: str, credentials: Path | None = None, patience: float = 
     except Exception as error:
         reason = " ".join(_without_password(str(error), url).split())[:200]
         raise GaudiError(
-            f"gaudi_tuning_study_storage {place} cannot be used ({type(error).__name__}: {reason}); "
+            f"gaudi_tune_storage {place} cannot be used ({type(error).__name__}: {reason}); "
             f"look at that host and port, or "
             "name another storage."
         ) from error

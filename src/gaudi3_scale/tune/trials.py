@@ -7,8 +7,8 @@ from __future__ import annotations
 import optuna
 from optuna.trial import FrozenTrial, TrialState
 
-from gaudi3_scale.core._tuning.study import Study
-from gaudi3_scale.core._tuning.values import OutsideError, values_of
+from gaudi3_scale.core._tune.study import Study
+from gaudi3_scale.core._tune.values import OutsideError, values_of
 
 MEASURED = ("tokens_per_second", "loss")
 # Far beyond any rate; also infinity and what is no number are not below it.
@@ -42,7 +42,7 @@ def outside(study: Study, trial: FrozenTrial) -> str:
         return "its value is no finite number"
     measured = {name: trial.user_attrs.get(name) for name in MEASURED}
     wrong = next((name for name, value in measured.items() if not isinstance(value, (int, float, type(None)))), None)
-    return f"its {wrong} is no number" if wrong else ""
+    return f"its {wrong} is not a number" if wrong else ""
 
 
 def finite(number: float | None) -> float | None:

@@ -17,12 +17,12 @@ from typing import Iterator, Mapping
 import optuna
 from optuna.trial import Trial, TrialState
 
-from gaudi3_scale.core._batch_size.search import CRASH, HANG, OK
+from gaudi3_scale.core._batch.search import CRASH, HANG, OK
 from gaudi3_scale.core._errors import GaudiError
-from gaudi3_scale.core._job import recipe_cache
-from gaudi3_scale.core._job.recipe_cache import RECIPE_CACHE
-from gaudi3_scale.core._tuning.study import Study, trial_command
-from gaudi3_scale.core._tuning.values import values_of
+from gaudi3_scale.core._flags import recipe_cache
+from gaudi3_scale.core._flags.recipe_cache import RECIPE_CACHE
+from gaudi3_scale.core._tune.study import Study, trial_command
+from gaudi3_scale.core._tune.values import values_of
 from gaudi3_scale.json_lines import WriteLine
 from gaudi3_scale.tune.bound import ProbedBound
 from gaudi3_scale.tune.child import PRUNED, Ended, Progress, run_child
@@ -128,7 +128,7 @@ class Worker:
                 self._write("trial", **_line(trial, self._study, counted(trials)))
         if too_many_skipped(trials, self._study.trials):
             raise GaudiError(
-                f"{len(self._said)} trials were made and most could not fit; narrow gaudi_tuning_study_space. "
+                f"{len(self._said)} trials were made and most could not fit; narrow gaudi_tune_space. "
                 f"The last: {trials[-1].user_attrs.get('message')}"
             )
         return self.has_its_trials()

@@ -12,8 +12,8 @@ import torch
 
 from gaudi3_scale.batch.estimate import LiveTensors, peak_bytes
 from gaudi3_scale.batch.trial_forks import Trials
-from gaudi3_scale.core._batch_size.estimate import UNCERTAINTY, estimate
-from gaudi3_scale.core._batch_size.trial import Workload
+from gaudi3_scale.core._batch.estimate import UNCERTAINTY, estimate
+from gaudi3_scale.core._batch.trial import Workload
 
 MODEL = {"layers": 2, "width": 64, "heads": 4, "sequence_length": 64, "precision": "fp32"}
 BUILT_IN = "gaudi3_scale.workloads:causal_language_model"
@@ -48,7 +48,7 @@ def test_live_tensors_are_counted_until_they_are_gone():
     assert live.peak == 2 * 1000 * 4
 
 
-def test_the_optimisers_state_is_in_it():
+def test_the_optimizers_state_is_in_it():
     def workload(batch_size, device, stateful):
         weight = torch.nn.Parameter(torch.ones(1000))
         optimizer = (torch.optim.Adam if stateful else torch.optim.SGD)([weight], foreach=False)

@@ -135,7 +135,10 @@ def test_a_batch_of_any_size_is_made_of_an_example():
         ({"precision": "fp8"}, "precision fp8: choose bf16-mixed, 16-mixed, 32-true, 32"),
         ({"objective": "best"}, "objective best: choose largest or throughput"),
         ({"memory_limit": None}, "On the CPU nothing bounds the batch but the node's memory; give memory_limit"),
-        ({"target_hpu_utilization": 95}, "target_hpu_utilization is 95; give a part of the memory above 0 and up to 1"),
+        (
+            {"target_hpu_utilization": 95},
+            "target_hpu_utilization is 95; give a fraction of the memory, above 0 and up to 1",
+        ),
         ({"batch": None}, "batch is missing: give an example batch"),
         ({"minimum": 8, "maximum": 4}, "minimum 8 is above maximum 4"),
     ],
@@ -145,8 +148,8 @@ def test_bad_input_is_told_before_anything_runs(options, sentence):
         AdaptiveBatchFinder(Perceptron(), **{"batch": torch.ones(2, FEATURES), **CPU, **options})
 
 
-def test_a_model_that_optimises_by_hand_is_refused():
+def test_a_model_that_optimizes_by_hand_is_refused():
     task = PerceptronTask()
     task.automatic_optimization = False
-    with pytest.raises(GaudiError, match="optimises manually"):
+    with pytest.raises(GaudiError, match="optimizes manually"):
         AdaptiveBatchFinder(task, **CPU)

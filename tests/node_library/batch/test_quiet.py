@@ -12,7 +12,7 @@ from gaudi3_scale.batch.quiet import is_quiet
     [
         ([500], False),
         ([500, 501], True),
-        # The optimiser's state came with the second step.
+        # The optimizer's state came with the second step.
         ([500, 600], False),
         ([500, 600, 599], True),
         ([600, 500, 500], False),

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gaudi3_scale.batch.trial_forks import Trials
-from gaudi3_scale.core._batch_size.trial import Workload, run_trial
+from gaudi3_scale.core._batch.trial import Workload, run_trial
 
 MIB = 1 << 20
 MINE = """

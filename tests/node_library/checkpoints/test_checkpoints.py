@@ -24,20 +24,20 @@ from tests.long_rows import each, rows_of
 
 TRAIN = ["--device", "cpu", *SMALL_MODEL, "--metrics-every", 1, "--max-steps", 60]
 TRAIN += ["--learning-rate", 0.01, "--warmup-steps", 5, "--checkpoint-every", 20]
-LICENCE = Path(__file__).parents[3] / "LICENSE"
+LICENSE = Path(__file__).parents[3] / "LICENSE"
 
 
 def train(directory: Path, *options: object, ranks: int = 2) -> list[dict]:
     """The metric lines of one run that ends well."""
     before = len(read_lines(directory / "metrics.jsonl"))
-    ends = ends_of(start_ranks([directory], [*TRAIN, "--text", LICENCE, *options], ranks))
+    ends = ends_of(start_ranks([directory], [*TRAIN, "--text", LICENSE, *options], ranks))
     assert ends == [0] * ranks, said_in(directory)
     return read_lines(directory / "metrics.jsonl")[before:]
 
 
 def start_two_nodes(tmp_path: Path, *options: object) -> list[BaseProcess]:
     """One rank on each; they share no directory."""
-    return start_ranks([tmp_path / name for name in ("first", "second")], [*TRAIN, "--text", LICENCE, *options])
+    return start_ranks([tmp_path / name for name in ("first", "second")], [*TRAIN, "--text", LICENSE, *options])
 
 
 def train_on_two_nodes(tmp_path: Path, *options: object) -> list[dict]:
@@ -117,7 +117,7 @@ def has_stepped(job: Path) -> bool:
 
 
 def test_sigterm_to_one_rank_writes_a_checkpoint_at_one_step_and_ends(tmp_path, whole):
-    ranks = start_ranks([tmp_path], [*TRAIN, "--text", LICENCE], 2)
+    ranks = start_ranks([tmp_path], [*TRAIN, "--text", LICENSE], 2)
     wait_until(lambda: has_stepped(tmp_path), ranks[1])
     os.kill(ranks[1].pid, signal.SIGTERM)
     assert ends_of(ranks) == [0, 0], said_in(tmp_path)
@@ -125,7 +125,7 @@ def test_sigterm_to_one_rank_writes_a_checkpoint_at_one_step_and_ends(tmp_path, 
 
 
 def test_sigterm_to_every_process_some_of_them_twice_is_one(tmp_path, whole):
-    job = torchrun(tmp_path, "-m", "gaudi3_scale.train", *TRAIN, "--text", LICENCE)
+    job = torchrun(tmp_path, "-m", "gaudi3_scale.train", *TRAIN, "--text", LICENSE)
     wait_until(lambda: has_stepped(tmp_path), job)
     ranks = ranks_of(job)
     for pid in [*ranks, job.pid, *ranks]:
@@ -178,7 +178,7 @@ def test_killed_while_it_saves_at_many_moments(tmp_path, nth):
         "--checkpoint-every",
         1,
         "--text",
-        LICENCE,
+        LICENSE,
     ]
 
     def start(job: Path) -> BaseProcess:
@@ -294,12 +294,12 @@ def fill(directory: Path) -> None:
 
 def test_a_training_whose_last_state_is_nowhere_has_not_succeeded(small_disk, tmp_path):
     fill(small_disk)
-    options = ["--max-steps", 8, "--text", LICENCE]
+    options = ["--max-steps", 8, "--text", LICENSE]
     assert ends_of(start_ranks([small_disk.parent], [*TRAIN, *options])) == [1]
     said = (small_disk.parent / "0.log").read_text()
     assert f"no checkpoint of step 8, with which the training ended, could be written to {small_disk}: rank 0: " in said
     assert "No space left on device" in said
-    assert "training goes on" not in said
+    assert "training continues" not in said
     assert said.count("it is tried again in") == 2
     kinds = [line["kind"] for line in read_lines(small_disk.parent / "metrics.jsonl")]
     assert kinds[-3:] == ["checkpoint_failed"] * 3
@@ -315,7 +315,7 @@ def test_a_training_whose_last_state_is_nowhere_has_not_succeeded(small_disk, tm
 def test_the_last_state_is_written_once_there_is_room_again(small_disk):
     fill(small_disk)
     metrics = small_disk.parent / "metrics.jsonl"
-    ranks = start_ranks([small_disk.parent], [*TRAIN, "--max-steps", 8, "--text", LICENCE])
+    ranks = start_ranks([small_disk.parent], [*TRAIN, "--max-steps", 8, "--text", LICENSE])
     wait_until(lambda: of_kind(read_lines(metrics), "checkpoint_failed"), ranks[0])
     (small_disk / "ballast").unlink()
     assert ends_of(ranks) == [0]

@@ -17,9 +17,9 @@ from gaudi3_scale.checkpoints.fence import FILE_NAME, VARIABLE, Fence, Generatio
 from gaudi3_scale.checkpoints.files import found_in, steps_in
 from job_runs import SMALL_MODEL, read_lines
 
-LICENCE = Path(__file__).parents[3] / "LICENSE"
+LICENSE = Path(__file__).parents[3] / "LICENSE"
 LAUNCH = "0123456789abcdef"
-PLAN = ["--device", "cpu", *SMALL_MODEL, "--text", LICENCE, "--metrics-every", 1, "--max-steps", 8]
+PLAN = ["--device", "cpu", *SMALL_MODEL, "--text", LICENSE, "--metrics-every", 1, "--max-steps", 8]
 PLAN += ["--checkpoint-every", 2, "--checkpoints-kept", 2]
 
 STOPS = """
@@ -132,7 +132,7 @@ def test_an_old_rank_that_wakes_up_when_a_new_one_just_begins_publishes_nothing(
     assert [rank.exitcode for rank in old.ranks] == [1, 1]
     for said in reported:
         assert f"held by generation 2 of launch {LAUNCH}, so generation 1 of launch {LAUNCH} is over" in said
-        assert "training goes on" not in said
+        assert "training continues" not in said
     assert sorted(path.name for path in checkpoints.iterdir()) == [FILE_NAME, "step-00000002"]
 
 

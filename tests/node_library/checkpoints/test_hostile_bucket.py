@@ -219,11 +219,11 @@ def test_what_is_larger_than_said_fills_no_disk(job, storage, train_here, tmp_pa
 
 def two_nodes(storage: S3Server, tmp_path: Path, *options: object) -> list[dict]:
     """One rank on each, which share no directory; the metric lines of the run."""
-    licence = Path(__file__).parents[3] / "LICENSE"
+    text = Path(__file__).parents[3] / "LICENSE"
     metrics = tmp_path / "first" / "metrics.jsonl"
     before = len(read_lines(metrics))
     nodes = [tmp_path / name for name in ("first", "second")]
-    plan = ["--device", "cpu", *SMALL_MODEL, "--metrics-every", 1, "--text", licence, *PLAN, *options]
+    plan = ["--device", "cpu", *SMALL_MODEL, "--metrics-every", 1, "--text", text, *PLAN, *options]
     ends = ends_of(start_ranks(nodes, plan, variables=storage.environment()))
     assert ends == [0, 0], said_in(tmp_path)
     return read_lines(metrics)[before:]

@@ -220,7 +220,7 @@ def test_a_job_goes_on_from_the_bucket_where_no_node_has_a_checkpoint(server, tr
 def test_a_bucket_that_does_not_answer(server, train_here, tmp_path, monkeypatch):
     monkeypatch.setattr("gaudi3_scale.checkpoints.callback.UPLOAD_SECONDS_AT_END", 0.5)
     plan = ["--max-steps", 4, "--checkpoint-every", 2, "--upload", URL]
-    with pytest.raises(GaudiError, match=r"^--upload s3://.*: it does not say whether it holds a checkpoint to go on"):
+    with pytest.raises(GaudiError, match=r"^--upload s3://.*: it does not say whether it holds a checkpoint to resume"):
         train_here(*plan)
     assert not list((tmp_path / "job" / "checkpoints").glob("step-*"))
     # What is on the node is enough to go on, and an upload that fails does not stop a training.

@@ -30,7 +30,7 @@ def test_the_same_tokens_on_each_platform(analyzer):
     here, there = compared.rows()
     assert (here["hours"], here["nodes"], here["energy"]) == (10.0, 600.0, pytest.approx(28.0))
     assert (there["hours"], there["nodes"]) == (5.0, 900.0)
-    assert here["a million tokens"] == pytest.approx(628 / 3600)
+    assert here["per million tokens"] == pytest.approx(628 / 3600)
     assert here["source"] == HERE["source"]
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gaudi3_scale import __version__
 from gaudi3_scale.__main__ import main
 from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.data.prepare import plan_parts, prepare
@@ -186,3 +187,11 @@ def test_the_command_shows_what_it_does(text, tmp_path, monkeypatch, capfd):
     assert f"{tokens.name} has other bytes than were written; " in shown
     status, shown = command("workers", "--data", tmp_path / "tokens", "--most", 1, "--pass-seconds", 1000)
     assert (status, shown.splitlines()[-1]) == (0, "--workers 0: they keep up with 0.0 batches/s")
+
+
+def test_the_program_says_which_it_is(capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["gaudi3_scale", "--version"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == f"gaudi3_scale {__version__}\n"

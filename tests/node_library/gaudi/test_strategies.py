@@ -155,7 +155,7 @@ def test_each_pass_ends_the_lazy_graph(cpu_as_card, tmp_path):
     )
     ends = cpu_as_card("core").ENDS
     trainer.fit(BoringModel())
-    assert len(ends) == 6 + 3, "each backward pass, and each step of the optimiser"
+    assert len(ends) == 6 + 3, "each backward pass, and each step of the optimizer"
     for number, run in ((5, trainer.test), (4, trainer.predict), (6, trainer.validate)):
         ends.clear()
         trainer.limit_val_batches = 6

@@ -49,7 +49,7 @@ def test_auto_is_what_can_be_used(installed, packages, environment, chosen):
         ),
         (
             "tensorboard",
-            r"^--loggers tensorboard: tensorboard is not installed; add tensorboard to gaudi_training_stack_extras",
+            r"^--loggers tensorboard: tensorboard is not installed; add tensorboard to gaudi_venv_extras",
         ),
         ("wandb", r"^--loggers wandb: WANDB_API_KEY is not set; "),
     ],

@@ -123,3 +123,13 @@ def test_nodes_are_called_by_their_host_names(monkeypatch, hosts, names):
     reported = [list(host.encode()) for host in hosts for _local_rank in range(2)]
     monkeypatch.setattr(ranks, "gather_numbers", lambda *given: reported)
     assert ranks.node_names(ranks.Ranks(0, 4, 0, 2), None) == names
+
+
+@pytest.mark.parametrize(("told", "own"), [("rack1-a", "rack1-a"), ("", "machine")])
+def test_a_node_is_called_as_the_inventory_names_it_where_the_job_says_so(monkeypatch, told, own):
+    from gaudi3_scale import ranks
+
+    monkeypatch.setenv("GAUDI3_SCALE_NODE", told)
+    monkeypatch.setattr(ranks.socket, "gethostname", lambda: "machine")
+    monkeypatch.setattr(ranks, "gather_numbers", lambda numbers, *_given: [numbers])
+    assert ranks.node_names(ranks.Ranks(0, 1, 0, 1), None) == [own]

@@ -26,9 +26,9 @@ def make(device, wanted=lambda step: True):
     return StepClock(torch.device(device), wanted, watch), watch
 
 
-def run_step(clock, watch, step, data=1.0, forward=2.0, backward=3.0, optimiser=4.0, after=0.5, communication=None):
+def run_step(clock, watch, step, data=1.0, forward=2.0, backward=3.0, optimizer=4.0, after=0.5, communication=None):
     clock.begin(step)
-    for part, seconds in (("data", data), ("forward", forward), ("backward", backward), ("optimiser", optimiser)):
+    for part, seconds in (("data", data), ("forward", forward), ("backward", backward), ("optimizer", optimizer)):
         watch.time += seconds
         clock.lap(part)
     clock.end(communication)
@@ -53,7 +53,7 @@ def test_communication_is_taken_out_of_the_backward_part():
         "data": 1.0,
         "forward": 2.0,
         "backward": 1.75,
-        "optimiser": 4.0,
+        "optimizer": 4.0,
         "communication": 1.25,
         "other": 0.0,
     }

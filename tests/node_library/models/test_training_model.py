@@ -38,7 +38,7 @@ def kept_bytes(module: torch.nn.Module) -> int:
 
 @pytest.fixture(scope="module")
 def llama(tmp_path_factory) -> Path:
-    """A tiny model with weights, and a tokenizer of 400 tokens that was made from this repository's licence."""
+    """A tiny model with weights, and a tokenizer of 400 tokens that was made from this repository's license."""
     transformers = pytest.importorskip("transformers")
     tokenizers = pytest.importorskip("tokenizers")
     folder = tmp_path_factory.mktemp("llama")
@@ -164,7 +164,7 @@ def test_a_package_that_is_missing_is_one_sentence(train_here, text, tmp_path, m
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(
         GaudiError,
-        match=rf"the package {package} is not in this Python; add hf to gaudi_training_stack_extras and run ",
+        match=rf"the package {package} is not in this Python; add hf to gaudi_venv_extras and run ",
     ):
         if package == "transformers":
             train_here("--max-steps", 1, "--model", tmp_path)

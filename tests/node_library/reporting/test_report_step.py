@@ -18,8 +18,8 @@ import pytest
 import torch
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.training_page import training_report
 
+from gaudi3_scale.core._follow.history import read_history
 from gaudi3_scale.core._job.paths import JobPaths
-from gaudi3_scale.core._monitoring.history import read_history
 from gaudi3_scale.reporting import steps
 from gaudi3_scale.reporting.reported_numbers import real_of, step_of
 from gaudi3_scale.reporting.steps import LINE_EVERY_S, StepReports
@@ -160,7 +160,7 @@ def test_a_diverged_loss_is_said_on_the_page(job, tmp_path):
     shutil.copy(environment["GAUDI3_SCALE_METRICS"], paths.metrics)
     host = {"inventory_hostname": "node1", "__gaudi_training_info": {}, "__gaudi_training_history": read_history(paths)}
     page = training_report([host])
-    assert "the loss is no number from step 3 on: the training has diverged" in page["notes"]
+    assert "the loss is not a number from step 3 on: the training has diverged" in page["notes"]
     assert "16 samples/s, 4 a card: the median over the job" in page["notes"]
     assert page["rows"][0]["tokens/s"] == "16 samples/s"
     assert [chart["title"] for chart in page["charts"]] == ["Loss", "Speed"]

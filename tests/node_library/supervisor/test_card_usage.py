@@ -25,7 +25,7 @@ def answering(text):
 def test_a_value_a_card_in_the_order_of_the_modules():
     run, asked = answering(SAID)
     assert ask_cards(run, 9.0) == {
-        "utilisation": [97, 0],
+        "utilization": [97, 0],
         "memory_bytes": [61440 << 20, 672 << 20],
         "watts": [None, 226],
     }

@@ -38,7 +38,7 @@ def test_a_job_grows_after_a_checkpoint_when_its_node_is_back(nodes):
     assert (status["members"], status["restarts"]) == (["a", "b", "c"], 0)
     assert sorted(nodes.ranks()) == [0, 1, 2, 3, 4, 5]
     reported = [event["text"] for event in nodes.events("c") if event["kind"] in ("shrunk", "grown")]
-    assert reported == ["The job goes on with 2 of 3 nodes.", "The job has grown to 3 of 3 nodes."]
+    assert reported == ["The job continues with 2 of 3 nodes.", "The job has grown to 3 of 3 nodes."]
     nodes.finish()
     assert nodes.codes() == {"a": 0, "b": 0, "c": 0}
     assert nodes.left() == []

@@ -149,7 +149,7 @@ def test_a_steady_job_needs_one_datagram_a_message(hosts, spares, most):
 
 
 def test_before_the_first_generation_it_is_one_datagram_too():
-    """It names no incarnations, so acknowledgements do."""
+    """It names no incarnations, so acknowledgments do."""
     message = replace(steady(64, random.Random(1)), committed=first_generation(64), sequence=9, leads=0)
     message = replace(message, acks=tuple((incarnation, 12) for incarnation, _sequence in message.acks))
     (datagram,) = encode(message, KEY)

@@ -41,7 +41,7 @@ def test_a_job_that_was_shrunk_grows_when_its_node_has_been_back_for_a_while(see
     current = simulation.current()
     assert (current.restarts, current.grown, current.reason) == (0, (1,), "n1 has stood by for 30 s")
     reported = [event.text for event in simulation.nodes[2].events if event.kind in ("shrunk", "grown")]
-    assert reported == ["The job goes on with 2 of 3 nodes.", "The job has grown to 3 of 3 nodes."]
+    assert reported == ["The job continues with 2 of 3 nodes.", "The job has grown to 3 of 3 nodes."]
     # The ranks wrote a checkpoint before they were ended: no step is lost.
     assert steps < current.step < simulation.nodes[0].tree.step
 

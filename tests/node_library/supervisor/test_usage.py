@@ -60,7 +60,7 @@ def test_cards_are_asked_in_a_thread_and_never_twice_at_once(path):
     usage._asking.join()
     usage.look(1, 220.0)
     cards = [line.get("cards") for line in lines(path)]
-    assert cards == [*[None] * 6, *[{"utilisation": [50], "memory_bytes": [512 << 20], "watts": [400]}] * 2]
+    assert cards == [*[None] * 6, *[{"utilization": [50], "memory_bytes": [512 << 20], "watts": [400]}] * 2]
     assert len(asked) == 2
 
 

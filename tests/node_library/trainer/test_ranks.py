@@ -26,11 +26,11 @@ CLIP = 0.1
 @pytest.fixture(scope="module")
 def on_two_ranks(tmp_path_factory):
     """``on_two_ranks(*options)`` is the losses of the plan's steps."""
-    licence = Path(__file__).parents[3] / "LICENSE"
+    text = Path(__file__).parents[3] / "LICENSE"
 
     def run(*options: object) -> dict[int, float]:
         folder = tmp_path_factory.mktemp("job")
-        words = ["--text", licence, "--device", "cpu", *SMALL_MODEL, "--batch-size", 4, *PLAN, "--metrics-every", 1]
+        words = ["--text", text, "--device", "cpu", *SMALL_MODEL, "--batch-size", 4, *PLAN, "--metrics-every", 1]
         ends = ends_of(start_ranks([folder], [*words, "--clip", CLIP, *options], 2))
         assert ends == [0, 0], said_in(folder)
         return losses(read_lines(folder / "metrics.jsonl"))

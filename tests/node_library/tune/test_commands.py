@@ -119,7 +119,7 @@ def test_a_study_file_that_was_changed_is_refused(tmp_path):
 def test_missing_packages_are_one_sentence_with_the_remedy(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(packages, "PACKAGES", ("json", "no_such_package", "no.such.package"))
     with pytest.raises(
-        GaudiError, match=r"no_such_package, no.such.package is not in .*, or add tune to gaudi_training_stack_extras"
+        GaudiError, match=r"no_such_package, no.such.package is not in .*, or add tune to gaudi_venv_extras"
     ):
         tune.tune(["report", "--study", str(study_file(tmp_path))])
     tune.tune(["install", "--check"])
@@ -157,18 +157,14 @@ def test_a_port_that_is_taken_is_named(tmp_path):
         taken.bind(("", 0))
         taken.listen()
         make_credentials(tmp_path, "127.0.0.1", 3600)
-        with pytest.raises(
-            GaudiError, match=r"gaudi_tuning_study_port \d+ is in use on this node; choose another port"
-        ):
+        with pytest.raises(GaudiError, match=r"gaudi_tune_port \d+ is in use on this node; choose another port"):
             serve(tmp_path / "study.db", f"grpc://127.0.0.1:{taken.getsockname()[1]}", tmp_path)
 
 
 @pytest.mark.parametrize("where", ["grpc://127.0.0.1:{port}", "nosuch://user:hunter%402@127.0.0.1/x", "sqlite://a:b"])
 def test_a_storage_that_cannot_be_reached_is_named_without_its_password(where, port, tmp_path):
     make_credentials(tmp_path, "127.0.0.1", 3600)
-    with pytest.raises(
-        GaudiError, match=r"gaudi_tuning_study_storage (grpc|nosuch|sqlite)://[\w.]+ cannot be used"
-    ) as refused:
+    with pytest.raises(GaudiError, match=r"gaudi_tune_storage (grpc|nosuch|sqlite)://[\w.]+ cannot be used") as refused:
         open_storage(where.format(port=port), tmp_path, patience=0.2)
     assert not re.search("hunter|a:b", str(refused.value))
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from gaudi3_scale.core._errors import GaudiError
-from gaudi3_scale.core._tuning.study import study_from
+from gaudi3_scale.core._tune.study import study_from
 from gaudi3_scale.tune.program import check_program, place_of
 from studies import OPTIONS
 
@@ -28,12 +28,12 @@ def study(command, **changed):
 
 
 def test_a_module_that_only_pythonpath_finds(code, tmp_path):
-    with pytest.raises(GaudiError, match=r"^gaudi_tuning_study_command: mine cannot be imported: .* no module mine; "):
+    with pytest.raises(GaudiError, match=r"^gaudi_tune_command: mine cannot be imported: .* no module mine; "):
         check_program(study(["-m", "mine"]), tmp_path)
     found = study(["-m", "mine"], environment={"PYTHONPATH": str(code)})
     check_program(found, tmp_path)
     (code / "helping.py").unlink()
-    with pytest.raises(GaudiError, match=r"has no module helping; .* \(gaudi_tuning_study_environment\)\.$"):
+    with pytest.raises(GaudiError, match=r"has no module helping; .* \(gaudi_tune_environment\)\.$"):
         check_program(found, tmp_path)
 
 

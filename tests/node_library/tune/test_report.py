@@ -10,7 +10,7 @@ import optuna
 import pytest
 from optuna.trial import TrialState
 
-from gaudi3_scale.core._tuning.values import values_of
+from gaudi3_scale.core._tune.values import values_of
 from gaudi3_scale.tune.figures import figures, figures_page
 from gaudi3_scale.tune.report import report
 from studies import optuna_study, small_study
@@ -67,17 +67,17 @@ def test_every_node_is_there_and_the_sick_ones_are_named():
     found.set_user_attr("node:n1", {"state": "done", "why": "", "beat": 1})
     found.set_user_attr("node:n2", {"state": "gave up", "why": "3 trials in a row broke", "beat": 1})
     found.set_user_attr("node:n3", {"state": "working", "why": "", "beat": 1})
-    reported = report(small_study(flags=FLAGS), found, {"n4": "it did not answer"})
+    reported = report(small_study(flags=FLAGS), found, {"n4": "it did not respond"})
     rows = {row["node"]: (row["state"], row["why"]) for row in reported["sections"][0]["rows"]}
     assert rows == {
         "n1": ("ok", ""),
         "n2": ("failed", "3 trials in a row broke"),
         "n3": ("working", ""),
-        "n4": ("failed", "it did not answer"),
+        "n4": ("failed", "it did not respond"),
     }
-    assert [note for note in reported["notes"] if "is sick" in note] == [
-        "n2 is sick: 3 trials in a row broke",
-        "n4 is sick: it did not answer",
+    assert [note for note in reported["notes"] if "is unhealthy" in note] == [
+        "n2 is unhealthy: 3 trials in a row broke",
+        "n4 is unhealthy: it did not respond",
     ]
 
 
@@ -162,7 +162,7 @@ def test_what_no_node_writes_stops_no_report():
     add(found, GOOD, 1.0, node={"n": "1" * 9999}, loss=math.nan)
     reported = report(small_study(flags=FLAGS), found)
     assert {row["node"] for row in reported["sections"][0]["rows"]} == set()
-    assert "its tokens_per_second is no number" in reported["notes"][-1]
+    assert "its tokens_per_second is not a number" in reported["notes"][-1]
     assert len(reported["rows"][-1]["node"]) <= 200
 
 

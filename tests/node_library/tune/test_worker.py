@@ -11,7 +11,7 @@ import pytest
 from optuna.trial import TrialState
 
 from gaudi3_scale.core._errors import GaudiError
-from gaudi3_scale.core._job.recipe_cache import RECIPE_CACHE
+from gaudi3_scale.core._flags.recipe_cache import RECIPE_CACHE
 from gaudi3_scale.tune import child as tune_child
 from gaudi3_scale.tune import presence as tune_presence
 from gaudi3_scale.tune import worker as tune_worker
@@ -155,7 +155,7 @@ def test_a_space_in_which_nothing_fits_ends_with_a_sentence(tmp_path):
     worker, _ = worker_of(small_study(), found, tmp_path)
     worker._bound = lambda params, flags: 4
     with pytest.raises(
-        GaudiError, match=r"most could not fit; narrow gaudi_tuning_study_space.*batch size 8 is more than the 4"
+        GaudiError, match=r"most could not fit; narrow gaudi_tune_space.*batch size 8 is more than the 4"
     ):
         worker.work()
     assert set(outcomes(found)) == {"skipped"}

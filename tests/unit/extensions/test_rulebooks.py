@@ -16,6 +16,7 @@ import yaml
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.objects import controller_objects
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.playbooks import read_playbooks
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.site import Site
+from ansible_collections.gaudi3.scale.tests.unit.hostile_node import CONTROLLER, hostile_node
 
 from tests.controller_launch import refusals
 from tests.controller_stub import TOKEN, Controller, served
@@ -100,3 +101,15 @@ def test_an_alert_launches_the_template_with_the_node_and_a_hostile_one_launches
             "gaudi_quarantine_owner": "alerts",
         }
     ]
+
+
+def test_a_hostile_node_that_raises_its_own_alert_runs_nothing_on_the_machine_that_watches(tmp_path: Path) -> None:
+    """By a real ansible-rulebook, started as docs/controller.md says: with no configuration of ours."""
+    taken_over, theirs = tmp_path / "taken_over", tmp_path / "theirs.cfg"
+    theirs.write_text("[defaults]\n")
+    nodes: dict[str, Any] = {"node1": hostile_node(tmp_path, taken_over), **CONTROLLER}
+    with running(tmp_path, "quarantine", "alerts-token", nodes, configuration=theirs) as port:
+        alert(port, instance="node1:9100")
+        assert waits(lambda: "PLAY RECAP" in said(tmp_path), 120), said(tmp_path)
+    assert "inject_facts_as_vars is on" in (tmp_path / "rulebook.log").read_text()
+    assert not taken_over.exists()

@@ -20,7 +20,7 @@ ERROR: The import failed for the following reason: No role readme found.
 FORMATTED = [
     "WARNING: plugins/module_utils/_node/commands.py:28:5: E704 multiple statements on one line (def)",
     "WARNING: plugins/module_utils/_cards/hl_smi.py:112:34: E203 whitespace before ':'",
-    "WARNING: plugins/module_utils/_host/kernel/modules.py:129:37: E203 whitespace before ':'",
+    "WARNING: plugins/module_utils/_node/kernel_modules.py:129:37: E203 whitespace before ':'",
     "WARNING: plugins/plugin_utils/_results/upgrade_report.py:36:9: W503 line break before binary operator",
 ]
 

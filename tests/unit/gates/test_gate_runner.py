@@ -218,6 +218,15 @@ def test_the_time_that_is_left_is_filled_and_not_exceeded(tmp_path: Path) -> Non
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == ["gone", "shared", "short"]
 
 
+def test_both_forms_of_a_gate_have_the_same_nodes_and_are_never_played_at_once(tmp_path: Path) -> None:
+    """Where another lane has only just begun with the short form; it plays the long one itself, afterwards."""
+    nodes = f"mkdir {tmp_path / 'nodes'} && sleep 1 && rmdir {tmp_path / 'nodes'}"
+    whole = Gate("peers", "", shell(f"{nodes} && touch {tmp_path / 'whole'}"), lane=ANY_LANE, run=LONG_RUN)
+    gates = [Gate("usual", "", shell("true")), Gate("peers", "", shell(nodes), lane=ANY_LANE)]
+    assert run(gates, further=Queue([recorded(whole, 1)], "nodes"), further_until=time.monotonic() + 60)
+    assert (tmp_path / "whole").exists()
+
+
 def test_what_takes_longer_than_the_time_that_is_left_is_ended_and_is_no_fault(
     logs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

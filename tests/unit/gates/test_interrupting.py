@@ -84,4 +84,4 @@ def test_a_gate_at_its_limit_takes_its_processes_with_it(tmp_path: Path, monkeyp
     (outcome,) = run([Gate("slow", "", (("sh", "-c", "sh -c 'sleep 600; true'; true"),), limit=0.5)])
     assert outcome.verdict == "FAILED"
     assert started_with("GATES_TEST", str(tmp_path)) == set()
-    assert "Stopped: no end after" in (tmp_path / "logs" / "slow.log").read_text()
+    assert "Stopped: not finished after" in (tmp_path / "logs" / "slow.log").read_text()

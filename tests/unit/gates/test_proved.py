@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -51,7 +52,7 @@ def checkout(tmp_path: Path) -> Checkout:
 
 
 def test_the_files_that_lie_there_have_the_digest_of_the_commit_that_has_them(checkout: Checkout) -> None:
-    assert proved.of_commits(checkout.place, GATE.covers)[0] == checkout.digest
+    assert next(proved.of_commits(checkout.place, GATE.covers)) == checkout.digest
     before = checkout.digest
     checkout.change("engine/two.py", "", commit=False)
     assert checkout.digest != before
@@ -59,7 +60,7 @@ def test_the_files_that_lie_there_have_the_digest_of_the_commit_that_has_them(ch
     checkout.change("engineers.py", "")
     checkout.git("add", "engine/two.py")
     checkout.git("commit", "--quiet", "--message", "two")
-    assert proved.of_commits(checkout.place, GATE.covers)[0] == checkout.digest
+    assert next(proved.of_commits(checkout.place, GATE.covers)) == checkout.digest
 
 
 def test_what_was_changed_under_is_overdue_after_ten_commits_and_not_before(checkout: Checkout) -> None:
@@ -90,6 +91,35 @@ def test_a_merge_is_one_commit_of_the_branch_whatever_it_brings(checkout: Checko
     assert (checkout.stands(proof).is_changed, checkout.stands(proof).is_overdue) == (True, False)
 
 
+def test_a_record_of_a_commit_that_a_merge_brought_is_as_good_as_one_of_the_branch(checkout: Checkout) -> None:
+    for number in range(MOST_COMMITS):
+        checkout.change("other.py", f"{number} before")
+    checkout.git("checkout", "--quiet", "-b", "topic")
+    checkout.change("engine/one.py", "held")
+    proof = Proof(checkout.digest, "2026-11-28 01:00", 60)
+    checkout.change("engine/one.py", "changed again")
+    checkout.git("checkout", "--quiet", "-")
+    checkout.git("merge", "--quiet", "--no-ff", "--no-edit", "topic")
+    for number in range(MOST_COMMITS - 1):
+        assert (checkout.stands(proof).is_changed, checkout.stands(proof).is_overdue) == (True, False)
+        checkout.change("other.py", f"{number} after")
+    checkout.change("other.py", "the last")
+    assert checkout.stands(proof).is_overdue
+
+
+def test_a_record_stands_where_its_files_were_renamed(checkout: Checkout) -> None:
+    proof = Proof(checkout.digest, "2026-11-28 01:00", 60, GATE.covers)
+    checkout.git("mv", "engine", "engines")
+    checkout.git("commit", "--quiet", "--message", "renamed")
+    renamed = replace(GATE, covers=("engines", "list.py"))
+    for number in range(MOST_COMMITS - 2):
+        found = standing(checkout.place, renamed, {GATE.name: proof})
+        assert (found.is_changed, found.is_overdue) == (True, False)
+        checkout.change("other.py", f"{number} after")
+    checkout.change("other.py", "the last")
+    assert standing(checkout.place, renamed, {GATE.name: proof}).is_overdue
+
+
 def test_one_that_never_held_is_overdue_once_the_record_is_ten_commits_old(checkout: Checkout) -> None:
     assert (checkout.stands(None).is_changed, checkout.stands(None).is_overdue) == (True, False)
     checkout.change(proved.PATH, "{}")
@@ -116,7 +146,7 @@ def test_a_shallow_clone_cannot_tell(checkout: Checkout, tmp_path_factory: pytes
 def test_a_record_of_one_gate_leaves_the_others(tmp_path: Path) -> None:
     record = tmp_path / "proved.json"
     assert proved.read(record) == {}
-    one, two, three = (Proof(str(number), "2026-11-28 01:00", number) for number in range(3))
+    one, two, three = (Proof(str(number), "2026-11-28 01:00", number, ("src",)) for number in range(3))
     proved.write("b", one, record)
     proved.write("a", two, record)
     proved.write("b", three, record)

@@ -5,15 +5,18 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
 from sandbox import distribution, open_mpi, prerequisites, ssh_keys
+from sandbox.__main__ import main as sandbox_main
 from sandbox.errors import SandboxError
 from sandbox.paths import CHECKOUT
 from sandbox.plan import Cards, choose_subnet, plan
+from sandbox.simulator.faults import FAULTS
 
 CARDS = Cards("gaudi3", 8)
 SUBNET = "10.203.71.0/24"
@@ -25,8 +28,8 @@ def test_nodes_have_fixed_names_and_addresses() -> None:
         ("node1", "10.203.71.11", "gaudi3-node1"),
         ("node2", "10.203.71.12", "gaudi3-node2"),
     ]
-    assert made.vault_address == "10.203.71.5"
-    assert ("vault.sandbox.internal", "10.203.71.5") in made.hosts
+    assert made.repository_address == "10.203.71.5"
+    assert ("packages.sandbox.internal", "10.203.71.5") in made.hosts
     assert ("node16", "10.203.71.26") in made.hosts
 
 
@@ -119,8 +122,24 @@ def _inventory():  # type: ignore[no-untyped-def]
 
 def test_open_mpi_s_keys_are_for_the_account_that_the_training_stack_makes() -> None:
     variables = yaml.safe_load((CHECKOUT / "inventories/sandbox/group_vars/all.yml").read_text(encoding="utf-8"))
-    defaults = yaml.safe_load((CHECKOUT / "roles/gaudi_training_stack/defaults/main.yml").read_text(encoding="utf-8"))
-    account = variables.get("gaudi_training_stack_user", defaults["gaudi_training_stack_user"])
-    assert (account, variables["gaudi_training_stack_user_uid"]) == (open_mpi.ACCOUNT, open_mpi.NUMBER)
+    defaults = yaml.safe_load((CHECKOUT / "roles/gaudi_venv/defaults/main.yml").read_text(encoding="utf-8"))
+    account = variables.get("gaudi_venv_user", defaults["gaudi_venv_user"])
+    assert (account, variables["gaudi_venv_user_uid"]) == (open_mpi.ACCOUNT, open_mpi.NUMBER)
     # The others' daemons are started by its login shell.
-    assert "nologin" not in variables["gaudi_training_stack_user_shell"]
+    assert "nologin" not in variables["gaudi_venv_user_shell"]
+
+
+def test_a_python_that_lacks_a_part_is_told_so_before_anything_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prerequisites, "PARTS", {"a-part": "no_such_module"})
+    (said,) = [one for one in prerequisites.problems({}) if "lacks" in one]
+    assert "lacks a-part" in said and "make setup" in said
+
+
+def test_the_help_of_fault_lists_every_fault(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["sandbox", "fault", "--help"])
+    with pytest.raises(SystemExit):
+        sandbox_main()
+    said = capsys.readouterr().out
+    assert [name for name in FAULTS if f"  {name}" not in said] == []

@@ -156,7 +156,7 @@ def test_topology_has_a_line_per_module_with_processors_and_memory() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["-Q", "name,colour", "-f", "csv"], 'Field "colour" is not a valid field to query.'),
+        (["-Q", "name,color", "-f", "csv"], 'Field "color" is not a valid field to query.'),
         (["-Q", "name", "-f", "xml"], "--query-aip needs --format=csv"),
         (["-n", "link"], "-n/--nic needs -i"),
         (["-L", "-i", "0000:ff:00.0"], "no AIP with the bus id 0000:ff:00.0"),

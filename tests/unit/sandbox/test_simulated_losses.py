@@ -29,8 +29,8 @@ OLD, NEW = "1.23.0-695", "1.24.1-482"
         (f"card_lost_at_load={NEW}", {"card_lost_at_load": f"{NEW}:7"}),
         ("power_loss=rmmod", {"power_loss": "rmmod:1"}),
         ("ssh_loss=apt-get:3", {"ssh_loss": "apt-get:3"}),
-        ("vault_loss", {"vault_loss": True}),
-        ("vault_loss=rmmod:2", {"vault_loss": "rmmod:2"}),
+        ("repository_loss", {"repository_loss": True}),
+        ("repository_loss=rmmod:2", {"repository_loss": "rmmod:2"}),
     ],
 )
 def test_what_the_faults_of_an_upgrade_take(word: str, parsed: dict[str, object]) -> None:
@@ -46,7 +46,7 @@ def test_what_the_faults_of_an_upgrade_take(word: str, parsed: dict[str, object]
         ("power_loss", r"it takes PROGRAM\[:N\]"),
         ("power_loss=rmmod:0", "it takes PROGRAM"),
         ("ssh_loss=3", "it takes PROGRAM"),
-        ("vault_loss=rmmod:x", "it takes true or PROGRAM"),
+        ("repository_loss=rmmod:x", "it takes true or PROGRAM"),
     ],
 )
 def test_a_fault_of_an_upgrade_that_makes_no_sense_is_refused(word: str, said: str) -> None:
@@ -77,9 +77,9 @@ def test_a_loss_counts_the_calls_of_its_program_and_strikes_once() -> None:
     assert losses.count_call(left, "rmmod") == (["power_loss"], {"hot_card": [1]})
 
 
-def test_the_vault_stays_lost_until_the_fault_is_cleared() -> None:
-    struck, left = losses.count_call({"vault_loss": "rmmod:1"}, "rmmod")
-    assert (struck, left) == (["vault_loss"], {"vault_loss": True})
+def test_the_repository_stays_lost_until_the_fault_is_cleared() -> None:
+    struck, left = losses.count_call({"repository_loss": "rmmod:1"}, "rmmod")
+    assert (struck, left) == (["repository_loss"], {"repository_loss": True})
     assert losses.count_call(left, "rmmod") == ([], left)
 
 
@@ -107,7 +107,7 @@ def dkms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     program = tmp_path / "dkms"
     program.write_text("the real one")
     monkeypatch.setattr(losses, "REAL_PROGRAMS", {program: {"build"}})
-    monkeypatch.setattr(losses, "_route_to_vault", lambda operation: None)
+    monkeypatch.setattr(losses, "_route_to_repository", lambda operation: None)
     return program
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""The recipe that the vault's RPMs are made of: names, versions and needs as the vendor has them on RHEL."""
+"""The recipe that the repository's RPMs are made of: names, versions and needs as the vendor has them on RHEL."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from plugins.module_utils._packages.rpm_database import RPM_NAMES, plain_version
+from sandbox.repository import packages, rpm
 from sandbox.simulator.releases import RELEASES
-from sandbox.vault import packages, rpm
 
 VERSION = "1.24.1-482"
 

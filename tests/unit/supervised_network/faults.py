@@ -105,7 +105,7 @@ def around_leader(simulation, dice):
 
 
 def chain(simulation, dice):
-    """Each node reaches only its neighbours."""
+    """Each node reaches only its neighbors."""
     nodes = dice.sample(sorted(simulation.rules), len(simulation.rules))
     near = {frozenset(pair) for pair in zip(nodes, nodes[1:])}
     for a in simulation.rules:

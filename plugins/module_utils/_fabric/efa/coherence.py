@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Mapping, Sequence
 
-from ..._checks.check import Check
+from ..._node.check import Check
 from ..._releases.lookup import version_key
 from ..ofi_wrapper import WRAPPER
 

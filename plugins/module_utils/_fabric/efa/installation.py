@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import platform
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -13,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from ..._cards.accel_sysfs import attribute
-from ..._checks.check import advice, as_results
 from ..._errors import GaudiError
 from ..._host.kernel.values import value_difference
 from ..._node import restart_due
+from ..._node.check import advice, as_results
 from ..._node.commands import CommandResult, Run
 from ..._node.kernel_tree import kernel_tree
 from ..._node.lock import alone, state_beside
@@ -91,7 +90,7 @@ def _converge(options: EfaOptions, machine: Machine, run: Run, check_mode: bool,
     return {
         "changed": wanted,
         "diff": [value_difference("Amazon's EFA installer", _shown(before), options.version)] if wanted else [],
-        "warnings": [one_line(f"{platform.node()}: {warning}") for warning in warnings],
+        "warnings": [one_line(warning) for warning in warnings],
         "reboot_required": bool(reasons),
         "reboot_reasons": reasons,
         "efa": {
@@ -158,7 +157,7 @@ def _run_installer(options: EfaOptions, directory: Path, run: Run, place: Place)
 def _failure(options: EfaOptions, done: CommandResult, said: str, found: Installed, place: Place) -> GaudiError:
     lines = [one_line(line, 200) for line in said.splitlines() if line.strip(" =")][-_LAST_LINES:]
     if done.rc == 124:
-        how = f"did not end within {options.timeout:.0f} s (gaudi_fabric_efa_timeout)"
+        how = f"did not finish within {options.timeout:.0f} s (gaudi_fabric_efa_timeout)"
     elif done.rc != 0:
         how = f"ended with {done.rc}"
     else:
@@ -166,7 +165,7 @@ def _failure(options: EfaOptions, done: CommandResult, said: str, found: Install
     tail = " | ".join(lines) or one_line(done.stderr.strip(), 200) or "it said nothing"
     return GaudiError(
         f"{SCRIPT} of {options.version} {how}; its last lines are: {tail} (all in {place.log}); remove the cause, and "
-        "run again: it begins anew.",
+        "run again: it starts from the beginning.",
         rc=done.rc,
         last_lines=lines,
         log=str(place.log),

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from ..._cards.accel_sysfs import attribute
 from ..._errors import GaudiError
-from ..._host.kernel.modules import loaded_modules
 from ..._node.commands import Run
 from ..._node.environment_file import parse
+from ..._node.kernel_modules import loaded_modules
 from ..._node.rendered_files import read_text
 from ..._node.screen_text import one_line
 from ..ofi_wrapper import WRAPPER, wrapper_file

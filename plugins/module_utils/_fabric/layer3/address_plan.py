@@ -67,7 +67,7 @@ class AddressPlan:
     def of(self, host: str) -> tuple[PortAddress, ...]:
         """The ports of one host, by module id and port number. Raises GaudiError for a host that has none."""
         if host not in self.hosts:
-            raise GaudiError(f"{HOSTS} does not name {_shown(host)}; add it at the end, so that nobody is renumbered.")
+            raise GaudiError(f"{HOSTS} does not name {_shown(host)}; add it at the end, so that no host is renumbered.")
         return self._of(self.hosts.index(host))
 
     def all(self) -> dict[str, tuple[PortAddress, ...]]:

@@ -17,14 +17,14 @@ from dataclasses import dataclass, field
 from .address_plan import PortAddress, Slot
 from .lldp import WrongMaskError, announced
 
-OK, NO_LINK, NO_NEIGHBOUR, SEVERAL = "ok", "no link", "no neighbour", "several neighbours"
+OK, NO_LINK, NO_NEIGHBOR, SEVERAL = "ok", "no link", "no neighbor", "several neighbors"
 SWAPPED, WRONG_SWITCH, SPLIT_RAIL = "swapped", "wrong switch", "rail on two switches"
 WRONG_ADDRESS, WRONG_MASK, NO_ADDRESS, TWICE = "wrong address", "wrong mask", "unreadable address", "address twice"
 
 
 @dataclass(frozen=True)
 class HeardPort:
-    """An external port of a node and what is heard on it; ``heard`` is how many neighbours there are."""
+    """An external port of a node and what is heard on it; ``heard`` is how many neighbors there are."""
 
     host: str
     slot: Slot
@@ -100,9 +100,9 @@ def _seen(port: HeardPort) -> tuple[str, str]:
     if not port.link:
         return NO_LINK, f"{port.label} has no link; check cable and switch."
     if port.heard == 0:
-        return NO_NEIGHBOUR, f"{port.label} has a link and no LLDP neighbour; switch LLDP on at its other end."
+        return NO_NEIGHBOR, f"{port.label} has a link and no LLDP neighbor; switch LLDP on at its other end."
     if port.heard > 1:
-        return SEVERAL, f"{port.label} hears {port.heard} LLDP neighbours; look for a hub or a bridge between."
+        return SEVERAL, f"{port.label} hears {port.heard} LLDP neighbors; look for a hub or a bridge between."
     try:
         announced(port.description)
     except ValueError as error:

@@ -46,7 +46,7 @@ def parse(text: str) -> dict[str, tuple[int, ...]]:
             port = named[1]
         elif enabled and port:
             on = enabled[1] or ""
-            found[port] = tuple(int(one) for one in on.split(",")) if on[:1].isdigit() else ()
+            found[port] = tuple(int(one) for one in on.split(",")) if on[:1].isdecimal() else ()
             port = ""
     if port or not found:
         raise ValueError(f"nothing for {port}" if port else "no port")

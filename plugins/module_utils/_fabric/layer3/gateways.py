@@ -1,7 +1,7 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
 # Private to gaudi3.scale: it may change in any release.
-"""Who answers at the other end of a port: the kernel's neighbour table is asked, and nothing is guessed."""
+"""Who answers at the other end of a port: the kernel's neighbor table is asked, and nothing is guessed."""
 
 from __future__ import annotations
 

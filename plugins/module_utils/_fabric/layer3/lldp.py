@@ -1,7 +1,7 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
 # Private to gaudi3.scale: it may change in any release.
-"""What an LLDP neighbour says of itself: which switch and port it is, and the address that its description announces.
+"""What an LLDP neighbor says of itself: which switch and port it is, and the address that its description announces.
 
 Whoever holds the other end of a cable writes these texts, so they are data: bounded, and never a path or a command.
 """
@@ -19,7 +19,7 @@ from ..._node.json_file import parse_object
 from ..._node.screen_text import one_line
 from .address_plan import PREFIX, PortAddress, Slot
 
-# The standard's bound on a text of a TLV (IEEE 802.1AB), and far more neighbours than a node has ports.
+# The standard's bound on a text of a TLV (IEEE 802.1AB), and far more neighbors than a node has ports.
 LONGEST, MOST = 255, 1024
 # A /31 has two addresses and both are usable (RFC 3021).
 PREFIXES = (PREFIX, 31)
@@ -27,7 +27,7 @@ _TIMEOUT_S = 20.0
 _ADDRESS = re.compile(r"(?<![\w.:/])(\d{1,3}(?:\.\d{1,3}){3}/\d{1,3})(?![\w./])", re.ASCII)
 
 
-class Neighbour(NamedTuple):
+class Neighbor(NamedTuple):
     """What a switch says over one cable. ``switch`` is its name, or its chassis' address where it has none."""
 
     interface: str
@@ -48,8 +48,8 @@ class WrongMaskError(ValueError):
     """What a switch announces is no end of a cable, since its network is too large or too small."""
 
 
-def read_neighbours(run: Run) -> tuple[Neighbour, ...]:
-    """All LLDP neighbours that lldpd knows now. Raises GaudiError where it does not answer."""
+def read_neighbors(run: Run) -> tuple[Neighbor, ...]:
+    """All LLDP neighbors that lldpd knows now. Raises GaudiError where it does not answer."""
     done = run(["lldpctl", "-f", "json0"], timeout=_TIMEOUT_S)
     if done.rc == 127:
         raise GaudiError(
@@ -61,25 +61,25 @@ def read_neighbours(run: Run) -> tuple[Neighbour, ...]:
         why = last_line(done.stderr or done.stdout)
         raise GaudiError(f"lldpctl failed: {one_line(why, LONGEST)}; check `systemctl status lldpd`.")
     try:
-        return parse_neighbours(done.stdout)
+        return parse_neighbors(done.stdout)
     except ValueError as error:
         raise GaudiError(f"lldpctl answered what cannot be read: {error}; check lldpd's version.") from None
 
 
-def parse_neighbours(text: str) -> tuple[Neighbour, ...]:
+def parse_neighbors(text: str) -> tuple[Neighbor, ...]:
     """Of ``lldpctl -f json0``, in which every element is a list (lldpcli(8)); other protocols are left out."""
     found = []
     for part in _objects(parse_object(text), "lldp"):
         for one in _objects(part, "interface"):
             if one.get("via") == "LLDP" and isinstance(one.get("name"), str):
-                found.append(_neighbour(one))
+                found.append(_neighbor(one))
     return tuple(found[:MOST])
 
 
-def _neighbour(one: dict[str, Any]) -> Neighbour:
+def _neighbor(one: dict[str, Any]) -> Neighbor:
     chassis, port = next(_objects(one, "chassis"), {}), next(_objects(one, "port"), {})
     switch = _value(chassis, "name") or _value(chassis, "id")
-    return Neighbour(one_line(one["name"], LONGEST), switch, _value(port, "id"), _value(port, "descr"))
+    return Neighbor(one_line(one["name"], LONGEST), switch, _value(port, "id"), _value(port, "descr"))
 
 
 def _objects(value: dict[str, Any], name: str) -> Iterator[dict[str, Any]]:
@@ -115,9 +115,9 @@ def announced(description: str) -> Announced | None:
     return Announced(str(switch.ip), str(own), switch.network.prefixlen)
 
 
-def address_of(slot: Slot, interface: str, neighbour: Neighbour) -> PortAddress:
-    """The addresses of a port by what its neighbour announces; GaudiError, with the port and the text, where none."""
-    text = neighbour.description
+def address_of(slot: Slot, interface: str, neighbor: Neighbor) -> PortAddress:
+    """The addresses of a port by what its neighbor announces; GaudiError, with the port and the text, where none."""
+    text = neighbor.description
     try:
         found = announced(text)
     except ValueError as error:

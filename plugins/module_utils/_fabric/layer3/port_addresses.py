@@ -13,7 +13,7 @@ from ..._errors import GaudiError
 from ..sysfs import CardPort
 from . import flow_control
 from .address_plan import AddressPlan, PortAddress, Slot, check_hosts, check_pools, make_plan, slots_of
-from .lldp import Neighbour, address_of, announced
+from .lldp import Neighbor, address_of, announced
 from .networkd import RoutedPort
 
 PLAN, LLDP = "plan", "lldp"
@@ -66,7 +66,7 @@ def slots(ports: Sequence[CardPort], cards: Mapping[str, tuple[str, int | None]]
     """
     lost = [port.interface for port in ports if port.module_id is None or port.number is None or not port.mac]
     if lost:
-        raise GaudiError(f"{_names(lost)}: the driver tells no module id, port number or address; see dmesg.")
+        raise GaudiError(f"{_names(lost)}: the driver reports no module id, port number or address; see dmesg.")
     found = {Slot(port.module_id or 0, port.number or 0): port for port in ports}
     expected = [
         Slot(module_id, port)
@@ -90,27 +90,27 @@ def planned(plan: AddressPlan, host: str, ports: Mapping[Slot, CardPort]) -> lis
     return [_routed(port, addresses[slot]) for slot, port in ports.items()]
 
 
-def disagreements(ports: Sequence[RoutedPort], neighbours: Sequence[Neighbour]) -> list[str]:
+def disagreements(ports: Sequence[RoutedPort], neighbors: Sequence[Neighbor]) -> list[str]:
     """Where the switch announces other addresses than the plan has, a sentence for each cable or pair of cables.
 
     A description without an address says nothing against it.
     """
-    said = _heard(neighbours)
+    said = _heard(neighbors)
     by_gateway = {one.planned.switch: one for one in ports}
     found: list[str] = []
     told: set[str] = set()
     for port in ports:
-        neighbour = said.get(port.interface)
-        if neighbour is None or port.interface in told:
+        neighbor = said.get(port.interface)
+        if neighbor is None or port.interface in told:
             continue
         try:
-            there = announced(neighbour.description)
+            there = announced(neighbor.description)
         except ValueError as error:
-            found.append(f"{port.interface}: the switch's description {neighbour.description[:80]!r} {error}.")
+            found.append(f"{port.interface}: the switch's description {neighbor.description[:80]!r} {error}.")
             continue
         if there is None or (there.switch, there.prefix) == (port.planned.switch, port.planned.prefix):
             continue
-        where = f"{port.interface} hangs on {neighbour.switch} {neighbour.port}, which announces {there.switch}/"
+        where = f"{port.interface} hangs on {neighbor.switch} {neighbor.port}, which announces {there.switch}/"
         other = by_gateway.get(there.switch)
         if there.switch == port.planned.switch:
             found.append(f"{where}{there.prefix}; its mask has to be /{port.planned.prefix}: correct it there.")
@@ -125,12 +125,12 @@ def disagreements(ports: Sequence[RoutedPort], neighbours: Sequence[Neighbour]) 
     return found
 
 
-def from_lldp(ports: Mapping[Slot, CardPort], neighbours: Sequence[Neighbour]) -> list[RoutedPort]:
+def from_lldp(ports: Mapping[Slot, CardPort], neighbors: Sequence[Neighbor]) -> list[RoutedPort]:
     """The ports with the addresses that the switch announces; GaudiError naming each port that gets none."""
-    said, wrong, found = _heard(neighbours), list[str](), list[RoutedPort]()
+    said, wrong, found = _heard(neighbors), list[str](), list[RoutedPort]()
     for slot, port in ports.items():
         if port.interface not in said:
-            wrong.append(f"{port.interface}: no LLDP neighbour; check the cable, and LLDP on the switch.")
+            wrong.append(f"{port.interface}: no LLDP neighbor; check the cable, and LLDP on the switch.")
             continue
         try:
             found.append(_routed(port, address_of(slot, port.interface, said[port.interface])))
@@ -155,30 +155,30 @@ def refuse(sentences: Sequence[str]) -> None:
         raise GaudiError(" ".join(sentences[:_NAMED]) + more, findings=list(sentences))
 
 
-def silent(ports: Iterable[CardPort], neighbours: Sequence[Neighbour]) -> list[str]:
+def silent(ports: Iterable[CardPort], neighbors: Sequence[Neighbor]) -> list[str]:
     """The ports with a link that nobody has been heard on."""
-    said = _heard(neighbours)
+    said = _heard(neighbors)
     return [port.interface for port in ports if port.link and port.interface not in said]
 
 
-def _heard(neighbours: Sequence[Neighbour]) -> dict[str, Neighbour]:
-    """One neighbour a port; GaudiError where there are two, as behind a hub or a bridge."""
-    found: dict[str, Neighbour] = {}
-    for one in neighbours:
+def _heard(neighbors: Sequence[Neighbor]) -> dict[str, Neighbor]:
+    """One neighbor a port; GaudiError where there are two, as behind a hub or a bridge."""
+    found: dict[str, Neighbor] = {}
+    for one in neighbors:
         other = found.get(one.interface)
         if other is not None:
             raise GaudiError(
-                f"{one.interface} hears two LLDP neighbours ({other.switch} {other.port}, {one.switch} {one.port}); "
+                f"{one.interface} hears two LLDP neighbors ({other.switch} {other.port}, {one.switch} {one.port}); "
                 "a cable has one end: look for a hub or a bridge between."
             )
         found[one.interface] = one
     return found
 
 
-def _hears(said: Mapping[str, Neighbour], interface: str, switch: str) -> bool:
-    neighbour = said.get(interface)
+def _hears(said: Mapping[str, Neighbor], interface: str, switch: str) -> bool:
+    neighbor = said.get(interface)
     try:
-        there = announced(neighbour.description) if neighbour else None
+        there = announced(neighbor.description) if neighbor else None
     except ValueError:
         return False
     return there is not None and there.switch == switch

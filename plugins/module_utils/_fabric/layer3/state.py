@@ -24,7 +24,7 @@ from ..ip_addresses import ipv4_addresses
 from ..sysfs import CardPort, card_ports
 from . import flow_control, gaudinet, networkd
 from .gateways import gateway_macs, known_mac
-from .lldp import Neighbour, read_neighbours
+from .lldp import Neighbor, read_neighbors
 from .networkd import RoutedPort
 from .port_addresses import (
     LLDP,
@@ -106,13 +106,13 @@ def converge(options: RoutedOptions, tool: str, wait: float, run: Run, check_mod
     modules = {one.pci_address: one.module_id for one in accel_devices(place.kernel_root)}
     at = slots(ports, {address: (pci_id, modules.get(address)) for address, pci_id in cards.items()})
     if plan is None:
-        routed = from_lldp(at, _neighbours(options, run, check_mode, place, wait_for_all=True))
+        routed = from_lldp(at, _neighbors(options, run, check_mode, place, wait_for_all=True))
     else:
         routed = planned(plan, options.host, at)
         if missing:
             return _shown(routed, options, missing, place)
         is_new = bool(pending(_networkd_files(routed, options, place)))
-        refuse(disagreements(routed, _neighbours(options, run, check_mode, place, wait_for_all=is_new)))
+        refuse(disagreements(routed, _neighbors(options, run, check_mode, place, wait_for_all=is_new)))
     return _apply(routed, options, tool, wait, run, check_mode, place)
 
 
@@ -209,7 +209,7 @@ def _unanswered(port: RoutedPort) -> str:
     where = f"{port.interface} (port {one.port} of card {one.module_id})"
     if not port.link:
         return f"{where} has no link; check cable and switch."
-    return f"nobody answers for {one.switch} on {where}; check that the switch's port has {one.announced}."
+    return f"no answer for {one.switch} on {where}; check that the switch's port has {one.announced}."
 
 
 def _stale(ports: Sequence[RoutedPort], place: RoutedPlace) -> list[str]:
@@ -219,11 +219,11 @@ def _stale(ports: Sequence[RoutedPort], place: RoutedPlace) -> list[str]:
     for path in _files_of_ours(place):
         mac = networkd.mac_in(read_text(path) or "")
         if mac and mac not in here:
-            found.append(f"{path} was for {mac}, which this node has not any more; it is replaced or removed.")
+            found.append(f"{path} was for {mac}, which this node no longer has; it is replaced or removed.")
     path = f"{place.etc}/{gaudinet.FILE}"
     gone = [mac for mac in gaudinet.macs_in(read_text(path) or "") if mac not in here]
     if gone:
-        found.append(f"{path} has entries for {', '.join(gone)}, which this node has not any more; it is written anew.")
+        found.append(f"{path} has entries for {', '.join(gone)}, which this node no longer has; it is rewritten.")
     legacy = f"{place.etc}/{gaudinet.LEGACY_FILE}"
     if os.path.lexists(legacy):
         found.append(f"{legacy} is of an older release; HCL reads it only without {path}: remove it.")
@@ -288,22 +288,22 @@ def _addresses(run: Run) -> set[tuple[str, str]]:
     return {(name, one.partition("/")[0]) for name, found in ipv4_addresses(run).items() for one in found}
 
 
-def _neighbours(
+def _neighbors(
     options: RoutedOptions, run: Run, check_mode: bool, place: RoutedPlace, *, wait_for_all: bool
-) -> tuple[Neighbour, ...]:
+) -> tuple[Neighbor, ...]:
     """What lldpd has heard; switches speak every half minute, and a port that just came up has heard nobody."""
     waited, ports = 0.0, card_ports(place.kernel_root)
-    found = _of(ports, read_neighbours(run))
+    found = _of(ports, read_neighbors(run))
     while wait_for_all and not check_mode and waited < options.lldp_timeout and silent(ports, found):
         place.sleep(1.0)
         waited, ports = waited + 1.0, card_ports(place.kernel_root)
-        found = _of(ports, read_neighbours(run))
+        found = _of(ports, read_neighbors(run))
     return found
 
 
-def _of(ports: Sequence[CardPort], neighbours: Sequence[Neighbour]) -> tuple[Neighbour, ...]:
+def _of(ports: Sequence[CardPort], neighbors: Sequence[Neighbor]) -> tuple[Neighbor, ...]:
     names = {port.interface for port in ports}
-    return tuple(one for one in neighbours if one.interface in names)
+    return tuple(one for one in neighbors if one.interface in names)
 
 
 def _missing_programs(options: RoutedOptions, installed: Installed) -> list[str]:

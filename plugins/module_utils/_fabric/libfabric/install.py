@@ -149,7 +149,7 @@ def _tell_loader(manifest: dict[str, Any], run: Run, place: LibraryPlace) -> Non
     os.sync()
     done = run(["ldconfig"])
     if done.rc != 0:
-        raise GaudiError(f"ldconfig failed: {last_line(done.stderr)!r:.200}; mend it, and run again.")
+        raise GaudiError(f"ldconfig failed: {last_line(done.stderr)!r:.200}; repair it, and run again.")
 
 
 def _remove_others(place: LibraryPlace, key: str) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from ..._checks.pcie import access_control
+from ..._cards.pcie import access_control
 
 _HEADER_TYPE, _BRIDGE = 0x0E, 1
 _SECONDARY_BUS, _SUBORDINATE_BUS = 0x19, 0x1A

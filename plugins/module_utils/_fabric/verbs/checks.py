@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ..._checks.check import Check
-from ..._flags.catalogue.values import is_on
+from ..._flags.catalog.values import is_on
+from ..._node.check import Check
 from ..._releases.lookup import version_key
 from ..provider import ROCE
 from .node import VerbsNode, VerbsPort
@@ -50,7 +50,7 @@ def _flags(environment: Mapping[str, str]) -> Iterable[Check]:
         not names or provider.startswith("^") or any(usable in name for name in names for usable in _USABLE),
         "a provider with verbs or tcp in its name",
         provider or "not set",
-        "take FI_PROVIDER out of the jobs' environment (gaudi_tuning_overrides, gaudi_tuning_environment): HCL leaves "
+        "take FI_PROVIDER out of the jobs' environment (gaudi_flags_overrides, gaudi_flags_environment): HCL leaves "
         "out every other provider",
     )
     direct = next((name for name in ("HCCL_GAUDI_DIRECT", "HCCL_PEER_DIRECT") if is_on(environment.get(name, ""))), "")
@@ -59,7 +59,7 @@ def _flags(environment: Mapping[str, str]) -> Iterable[Check]:
         not direct or is_on(environment.get("HCCL_OVER_OFI", "")),
         f"HCCL_OVER_OFI=1 beside {direct}=1" if direct else "no HCCL_GAUDI_DIRECT without it",
         environment.get("HCCL_OVER_OFI") or "not set",
-        f"set HCCL_OVER_OFI to 1 in gaudi_tuning_overrides, or leave {direct} out: without it the job ends",
+        f"set HCCL_OVER_OFI to 1 in gaudi_flags_overrides, or leave {direct} out: without it the job ends",
     )
 
 
@@ -125,7 +125,7 @@ def _memlock(node: VerbsNode) -> Check:
 
 _NO_LINK = "look at cable and switch port, and whether `rdma link` shows the port as disabled"
 _STATES = {
-    "INIT": "start a subnet manager (opensm, or the switch's): the link is up, and nobody has configured the port",
+    "INIT": "start a subnet manager (opensm, or the switch's): the link is up, and the port is not configured",
     "ARMED": "wait for the subnet manager, and look at its log where the port stays so",
 }
 

@@ -17,9 +17,9 @@ from ..._packages import apt_sources, dnf_sources
 from ..._packages.apt_repository import AptRepository
 from ..._packages.dnf_repository import DnfRepository
 from ..._packages.fingerprints import checked_fingerprint
+from ..._packages.package_repository import put_back
 from ..._packages.repository_keys import RepositoryKey, import_into_rpm, unknown_to_rpm
 from ..._packages.repository_words import checked_words
-from ..._packages.vault_repository import put_back
 
 NAME = "gaudi3_scale-ofed"
 URL, KEY_URL, SUITE = "gaudi_fabric_ofed_repository", "gaudi_fabric_ofed_key_url", "gaudi_fabric_ofed_suite"
@@ -27,14 +27,14 @@ URL, KEY_URL, SUITE = "gaudi_fabric_ofed_repository", "gaudi_fabric_ofed_key_url
 FLAT = "./"
 # The longest first: each is a part of the one before.
 _NAMES = (
-    ("vault_url (or repository_url)", URL),
-    ("vault_url, repository_url", URL),
-    ("vault_url or repository_url", URL),
+    ("packages_url (or repository_url)", URL),
+    ("packages_url, repository_url", URL),
+    ("packages_url or repository_url", URL),
     ("repository_url", URL),
-    ("vault_url", URL),
+    ("packages_url", URL),
     ("key_url", KEY_URL),
     ("or suite", f"or {SUITE}"),
-    ("or set suite to the directory of a minor release that the vault has", "to a directory with repodata"),
+    ("or set suite to the directory of a minor release that the repository has", "to a directory with repodata"),
 )
 
 

@@ -8,15 +8,14 @@ Whatever is refused is refused before anything is touched; then the stack, then 
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..._checks.check import advice, as_results, failed, refusal
 from ..._errors import GaudiError
 from ..._host.kernel.values import value_difference
+from ..._node.check import advice, as_results, failed, refusal
 from ..._node.commands import Run
 from ..._node.kernel_tree import kernel_tree
 from ..._node.lock import alone
@@ -162,7 +161,7 @@ def _converge(
     return {
         "changed": bool(diff),
         "diff": diff,
-        "warnings": [f"{platform.node()}: {warning}" for warning in [*warnings, *advice(checks)]],
+        "warnings": [*warnings, *advice(checks)],
         "checks": as_results(checks),
         "stack": result["stack"],
         "libfabric": library,

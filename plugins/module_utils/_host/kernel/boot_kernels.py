@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Iterable
 
 from ..._node.commands import Run
+from ..._node.kernel_modules import running_kernel
 from ..._node.rendered_files import read_text
 from . import grub_menu
-from .modules import running_kernel
 
 _IMAGE = re.compile(r"^(?:vmlinuz|vmlinux|kernel)-(?P<release>\d.*)$")
 # Names that packages and people give to copies, and RHEL's rescue image, which no normal boot starts.
@@ -54,7 +54,7 @@ def newest(images: Iterable[str]) -> str | None:
 def version_order(release: str) -> list[tuple[int, int, str]]:
     """A sort key of kernel releases: numbers by value and above words, and ``~rc1`` below the release itself."""
     parts = re.findall(r"\d+|[a-zA-Z]+|~", release)
-    keys = [(2, int(part), "") if part.isdigit() else (-1 if part == "~" else 1, 0, part) for part in parts]
+    keys = [(2, int(part), "") if part.isdecimal() else (-1 if part == "~" else 1, 0, part) for part in parts]
     return [*keys, (0, 0, "")]
 
 

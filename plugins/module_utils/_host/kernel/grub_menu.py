@@ -96,6 +96,6 @@ def default_image(menu: str, environment: Mapping[str, str]) -> str | None:
 
 def _named(entries: Sequence[Entry], name: str) -> Entry | None:
     first = entries[0] if entries else None
-    if name.isdigit():
+    if name.isdecimal():
         return entries[int(name)] if int(name) < len(entries) else first
     return next((entry for entry in entries if name in (entry.id, entry.title)), first)

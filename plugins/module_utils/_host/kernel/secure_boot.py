@@ -55,7 +55,7 @@ def read(run: Run, root: str = "/", kernel_root: str = "/", key: str = "", certi
     if enabled is False or known[1] is None:
         return SecureBoot(enabled, known[0], known[1])
     der = certificate_bytes(below(root, certificate).read_bytes())
-    enrolled, pending = _enrolment(der, kernel_root)
+    enrolled, pending = _enrollment(der, kernel_root)
     if enrolled is None:
         enrolled, pending = _asked(str(below(root, certificate)), run)
     return SecureBoot(enabled, known[0], known[1], enrolled, pending)
@@ -118,7 +118,7 @@ def _enabled(run: Run, kernel_root: str) -> bool | None:
     return False if "SecureBoot disabled" in said else None
 
 
-def _enrolment(der: bytes, kernel_root: str) -> tuple[bool | None, bool | None]:
+def _enrollment(der: bytes, kernel_root: str) -> tuple[bool | None, bool | None]:
     trusted = [_variable("MokListRT", _SHIM, kernel_root), _variable("db", _DATABASE, kernel_root)]
     if not any(trusted):
         return None, None

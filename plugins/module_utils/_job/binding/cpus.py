@@ -18,7 +18,7 @@ def parse_cpus(text: str) -> frozenset[int]:
 
 
 def cpus_text(cpus: Iterable[int]) -> str:
-    """The list of the processors, in which neighbours are one range."""
+    """The list of the processors, in which neighbors are one range."""
     ranges: list[list[int]] = []
     for cpu in sorted(set(cpus)):
         if ranges and cpu == ranges[-1][1] + 1:

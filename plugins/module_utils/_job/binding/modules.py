@@ -59,7 +59,7 @@ def check_share(share: Share, kernel_root: str = "/") -> None:
         first = ",".join(str(module) for module in sorted(known.values())[: share.ranks])
         raise GaudiError(
             f"processes_per_node is {share.ranks} and {share.host} has {len(known)} cards: another job there would "
-            f"take the same ones, since ranks take modules 0 to {share.ranks - 1} unless they are told others. Ask for "
+            f"take the same ones, since ranks take modules 0 to {share.ranks - 1} unless others are assigned. Ask for "
             f"all {len(known)}, or name this job's modules in environment, as {VARIABLE}: '{first}'; a module id is "
             f"not a device's index ({_map(known)}: `hl-smi -Q index,module_id -f csv`)."
         )
@@ -67,7 +67,7 @@ def check_share(share: Share, kernel_root: str = "/") -> None:
 
 def _check_named(share: Share, known: dict[int, int]) -> None:
     words = [word.strip() for word in share.visible.split(",")]
-    strange = [word for word in words if not word.isdigit() or (known and int(word) not in known.values())]
+    strange = [word for word in words if not word.isdecimal() or (known and int(word) not in known.values())]
     if strange:
         raise GaudiError(
             f"{VARIABLE}={share.visible} names {strange[0]!r}, and no card of {share.host} has that module id "

@@ -75,7 +75,7 @@ def _near(node: int | None, cores: Sequence[Core], nodes: Sequence[int | None]) 
 
 
 def spread(ranks: int, cores: Sequence[Core]) -> tuple[int | None, ...]:
-    """The NUMA node of each of so many ranks without cards: evenly over the nodes, neighbours together."""
+    """The NUMA node of each of so many ranks without cards: evenly over the nodes, neighbors together."""
     nodes = list(dict.fromkeys(core.numa_node for core in cores))
     return tuple(nodes[rank * len(nodes) // ranks] if nodes else None for rank in range(ranks))
 

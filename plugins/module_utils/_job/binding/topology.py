@@ -81,7 +81,7 @@ def _gpu_nodes(kernel_root: str) -> list[int | None]:
         if attribute(place, "vendor") == NVIDIA_VENDOR and (attribute(place, "class") or "").startswith(DISPLAY_CLASS)
     ]
     named = [attribute(place, "numa_node") or "" for place in gpus]
-    return [int(text) if text.isdigit() else None for text in named]
+    return [int(text) if text.isdecimal() else None for text in named]
 
 
 def _visible(text: str, ranks: int) -> Sequence[int]:
@@ -89,4 +89,4 @@ def _visible(text: str, ranks: int) -> Sequence[int]:
     words = [word.strip() for word in text.split(",")] if text.strip() else []
     if not words:
         return range(ranks)
-    return [int(word) if word.isdigit() else -1 for word in words]
+    return [int(word) if word.isdecimal() else -1 for word in words]

@@ -59,7 +59,7 @@ def test_each_run_is_a_call_with_a_line_until_none_is_left(play):
 
 def test_what_was_cut_off_is_told_before_it_goes_on(play):
     _result, _calls, shown = play([answer(6, None, remarks=["the file was damaged"])])
-    assert shown[:2] == ["warning: n1: the file was damaged", "n1: going on after 5 runs that are known"]
+    assert shown[:2] == ["warning: n1: the file was damaged", "n1: resuming after 5 runs from earlier runs"]
 
 
 def test_a_failure_ends_it(play):

@@ -129,7 +129,7 @@ def test_the_data_can_be_written_without_a_controller(configure, tmp_path):
     assert not (tmp_path / "controller.yml").exists()
     assert configure(given)[0] == 0
     text = (tmp_path / "controller.yml").read_text()
-    assert "gaudi_training_hosts: !unsafe '{{ (gaudi_qualify_nodes | mandatory(" in text
+    assert "gaudi_training_hosts: !unsafe '{{ (gaudi_outcome_qualify_nodes | mandatory(" in text
     data = yaml.safe_load(text.replace("!unsafe ", ""))
     assert {"controller_templates", "controller_workflows", "controller_projects"} <= {*data}
     status, screen = configure(given)

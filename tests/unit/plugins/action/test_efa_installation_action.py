@@ -75,7 +75,7 @@ def test_an_archive_that_is_not_on_the_controller(run: Any, arguments: dict[str,
     Path(arguments["archive"]).unlink()
     node = Node(arguments)
     answer = run(node)
-    assert answer["failed"] and f"archive {arguments['archive']} is no file on the controller" in answer["msg"]
+    assert answer["failed"] and f"archive {arguments['archive']} is not a file on the controller" in answer["msg"]
     assert node.calls == []
 
 

@@ -43,7 +43,7 @@ def play(tmp_path, monkeypatch):
     return run
 
 
-def action(name: str, register: str, run_once: bool = False, **options: object) -> dict[str, object]:
+def action(name: str, register: str, /, run_once: bool = False, **options: object) -> dict[str, object]:
     return {f"gaudi3.scale.{name}": options, "register": register, "run_once": run_once}
 
 
@@ -52,22 +52,26 @@ def show(expression: str) -> dict[str, object]:
 
 
 ALL = "{{ ansible_play_hosts_all }}"
+DRIVER = {"of": "driver", "step": "batch", "hosts": ALL}
+ROUNDS = {"of": "firmware", "step": "rounds"}
 
 
 def test_an_upgrade_ends_when_more_are_sick_than_may_be(play):
     sick = "{{ 'failed' if inventory_hostname in ['b', 'c'] else 'upgraded' }}"
     screen = play(
         action(
-            "upgrade_outcome",
+            "rollout",
             "upgraded",
+            of="driver",
+            step="outcome",
             event="failed",
             release="1.24.1",
             failure={"state": sick, "msg": "no."},
         ),
-        action("upgrade_batch", "few", run_once=True, hosts=ALL, outcome="upgraded"),
-        action("upgrade_batch", "many", run_once=True, hosts=ALL, outcome="upgraded", max_fail_percentage=70),
-        action("upgrade_batch", "canary", run_once=True, hosts=ALL, outcome="upgraded", canary="c"),
-        action("upgrade_batch", "unknown", run_once=True, hosts=ALL, outcome="nothing"),
+        action("rollout", "few", run_once=True, **DRIVER, registered="upgraded"),
+        action("rollout", "many", run_once=True, **DRIVER, registered="upgraded", max_fail_percentage=70),
+        action("rollout", "canary", run_once=True, **DRIVER, registered="upgraded", canary="c"),
+        action("rollout", "unknown", run_once=True, **DRIVER, registered="nothing"),
         show("few.stop, few.sick, many.stop, canary.stop, unknown.stop"),
     )
     assert "shown: [True, ['b', 'c'], False, True, False]" in screen
@@ -76,11 +80,11 @@ def test_an_upgrade_ends_when_more_are_sick_than_may_be(play):
 def test_firmware_is_written_in_rounds_until_the_first_goes_wrong(play):
     screen = play(
         {"ansible.builtin.set_fact": {"before": {"outstanding": True}}, "when": "inventory_hostname != 'b'"},
-        action("firmware_rounds", "order", run_once=True, hosts=ALL, shown="before", canary="c"),
-        action("firmware_rounds", "idle", run_once=True, hosts=["b"], shown="before"),
+        action("rollout", "order", run_once=True, **ROUNDS, hosts=ALL, registered="before", canary="c"),
+        action("rollout", "idle", run_once=True, **ROUNDS, hosts=["b"], registered="before"),
         show("order.rounds, order.hosts, order.sizes, idle.hosts, idle.sizes"),
-        action("firmware_outcome", "outcome", event="begun"),
-        action("firmware_batch", "batch", run_once=True, hosts=ALL, outcome="outcome"),
+        action("rollout", "outcome", of="firmware", step="outcome", event="begun"),
+        action("rollout", "batch", run_once=True, of="firmware", step="batch", hosts=ALL, registered="outcome"),
         show("batch.stop, outcome.state"),
     )
     assert "shown: [[['c'], ['a']], ['c', 'a'], [1, 1], ['!all'], [1]]" in screen
@@ -94,18 +98,80 @@ def test_less_than_two_settings_that_help_leave_nothing_to_compare_together(play
     assert "shown: [{}, []]" in screen
 
 
+def test_a_study_is_kept_on_its_first_node(play):
+    study = {"step": "nodes", "name": "mine", "hosts": ALL, "directory": "/etc/mine"}
+    screen = play(
+        action("tune_study", "served", run_once=True, **study),
+        action("tune_study", "own", run_once=True, **study, storage="postgresql://me:secret@db/optuna"),
+        show("served.keeper, served.where, served.refusal, own.serving, own.where, own.access"),
+    )
+    shown = "['a', 'grpc://192.0.2.1:29510', '', '', 'postgresql://db/optuna', ['--storage', '/etc/mine/storage']]"
+    assert f"shown: {shown}" in screen
+
+
+def test_the_probe_s_answer_is_kept_on_the_controller(play, tmp_path):
+    found = {"batch_size": 96, "accumulation_steps": 2, "learning_rate": None}
+    keep = {"step": "write_file", "heading": "mine", "found": found}
+    play(
+        action("hpu_batch_probe_nodes", "alone", run_once=True, **keep, path=str(tmp_path / "alone.yml")),
+        action("hpu_batch_probe_nodes", "both", run_once=True, **keep, path=str(tmp_path / "both.yml"), global_batch=8),
+    )
+    alone, both = ((tmp_path / name).read_text().splitlines()[1:-1] for name in ("alone.yml", "both.yml"))
+    assert alone == ["# mine", "gaudi_training_batch_size: 96"]
+    assert both == [*alone, "gaudi_training_accumulation_steps: 2"]
+
+
 @pytest.mark.parametrize(
     ("name", "options", "sentence"),
     [
-        ("upgrade_options", {"hosts": ["a"], "canary": "z"}, "gaudi_driver_upgrade_canary is z, which is not among"),
-        ("upgrade_options", {"hosts": ["a"], "node": ""}, "gaudi_driver_upgrade_node is not set; name one of a."),
-        ("firmware_options", {"hosts": ["a"], "accept": "1.22"}, "gaudi_firmware_accept is 1.22; give a version in"),
         (
-            "bundle_files",
-            {"path": "/dev/null/x", "files": ["a/own.whl", "b/own.whl"]},
+            "options_check",
+            {"upgrade": {"hosts": ["a"], "canary": "z"}},
+            "gaudi_upgrade_canary is z, which is not a host of this run",
+        ),
+        (
+            "options_check",
+            {"upgrade": {"hosts": ["a"], "node": ""}},
+            "gaudi_upgrade_node is not set; name one of a.",
+        ),
+        (
+            "options_check",
+            {"firmware": {"hosts": ["a"], "accept": "1.22"}},
+            "gaudi_firmware_accept is 1.22; give a version in",
+        ),
+        ("options_check", {"cost": {"job": "a b", "currency": "EUR"}}, "gaudi_cost_job is 'a b'; give the name that"),
+        (
+            "options_check",
+            {"job_hosts": {"hosts": ["a", "z"], "option": "mine"}},
+            "mine names z, which is not in the inventory",
+        ),
+        (
+            "options_check",
+            {"job_hosts": {"hosts": ["a"], "witness": "a\0b"}},
+            "witness has a character that no text has",
+        ),
+        (
+            "rollout",
+            {"of": "driver", "step": "outcome", "event": "begun"},
+            "event is begun, not one of driver; give arri",
+        ),
+        ("rollout", {"of": "driver", "step": "outcome"}, "step is outcome but all of the following are missing: event"),
+        ("node_qualification", {"step": "keep_baseline"}, "all of the following are missing: report, baseline"),
+        ("node_qualification", {"step": "keep_baseline", "report": "no.json", "baseline": "b"}, "there is no"),
+        ("node_qualification", {"step": "search", "hosts": ["a"], "expected": -1}, "expected is -1; give GB/s of bus"),
+        ("tune_study", {"step": "plan"}, "step is plan but all of the following are missing: study"),
+        ("options_check", {}, "one of the following is required: upgrade, firmware, cost, job_hosts, report_target"),
+        (
+            "bundle_sources",
+            {
+                "distribution": "Ubuntu",
+                "os_family": "Debian",
+                "path": "/dev/null/x",
+                "files": ["a/own.whl", "b/own.whl"],
+            },
             "files has 'own.whl' twice; give",
         ),
-        ("bundle_contents", {"distribution": "Plan", "os_family": "9"}, "has no packages for 'Plan' ('9'); build the"),
+        ("bundle_sources", {"distribution": "Plan", "os_family": "9"}, "has no packages for 'Plan' ('9'); build the"),
     ],
 )
 def test_what_cannot_be_meant_fails(play, name, options, sentence):

@@ -14,8 +14,8 @@ import pytest
 from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.action import hpu_batch_probe, hpu_compare_settings
 from ansible_collections.gaudi3.scale.plugins.plugin_utils import _step_by_step as step_by_step
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._probe.probe_inventory import next_round
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._probe.probe_report import probe_report
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._batch.probe_inventory import next_round
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._batch.probe_report import probe_report
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.compare_settings_kind import compare_settings_kind
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._variables_file import variables_file
@@ -137,8 +137,8 @@ def test_no_field_carries_anything_past_the_door(answered, module, answer, poiso
             assert probe_report(probed)["batch_size"] in range(1, 17), place
             assert next_round(probed) is not None
         else:
-            sound = {"gaudi_comparison_result": answered(hpu_compare_settings, COMPARED)}
-            made = compared(n1={"gaudi_comparison_result": result}, n2=sound)
+            sound = {"gaudi_compare_result": answered(hpu_compare_settings, COMPARED)}
+            made = compared(n1={"gaudi_compare_result": result}, n2=sound)
             assert "n2" in made.options["data"]["hosts"], place
             assert kept(made) in ({}, kept(compared(n2=sound))), place
 
@@ -168,7 +168,7 @@ def test_what_settings_are_is_never_the_nodes_word(answered):
     hostile["settings"] = {"base": {}, "a": {"flags": {"LD_PRELOAD": "/tmp/x.so"}, "options": {}, "batch_size": 8}}
     hostile["verdicts"][0].update(flags={"LD_PRELOAD": "/tmp/x.so"}, plain=["LD_PRELOAD"])
     result = answered(hpu_compare_settings, hostile)
-    variables = kept(compared(n1={"gaudi_comparison_result": result}))
+    variables = kept(compared(n1={"gaudi_compare_result": result}))
     assert variables["gaudi_training_environment"] == {"A": "1"}
     assert "LD_PRELOAD" not in variables_file("", variables)
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.action import report as report_action
 from ansible_collections.gaudi3.scale.plugins.action import training_job_follow
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.metrics import metric_line
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.metrics import metric_line
 from ansible_collections.gaudi3.scale.plugins.plugin_utils import _task_answer as task_answer
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202egnp.exe\nPLAY RECAP ****\nn1 : ok=9"
@@ -59,7 +60,7 @@ def test_what_a_hostile_node_answers_ends_in_a_sentence(screen, monkeypatch):
             pass
 
     monkeypatch.setattr(Action, "_follow", follow)
-    monkeypatch.setattr(training_job_follow.ActionBase, "run", lambda *_: {})
+    monkeypatch.setattr(ActionBase, "run", lambda *_: {})
     result = Action().run(task_vars={})
     assert result["failed"]
     assert result["msg"].startswith("this is a bug of gaudi3.scale: KeyError in ")

@@ -111,7 +111,7 @@ def test_a_build_that_fails_is_not_tried_on_each_node(arguments: dict[str, Any])
     first = run(Node(arguments, LACKS, {"failed": True, "msg": reason, "log": ["x.c:1: error"]}))
     assert (first["failed"], first["msg"], first["log"]) == (True, reason, ["x.c:1: error"])
     other = Node(arguments, LACKS)
-    assert run(other, "node2")["msg"] == f"libfabric was not brought here, since its build failed on node1: {reason}"
+    assert run(other, "node2")["msg"] == f"libfabric was not copied here because its build failed on node1: {reason}"
     assert len(other.calls) == 1
     # The next run tries again.
     assert run(Node(arguments, LACKS, BUILT, INSTALLED, run="run2"))["libfabric"]["installed"]
@@ -120,7 +120,8 @@ def test_a_build_that_fails_is_not_tried_on_each_node(arguments: dict[str, Any])
 def test_an_archive_that_the_controller_lacks_is_named(arguments: dict[str, Any]) -> None:
     done = run(Node({**arguments, "libfabric_archive": "/nowhere/l.tar"}, LACKS))
     assert (
-        done["failed"] and done["msg"] == "/nowhere/l.tar is no file of the controller; correct the archive's option."
+        done["failed"]
+        and done["msg"] == "/nowhere/l.tar is not a file on the controller; correct the option of the archive."
     )
 
 
@@ -132,7 +133,7 @@ def test_a_directory_that_takes_no_file_is_named(arguments: dict[str, Any], tmp_
 
 def test_an_answer_that_is_no_build_is_a_failure(arguments: dict[str, Any]) -> None:
     done = run(Node(arguments, LACKS, {"changed": False}))
-    assert done["failed"] and done["msg"] == "the module gave no answer"
+    assert done["failed"] and done["msg"] == "the module returned no result"
 
 
 def test_what_a_node_says_that_it_built_is_what_is_fetched(arguments: dict[str, Any]) -> None:

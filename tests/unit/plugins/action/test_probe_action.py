@@ -47,7 +47,7 @@ def test_each_trial_is_shown_and_only_the_first_call_forgets(run):
 
 def test_what_an_interrupted_run_left_is_told(run):
     _result, shown, _asked = run(answer(16, 2, 8, 16))
-    assert shown[0] == "  n1: going on after 2 trials that are known"
+    assert shown[0] == "  n1: resuming after 2 trials from earlier runs"
 
 
 def test_a_known_answer_is_one_call_and_silent(run):
@@ -87,5 +87,5 @@ def test_the_module_refuses_in_one_sentence():
     assert (status, result["failed"], result["msg"]) == (
         1,
         True,
-        "A global batch of 10 does not divide by 4 cards; use 8 or 12.",
+        "A global batch of 10 cannot be divided evenly by 4 cards; use 8 or 12.",
     )

@@ -127,7 +127,7 @@ def test_a_play_that_fails_at_its_end_says_the_way_in_its_last_line(play, tmp_pa
 
 def test_check_mode_prints_and_writes_nothing(play, tmp_path):
     status, lines = play("--check")
-    assert (status, last_of_the_task(lines)) == (0, "Report: not kept in check mode")
+    assert (status, last_of_the_task(lines)) == (0, "Report: not saved in check mode")
     assert "gaudi-01  1.24.1" in lines
     assert list((tmp_path / "here").iterdir()) == []
 
@@ -178,7 +178,7 @@ KIND = """
     - name: What each node has registered
       ansible.builtin.command:
         argv: [echo, !unsafe "{{ 1 + 1 }}"]
-      register: gaudi_driver_upgrade_result
+      register: gaudi_upgrade_result
       changed_when: false
 
     - name: Show it
@@ -209,9 +209,12 @@ REFUSED = {
     "another kind": ({"kind": "fleet"}, "value of kind must be one of: audit_cluster, "),
     "another host": (
         {"kind": "verdict", "hosts": ["n9"]},
-        "hosts names n9, not in the inventory; correct the name, or add it.",
+        "hosts names n9, which is not in the inventory; correct the name, or add the host.",
     ),
-    "unknown node": ({"kind": "explain_node", "given": {"node": "n9"}}, "Nothing is known of n9: it was not looked at"),
+    "unknown node": (
+        {"kind": "explain_node", "given": {"node": "n9"}},
+        "Nothing is known about n9: it was not looked at",
+    ),
 }
 
 

@@ -64,8 +64,8 @@ def role(verb: str, name: str, **options: object) -> dict[str, object]:
 def test_misspelt_options_end_the_role_before_it_begins_and_no_value_is_shown(site, mode):
     screen = play(site, [role("include", "disk")], {"disk_sice": SECRET, "disk_wipe_pases": 2}, *mode)
     assert (
-        '"msg": "disk_sice is no option of disk on node1; did you mean disk_size? '
-        'disk_wipe_pases is no option of disk on node1; did you mean disk_wipe_passes?"'
+        '"msg": "disk_sice is not an option of disk on node1; did you mean disk_size? '
+        'disk_wipe_pases is not an option of disk on node1; did you mean disk_wipe_passes?"'
     ) in screen
     assert SECRET not in screen
     assert "It went on." not in screen
@@ -79,7 +79,7 @@ def test_options_of_every_entry_point_and_of_the_longer_name_pass(site, options)
 
 def test_a_misspelt_option_of_another_entry_point_is_refused(site):
     screen = play(site, [role("import", "disk", tasks_from="wipe")], {"disk_sizes": 1})
-    assert "disk_sizes is no option of disk on node1; did you mean disk_size?" in screen
+    assert "disk_sizes is not an option of disk on node1; did you mean disk_size?" in screen
 
 
 def test_what_another_role_refuses_is_not_this_role_s(site):
@@ -88,10 +88,10 @@ def test_what_another_role_refuses_is_not_this_role_s(site):
 
 
 def test_a_role_of_the_collection_refuses_what_its_task_was_given(site):
-    task = {**role("import", "gaudi3.scale.gaudi_tuning"), "vars": {"gaudi_tuning_overide": {}}}
+    task = {**role("import", "gaudi3.scale.gaudi_flags"), "vars": {"gaudi_flags_overide": {}}}
     screen = play(site, [task], {})
     assert (
-        "gaudi_tuning_overide is no option of gaudi_tuning on node1; did you mean gaudi_tuning_overrides?"
+        "gaudi_flags_overide is not an option of gaudi_flags on node1; did you mean gaudi_flags_overrides?"
     ) in screen
     assert "UNREACHABLE" not in screen
 
@@ -100,8 +100,8 @@ def test_a_role_of_the_collection_refuses_what_its_task_was_given(site):
     ("role_name", "variables"),
     [
         # Its first task is a module, and role_options.
-        ("gaudi_tuning", {"gaudi_tuning_strict": "perhaps"}),
-        ("gaudi_container_runtime", {"gaudi_container_runtime_hold": "perhaps"}),
+        ("gaudi_flags", {"gaudi_flags_strict": "perhaps"}),
+        ("gaudi_containers", {"gaudi_containers_hold": "perhaps"}),
     ],
 )
 def test_values_are_refused_where_ansible_s_own_task_is_left_out(site, role_name, variables):
@@ -132,17 +132,41 @@ def test_where_nothing_is_mounted_the_node_is_not_asked(site):
 
 
 def test_outside_of_a_role_all_of_the_collection_are_looked_at_at_once(site):
-    known = {"gaudi_driver_result": {}, "gaudi_verify_all_reduce_result": {}, "gaudi_site_s_own": 1}
+    known = {"gaudi_driver_result": {}, "gaudi_verify_all_reduce_result": {}, "gaudi_release": "1.24.1"}
     assert "ok=1" in play(site, CHECK, known)
     screen = play(site, CHECK, {"gaudi_driver_releas": 1, "gaudi_verify_kard": 1})
-    assert "gaudi_driver_releas is no option of gaudi_driver on node1; did you mean gaudi_driver_release?" in screen
-    assert "gaudi_verify_kard is no option of gaudi_verify on node1; did you mean gaudi_verify_cards?" in screen
+    assert "gaudi_driver_releas is not an option of gaudi_driver on node1; did you mean gaudi_driver_release?" in screen
+    assert "gaudi_verify_kard is not an option of gaudi_verify on node1; did you mean gaudi_verify_cards?" in screen
+
+
+@pytest.mark.parametrize("task", [CHECK[0], role("import", "gaudi3.scale.gaudi_flags", rolespec_validate=False)])
+@pytest.mark.parametrize("place", ["inventory", "extra", "task"])
+def test_what_belongs_to_no_role_is_looked_at_by_all(site, task, place):
+    given = {"gaudi_relase": "1.24.1", "gaudi_card_per_node": 8, "gaudi_weather": SECRET}
+    arguments = ("-e", json.dumps(given)) if place == "extra" else ()
+    asked = {**task, "vars": given} if place == "task" else task
+    screen = play(site, [asked], given if place == "inventory" else {}, *arguments)
+    assert (
+        "gaudi_card_per_node is not an option of gaudi3.scale on node1; did you mean gaudi_cards_per_node? "
+        "gaudi_relase is "
+        "not an option of gaudi3.scale on node1; did you mean gaudi_release? gaudi_weather is not an option of "
+        "gaudi3.scale on "
+        "node1; remove it, or add it to gaudi_site_variables if it is yours."
+    ) in screen
+    assert SECRET not in screen and "UNREACHABLE" not in screen
+
+
+def test_a_site_has_variables_of_its_own(site):
+    own = {"gaudi_weather": 1, "gaudi_color": 2, "mine": ["gaudi_color"]}
+    assert "ok=1" in play(site, CHECK, {**own, "gaudi_site_variables": "{{ ['gaudi_weather'] + mine }}"})
+    screen = play(site, CHECK, {**own, "gaudi_site_variables": "gaudi_weather"})
+    assert "gaudi_site_variables of node1 is 'gaudi_weather'; give a list of names of variables." in screen
 
 
 def test_the_first_role_of_site_refuses_what_no_role_knows(site):
     given = {"gaudi_verify_kard": 1, "gaudi_preflight_cards": 8}
     screen = play(site, [role("import", "gaudi3.scale.gaudi_preflight", rolespec_validate=False)], given)
-    assert "gaudi_verify_kard is no option of gaudi_verify on node1; did you mean gaudi_verify_cards?" in screen
+    assert "gaudi_verify_kard is not an option of gaudi_verify on node1; did you mean gaudi_verify_cards?" in screen
     assert "UNREACHABLE" not in screen
 
 
@@ -151,7 +175,7 @@ def test_a_role_that_applies_others_can_have_all_looked_at(site):
     tasks = site / "roles" / "disk" / "tasks" / "main.yml"
     tasks.write_text(yaml.safe_dump([{"name": "Refuse", "gaudi3.scale.role_options": {"all_roles": True}}]))
     screen = play(site, [role("include", "disk")], {"gaudi_verify_kard": 1})
-    assert "gaudi_verify_kard is no option of gaudi_verify on node1; did you mean gaudi_verify_cards?" in screen
+    assert "gaudi_verify_kard is not an option of gaudi_verify on node1; did you mean gaudi_verify_cards?" in screen
 
 
 def test_it_takes_no_name_of_a_role(site):

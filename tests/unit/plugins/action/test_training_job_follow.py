@@ -138,7 +138,7 @@ def test_a_node_may_be_away_for_a_while(follow):
     assert result["state"] == "succeeded"
     assert [line.partition(",")[0] for line in lines if "n2" in line] == [
         "n2 does not answer: no route",
-        "n2 answers again",
+        "n2 responds again",
     ]
 
 
@@ -154,7 +154,8 @@ def test_a_job_whose_nodes_are_all_silent_is_left_alone_and_no_failure(follow):
     result, _ = follow(nodes, unreachable_timeout=0.05)
     assert (result["state"], result.get("failed")) == ("out_of_sight", None)
     assert result["msg"].startswith(
-        "Lost sight of job llama: no node of it has answered for 0 s (n1: no route; n2: no route). The job was left"
+        "Lost contact with job llama: none of its nodes has responded for 0 s (n1: no route; n2: no route). The "
+        "job was left"
     )
     assert [node.reported for node in nodes.values()] == [[], [], []]
 
@@ -180,9 +181,9 @@ def test_a_silent_node_has_a_line_a_minute(monkeypatch):
     silent.heard("n1")
     assert lines == [
         "n1 does not answer: no route",
-        "n1 has not answered for 1 min 00 s: no route",
-        "n1 has not answered for 2 min 00 s: no route",
-        "n1 answers again, after 2 min 25 s.",
+        "n1 has not responded for 1 min 00 s: no route",
+        "n1 has not responded for 2 min 00 s: no route",
+        "n1 responds again, after 2 min 25 s.",
     ]
 
 
@@ -191,7 +192,7 @@ def test_a_failure_names_the_silent_nodes_that_were_not_asked_to_end(follow):
     result, _ = follow(nodes)
     assert result["msg"].startswith("Job llama failed: rank 1 on n1 failed first: ValueError: bad\n")
     assert result["msg"].endswith(
-        "\nn2 did not answer: make sure that the job has ended there before you launch it again."
+        "\nn2 did not respond: make sure that the job has ended there before you launch it again."
     )
 
 
@@ -238,7 +239,9 @@ def test_a_job_that_nobody_answers_for_is_out_of_sight():
     nodes = {"n1": Knowing(NO_SUCH_JOB), "n2": Knowing(None)}
     found = find_supervision(JobPaths("llama"), {**options, "unreachable_timeout": 0.02}, nodes, lambda _line: None)
     assert found[0] is False
-    assert "Lost sight of job llama: no node of it has answered for 0 s (n2: no answer within 30 s)." in found[1]
+    assert (
+        "Lost contact with job llama: none of its nodes has responded for 0 s (n2: no answer within 30 s)." in found[1]
+    )
 
 
 def test_a_node_that_has_ended_is_not_asked_and_not_missed(follow):
@@ -250,7 +253,7 @@ def test_the_job_goes_on_when_the_time_to_follow_is_over(follow):
     nodes = {"n1": Node("running"), "n2": Node("running")}
     result, _ = follow(nodes, timeout=0.02)
     assert result["failed"]
-    assert "It goes on; launch it again to follow it." in result["msg"]
+    assert "It continues; launch it again to follow it." in result["msg"]
     assert nodes["n1"].reported == nodes["n2"].reported == []
 
 
@@ -306,7 +309,7 @@ def test_a_rank_that_failed_on_a_node_of_slurms_is_named_from_its_logs():
     node = SlurmNode("running", "failed", failure={**PEER, "time": 11.0})
     result, lines = follow_slurm(node, others)
     assert result["msg"].startswith("Job llama failed: rank 1 on n2 failed first: ValueError: bad\n")
-    assert "n3 could not be asked for its logs: no route" in lines
+    assert "n3 did not return its logs: no route" in lines
 
 
 def test_a_node_that_replaced_another_is_found_by_its_name_in_slurm():
@@ -328,7 +331,7 @@ def test_a_node_that_replaced_another_is_found_by_its_name_in_slurm():
     }
     result, lines = follow_slurm(node, {"n2": asked_once}, chosen)
     assert result["msg"].startswith("Job llama failed: rank 1 on n3 failed first: ValueError: bad\n")
-    assert "node9 had ranks of the job and is no host of the inventory; its logs are there alone." in lines
+    assert "node9 had ranks of the job but is not in the inventory; its logs are only on that node." in lines
 
 
 def test_each_state_of_slurms_is_told_once():

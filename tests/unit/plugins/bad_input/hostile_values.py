@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any, Iterator, Mapping
 
@@ -58,6 +59,59 @@ _NAMED = (
     "name",
 )
 _WORDS_FOR_NAMES = {"shell": "$(id)", "option": "--help", "path": "../../etc/passwd", "blank inside": "a b"}
+# By what an option is: names of packages, units, words of units, words of /etc/passwd, networks and sizes of packets.
+_PACKAGES = {
+    "an option of apt": "-oDebug::NoLocking=1",
+    "two commands": "a;id",
+    "a file": "/tmp/a.deb",
+    "a URL": "https://example.org/a.deb",
+    "one to remove": "curl-",
+    "two packages": "a b",
+}
+_UNITS = {
+    "unit traversal": "../../../tmp/x.service",
+    "two units": "a b.service",
+    "no unit": "x",
+    "unit option": "--now",
+}
+_PLACES_IN_UNITS = {"blank in path": "/tmp/a b", "percent": "/tmp/%h", "quote": '/tmp/a"b', "upwards": "/tmp/../etc/x"}
+_FIELDS = {"colon": "/home/a:b", "blank in path": "/home/a b", "upwards": "/home/../etc"}
+_VERSIONS = {"two versions": "x y", "a command": "$(id)", "no version": "latest"}
+_NETWORKS = {"no network": "eth0;id", "two networks": "10.0.0.0/8 192.0.2.0/24"}
+_FORMED: tuple[tuple[str, Mapping[str, Any]], ...] = (
+    (r"distribution_packages\.names|.*\.system_packages\..*|.*[._](?:os_|lustre_|ofed_|build_)?packages", _PACKAGES),
+    (r"hpu_container_runtime\.hold", _PACKAGES),
+    (r"(?:hpu_exporter|monitoring_server)\.(?:.*_)?unit", _UNITS),
+    (r"hpu_exporter\.(?:directory|program|arguments_file)|monitoring_server\..*_program", _PLACES_IN_UNITS),
+    (r"hpu_qualify_schedule\.(?:venv|flags)|hpu_container_runtime\.program|slurm_fragments\.venv", _PLACES_IN_UNITS),
+    (r"slurm_fragments\.(?:task_prolog|configuration|programs)|training_job\.mpi\.prefix", _PLACES_IN_UNITS),
+    (r"job_account\.(?:home|shell)", _FIELDS),
+    (r"(?:hpu_host_nics|slurm_fragments)\.release|hpu_host_nics\.libfabric_version", _VERSIONS),
+    (r"training_job\.mpi\.network", _NETWORKS),
+    (r"slurm_fragments\.interval", {"nothing": 0, "beyond 16 bits": 70_000}),
+    (r"slurm_fragments\.drain_share", {"above one": 7.0}),
+    (r"slurm_fragments\.node", {"DEFAULT": "DEFAULT", "ALL": "ALL", "a range": "n[1-3]", "a list": "n1,n2"}),
+    (r"monitoring_server\..*port", {"no port": 99_999}),
+    (r"hpu_host_nics\.roce_mtu", {"nothing": 0, "a billion": 10**9}),
+    (
+        r"(?:training_job|hpu_batch_probe|hpu_compare_settings)\.environment",
+        {"nested": {"A": {"b": "c"}}, "null": {"A": None}},
+    ),
+    (
+        r"hpu_host\.module_parameters",
+        {"null": {"a": None}, "truth": {"a": True}, "nested": {"a": {"b": "c"}}, "text": {"a": "b c"}},
+    ),
+    (
+        r"monitoring_server\.nodes",
+        {
+            "a port beyond": {"n1": "127.0.0.1:99999"},
+            "braces": {"{{ 7 }}": "127.0.0.1:9100"},
+            "a slash": {"a/b": "127.0.0.1:9100"},
+            "zeros": {"n1": "010.0.0.1:9100"},
+            "twins": {"n1": "127.0.0.1:9100", "n2": "[::ffff:127.0.0.1]:9100"},
+        },
+    ),
+)
 # What is no choice, Ansible refuses by itself.
 _CHOSEN = {"empty": "", "words": "$(id)", "list": ["a"]}
 # None of these says anything that an option could mean.
@@ -65,6 +119,7 @@ NEVER = {"blank", "NUL", "escape", "surrogate", "direction", "huge", "list", "di
     *_FLOATS,
     *_TRUTHS,
     *_WORDS_FOR_NAMES,
+    *(label for _pattern, values in _FORMED for label in values),
     "deep",
     "name",
 }
@@ -84,18 +139,21 @@ class Attack:
     trouble: str = ""
 
 
-def attacks(option: str, rules: Mapping[str, Any], exceptions: Mapping[str, tuple[str, ...]]) -> Iterator[Attack]:
-    """All attacks on an option and its suboptions."""
+def attacks(
+    option: str, rules: Mapping[str, Any], exceptions: Mapping[str, tuple[str, ...]], module: str = ""
+) -> Iterator[Attack]:
+    """All attacks on an option of ``module`` and its suboptions."""
     kind = rules.get("type", "str")
     element = rules.get("elements") if kind == "list" else None
     if "options" in rules:
         yield from _of_shape(option, kind)
         for name, inner in rules["options"].items():
-            yield from attacks(f"{option}.{name}", inner, exceptions)
+            yield from attacks(f"{option}.{name}", inner, exceptions, module)
         return
     values = _CHOSEN if "choices" in rules else _values(element or kind)
     if option.rpartition(".")[2] in _NAMED:
         values = {**values, **_WORDS_FOR_NAMES}
+    values = {**values, **({} if "choices" in rules else _formed(f"{module}.{option}"))}
     for label, value in values.items():
         may = _may(option, label, value, rules, exceptions)
         yield Attack(option, label, [value] if element else value, label in NEVER and not may)
@@ -108,6 +166,13 @@ def attacks(option: str, rules: Mapping[str, Any], exceptions: Mapping[str, tupl
     if kind == "path":
         for trouble in ("full disk", "read-only"):
             yield Attack(option, trouble, "{scratch}/good/" + option, False, trouble)
+
+
+def _formed(option: str) -> dict[str, Any]:
+    """Those that are wrong for what this option is, by its name with the module's before it."""
+    return {
+        label: value for pattern, formed in _FORMED if re.fullmatch(pattern, option) for label, value in formed.items()
+    }
 
 
 def _values(kind: str) -> dict[str, Any]:

@@ -240,7 +240,7 @@ def main(name: str, place: str, nth: int) -> None:
     """Attacks on all options of a module."""
     held = Range(name, Path(place))
     for number, (option, rules) in enumerate(held.declared.options.items()):
-        every = list(attacks(option, rules, held.declared.exceptions))
+        every = list(attacks(option, rules, held.declared.exceptions, name))
         for attack in every[number % nth :: nth] or every[:1]:
             print(json.dumps(asdict(held.attack(attack))), flush=True)
 

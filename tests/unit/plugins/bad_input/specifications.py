@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins import modules
+from ansible_collections.gaudi3.scale.plugins.module_utils._node import module_run
 
 HERE = "ansible_collections.gaudi3.scale.plugins.modules"
 NAMES = sorted({path.stem for place in modules.__path__ for path in Path(place).glob("[a-z]*.py")})
@@ -45,15 +46,12 @@ def specification(name: str) -> Specification | None:
         taken["exceptions"] = exceptions
         raise _DeclaredError
 
-    shell = "Module" if hasattr(module, "Module") else "AnsibleModule"
-    real, real_door = getattr(module, shell), module.checked
-    setattr(module, shell, Declaring)
-    module.checked = door
+    real, real_door = module.AnsibleModule, module_run.checked
+    module.AnsibleModule, module_run.checked = Declaring, door
     try:
         module.main()
     except _DeclaredError:
         return Specification(**taken)
     finally:
-        setattr(module, shell, real)
-        module.checked = real_door
+        module.AnsibleModule, module_run.checked = real, real_door
     raise AssertionError(f"{name} does not check its options at the door")

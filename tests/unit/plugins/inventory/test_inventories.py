@@ -151,9 +151,11 @@ def test_ranks_do_not_follow_the_order_in_which_aws_tells_its_instances(ec2: dic
                     "gather_facts": False,
                     "tasks": [
                         {
-                            "gaudi3.scale.job_hosts": {
-                                "hosts": "{{ gaudi_training_hosts | default(groups.gaudi) }}",
-                                "option": "gaudi_training_hosts",
+                            "gaudi3.scale.options_check": {
+                                "job_hosts": {
+                                    "hosts": "{{ gaudi_training_hosts | default(groups.gaudi) }}",
+                                    "option": "gaudi_training_hosts",
+                                }
                             },
                             "run_once": True,
                             "register": "job",

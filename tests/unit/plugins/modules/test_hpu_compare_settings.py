@@ -73,10 +73,10 @@ def test_a_flag_alone_is_a_setting_of_its_own(options):
         ({"processes": 0}, "processes is 0; give at least 1."),
         ({"warm_up": -1}, "warm_up is -1; give 0 or more."),
         ({"memory_limit": "much"}, "memory_limit is 'much'; give bytes, or a number with KiB, MiB or GiB."),
-        ({"venv": "/nowhere"}, "/nowhere/bin/python is missing; install the training stack first, or name its venv."),
-        ({"baseline": "{}", "baseline_file": "/x/f"}, "baseline: /x/f is no baseline (KeyError: 'hosts');"),
-        ({"baseline": '{"hosts": {}}', "baseline_node": "n1"}, "baseline: the baseline has nobody and not n1;"),
-        ({"baseline": "{}", "tolerance": 2}, "tolerance is 2; give a part from 0 to below 1."),
+        ({"venv": "/nowhere"}, "/nowhere/bin/python is missing; install the training stack first, or set its venv."),
+        ({"baseline": "{}", "baseline_file": "/x/f"}, "baseline: /x/f is not a baseline (KeyError: 'hosts');"),
+        ({"baseline": '{"hosts": {}}', "baseline_node": "n1"}, "baseline: the baseline has no node but not n1;"),
+        ({"baseline": "{}", "tolerance": 2}, "tolerance is 2; give a fraction from 0 to below 1."),
     ],
 )
 def test_what_cannot_be_meant_is_one_sentence(options, wrong, sentence):

@@ -65,7 +65,7 @@ def test_verify_fails_with_all_reasons_and_returns_what_it_measured(virgin):
     assert result["summary"]["ok"] is False
 
 
-def test_verify_leaves_the_judgement_to_the_caller_where_told_to(virgin):
+def test_verify_leaves_the_judgment_to_the_caller_where_told_to(virgin):
     result, status = call("hpu_verify", kernel_root=virgin, release="1.24.1", cards=8, fail=False)
     assert status == 0
     assert result["summary"]["ok"] is False

@@ -196,7 +196,7 @@ def test_what_the_place_does_not_take_is_kept_here(here, monkeypatch):
 
 def test_where_nothing_can_be_written_a_directory_of_its_own_takes_it(here, tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    (here / "gaudi3_scale_reports").write_text("in the way")
+    (here / "gaudi3_scale_reports").write_text("blockers")
     kept = keep("", [PAGE])
     (address,) = kept.addresses
     assert Path(address).parent.parent == tmp_path
@@ -215,7 +215,7 @@ def test_a_run_whose_directory_is_gone_keeps_it_elsewhere(here, tmp_path, monkey
 
 def test_where_nothing_takes_it_that_is_said(here, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(here / "nowhere"))
-    (here / "gaudi3_scale_reports").write_text("in the way")
+    (here / "gaudi3_scale_reports").write_text("blockers")
     kept = keep("", [PAGE])
     assert kept.addresses == []
     assert "no directory of the controller takes it; " in kept.error

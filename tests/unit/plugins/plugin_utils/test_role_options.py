@@ -23,21 +23,21 @@ LONGER = specified(
 
 def test_a_misspelt_option_is_refused_with_the_nearest_one():
     assert refusal(HOST, "node1", ["gaudi_host_hugepage_size"]) == (
-        "gaudi_host_hugepage_size is no option of gaudi_host on node1; did you mean gaudi_host_huge_page_size?"
+        "gaudi_host_hugepage_size is not an option of gaudi_host on node1; did you mean gaudi_host_huge_page_size?"
     )
 
 
 def test_where_nothing_is_near_it_says_where_the_options_are_shown():
     assert refusal(HOST, "node1", ["gaudi_host_xyzzy"]) == (
-        "gaudi_host_xyzzy is no option of gaudi_host on node1; remove it, or name one that "
+        "gaudi_host_xyzzy is not an option of gaudi_host on node1; remove it, or use one that "
         "`ansible-doc -t role gaudi3.scale.gaudi_host` shows."
     )
 
 
 def test_all_are_named_at_once():
     assert refusal(HOST, "node1", ["gaudi_host_memlok", "gaudi_host_memlock", "gaudi_host_firewall_port"]) == (
-        "gaudi_host_firewall_port is no option of gaudi_host on node1; did you mean gaudi_host_firewall_ports? "
-        "gaudi_host_memlok is no option of gaudi_host on node1; did you mean gaudi_host_memlock?"
+        "gaudi_host_firewall_port is not an option of gaudi_host on node1; did you mean gaudi_host_firewall_ports? "
+        "gaudi_host_memlok is not an option of gaudi_host on node1; did you mean gaudi_host_memlock?"
     )
 
 
@@ -64,18 +64,23 @@ def test_what_is_known_or_none_of_its_business_passes(name):
 def test_what_a_role_whose_name_begins_alike_knows_passes():
     assert refusal(HOST, "node1", ["gaudi_host_bios_profile", "gaudi_host_bios_result"], [LONGER]) == ""
     assert "did you mean gaudi_host_bios_profile?" in refusal(HOST, "node1", ["gaudi_host_bios_profil"], [LONGER])
-    assert "is no option of gaudi_host " in refusal(HOST, "node1", ["gaudi_host_bios_profile"])
+    assert "is not an option of gaudi_host " in refusal(HOST, "node1", ["gaudi_host_bios_profile"])
+
+
+def test_what_a_module_sets_as_a_fact_passes():
+    role = specified("gaudi_batch", "gaudi_batch", {"main": {"options": {"gaudi_batch_goal": {}}}})
+    assert refusal(role, "node1", ["gaudi_batch_size"]) == ""
 
 
 def test_the_prefix_that_all_have_makes_no_name_near():
     role = specified(
-        "gaudi_training_stack",
-        "gaudi_training_stack",
-        {"main": {"options": {"gaudi_training_stack_venv": {}}}},
+        "gaudi_venv",
+        "gaudi_venv",
+        {"main": {"options": {"gaudi_venv_directory": {}}}},
     )
-    assert "did you mean" not in refusal(role, "node1", ["gaudi_training_stack_hosts"])
+    assert "did you mean" not in refusal(role, "node1", ["gaudi_venv_hosts"])
 
 
 def test_a_name_cannot_leave_its_line():
     said = refusal(HOST, "node1", ["gaudi_host_memlock\n\x1b[2J"])
-    assert said.startswith("'gaudi_host_memlock\\n\\x1b[2J' is no option of gaudi_host on node1; did you mean ")
+    assert said.startswith("'gaudi_host_memlock\\n\\x1b[2J' is not an option of gaudi_host on node1; did you mean ")

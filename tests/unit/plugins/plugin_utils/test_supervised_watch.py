@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.status import status_from
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.watch import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.status import status_from
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.watch import (
     MOST_REPORTED,
     job_story,
     worker_group_words,
@@ -142,7 +142,7 @@ def test_a_node_that_was_cut_off_does_not_speak_for_the_job(follow):
 def test_the_job_is_left_alone_when_no_node_answers(follow):
     result, _ = follow({"n1": Node(None), "n2": Node(None)}, unreachable_timeout=0.02)
     assert (result["state"], result.get("failed")) == ("out_of_sight", None)
-    assert "Lost sight of job llama: no node of it has answered for" in result["msg"]
+    assert "Lost contact with job llama: none of its nodes has responded for" in result["msg"]
 
 
 @pytest.mark.parametrize("left", [{"state": "failed", "supervision": reported()}, {"state": "absent"}])
@@ -158,7 +158,7 @@ def test_a_node_without_a_part_in_the_job_says_nothing_of_those_that_are_silent(
 
 def test_a_job_that_nobody_ended_is_told(follow):
     result, _ = follow({"n1": Node({"state": "failed", "supervision": reported()}), "n2": Node({"state": "failed"})})
-    assert "its supervisors were ended before they could tell why" in result["msg"]
+    assert "its supervisors were stopped before they could report why" in result["msg"]
 
 
 def test_a_stopped_job_is_no_success(follow):
@@ -170,7 +170,7 @@ def test_a_stopped_job_is_no_success(follow):
 
 def test_the_job_goes_on_when_the_time_to_follow_is_over(follow):
     result, _ = follow({"n1": Node({"supervision": reported()})}, timeout=0.02)
-    assert "It goes on; launch it again to follow it." in result["msg"]
+    assert "It continues; launch it again to follow it." in result["msg"]
 
 
 def test_nothing_is_said_of_nodes_where_no_supervisor_has_told_anything():
@@ -198,8 +198,8 @@ def test_a_job_that_tells_no_steps_is_seen_to_live(follow, monkeypatch):
     end = {**silent, "state": "succeeded", "supervision": reported(state="ended", outcome="succeeded")}
     result, lines = follow({"n1": Node(silent, {**silent, **used}, end), "n2": Node(silent)})
     assert result["state"] == "succeeded"
-    assert [line for line in lines if "outside" in line] == [
-        'no step was told so far; seen from outside on n1: 3.9 of 160 cores, 41.0 GiB; the first rank\'s last line: "a"'
+    assert [line for line in lines if "process activity" in line] == [
+        'no step reported yet; process activity on n1: 3.9 of 160 cores, 41.0 GiB; the first rank\'s last line: "a"'
     ]
 
 
@@ -207,4 +207,4 @@ def test_of_a_job_that_tells_its_steps_nothing_else_is_shown(follow, monkeypatch
     monkeypatch.setattr(supervised_watch, "OUTSIDE_S", 0.0)
     one = {"usage": {"cores": 3.9}, "supervision": reported(), "metrics": [step(1)], "last_step": step(1)}
     end = {**one, "state": "succeeded", "supervision": reported(state="ended", outcome="succeeded")}
-    assert not [line for line in follow({"n1": Node(one, one, end)})[1] if "outside" in line]
+    assert not [line for line in follow({"n1": Node(one, one, end)})[1] if "process activity" in line]

@@ -51,7 +51,7 @@ def test_it_holds_the_values_that_it_was_given():
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), {1, 2}, object()])
 def test_what_is_no_literal_is_refused(value):
-    with pytest.raises(GaudiError, match=r"gaudi_training_model has .*, which no file of variables can hold"):
+    with pytest.raises(GaudiError, match=r"gaudi_training_model has .*, which cannot be written to a variables file"):
         variables_file("", {"gaudi_training_model": {"width": [value]}})
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._training_venv import pip_install
-from ansible_collections.gaudi3.scale.plugins.module_utils._training_venv.plan import STAMP, VenvOptions
-from ansible_collections.gaudi3.scale.tests.unit.plugins.module_utils._training_venv.test_state import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._venv import pip_install
+from ansible_collections.gaudi3.scale.plugins.module_utils._venv.plan import STAMP, VenvOptions
+from ansible_collections.gaudi3.scale.tests.unit.plugins.module_utils._venv.test_state import (
     BUILD,
     Site,
     site,
@@ -43,7 +43,7 @@ def test_pip_leaves_the_systems_python_alone(tmp_path: Path) -> None:
         release="1.24.1",
         path=str(venv),
         python=sys.executable,
-        vault_url="https://v",
+        packages_url="https://v",
         constraints=str(tmp_path / "c.txt"),
     )
     Path(options.constraints).touch()

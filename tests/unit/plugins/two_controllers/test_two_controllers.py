@@ -121,7 +121,7 @@ def bundle(place: Path) -> Act:
         path=str(place / "bundle"),
         part="files",
         release="1.24.1",
-        vault_url="https://vault.example.com",
+        packages_url="https://vault.example.com",
         files=[str(place / "requirements.yml")],
     )
     return lambda step: build_part(asked, run_process, check_mode=False)

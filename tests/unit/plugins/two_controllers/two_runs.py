@@ -59,11 +59,11 @@ def _run(act: Callable[[Callable[[], None]], dict[str, Any]], turns: Path, barri
             file.write(f"{os.getpid()}\n")
         time.sleep(SLOW_S)
 
-    synchronise = os.fsync
+    synchronize = os.fsync
 
     def slow_disk(descriptor: int) -> None:
         step()
-        synchronise(descriptor)
+        synchronize(descriptor)
 
     os.fsync = slow_disk
     try:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.gaudi3.scale.tests.unit.small_bundle import SmallBundle, SmallNode
-from ansible_collections.gaudi3.scale.tests.unit.small_vault import TOOLS
+from ansible_collections.gaudi3.scale.tests.unit.small_repository import TOOLS
 
 
 @pytest.fixture(scope="session")

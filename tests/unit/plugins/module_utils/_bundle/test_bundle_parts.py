@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.module_utils._bundle import build as vault_bundle
+from ansible_collections.gaudi3.scale.plugins.module_utils._bundle import build as package_bundle
 from ansible_collections.gaudi3.scale.plugins.module_utils._bundle import distribution as bundle_distribution
 from ansible_collections.gaudi3.scale.plugins.module_utils._bundle import pip_index
 from ansible_collections.gaudi3.scale.plugins.module_utils._bundle import wheels as bundle_wheels
@@ -62,7 +62,7 @@ def test_pips_report_becomes_files_without_the_archives_own_wheels() -> None:
     }
     found = bundle_wheels.remote_files(report, "/srv/bundle.work/")
     assert [(file.path.rpartition("/")[2], file.sha256) for file in found] == [("a+1.whl", DIGEST), ("b.whl", "")]
-    assert found[1].vouched == "nobody publishes a checksum of it"
+    assert found[1].vouched == "no checksum of it is published"
 
 
 @pytest.mark.parametrize("path", ["../x", "/etc/passwd", "a/../../x", "", "a\\b", "."])
@@ -114,17 +114,17 @@ def test_pip_takes_the_operators_own_wheels_too(tmp_path: Path) -> None:
             Path(argv[argv.index("--report") + 1]).write_text('{"install": []}')
         return CommandResult(0, "3 12" if "-c" in argv else "pip 23.0 from x (python 3.12)", "")
 
-    vault_bundle.converge(options, run, False)
+    package_bundle.converge(options, run, False)
     wheels = replace(options, part="wheels", requirements=["own"])
     (tmp_path / "bundle.work/venv-ubuntu2204/bin").mkdir(parents=True)
     (tmp_path / "bundle.work/venv-ubuntu2204/bin/pip").touch()
-    vault_bundle.converge(wheels, run, False)
+    package_bundle.converge(wheels, run, False)
     install = next(call for call in calls if "--report" in call)
     links = Path(install[install.index("--find-links") + 1])
     assert [path.name for path in links.iterdir()] == ["own.whl"]
     asked = Path(install[install.index("-r") + 1]).read_text().splitlines()
     assert "lightning==2.6.6" in asked and not [line for line in asked if line.startswith("boto3")]
-    vault_bundle.converge(replace(options, files=[]), run, False)
+    package_bundle.converge(replace(options, files=[]), run, False)
     assert list(links.iterdir()) == []
 
 

@@ -22,7 +22,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._bundle.layout import
 from ansible_collections.gaudi3.scale.plugins.module_utils._bundle.manifest_schema import parse
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.downloads import download
-from ansible_collections.gaudi3.scale.plugins.module_utils._training_venv.plan import VenvOptions, render_wheels_page
+from ansible_collections.gaudi3.scale.plugins.module_utils._venv.plan import VenvOptions, render_wheels_page
 from ansible_collections.gaudi3.scale.tests.long_rows import each, rows_of
 from ansible_collections.gaudi3.scale.tests.unit.json_places import Place, with_value
 from ansible_collections.gaudi3.scale.tests.unit.small_bundle import PYTORCH, WHEEL, SmallBundle, SmallNode
@@ -88,7 +88,7 @@ def test_every_value_of_the_manifest_changed_without_a_signature_is_refused(
     assert len(attacks) > 2 * 7 * len(manifest["files"])
     for at, new in rows_of(attacks, nth):
         (node.www / MANIFEST).write_text(json.dumps(with_value(manifest, at, new), indent=1, sort_keys=True))
-        assert "does not fit its signature" in refused(node, small_bundle.fingerprint), at
+        assert "does not match its signature" in refused(node, small_bundle.fingerprint), at
 
 
 HOSTILE = (
@@ -112,7 +112,7 @@ HOSTILE = (
 )
 # What is refused there is not what stands there: people read source and vouched, in one line.
 FREE = ("source", "vouched")
-LEGITIMATE = {"licence": {""}, "part": {""}}
+LEGITIMATE = {"license": {""}, "part": {""}}
 
 
 def test_every_value_of_the_manifest_is_on_a_white_list_with_a_good_signature_too(small_bundle: SmallBundle) -> None:
@@ -193,7 +193,7 @@ def test_every_package_is_refused_by_apt_when_a_byte_of_it_is_changed(
 
 def pip(site: Site, base: Path) -> subprocess.CompletedProcess[str]:
     """Have pip take the bundle's wheel in the only way in which an environment of ours lets it."""
-    options = VenvOptions(str(base), sys.executable, site.vault_url, "1.24.1", signed_wheels=site.wheels)
+    options = VenvOptions(str(base), sys.executable, site.packages_url, "1.24.1", signed_wheels=site.wheels)
     page = base / "wheels.html"
     page.write_text(render_wheels_page(options))
     words = ["install", "--no-index", "--find-links", page.as_uri(), "--no-cache-dir", "--target", str(base / "lib")]
@@ -224,7 +224,7 @@ def test_a_wheel_and_pytorch_are_refused_when_a_byte_of_them_is_changed(
     (node.www / PYTORCH).write_bytes(archive[:-1] + bytes([archive[-1] ^ 1]))
     url = f"file://{node.www}/{PYTORCH}"
     with pytest.raises(GaudiError, match="the file was changed or cut short"):
-        download(url, str(node.base / "pytorch"), "The PyTorch bundle", "vault_url", site.checksum(url))
+        download(url, str(node.base / "pytorch"), "The PyTorch bundle", "packages_url", site.checksum(url))
     assert not (node.base / "pytorch").exists()
 
 
@@ -245,17 +245,17 @@ class TestSignatures:
     @pytest.mark.parametrize("text", ["", "-----BEGIN PGP SIGNATURE-----\n\n-----END PGP SIGNATURE-----\n", "<html>"])
     def test_stripped(self, node: SmallNode, small_bundle: SmallBundle, text: str) -> None:
         (node.www / SIGNATURE).write_text(text)
-        assert "does not fit its signature" in refused(node, small_bundle.fingerprint)
+        assert "does not match its signature" in refused(node, small_bundle.fingerprint)
 
     def test_a_strangers_beside_his_own_key_or_the_owners(self, node: SmallNode, small_bundle: SmallBundle) -> None:
         small_bundle.sign(node.www, (node.www / MANIFEST).read_bytes(), "stranger")
-        assert "does not fit its signature" in refused(node, small_bundle.fingerprint)
+        assert "does not match its signature" in refused(node, small_bundle.fingerprint)
         owners, strangers = (node.www / KEY).read_bytes(), small_bundle.gpg("stranger", "--armor", "--export")
         (node.www / KEY).write_bytes(strangers)
         assert f"not by {small_bundle.fingerprint}" in refused(node, small_bundle.fingerprint)
         for both in (owners + strangers, strangers + owners):
             (node.www / KEY).write_bytes(both)
-            assert "does not fit its signature" in refused(node, small_bundle.fingerprint)
+            assert "does not match its signature" in refused(node, small_bundle.fingerprint)
 
     def test_a_strangers_subkey_put_behind_the_owners_key(self, node: SmallNode, small_bundle: SmallBundle) -> None:
         """The fingerprint is the primary key's, the owner's; who signs is a subkey that he did not bind."""
@@ -265,19 +265,19 @@ class TestSignatures:
         assert stranger[0] == 0x98  # A public key of one octet of length; as a subkey the same with another type.
         as_subkey = bytes([0xB8]) + stranger[1:length]
         (node.www / KEY).write_bytes(small_bundle.gpg("owner", "--export") + as_subkey)
-        assert "does not fit its signature" in refused(node, small_bundle.fingerprint)
+        assert "does not match its signature" in refused(node, small_bundle.fingerprint)
 
     def test_of_another_file_by_the_owner(self, node: SmallNode, small_bundle: SmallBundle) -> None:
         suite = node.www / "gaudi3_scale/distribution/dists/jammy"
         (node.www / SIGNATURE).write_bytes((suite / "Release.gpg").read_bytes())
-        assert "does not fit its signature" in refused(node, small_bundle.fingerprint)
+        assert "does not match its signature" in refused(node, small_bundle.fingerprint)
         (node.www / MANIFEST).write_bytes((suite / "Release").read_bytes())
         assert "is not a bundle's manifest" in refused(node, small_bundle.fingerprint)
 
     def test_of_an_older_manifest_of_the_owner(self, node: SmallNode, small_bundle: SmallBundle) -> None:
         small_bundle.serve(node.www, expires="2098-01-01T00:00:00Z")
         (node.www / MANIFEST).write_bytes((small_bundle.www / MANIFEST).read_bytes())
-        assert "does not fit its signature" in refused(node, small_bundle.fingerprint)
+        assert "does not match its signature" in refused(node, small_bundle.fingerprint)
 
     def test_a_manifest_that_names_another_key(self, node: SmallNode, small_bundle: SmallBundle) -> None:
         small_bundle.serve(node.www, fingerprint="A" * 40)

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._cards.hardware import links_between
 from ansible_collections.gaudi3.scale.plugins.module_utils._cards.hpu_facts import HpuFacts, gather
-from ansible_collections.gaudi3.scale.plugins.module_utils._checks.check import failed
-from ansible_collections.gaudi3.scale.plugins.module_utils._checks.verdict import Limits, Measurement, verdict
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.check import failed
 from ansible_collections.gaudi3.scale.plugins.module_utils._releases.lookup import find_release
+from ansible_collections.gaudi3.scale.plugins.module_utils._verify.verdict import Limits, Measurement, verdict
 from ansible_collections.gaudi3.scale.tests.unit.healthy_node import ADDRESSES, HlSmi, write_kernel
 
 LIMITS = Limits(cards=1, device="hpu", temperature_c=None, idle_memory_mib=1024, firmware=None, external_links=True)

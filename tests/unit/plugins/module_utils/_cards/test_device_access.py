@@ -64,14 +64,14 @@ def test_the_group_to_join_is_named(kernel_root):
     with pytest.raises(GaudiError) as caught:
         check_device_access(USER, "hpu", kernel_root)
     assert str(caught.value) == (
-        f"user nobody cannot open {kernel_root}/dev/accel/accel0 and 3 more on this node (group video, mode 0660); put "
-        "it into the group video (gaudi_training_stack_user_groups), or name another user."
+        f"user nobody cannot open {kernel_root}/dev/accel/accel0 and 3 more on this node (group video, mode 0660); add "
+        "it to the group video (gaudi_venv_user_groups), or set another user."
     )
 
 
 @as_root
 def test_nobody_is_told_to_join_the_group_root(kernel_root):
-    with pytest.raises(GaudiError, match=r"group root, mode 0660\); give the cards' devices a group of their own by"):
+    with pytest.raises(GaudiError, match=r"group root, mode 0660\); give the cards' devices a dedicated group with"):
         check_device_access(USER, "hpu", kernel_root)
 
 

@@ -9,8 +9,8 @@ from typing import Any, Sequence
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._cards.holders import names, start, stop, stoppable, stubborn
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils._host.kernel.modules import Holder
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_modules import Holder
 
 LONG = "0123456789abcdef" * 4
 DOCKER, PODMAN = f"docker-{LONG}.scope", "libpod-0123456789ab.scope"
@@ -87,7 +87,7 @@ def test_nothing_is_run_for_nothing() -> None:
             "a.service",
             "a.service",
             CommandResult(5, "", "Warning: changed on disk\nFailed to stop a.service: Unit a.service not loaded.\n"),
-            "systemctl stop a.service failed: Failed to stop a.service: Unit a.service not loaded; stop it by hand",
+            "systemctl stop a.service failed: Failed to stop a.service: Unit a.service not loaded; stop it manually",
         ),
         (
             DOCKER,
@@ -96,7 +96,7 @@ def test_nothing_is_run_for_nothing() -> None:
             f"docker stop {LONG} failed: Error: no such",
         ),
         (PODMAN, "podman", CommandResult(127, "", "podman: not installed"), "failed: podman: not installed; stop it"),
-        ("a.service", "a.service", CommandResult(1, "", " \n"), "a.service failed: no reason given; stop it by hand"),
+        ("a.service", "a.service", CommandResult(1, "", " \n"), "a.service failed: no reason given; stop it manually"),
     ],
 )
 def test_who_cannot_be_stopped_is_named_with_the_engines_reason(
@@ -106,7 +106,7 @@ def test_who_cannot_be_stopped_is_named_with_the_engines_reason(
     with pytest.raises(GaudiError) as caught:
         stop([unit, "later.service"], engine)
     assert words in str(caught.value)
-    assert str(caught.value).endswith("by hand, then run again.")
+    assert str(caught.value).endswith("manually, and run again.")
     assert caught.value.facts == {"unit": unit}
     assert len(engine.calls) == 1
 
@@ -117,8 +117,8 @@ def test_who_cannot_be_started_is_named_and_keeps_no_other_from_it() -> None:
     with pytest.raises(GaudiError) as caught:
         start([DOCKER, "slurmd.service", other], engine)
     assert str(caught.value) == (
-        f"docker start {LONG} failed: no space; start it by hand, then run again. "
-        f"docker start {LONG.replace('0', 'f')} failed: no space; start it by hand, then run again."
+        f"docker start {LONG} failed: no space; start it manually, and run again. "
+        f"docker start {LONG.replace('0', 'f')} failed: no space; start it manually, and run again."
     )
     assert caught.value.facts == {"unit": DOCKER}
     assert ["systemctl", "start", "slurmd.service"] in engine.calls

@@ -12,8 +12,8 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._cards.health import 
 from ansible_collections.gaudi3.scale.plugins.module_utils._cards.hl_smi import QUERY_FIELDS, decimal, parse_query
 from ansible_collections.gaudi3.scale.plugins.module_utils._cards.hpu_facts import gather
 from ansible_collections.gaudi3.scale.plugins.module_utils._cards.readings import RANGES, absurd, reading, whole
-from ansible_collections.gaudi3.scale.plugins.module_utils._checks.check import failed
 from ansible_collections.gaudi3.scale.plugins.module_utils._exporter.card_readings import FIELDS, read_cards
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.check import failed
 from ansible_collections.gaudi3.scale.tests.unit.healthy_node import ADDRESSES, HlSmi, write_kernel
 
 FIRST = ADDRESSES[0]
@@ -113,9 +113,9 @@ def test_of_an_hl_smi_that_says_nothing_nothing_is_known(tmp_path: Path) -> None
     (problem,) = failed(card_checks(facts, 1))
     assert problem.unknown
     assert problem.sentence == (
-        f"temperature: it is not known at {FIRST}; hl-smi tells no value: ask hl-smi as root and see its error."
+        f"temperature: it is not known at {FIRST}; hl-smi reports no value: run hl-smi as root and check its error."
     )
-    assert "did not initialise" not in problem.sentence
+    assert "did not initialize" not in problem.sentence
 
 
 @pytest.mark.parametrize("said", ["N/A", "505712272 C"])
@@ -124,7 +124,7 @@ def test_a_node_whose_temperatures_are_not_known_takes_part_in_a_job(said: str, 
     unknown = HlSmi(cells={address: {"temperature.aip": said} for address in ADDRESSES})
     assert unfit_reason("hpu", 8, unknown, root) == ""
     cold = HlSmi(cells={FIRST: {"temperature.aip": "0 C"}, ADDRESSES[1]: {"temperature.aip": said}})
-    assert "the card did not initialise: reboot" in unfit_reason("hpu", 8, cold, root)
+    assert "the card did not initialize: reboot" in unfit_reason("hpu", 8, cold, root)
 
 
 def test_the_exporter_tells_no_value_that_is_none(tmp_path: Path) -> None:
@@ -134,5 +134,5 @@ def test_the_exporter_tells_no_value_that_is_none(tmp_path: Path) -> None:
     readings, answered = read_cards(HlSmi(cells={FIRST: wrong}), str(root), 10)
     first = next(one for one in readings if one.pci_address == FIRST)
     assert answered
-    assert (first.celsius, first.watts, first.utilisation, first.clock_hertz) == (None, None, None, None)
+    assert (first.celsius, first.watts, first.utilization, first.clock_hertz) == (None, None, None, None)
     assert first.memory_bytes == 131072 * (1 << 20)

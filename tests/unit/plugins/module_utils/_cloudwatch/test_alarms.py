@@ -67,7 +67,7 @@ def test_a_period_is_whole_minutes_and_has_a_value(interval: int, period: int) -
     assert f"'Minimum', {period})" in json.loads(dashboard_text(replace(TARGET, interval=interval)))["DashboardBody"]
 
 
-def test_the_alarm_of_alerts_asks_as_our_rules_are_labelled() -> None:
+def test_the_alarm_of_alerts_asks_as_our_rules_are_labeled() -> None:
     rules = [
         rule
         for path in RULES.glob("*.yml")

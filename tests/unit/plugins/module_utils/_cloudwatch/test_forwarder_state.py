@@ -136,7 +136,7 @@ def test_the_calls_an_hour_are_in_the_difference_and_in_a_sentence(machine: Mach
     assert done["cloudwatch"]["sentence"] == sentence
     assert done["diff"][-1] == {"prepared": f"{sentence}\n"}
     machine.nodes = None
-    assert machine.run(check_mode=True)["cloudwatch"]["sentence"].endswith("; Prometheus does not answer yet.")
+    assert machine.run(check_mode=True)["cloudwatch"]["sentence"].endswith("; Prometheus does not respond yet.")
     machine.nodes = 0
     assert machine.run(check_mode=True)["cloudwatch"]["sentence"].endswith("; Prometheus has none of them yet.")
 
@@ -189,7 +189,11 @@ def test_credentials_that_others_can_read_are_refused(machine: Machine, director
     credentials.write_text("[default]\n")
     credentials.chmod(file)
     credentials.parent.chmod(directory)
-    with pytest.raises(GaudiError, match=r"is not root's alone; run chown -R root .*, and renew what was in it"):
+    with pytest.raises(
+        GaudiError,
+        match=r"is not owned by root alone; run chown -R root .*, and renew the "
+        r"credentials in it",
+    ):
         machine.run()
     assert machine.calls == []
 
@@ -197,14 +201,14 @@ def test_credentials_that_others_can_read_are_refused(machine: Machine, director
 @pytest.mark.parametrize(
     ("changed", "sentence"),
     [
-        ({"region": "Frankfurt"}, "region is 'Frankfurt', which is none of Amazon's; give one such as eu-central-1"),
+        ({"region": "Frankfurt"}, "region is 'Frankfurt', which is not an AWS region; give one such as eu-central-1"),
         ({"region": "eu-central-1\n"}, "region is"),
         ({"region": "eu-central-1.evil.example"}, "region is"),
-        ({"namespace": "AWS/EC2"}, "namespace is 'AWS/EC2', and Amazon keeps AWS/ for itself"),
+        ({"namespace": "AWS/EC2"}, "namespace is 'AWS/EC2', but AWS/ is reserved by Amazon"),
         ({"namespace": ":x"}, "namespace is ':x'; give letters"),
         ({"namespace": "a'b"}, "namespace is"),
         ({"metrics": ()}, "metrics is empty, so there is nothing to send"),
-        ({"metrics": ("up{}",)}, "metrics has 'up{}'; give the name of a metric or of a recorded rule"),
+        ({"metrics": ("up{}",)}, "metrics has 'up{}'; give the name of a metric or a recording rule"),
         ({"metrics": ("up", "up")}, "metrics has up twice"),
         ({"account": "1234"}, "account is '1234'; give the 12 digits of the account, in quotes"),
         ({"interval": 9}, "interval is 9; give 10 to 3600"),
@@ -213,7 +217,7 @@ def test_credentials_that_others_can_read_are_refused(machine: Machine, director
         ({"endpoint": "monitoring"}, "endpoint is 'monitoring'; give https://HOST or https://HOST:PORT"),
         ({"endpoint": "https://[x"}, "endpoint is 'https://"),
         ({"endpoint": "https://host:port/"}, "endpoint is 'https://host:port/'"),
-        ({"endpoint": "https://me:secret@host"}, "endpoint has who logs in in it"),
+        ({"endpoint": "https://me:secret@host"}, "endpoint contains credentials"),
         ({"sts_endpoint": "http://sts.example"}, "sts_endpoint would send a session's token to sts.example over plain"),
         ({"most": 1}, r"metrics come to 2 series \(up 2\), and most is 1; raise most, or give fewer metrics"),
     ],
@@ -250,5 +254,5 @@ def test_nowhere_to_send_to_is_refused() -> None:
     result, status = call("cloudwatch_forwarder")
     assert (status, result["msg"]) == (
         1,
-        "cloudwatch is empty, so there is nowhere to send to; give at least its region.",
+        "cloudwatch is empty, so there is no target; give at least its region.",
     )

@@ -126,10 +126,10 @@ def test_an_answer_of_prometheus() -> None:
     [
         ({"status": "error", "error": "parse error"}, "parse error"),
         ({}, "None"),
-        ({"status": "success"}, "it is no vector"),
-        ({"status": "success", "data": {"result": {"a": 1}}}, "it is no vector"),
-        ({"status": "success", "data": {"result": [{"metric": [], "value": [1, "1"]}]}}, "it is no vector"),
-        ({"status": "success", "data": {"result": [{"metric": {}, "value": [1]}]}}, "it is no vector"),
+        ({"status": "success"}, "it is not a vector"),
+        ({"status": "success", "data": {"result": {"a": 1}}}, "it is not a vector"),
+        ({"status": "success", "data": {"result": [{"metric": [], "value": [1, "1"]}]}}, "it is not a vector"),
+        ({"status": "success", "data": {"result": [{"metric": {}, "value": [1]}]}}, "it is not a vector"),
         ({"status": "success", "data": {"result": [{"metric": {}, "value": [1, "one"]}]}}, "could not convert"),
     ],
 )

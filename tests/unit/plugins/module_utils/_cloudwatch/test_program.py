@@ -214,7 +214,9 @@ def test_credentials_that_nobody_knows_are_told(program: Program) -> None:
 def test_without_credentials_it_says_where_they_are_looked_for(without_keys: Program, moto: Moto) -> None:
     done = without_keys.run()
     assert done.returncode == 1
-    assert done.said.startswith("boto3 finds no credentials for CloudWatch in eu-central-1; give the machine a role")
+    assert done.said.startswith(
+        "boto3 finds no credentials for CloudWatch in eu-central-1; give the machine an IAM role"
+    )
     assert moto.requests == 0
 
 
@@ -233,7 +235,7 @@ def test_a_cloudwatch_that_never_answers_is_left_alone_in_time(program: Program,
         done = program.as_installed(endpoint=silent.url, interval=10)
         assert time.monotonic() - began < 20
         assert done.returncode == 1
-        late = "not all values were sent within 10 s; look at the way to CloudWatch, or give fewer metrics."
+        late = "not all values were sent within 10 s; check the connection to CloudWatch, or give fewer metrics."
         # Which of the two limits is met first, where both are ten seconds, is nobody's business.
         assert done.said == late or (not trickles and "does not answer (ReadTimeoutError" in done.said)
         assert len(silent.connections) == 1
@@ -255,7 +257,7 @@ def test_what_was_sent_before_a_failure_is_told(program: Program, prometheus: Pr
 def test_nobody_there(program: Program) -> None:
     done = program.run(endpoint="http://127.0.0.1:9")
     assert done.returncode == 1
-    assert done.said.startswith("CloudWatch in eu-central-1 does not answer (EndpointConnectionError")
+    assert done.said.startswith("CloudWatch in eu-central-1 does not respond (EndpointConnectionError")
 
 
 def test_a_prometheus_that_is_off_or_still_starts(program: Program, prometheus: Prometheus, moto: Moto) -> None:
@@ -263,12 +265,12 @@ def test_a_prometheus_that_is_off_or_still_starts(program: Program, prometheus: 
     done = program.run()
     assert (done.returncode, moto.requests) == (1, 0)
     assert done.said == (
-        f"Prometheus at 127.0.0.1:{prometheus.port} does not answer yet; look at its unit where it stays so."
+        f"Prometheus at 127.0.0.1:{prometheus.port} does not respond yet; if this persists, check its unit."
     )
     prometheus.close()
     done = program.run()
     assert done.returncode == 1
-    assert done.said.startswith(f"Prometheus at 127.0.0.1:{prometheus.port} does not answer (")
+    assert done.said.startswith(f"Prometheus at 127.0.0.1:{prometheus.port} does not respond (")
 
 
 def test_a_prometheus_with_another_certificate_is_not_believed(

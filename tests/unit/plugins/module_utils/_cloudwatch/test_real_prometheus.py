@@ -25,10 +25,10 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._cloudwatch.prometheu
     read,
 )
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.files import wanted_files
+from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.options import Options, Service
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.tls_identity import Identity, certificate_of, make
-from ansible_collections.gaudi3.scale.plugins.module_utils._prometheus.files import wanted_files
-from ansible_collections.gaudi3.scale.plugins.module_utils._prometheus.options import Options, Service
 
 pytestmark = pytest.mark.skipif(not shutil.which("prometheus"), reason="Prometheus is not here")
 

@@ -49,11 +49,14 @@ def test_an_image_that_is_named_has_its_own_programs() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"image": "my image"}, "^image: 'my image' is no name of a container image; give it as registry/name:tag.$"),
-        ({"image": "--privileged"}, "is no name of a container image"),
-        ({"mounts": ("opt",)}, "^mounts: 'opt' is no absolute path"),
-        ({"mounts": ("/a:/etc",)}, "^mounts: '/a:/etc' is no absolute path"),
-        ({"seconds": 0}, "^seconds: 0 leaves no container time to start"),
+        (
+            {"image": "my image"},
+            "^image: 'my image' is not the name of a container image; give it as registry/name:tag.$",
+        ),
+        ({"image": "--privileged"}, "is not the name of a container image"),
+        ({"mounts": ("opt",)}, "^mounts: 'opt' is not an absolute path"),
+        ({"mounts": ("/a:/etc",)}, "^mounts: '/a:/etc' is not an absolute path"),
+        ({"seconds": 0}, "^seconds: 0 is too short"),
     ],
 )
 def test_bad_options_are_refused(options: dict[str, Any], message: str) -> None:

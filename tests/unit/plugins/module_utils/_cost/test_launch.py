@@ -76,7 +76,7 @@ def test_a_node_without_an_end_is_billed_until_it_last_told_anything(told, end):
 @pytest.mark.parametrize(("told", "end"), ENDS)
 def test_energy_is_asked_for_until_the_same_end(told, end):
     internal = yaml.safe_load((ROLE / "vars/main.yml").read_text())
-    asked = {"__gaudi_cost_job": told, "__gaudi_cost_asked": {"options": {"now": NOW}}}
+    asked = {"__gaudi_cost_job": told, "__gaudi_cost_asked": {"cost": {"now": NOW}}}
     task = next(
         one for one in yaml.safe_load((ROLE / "tasks/main.yml").read_text()) if "gaudi3.scale.hpu_energy_info" in one
     )

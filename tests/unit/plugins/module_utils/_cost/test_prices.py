@@ -15,7 +15,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._cost.prices import p
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 
 RENTED = {"currency": "EUR", "node_hour": 30}
-BOUGHT = {"currency": "EUR", "capital": {"price": 160000, "years": 4, "utilisation": 0.8}, "kwh": 0.21}
+BOUGHT = {"currency": "EUR", "capital": {"price": 160000, "years": 4, "utilization": 0.8}, "kwh": 0.21}
 OTHER = {
     "name": "rack of another kind",
     "source": "our own runs in March, wiki page 412",
@@ -46,15 +46,15 @@ def test_a_joule_costs_what_the_building_takes_for_it():
         ({**RENTED, "currency": "euro"}, "currency is 'euro'; give the three letters"),
         ({"currency": "EUR"}, "node_hour is not given, and neither is capital"),
         ({**BOUGHT, "node_hour": 3}, "node_hour is both given"),
-        ({**BOUGHT, "kwh": None}, "kwh is not given, and whoever bought a server pays its power"),
+        ({**BOUGHT, "kwh": None}, "kwh is not given, but a bought server needs a price of power"),
         ({**RENTED, "kwh": 0.2, "pue": 0.9}, "pue is 0.9, and no building gives power"),
         ({**RENTED, "kwh": -1}, "kwh is -1; give a number of 0 or more"),
         ({**RENTED, "kwh": "cheap"}, "kwh is 'cheap'; give a number"),
         ({**RENTED, "kwh": float("nan")}, "kwh is nan"),
-        ({**BOUGHT, "capital": {"price": 1}}, "capital lacks years and utilisation"),
-        ({**BOUGHT, "capital": {"price": 1, "years": 0, "utilisation": 1}}, "capital.years is 0"),
-        ({**BOUGHT, "capital": {"price": 1, "years": 1, "utilisation": 80}}, "capital.utilisation is 80"),
-        ({**BOUGHT, "capital": {"price": 1, "years": 1, "utilisation": 1, "residual": 1}}, "capital.residual is 1"),
+        ({**BOUGHT, "capital": {"price": 1}}, "capital lacks years and utilization"),
+        ({**BOUGHT, "capital": {"price": 1, "years": 0, "utilization": 1}}, "capital.years is 0"),
+        ({**BOUGHT, "capital": {"price": 1, "years": 1, "utilization": 80}}, "capital.utilization is 80"),
+        ({**BOUGHT, "capital": {"price": 1, "years": 1, "utilization": 1, "residual": 1}}, "capital.residual is 1"),
     ],
 )
 def test_what_nobody_can_mean_is_refused(given, sentence):

@@ -161,5 +161,5 @@ def test_the_log_below_the_kernel_is_found_too(tmp_path: Path) -> None:
 
 
 def test_a_build_without_end_is_told(tmp_path: Path) -> None:
-    with pytest.raises(GaudiError, match="did not end within 60 s; raise build_timeout"):
+    with pytest.raises(GaudiError, match="did not finish within 60 s; raise build_timeout"):
         install(VERSION, KERNEL, lambda *_argv, **_more: CommandResult(124, "", ""), 60, str(tmp_path))

@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""Signing configuration, enrolment and signatures; the certificate is one that openssl 3 made."""
+"""Signing configuration, enrollment and signatures; the certificate is one that openssl 3 made."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._driver.module_signin
     certificate_serial,
     check_options,
     dkms_version,
-    enrol,
+    enroll,
     module_signature,
     module_signed,
     plan,
@@ -79,7 +79,7 @@ def test_dkms_3_is_given_a_drop_in_and_the_firmware_a_request() -> None:
         ("/r/etc/dkms/framework.conf.d/gaudi3_scale.conf", render(OPTIONS))
     ]
     assert render(OPTIONS).splitlines()[1:] == ['mok_signing_key="/mok/m.key"', 'mok_certificate="/mok/m.der"']
-    assert made.enrol == "/mok/m.der"
+    assert made.enroll == "/mok/m.der"
     assert "Enroll MOK" in made.notes[0]
 
 
@@ -94,7 +94,7 @@ def test_dkms_3_is_given_a_drop_in_and_the_firmware_a_request() -> None:
     ],
 )
 def test_nothing_is_asked_of_the_firmware_twice_or_for_nothing(state: SecureBoot, options: SigningOptions) -> None:
-    assert plan(options, state, "3.0.10").enrol == ""
+    assert plan(options, state, "3.0.10").enroll == ""
 
 
 def test_dkms_2_gets_no_file_and_the_operator_a_sentence() -> None:
@@ -115,10 +115,10 @@ def test_a_request_that_fails_is_told_and_one_that_waits_already_is_fine() -> No
         calls.append(list(argv))
         return CommandResult(1, "SKIP: m.der is already in the enrollment request\n" if len(calls) == 1 else "", "no\n")
 
-    enrol("/mok/m.der", "/mok/hash", run)
+    enroll("/mok/m.der", "/mok/hash", run)
     assert calls[0] == ["mokutil", "--import", "/mok/m.der", "--hash-file", "/mok/hash"]
     with pytest.raises(GaudiError, match=r"cannot ask for /mok/m.der .*--generate-hash"):
-        enrol("/mok/m.der", "/mok/hash", run)
+        enroll("/mok/m.der", "/mok/hash", run)
 
 
 def modinfo(text: str) -> Any:

@@ -10,7 +10,6 @@ from dataclasses import replace
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._driver.dkms import DkmsEntry
 from ansible_collections.gaudi3.scale.plugins.module_utils._driver.dkms_repair import Damage
-from ansible_collections.gaudi3.scale.plugins.module_utils._driver.marker import CHANGING, FAILED, ROLLED_BACK, Marker
 from ansible_collections.gaudi3.scale.plugins.module_utils._driver.outlook import (
     describe,
     difference,
@@ -31,7 +30,13 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._driver.plan import (
     reload_required,
 )
 from ansible_collections.gaudi3.scale.plugins.module_utils._driver.signing import Signing
-from ansible_collections.gaudi3.scale.plugins.module_utils._host.kernel.modules import Holder
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.driver_marker import (
+    CHANGING,
+    FAILED,
+    ROLLED_BACK,
+    Marker,
+)
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_modules import Holder
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.rendered_files import WantedFile
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.steps import Step
 from ansible_collections.gaudi3.scale.plugins.module_utils._packages.package_system import Package
@@ -298,7 +303,7 @@ LOST = Damage("without source", "habanalabs-dkms has to be installed again.", pa
 BY_HAND = Damage("by hand", "habanalabs 9 was put into DKMS by hand and is left alone.", "9")
 BARRIER = "Secure Boot is on and the firmware does not trust /mok/m.der: run this."
 SETTINGS = WantedFile("/etc/dkms/framework.conf.d/gaudi3_scale.conf", "x")
-TO_SIGN = Signing(files=(SETTINGS,), enrol="/mok/m.der")
+TO_SIGN = Signing(files=(SETTINGS,), enroll="/mok/m.der")
 SIGN = Step("sign", (SETTINGS.path, "/mok/m.der"))
 META = {"linux-generic": package("linux-generic", "6.8", held=False), "linux-aws": package("linux-aws", "6.8")}
 WITH_META = replace(GOOD, packages={**GOOD.packages, **META}, kernel_packages=sorted(META))

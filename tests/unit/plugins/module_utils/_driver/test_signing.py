@@ -111,7 +111,7 @@ def test_without_a_key_the_driver_would_not_be_loaded(node: Node) -> None:
 
 
 @pytest.mark.parametrize(
-    ("trusted", "waiting", "barrier", "enrol", "notes"),
+    ("trusted", "waiting", "barrier", "enroll", "notes"),
     [
         (b"", b"", "the firmware does not trust /mok/m.der", "/mok/m.der", 1),
         (b"", CERTIFICATE, "/mok/m.der waits to be enrolled", "", 1),
@@ -119,14 +119,14 @@ def test_without_a_key_the_driver_would_not_be_loaded(node: Node) -> None:
     ],
 )
 def test_a_key_is_a_barrier_until_the_firmware_trusts_it(
-    node: Node, trusted: bytes, waiting: bytes, barrier: str, enrol: str, notes: int
+    node: Node, trusted: bytes, waiting: bytes, barrier: str, enroll: str, notes: int
 ) -> None:
     node.variable("MokListRT", b"keys of others" + trusted)
     node.variable("MokNew", waiting)
     seen = node.look(ASKING)
     assert barrier in seen.barrier
     assert bool(barrier) == bool(seen.barrier)
-    assert seen.enrol == enrol
+    assert seen.enroll == enroll
     assert len(seen.notes) == notes
     assert all("Enroll MOK" in note for note in seen.notes)
 
@@ -135,13 +135,13 @@ def test_a_key_of_which_nobody_knows_is_no_barrier(node: Node) -> None:
     """mokutil is not installed and the firmware's list cannot be read: the driver may well be loaded."""
     (node.root / f"kernel/sys/firmware/efi/efivars/MokListRT-{SHIM}").unlink()
     seen = node.look(ASKING)
-    assert (seen.barrier, seen.enrol) == ("", "")
+    assert (seen.barrier, seen.enroll) == ("", "")
 
 
 def test_secure_boot_that_is_off_is_no_barrier_and_asks_for_nothing(node: Node) -> None:
     node.variable("SecureBoot", b"\0", GLOBAL)
     seen = node.look(ASKING)
-    assert (seen.barrier, seen.enrol, seen.notes) == ("", "", ())
+    assert (seen.barrier, seen.enroll, seen.notes) == ("", "", ())
     assert seen.preparations == (str(node.root / DROP_IN),)
 
 

@@ -14,9 +14,9 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._driver import dkms_r
 from ansible_collections.gaudi3.scale.plugins.module_utils._driver.plan import DriverOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._driver.state import converge
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils._host.kernel import modules as kernel_modules
-from ansible_collections.gaudi3.scale.plugins.module_utils._host.kernel.modules import Holder
+from ansible_collections.gaudi3.scale.plugins.module_utils._node import kernel_modules
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_modules import Holder
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.lock import exclusive
 from ansible_collections.gaudi3.scale.plugins.module_utils._releases.lookup import find_release
 from ansible_collections.gaudi3.scale.tests.long_rows import each, rows_of
@@ -239,7 +239,7 @@ def test_a_marker_that_cannot_be_read_stops_everything(old: PlayedNode, text: st
     file = old.root / "var/lib/gaudi3_scale/driver.json"
     file.write_text(text)
     before = old.state()
-    with pytest.raises(GaudiError, match=r"driver\.json, which tells how far .* cannot be understood"):
+    with pytest.raises(GaudiError, match=r"driver\.json, which records how far .* cannot be read"):
         old.converge(**UPGRADE)
     assert old.state() == before
     assert old.commands == []

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._driver import dkms_repair
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils._host.kernel import modules as kernel_modules
-from ansible_collections.gaudi3.scale.plugins.module_utils._host.kernel.modules import Holder
+from ansible_collections.gaudi3.scale.plugins.module_utils._node import kernel_modules
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_modules import Holder
 from ansible_collections.gaudi3.scale.plugins.module_utils._releases.lookup import find_release
 from ansible_collections.gaudi3.scale.tests.unit.played_node import KERNEL, PACKAGES, SIGNING, PlayedNode
 
@@ -158,7 +158,7 @@ def test_a_service_that_does_not_start_again_is_told_and_the_driver_stays(old: N
     result = old.converge(**UPGRADE, stop_device_users=True)
     assert (result["state"], old.driver) == ("upgraded", "1.24.1")
     assert result["not_started"] == [
-        "systemctl start gaudi-exporter.service failed: Unit is masked; start it by hand, then run again."
+        "systemctl start gaudi-exporter.service failed: Unit is masked; start it manually, and run again."
     ]
     assert result["not_started"][0] in result["warnings"]
 
@@ -295,7 +295,9 @@ def test_a_first_build_comes_before_a_module_of_the_kernels_own_at_once(node: No
     assert not node.converge()["changed"]
 
 
-def test_going_back_needs_nothing_of_the_vault_and_stops_what_has_come_up_since(old: Node, monkeypatch: Any) -> None:
+def test_going_back_needs_nothing_of_the_repository_and_stops_what_has_come_up_since(
+    old: Node, monkeypatch: Any
+) -> None:
     """A package that came with the new release has no older version to go back to, and no file of one."""
     del old.packages["habanalabs-qual"]
     (old.root / "var/lib/gaudi3_scale/packages/1.23.0-695/habanalabs-qual_1.23.0-695_all.deb").unlink()

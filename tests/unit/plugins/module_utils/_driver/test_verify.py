@@ -12,15 +12,15 @@ from typing import Any, Callable
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._cards.hpu_facts import HpuFacts, gather
-from ansible_collections.gaudi3.scale.plugins.module_utils._checks.check import failed
 from ansible_collections.gaudi3.scale.plugins.module_utils._driver.verify import driver_checks, require_healthy
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.check import failed
 from ansible_collections.gaudi3.scale.plugins.module_utils._releases.lookup import find_release
 from ansible_collections.gaudi3.scale.tests.unit.healthy_node import ADDRESSES, HlSmi, write_kernel
 
 RELEASE = find_release("1.24.1")
 FIRST, LAST = ADDRESSES[0], ADDRESSES[-1]
-ABSURD = "no card can have what hl-smi says, so its firmware tells nothing"
+ABSURD = "the value from hl-smi is impossible, so the firmware reports nothing usable"
 
 
 @dataclass
@@ -105,20 +105,20 @@ def test_a_card_that_does_not_work_is_named_with_its_status(node: Node) -> None:
     assert reported["status"].startswith(f"status: found {FIRST} in reset, {LAST} without driver, expected ")
 
 
-def test_a_card_of_0_degrees_did_not_initialise(node: Node) -> None:
+def test_a_card_of_0_degrees_did_not_initialize(node: Node) -> None:
     node.smi.cells = {FIRST: {"temperature.aip": "0 C"}}
     assert unmet(node.facts()) == {
-        "temperature": f"temperature: found none at {FIRST}, expected above 0 C; the card did not initialise: reboot."
+        "temperature": f"temperature: found none at {FIRST}, expected above 0 C; the card did not initialize: reboot."
     }
 
 
 @pytest.mark.parametrize(
     ("shown", "sentence"),
     [
-        ("N/A", f"at {FIRST}; hl-smi tells no value: ask hl-smi as root and see its error."),
+        ("N/A", f"at {FIRST}; hl-smi reports no value: run hl-smi as root and check its error."),
         (
             "505712272 C",
-            f"at {FIRST} (hl-smi says 505712272 C); {ABSURD}: ask hl-smi as root and see its error, then update it.",
+            f"at {FIRST} (hl-smi says 505712272 C); {ABSURD}: run hl-smi as root and check its error, then update it.",
         ),
     ],
 )

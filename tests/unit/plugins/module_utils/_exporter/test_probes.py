@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.module_utils._batch_size.probe.log import ProbeLog, log_path, write_log
-from ansible_collections.gaudi3.scale.plugins.module_utils._batch_size.search import OK, OUT_OF_MEMORY, Trial
+from ansible_collections.gaudi3.scale.plugins.module_utils._batch.probe.log import ProbeLog, log_path, write_log
+from ansible_collections.gaudi3.scale.plugins.module_utils._batch.search import OK, OUT_OF_MEMORY, Trial
 from ansible_collections.gaudi3.scale.plugins.module_utils._exporter.exposition import text_of
 from ansible_collections.gaudi3.scale.plugins.module_utils._exporter.probe_families import probe_families
 

@@ -39,7 +39,7 @@ def answers(lldp: CommandResult, addresses: str) -> Any:
     return run
 
 
-def test_ports_with_their_addresses_and_neighbours(kernel: Path) -> None:
+def test_ports_with_their_addresses_and_neighbors(kernel: Path) -> None:
     heard = [{"name": name, "via": "LLDP", "port": [{"descr": [{"value": "x"}]}]} for name in ("e0d17", "eth0")]
     addresses = [{"ifname": "e0d17", "addr_info": [{"local": "10.200.0.1", "prefixlen": 30}]}, 7]
     run = answers(CommandResult(0, json.dumps({"lldp": [{"interface": heard}]}), ""), json.dumps(addresses))
@@ -47,7 +47,7 @@ def test_ports_with_their_addresses_and_neighbours(kernel: Path) -> None:
     assert found["boards"] == ["0x1060"]
     (port,) = found["ports"]
     assert (port["interface"], port["number"], port["addresses"]) == ("e0d17", 17, ["10.200.0.1/30"])
-    assert found["neighbours"] == [{"interface": "e0d17", "switch": "", "port": "", "description": "x"}]
+    assert found["neighbors"] == [{"interface": "e0d17", "switch": "", "port": "", "description": "x"}]
     assert found["lldp_error"] == ""
 
 
@@ -57,5 +57,5 @@ def test_a_node_without_lldpd_says_so_and_tells_its_ports(kernel: Path, addresse
     assert found["lldp_error"].startswith(
         "the package lldpd, which hears the switches, is not installed on this node; install it (`apt-get install "
     )
-    assert found["neighbours"] == []
+    assert found["neighbors"] == []
     assert found["ports"][0]["addresses"] == []

@@ -260,7 +260,7 @@ def test_a_node_with_nothing_has_plain_ethernet(tmp_path: Path) -> None:
     assert result["warnings"] == []
 
 
-def test_a_card_that_only_bridges_to_its_neighbours_needs_no_unit(tmp_path: Path) -> None:
+def test_a_card_that_only_bridges_to_its_neighbors_needs_no_unit(tmp_path: Path) -> None:
     node = Node(tmp_path, pci_id="0x1021")
     assert node.converge()["fabric"]["provider"] == "ethernet"
     assert node.files() == set()

@@ -15,7 +15,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._firmware.plan import
 )
 from ansible_collections.gaudi3.scale.plugins.module_utils._firmware.record import Record
 from ansible_collections.gaudi3.scale.plugins.module_utils._firmware.spi import FlashCard, Spi, Written, parse_spi
-from ansible_collections.gaudi3.scale.plugins.module_utils._host.kernel.modules import Holder
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_modules import Holder
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.steps import Step
 from ansible_collections.gaudi3.scale.plugins.module_utils._releases.lookup import find_release
 
@@ -93,7 +93,7 @@ def test_a_driver_before_1_21_is_unloaded_in_its_own_order() -> None:
         (replace(NODE, found=None), TARGET, ("/x is not there", "habanalabs-firmware")),
         (replace(NODE, found=(f"hl-gaudi3-{OLD}",)), TARGET, (OLD, f"not the accepted {NEW}")),
         (replace(NODE, protection="protected"), TARGET, ("write protection", "BMC")),
-        (replace(NODE, protection="unknown"), TARGET, ("write_protection_command", "does not tell")),
+        (replace(NODE, protection="unknown"), TARGET, ("write_protection_command", "does not report")),
         (replace(NODE, tool=False), TARGET, ("hl-fw-loader", "habanalabs-firmware-odm")),
         (
             replace(NODE, tool=False, loaded=(), cards=with_spi(None, None)),

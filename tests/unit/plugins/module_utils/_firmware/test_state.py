@@ -216,7 +216,7 @@ def test_the_next_run_goes_on_with_the_cards_that_are_left(node: Node) -> None:
 
 def test_a_time_limit_ends_the_waiting_and_not_the_tool(node: Node) -> None:
     node.slow = True
-    with pytest.raises(GaudiError, match=r"still being written .* goes on"):
+    with pytest.raises(GaudiError, match=r"still being written .* continues"):
         run(node)
     assert record(node)["cards"]["S0"]["state"] == "writing"
     assert not any(argv[:2] == ["systemctl", "stop"] for argv in node.calls)
@@ -286,7 +286,7 @@ def test_a_card_that_was_written_without_a_driver_is_known_again_with_it(node: N
     assert node.wrote() == []
 
 
-@pytest.mark.parametrize(("code", "word"), [(1, "write protection"), (2, "does not tell"), (127, "does not tell")])
+@pytest.mark.parametrize(("code", "word"), [(1, "write protection"), (2, "does not report"), (127, "does not report")])
 def test_write_protection_is_asked_before_anything_is_touched(node: Node, code: int, word: str) -> None:
     node.protection = code
     with pytest.raises(GaudiError, match=word):
@@ -311,10 +311,10 @@ def test_a_record_that_is_not_ours_is_not_overwritten(node: Node) -> None:
     path = node.root / RECORD
     path.parent.mkdir(parents=True)
     path.write_text('{"cards": {"S0": {"state": "boiling"}}}')
-    with pytest.raises(GaudiError, match=r"firmware\.json.*cannot be understood.*remove the file"):
+    with pytest.raises(GaudiError, match=r"firmware\.json.*cannot be read.*remove the file"):
         run(node)
     assert "boiling" in path.read_text()
-    assert "cannot be understood" in run(node, state="shown")["warnings"][0]
+    assert "cannot be read" in run(node, state="shown")["warnings"][0]
 
 
 def test_the_order_of_a_wrong_target_is_a_sentence(node: Node) -> None:

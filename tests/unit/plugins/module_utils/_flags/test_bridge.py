@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a bridge on the node lists, and that it is believed over the catalogue."""
+"""What a bridge on the node lists, and that it is believed over the catalog."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._flags.bridge import InstalledBridge, read_bridge
-from ansible_collections.gaudi3.scale.plugins.module_utils._flags.catalogue.catalogue import find_flag
+from ansible_collections.gaudi3.scale.plugins.module_utils._flags.catalog.catalog import find_flag
 from ansible_collections.gaudi3.scale.plugins.module_utils._flags.checks import check, check_name, check_unchecked
 from ansible_collections.gaudi3.scale.plugins.module_utils._flags.harms import Target
-from ansible_collections.gaudi3.scale.plugins.module_utils._flags.judgement import judge_flags
+from ansible_collections.gaudi3.scale.plugins.module_utils._flags.judgment import judge_flags
 from ansible_collections.gaudi3.scale.tests.unit.installed_bridge import make_venv
 
 
@@ -65,7 +65,7 @@ def test_a_flag_that_only_the_bridge_knows_is_real() -> None:
     assert [one.kind for one in check_unchecked([name], bridge(name))] == ["unchecked"]
 
 
-def test_a_flag_that_the_bridge_lacks_is_gone_whatever_the_catalogue_says() -> None:
+def test_a_flag_that_the_bridge_lacks_is_gone_whatever_the_catalog_says() -> None:
     flag = find_flag("PT_HPU_ENABLE_SFG")
     assert flag is not None and not flag.removed
     findings = check({"PT_HPU_ENABLE_SFG": "0"}, target(bridge("PT_HPU_LAZY_MODE"), ("lazy",)))
@@ -73,7 +73,7 @@ def test_a_flag_that_the_bridge_lacks_is_gone_whatever_the_catalogue_says() -> N
     assert "not among the flags of the installed bridge 1.24.1.482" in findings[0].message
 
 
-def test_a_flag_that_the_catalogue_takes_for_removed_is_real_where_the_bridge_has_it() -> None:
+def test_a_flag_that_the_catalog_takes_for_removed_is_real_where_the_bridge_has_it() -> None:
     name = "PT_HPU_INFERENCE_STORAGE_OVERRIDE"
     assert [one.kind for one in check({name: "1"}, target(None))] == ["removed"]
     assert check({name: "1"}, target(bridge(name))) == []
@@ -111,11 +111,11 @@ def test_each_verdict_names_its_judge() -> None:
     flags = {"PT_HPU_LAZY_MODE": "0", "HCCL_SOCKET_IFNAME": "e", "PT_HPU_NO_SUCH": "1", "NCCL_DEBUG": "INFO"}
     by = {one.name: one.judged_by for one in judge_flags(flags, target(here))}
     assert by["PT_HPU_LAZY_MODE"] == "installed bridge 1.24.1.482"
-    assert by["HCCL_SOCKET_IFNAME"].startswith("catalogue, verified through 1.")
-    assert by["PT_HPU_NO_SUCH"] == "installed bridge 1.24.1.482 and catalogue"
-    assert by["NCCL_DEBUG"] == "catalogue"
+    assert by["HCCL_SOCKET_IFNAME"].startswith("catalog, verified through 1.")
+    assert by["PT_HPU_NO_SUCH"] == "installed bridge 1.24.1.482 and catalog"
+    assert by["NCCL_DEBUG"] == "catalog"
     alone = {one.name: one.judged_by for one in judge_flags(flags, target(None))}
-    assert alone["PT_HPU_LAZY_MODE"] == "catalogue, verified through 1.24" and alone["PT_HPU_NO_SUCH"] == "catalogue"
+    assert alone["PT_HPU_LAZY_MODE"] == "catalog, verified through 1.24" and alone["PT_HPU_NO_SUCH"] == "catalog"
 
 
 def test_a_flag_that_only_another_python_file_reads_is_real(tmp_path: Path) -> None:

@@ -5,12 +5,14 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.module_utils._flags.catalogue.flag_types import EVERY_MODE
+from ansible_collections.gaudi3.scale.plugins.module_utils._flags.catalog.catalog import FLAGS
+from ansible_collections.gaudi3.scale.plugins.module_utils._flags.catalog.flag_types import EVERY_MODE
 from ansible_collections.gaudi3.scale.plugins.module_utils._flags.checks import (
     Finding,
     check,
     check_name,
     check_unchecked,
+    worth_telling,
 )
 from ansible_collections.gaudi3.scale.plugins.module_utils._flags.harms import Target
 
@@ -25,6 +27,16 @@ def target(release: tuple[int, int] = (1, 24), modes: tuple[str, ...] = COMPILE,
 def verdict(findings: list[Finding]) -> str:
     assert len(findings) <= 1, findings
     return f"{findings[0].level}: {findings[0].sentence()}" if findings else ""
+
+
+@pytest.mark.parametrize("release", [(1, 19), (1, 24), (1, 99)])
+@pytest.mark.parametrize("text", ["0", "1", ""])
+def test_one_check_has_what_one_of_fewer_chosen_flags_has(release: tuple[int, int], text: str) -> None:
+    """So that what is told of an operator's flags and what is known of each flag come from one check."""
+    flags = {flag.name: text if number % 2 else flag.default for number, flag in enumerate(FLAGS.values())}
+    for chosen in ([], list(flags)[::3], list(flags)):
+        wider = check(flags, target(release), None)
+        assert worth_telling(wider, chosen) == check(flags, target(release), chosen)
 
 
 # Every variable that the examples in circulation set, as they set it, for training on the cards' own network.

@@ -30,10 +30,10 @@ def verdicts(result: dict[str, Any]) -> dict[str, tuple[bool, str]]:
     return {one["name"]: (one["real"], one["effective"]) for one in result["flags"]}
 
 
-def test_a_list_is_judged_by_the_catalogue_where_there_is_no_bridge() -> None:
+def test_a_list_is_judged_by_the_catalog_where_there_is_no_bridge() -> None:
     result: Any = explain(ExplainOptions(flags=["PT_HPU_LAZY_MODE=0", "PT_HPU_ENABLE_ADVANCED_FUSION=1"]), no_run)
     assert verdicts(result) == {"PT_HPU_LAZY_MODE": (True, "yes"), "PT_HPU_ENABLE_ADVANCED_FUSION": (False, "no")}
-    assert (result["judged_by"], result["release"], result["profile"]) == ("catalogue", "1.24", "training_compile")
+    assert (result["judged_by"], result["release"], result["profile"]) == ("catalog", "1.24", "training_compile")
 
 
 def test_the_bridge_of_the_node_judges_and_gives_the_release(tmp_path: Path) -> None:
@@ -42,7 +42,7 @@ def test_the_bridge_of_the_node_judges_and_gives_the_release(tmp_path: Path) -> 
     assert (result["release"], result["judged_by"]) == ("1.25", "installed bridge 1.25.0.7")
     assert result["flags"][0]["value"] == "true" and result["flags"][0]["effective"] == "unknown"
     other: Any = explain(ExplainOptions(flags={"PT_HPU_BRAND_NEW": True}, venv=venv, release="1.24.1"), no_run)
-    assert other["judged_by"] == "catalogue" and not other["flags"][0]["real"]
+    assert other["judged_by"] == "catalog" and not other["flags"][0]["real"]
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_one_text_of_the_command_line_is_a_list() -> None:
 
 def made(**results: Any) -> Any:
     """The report of hosts with these results, None where there is none."""
-    hosts = {host: {"gaudi_tuning_explain_result": result} if result else {} for host, result in results.items()}
+    hosts = {host: {"gaudi_flags_explain_result": result} if result else {} for host, result in results.items()}
     return KINDS["explain_flags"].made(Asked(hosts, {}, check_mode=False))
 
 
@@ -188,8 +188,8 @@ def test_nodes_that_agree_share_a_line_and_silent_ones_have_a_note(tmp_path: Pat
 
 
 def test_where_nobody_answered_the_play_fails_with_the_reason() -> None:
-    assert made(n1={"failed": True, "msg": "no"}, n2=None).refusal == "No node could tell: n1: no"
-    assert made().refusal == "No node could tell: gaudi_hosts names no host."
+    assert made(n1={"failed": True, "msg": "no"}, n2=None).refusal == "No node returned a result: n1: no"
+    assert made().refusal == "No node returned a result: gaudi_hosts matches no host."
 
 
 def test_hand_edits_have_a_table() -> None:

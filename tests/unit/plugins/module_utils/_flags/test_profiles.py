@@ -8,21 +8,31 @@ from typing import Any
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils._flags import profiles
 from ansible_collections.gaudi3.scale.plugins.module_utils._flags.profiles import (
     NETWORKS,
     PROFILES,
     EnvironmentOptions,
     directories,
-    plan_environment,
 )
-from ansible_collections.gaudi3.scale.plugins.module_utils._flags.state import judge
+from ansible_collections.gaudi3.scale.plugins.module_utils._flags.settings_check import judge
+from ansible_collections.gaudi3.scale.plugins.module_utils._flags.state import target_of
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.environment_file import Setting
+from ansible_collections.gaudi3.scale.plugins.module_utils._releases.lookup import Release, find_release
 
 CACHE = "PT_HPU_RECIPE_CACHE_CONFIG"
 
 
 def options(**more: Any) -> EnvironmentOptions:
     return EnvironmentOptions(**{"release": "1.24.1", **more})
+
+
+def release_of(wanted: EnvironmentOptions) -> Release:
+    return find_release(wanted.release, wanted.release_overrides)
+
+
+def plan_environment(wanted: EnvironmentOptions) -> list[Setting]:
+    return profiles.plan_environment(wanted, release_of(wanted))
 
 
 def values(**more: Any) -> dict[str, str]:
@@ -62,9 +72,10 @@ def test_no_profile_is_refused_by_the_check_and_each_value_has_a_source(profile:
     wanted = options(profile=profile, network=network, interface="eth0")
     settings = plan_environment(wanted)
     assert all(setting.source for setting in settings)
+    target = target_of(wanted, release_of(wanted), None)
     expected = {"PT_HPU_LAZY_MODE"} if profile == "training_lazy" else set()
     expected |= {"network"} if network == "efa" else set()
-    assert {finding.flag for finding in judge(wanted, settings)} == expected
+    assert {finding.flag for finding in judge(wanted, settings, target).findings} == expected
 
 
 def test_logs_and_recipes_have_their_places() -> None:

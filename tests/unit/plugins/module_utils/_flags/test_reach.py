@@ -18,6 +18,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._flags.profiles impor
 )
 from ansible_collections.gaudi3.scale.plugins.module_utils._flags.reach import Reach
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.environment_file import Setting, render
+from ansible_collections.gaudi3.scale.plugins.module_utils._releases.lookup import find_release
 
 BARE = [Setting("PT_HPU_LAZY_MODE", "0", "s"), Setting("PT_HPU_RECIPE_CACHE_CONFIG", "/cache/1/ab,false,8", "s")]
 QUOTED = [*BARE, Setting("GREETING", 'a "b" $HOME', "s")]
@@ -38,7 +39,8 @@ def shell(script: str, **environment: str) -> list[str]:
 @pytest.mark.parametrize("network", NETWORKS)
 @pytest.mark.parametrize("profile", PROFILES)
 def test_containers_read_the_node_file_of_every_profile(profile: str, network: str) -> None:
-    settings = plan_environment(EnvironmentOptions("1.24.1", profile, network, interface="ens"))
+    wanted = EnvironmentOptions("1.24.1", profile, network, interface="ens")
+    settings = plan_environment(wanted, find_release(wanted.release))
     assert flag_reach.container_file("/etc/e", settings) == "/etc/e"
     assert docker_env_file(render(settings, "h")) == {setting.name: setting.value for setting in settings}
 

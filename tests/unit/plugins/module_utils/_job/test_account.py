@@ -124,8 +124,8 @@ def test_another_number_is_refused_and_not_changed(tmp_path, check_mode):
     with pytest.raises(GaudiError) as caught:
         node.converge(check_mode, uid=900)
     assert str(caught.value) == (
-        f"gaudi_training_stack_user gaudi has the number 998 on {platform.node()}, not 900 as in "
-        "gaudi_training_stack_user_uid; set that to the number which the account has on all nodes, or give it this "
+        f"gaudi_venv_user gaudi has the number 998 on {platform.node()}, not 900 as in "
+        "gaudi_venv_user_uid; set that to the number which the account has on all nodes, or give it this "
         "number by hand."
     )
     assert node.called == []
@@ -137,7 +137,7 @@ def test_a_group_of_its_name_with_another_number_is_refused_and_one_with_this_is
     with pytest.raises(GaudiError) as caught:
         node.converge(uid=900)
     assert str(caught.value) == (
-        f"the group gaudi has the number 44 on {platform.node()}, not 900 as in gaudi_training_stack_user_uid; set "
+        f"the group gaudi has the number 44 on {platform.node()}, not 900 as in gaudi_venv_user_uid; set "
         "that to the number which the group has on all nodes, or give it this number by hand."
     )
     node.converge(uid=44, home=f"{tmp_path}/gaudi")
@@ -150,7 +150,7 @@ def test_a_group_of_another_number_is_none_of_an_accounts_that_exists(tmp_path):
 
 
 def test_a_name_that_can_be_none_is_refused_before_anything_is_asked():
-    with pytest.raises(GaudiError, match=r"gaudi_training_stack_user is '-r', which cannot name an account; give a"):
+    with pytest.raises(GaudiError, match=r"gaudi_venv_user is '-r', which cannot name an account; give a"):
         converge(AccountOptions("-r"), lambda *_, **__: pytest.fail(), False, lambda _options: pytest.fail())
 
 
@@ -195,4 +195,4 @@ def test_the_module_says_what_an_account_is_that_has_everything():
     assert (status, result["changed"], result["uid"]) == (0, True, None)
     result, status = call("job_account", user="root", uid=900)
     assert status == 1
-    assert result["msg"].startswith("gaudi_training_stack_user root has the number 0 on ")
+    assert result["msg"].startswith("gaudi_venv_user root has the number 0 on ")

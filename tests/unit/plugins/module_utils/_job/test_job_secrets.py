@@ -9,15 +9,19 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.module_utils._job.job_secrets import masked, shown_differences
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.history import read_history
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.report import report
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.worker_group import RUNNING, WorkerGroup
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.job_secrets import (
+    command_remarks,
+    masked,
+    shown_differences,
+)
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.plan import describe
-from ansible_collections.gaudi3.scale.plugins.module_utils._launch.control import StartOptions, decide
+from ansible_collections.gaudi3.scale.plugins.module_utils._launch.launch import StartOptions, decide
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.plan import Site, plan_launch
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.stop import remove
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.history import read_history
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.report import report
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.worker_group import RUNNING, WorkerGroup
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.rendered_files import pending, write
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.secret_texts import HIDDEN_CHANGE, masked_texts
@@ -29,7 +33,7 @@ from ansible_collections.gaudi3.scale.tests.unit.module_call import call
 # With all that a shell, JSON and systemd write in another way.
 SECRET = "s3cret'\"$x\\`#, y"
 PIECES = ("s3cret", "$x", ", y")
-ENVIRONMENT = {"WANDB_API_KEY": SECRET, "AWS_SECRET_ACCESS_KEY": "s3cret", "SHOWN": "it's"}
+ENVIRONMENT = {"WANDB_API_KEY": SECRET, "AWS_SECRET_ACCESS_KEY": "s3cret", "MODEL_NAME": "it's"}
 ENGINES = ("torchrun", "slurm", "mpirun")
 
 
@@ -56,10 +60,10 @@ def has_a_secret(value):
     return any(json.dumps(piece)[1:-1] in text for piece in PIECES)
 
 
-def test_what_sounds_like_a_secret():
+def test_what_is_known_to_be_none_is_shown():
     names = ("HF_TOKEN", "AWS_SECRET_ACCESS_KEY", "PASSWORD", "api_key", "TOKENIZERS_PARALLELISM", "KEYBOARD", "A")
     found = masked(dict.fromkeys(names, "x"))
-    assert [name for name in names if found[name] == HIDDEN] == list(names[:4])
+    assert [name for name in names if found[name] != HIDDEN] == ["TOKENIZERS_PARALLELISM"]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -67,7 +71,7 @@ def test_a_diff_has_no_secret_of_the_old_files_nor_of_the_new_ones(job, paths, e
     job = replace(job, engine=engine)
     for change in pending(files(job, paths)):
         write(change)
-    new = replace(job, environment={**ENVIRONMENT, "AWS_SECRET_ACCESS_KEY": "s3cret too", "SHOWN": "more"})
+    new = replace(job, environment={**ENVIRONMENT, "AWS_SECRET_ACCESS_KEY": "s3cret too", "MODEL_NAME": "more"})
     diff = shown_differences(pending(files(new, paths)), paths)
     assert has_a_secret([file.content for file in files(job, paths)])
     assert diff
@@ -102,7 +106,7 @@ def test_a_nodes_report_shows_no_secret(job, paths):
     assert reported["description"]["environment"] == {
         "WANDB_API_KEY": HIDDEN,
         "AWS_SECRET_ACCESS_KEY": HIDDEN,
-        "SHOWN": "it's",
+        "MODEL_NAME": "it's",
     }
     assert not has_a_secret(reported)
 
@@ -119,7 +123,7 @@ def test_history_and_page_show_no_secret(job, paths):
     lines = [{"kind": "start", "step": 0, "flags": ENVIRONMENT}, {"kind": "step", "step": 1, "loss": 2.0}]
     Path(paths.metrics).write_text("".join(json.dumps(line) + "\n" for line in lines))
     history = read_history(paths)
-    assert history["runs"][0]["start"]["flags"]["SHOWN"] == "it's"
+    assert history["runs"][0]["start"]["flags"]["MODEL_NAME"] == "it's"
     assert not has_a_secret(history)
     # As a node of an earlier version of the collection would tell it.
     info = {"state": "running", "description": describe(job)}
@@ -144,9 +148,28 @@ def test_the_module_shows_no_secret_in_check_mode_with_diff_and_in_its_options(t
     }
     result, status = call("training_job", check_mode=True, **options)
     assert (status, result["changed"]) == (0, True)
-    assert result["invocation"]["module_args"]["environment"]["SHOWN"] == "it's"
+    assert result["invocation"]["module_args"]["environment"]["MODEL_NAME"] == "it's"
     assert result["launch"]["environment"]["WANDB_API_KEY"] == HIDDEN
     assert not has_a_secret(result)
     refused, status = call("training_job", check_mode=True, **{**options, "global_batch_size": -1})
     assert (status, "global_batch_size is -1" in refused["msg"]) == (1, True)
     assert not has_a_secret(refused)
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["--api-key", "s3cret"], "(--api-key)"),
+        (["--api-key=s3cret"], "(--api-key=(not shown))"),
+        (["WANDB_API_KEY=s3cret"], "(WANDB_API_KEY=(not shown))"),
+        (["https://u:s3cret@host/x"], "(https://(not shown)@host/x)"),
+    ],
+)
+def test_a_command_with_a_secret_is_remarked_on_without_it(words, named):
+    (remark,) = command_remarks(["train.py", *words])
+    assert named in remark and "s3cret" not in remark
+    assert "every account of a node can read the words of a process" in remark
+
+
+def test_a_command_without_one_is_not():
+    assert command_remarks(["-m", "train", "--lr", "0.1", "--tokenizer", "x"]) == []

@@ -7,6 +7,7 @@ import string
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.difference import description_differences
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.engines.torchrun import torchrun_argv
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.plan import (
     Job,
@@ -15,7 +16,6 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._job.plan import (
     job_environment,
     job_from,
 )
-from ansible_collections.gaudi3.scale.plugins.module_utils._launch.engines.torchrun import torchrun_argv
 
 OPTIONS = {
     "name": "llama",

@@ -9,12 +9,12 @@ from dataclasses import replace
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.description import SupervisionOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
-from ansible_collections.gaudi3.scale.plugins.module_utils._job.plan import Job, check, describe, job_environment
-from ansible_collections.gaudi3.scale.plugins.module_utils._launch.engines.torchrun import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.engines.torchrun import (
     checkpoint_remarks,
     supervision_text,
 )
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.plan import Job, check, describe, job_environment
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.library import Library
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.plan import Site, plan_launch, shown
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.secret_words import HIDDEN
@@ -185,7 +185,7 @@ def test_the_supervisors_number_the_witness_last(tmp_path):
         (supervised(hang_timeout=0, start_timeout=60), "hang_timeout is 0, which looks for no hang"),
         (
             replace(supervised(min_nodes=2), global_batch_size=6),
-            "go on with 2 node(s): global_batch_size is 6, which 4",
+            "continue with 2 node(s): global_batch_size is 6, which 4",
         ),
         (replace(JOB, engine="mpirun"), "supervision is for engine torchrun, and mpirun starts"),
     ],

@@ -19,7 +19,8 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import Job
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.plan import Job, check
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch import binding as job_binding
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.binding import UNBOUND, binding_of, ranks_bound_now
-from ansible_collections.gaudi3.scale.plugins.module_utils._launch.control import StartOptions, prepare, start
+from ansible_collections.gaudi3.scale.plugins.module_utils._launch.control import prepare, start
+from ansible_collections.gaudi3.scale.plugins.module_utils._launch.launch import StartOptions
 from ansible_collections.gaudi3.scale.tests.unit.described_job import described_job, job_on
 from ansible_collections.gaudi3.scale.tests.unit.healthy_node import write_kernel
 from ansible_collections.gaudi3.scale.tests.unit.systemd_fake import JobUnit

@@ -12,16 +12,17 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.report import report
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.state import read_worker_group
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.description import SupervisionOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.plan import check
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.supervision import launch_of
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch import control as job_control
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch import stop as job_stop
-from ansible_collections.gaudi3.scale.plugins.module_utils._launch.control import StartOptions, prepare, start
+from ansible_collections.gaudi3.scale.plugins.module_utils._launch.control import prepare, start
+from ansible_collections.gaudi3.scale.plugins.module_utils._launch.launch import StartOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.stop import remove, stop
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.report import report
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.state import read_worker_group
 from ansible_collections.gaudi3.scale.tests.unit.described_job import job_on
 from ansible_collections.gaudi3.scale.tests.unit.systemd_fake import JobUnit
 
@@ -52,7 +53,7 @@ def test_a_first_start(job, paths, unit):
     assert unit.calls == ["daemon-reload", "reset-failed", "start"]
     assert json.loads(Path(paths.description).read_text())["command"] == ["x.py"]
     modes = [Path(path).stat().st_mode & 0o777 for path in (paths.unit_file, paths.environment, paths.description)]
-    assert modes == [0o644, 0o600, 0o600]
+    assert modes == [0o600, 0o600, 0o600]
     assert [change["after_header"].partition(" ")[0] for change in result["diff"]] == [
         paths.unit_file,
         paths.environment,
@@ -128,7 +129,16 @@ def test_another_description_is_refused_while_it_runs_and_starts_anew_afterwards
 def test_restart_ends_what_runs_first(job, paths, unit):
     launch(job, paths, unit)
     assert launch(job, paths, unit, restart=True)["changed"]
-    assert unit.calls == ["daemon-reload", "reset-failed", "start", "stop", "daemon-reload", "reset-failed", "start"]
+    assert unit.calls == [
+        "daemon-reload",
+        "reset-failed",
+        "start",
+        "stop",
+        "reset-failed",
+        "daemon-reload",
+        "reset-failed",
+        "start",
+    ]
 
 
 def test_logs_of_the_last_runs_are_kept(job, paths, unit):
@@ -235,7 +245,7 @@ def test_forgetting_keeps_checkpoints_and_logs(job, paths, unit):
 def test_logs_set_aside_within_two_seconds_keep_their_order(job, paths, unit, monkeypatch):
     """The end of one second and the beginning of the next: the name comes from one look at the clock."""
     ticks = iter(range(1_700_000_000_900_000_000, 1_700_000_002_000_000_000, 100_000_000))
-    monkeypatch.setattr(job_control.time, "time_ns", lambda: next(ticks))
+    monkeypatch.setattr("time.time_ns", lambda: next(ticks))
     for number in range(4):
         launch(job, paths, unit)
         Path(paths.metrics).write_text(str(number))
@@ -400,11 +410,11 @@ def test_only_a_node_with_a_supervisor_starts_its_share_at_boot(supervised, path
     assert unit.calls == ["enable", "reset-failed", "start"]
     unit.calls.clear()
     start(through_mpirun(replace(supervised, supervision=None)), paths, unit, StartOptions(replace=True))
-    assert unit.calls == ["stop", "disable", "daemon-reload", "reset-failed", "start"]
+    assert unit.calls == ["stop", "reset-failed", "disable", "daemon-reload", "reset-failed", "start"]
     start(supervised, paths, unit, StartOptions(replace=True))
     unit.calls.clear()
     remove(paths, unit, check_mode=False)
-    assert unit.calls == ["stop", "disable", "daemon-reload"]
+    assert unit.calls == ["stop", "reset-failed", "disable", "daemon-reload"]
 
 
 def test_a_node_joins_the_run_that_another_one_has_begun(supervised, paths, unit):

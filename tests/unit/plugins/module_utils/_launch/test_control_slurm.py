@@ -10,15 +10,16 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.report import report
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.state import read_worker_group
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.description import SlurmOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.engines import slurm_jobs
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.engines.slurm import script_text
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.plan import describe, job_environment
-from ansible_collections.gaudi3.scale.plugins.module_utils._launch.control import StartOptions, prepare, start
-from ansible_collections.gaudi3.scale.plugins.module_utils._launch.engines import slurm_jobs
-from ansible_collections.gaudi3.scale.plugins.module_utils._launch.engines.slurm import script_text
+from ansible_collections.gaudi3.scale.plugins.module_utils._launch.control import prepare, start
+from ansible_collections.gaudi3.scale.plugins.module_utils._launch.launch import StartOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.stop import remove, stop
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.report import report
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.state import read_worker_group
 from ansible_collections.gaudi3.scale.tests.unit.described_job import job_on
 from ansible_collections.gaudi3.scale.tests.unit.slurm_fake import Queued, SlurmQueue
 

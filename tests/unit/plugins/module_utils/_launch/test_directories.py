@@ -14,9 +14,9 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.history import lines_of_runs
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.directories import EARLIER_KEPT, put_away_logs
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.history import lines_of_runs
 
 RUNS = EARLIER_KEPT + 2
 # Another file system than the tests' own.

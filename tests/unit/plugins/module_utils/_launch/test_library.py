@@ -57,8 +57,8 @@ def test_a_python_without_the_library_is_refused_with_the_remedy(job, monkeypatc
     with pytest.raises(GaudiError) as refused:
         check_library(found)
     assert str(refused.value) == (
-        f"no supervisor can be run here: {job.venv} has no gaudi3_scale; run playbooks/training_stack.yml (role "
-        "gaudi_training_stack) on this node, or name its venv in venv (training_venv)."
+        f"no supervisor can be run here: {job.venv} has no gaudi3_scale; run playbooks/venv.yml (role "
+        "gaudi_venv) on this node, or name its venv in venv (training_venv)."
     )
 
 

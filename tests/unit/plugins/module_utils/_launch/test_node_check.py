@@ -17,14 +17,15 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._job.clocks import cl
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.description import MpiOptions, SlurmOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.plan import Job
+from ansible_collections.gaudi3.scale.plugins.module_utils._launch import node_check
+from ansible_collections.gaudi3.scale.plugins.module_utils._launch.environment_files import (
+    setting_of_files,
+    settings_of_files,
+)
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.node_check import (
-    check_cards,
-    check_flags,
-    check_imports,
     check_node,
     check_writable,
     open_mpi_version,
-    setting_of_files,
 )
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult, run_process
 from ansible_collections.gaudi3.scale.tests.unit.healthy_node import HlSmi, write_kernel
@@ -56,6 +57,18 @@ def job(tmp_path):
 def work(tmp_path):
     (tmp_path / "work").mkdir()
     return tmp_path / "work"
+
+
+def check_imports(job, paths, run):
+    node_check.check_imports(job, paths, run, settings_of_files(job))
+
+
+def check_cards(job, run, kernel_root):
+    node_check.check_cards(job, run, kernel_root, settings_of_files(job))
+
+
+def check_flags(job):
+    node_check.check_flags(job, settings_of_files(job))
 
 
 def refusal(check, *arguments):
@@ -149,7 +162,7 @@ def test_a_card_without_the_nodes_flags_is_refused_by_the_layer_that_is_missing(
     card = replace(job, device="hpu", engine="mpirun", environment_files=(f"-{flags}", "-/nowhere"))
     assert refusal(partial(check_node, running=True), card, PATHS, run_process) == (
         f"{flags} is missing, with the node's flags and the paths of the vendor's software (GC_KERNEL_PATH), without "
-        "which no rank uses a card: run playbooks/tuning.yml on this node, or set them in environment "
+        "which no rank uses a card: run playbooks/flags.yml on this node, or set them in environment "
         "(gaudi_training_environment)."
     )
 

@@ -53,8 +53,10 @@ def test_on_the_other_nodes_only_torchrun_is_started_by_us(engine, starts):
 
 def test_only_a_unit_of_this_node_knows_this_nodes_interface():
     assert through("torchrun").environment["GLOO_SOCKET_IFNAME"] == "eth1"
+    assert through("torchrun", "n2").environment["GAUDI3_SCALE_NODE"] == "n2"
     for engine in ("slurm", "mpirun"):
         launch = through(engine)
+        assert "GAUDI3_SCALE_NODE" not in launch.environment
         assert "GLOO_SOCKET_IFNAME" not in launch.environment
         assert 'GLOO_SOCKET_IFNAME="$interface"' in launch.text.replace('\\"', '"').replace("$$", "$")
 

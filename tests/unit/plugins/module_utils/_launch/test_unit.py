@@ -9,9 +9,9 @@ import subprocess
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.description import SupervisionOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.engines.torchrun import torchrun_argv
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.supervision import lease
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.confinement import confined
-from ansible_collections.gaudi3.scale.plugins.module_utils._launch.engines.torchrun import torchrun_argv
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.unit import (
     RECORD_END,
     RECORD_LAST_END,
@@ -19,7 +19,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._launch.unit import (
     environment_text,
     unit_text,
 )
-from ansible_collections.gaudi3.scale.plugins.module_utils._launch.unit_words import command_line
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.unit_words import command_line
 from ansible_collections.gaudi3.scale.tests.unit.described_job import PATHS, described_job
 from ansible_collections.gaudi3.scale.tests.unit.memory_group import TAKE, V1, memory_group
 

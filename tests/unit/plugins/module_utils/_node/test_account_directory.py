@@ -6,9 +6,7 @@ from __future__ import annotations
 
 import os
 import pwd
-import shutil
 import subprocess
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -16,21 +14,12 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._node.account_directo
     acting_as,
     acting_as_owner,
     give,
-    may_change,
     remove,
 )
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.path_writers import may_change
 
 NOBODY = pwd.getpwnam("nobody")
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root has something to lose")
-
-
-@pytest.fixture
-def place():
-    """A directory that every account reaches, unlike those of pytest."""
-    made = Path(tempfile.mkdtemp())
-    made.chmod(0o755)
-    yield made
-    shutil.rmtree(made)
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from ansible_collections.gaudi3.scale.plugins.module_utils._node import commands
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 
 
@@ -44,3 +45,19 @@ def test_what_cannot_be_run_is_status_126_with_the_reason(tmp_path):
 
 def test_a_timeout_that_no_clock_reaches_is_no_error():
     assert run_process(["true"], timeout=1e15).rc == 0
+
+
+def test_who_writes_without_an_end_fills_no_memory(monkeypatch):
+    monkeypatch.setattr(commands, "LARGEST", 10)
+    flood = run_process(["sh", "-c", "yes | head -c 5000000; exit 4"], timeout=20)
+    assert (flood.rc, flood.stdout) == (4, "y\n" * 5)
+    assert run_process(["yes"], timeout=0.3) == (124, "y\n" * 5, "yes: no end after 0.3 s")
+
+
+def test_who_left_its_outputs_open_is_waited_for_no_longer():
+    result = run_process(["sh", "-c", "echo said; sleep 20 & exit 0"], timeout=0.5)
+    assert (result.rc, result.stdout) == (124, "said\n")
+
+
+def test_lines_end_as_everywhere():
+    assert run_process(["printf", "a\\r\\nb\\rc\\377"]).stdout == "a\nb\nc\ufffd"

@@ -185,7 +185,7 @@ def test_what_an_interruption_left_is_gone_on_with_where_the_server_can(
     part = tmp_path / "part"
     if kept:
         part.write_bytes(BODY[:kept])
-    resume(url_of(server, f"/200/{path}"), str(part), "The file", "vault_url", DIGEST, len(BODY))
+    resume(url_of(server, f"/200/{path}"), str(part), "The file", "packages_url", DIGEST, len(BODY))
     assert part.read_bytes() == BODY
     assert server.starts == starts
 
@@ -193,30 +193,30 @@ def test_what_an_interruption_left_is_gone_on_with_where_the_server_can(
 def test_a_part_of_another_file_is_thrown_away(server: Server, tmp_path: Path) -> None:
     part = tmp_path / "part"
     part.write_bytes(b"x" * 1000)
-    resume(url_of(server, "/200/ranges"), str(part), "The file", "vault_url", DIGEST, len(BODY))
+    resume(url_of(server, "/200/ranges"), str(part), "The file", "packages_url", DIGEST, len(BODY))
     assert part.read_bytes() == BODY
 
 
 def test_a_part_longer_than_the_servers_file_is_thrown_away(server: Server, tmp_path: Path) -> None:
     part = tmp_path / "part"
     part.write_bytes(BODY + b"more")
-    resume(url_of(server, "/200/ranges"), str(part), "The file", "vault_url", DIGEST)
+    resume(url_of(server, "/200/ranges"), str(part), "The file", "packages_url", DIGEST)
     assert part.read_bytes() == BODY
 
 
 def test_a_complete_part_is_only_checked(server: Server, tmp_path: Path) -> None:
     part = tmp_path / "part"
     part.write_bytes(BODY)
-    resume(url_of(server, "/404/gone"), str(part), "The file", "vault_url", DIGEST, len(BODY))
+    resume(url_of(server, "/404/gone"), str(part), "The file", "packages_url", DIGEST, len(BODY))
     assert server.asked == 0
 
 
 def test_a_file_that_its_index_does_not_describe_is_not_kept(server: Server, tmp_path: Path) -> None:
     part = tmp_path / "part"
     with pytest.raises(GaudiError, match=r"does not have the sha256 .*its index is out of date"):
-        resume(url_of(server, "/200/key"), str(part), "The file", "vault_url", DIGEST, len(BODY))
+        resume(url_of(server, "/200/key"), str(part), "The file", "packages_url", DIGEST, len(BODY))
     assert not part.exists()
 
 
 def test_the_length_is_told_before_anything_is_fetched(server: Server) -> None:
-    assert length(url_of(server, "/200/bundle"), "The file", "vault_url") == len(BODY)
+    assert length(url_of(server, "/200/bundle"), "The file", "packages_url") == len(BODY)

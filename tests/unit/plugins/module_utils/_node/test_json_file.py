@@ -78,3 +78,10 @@ def test_a_file_is_looked_up_in_the_directory_that_was_opened(tmp_path):
         assert read_json("status.json", opened) == {"a": 1}
     finally:
         os.close(opened)
+
+
+def test_what_is_short_as_text_and_large_as_data_is_refused():
+    """16 MB of empty lists were 480 MB of root's memory."""
+    with pytest.raises(ValueError, match=r"^it has more than 2097152 values$"):
+        parse_json("[" + "[]," * (LARGEST // 3 - 1) + "[]")
+    assert len(parse_json("[" + "7," * 1_000_000 + "7]")) == 1_000_001

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.metrics import duration
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.metrics import duration
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_failure import ISSUES, module_failure
 
 ROOT = Path(__file__).parents[5]
@@ -42,9 +42,9 @@ def test_a_full_disk_is_told_with_the_path_and_the_remedy():
 
 def test_a_bug_says_so_and_where_to_report_it():
     answer = module_failure(raised(lambda: duration("a while")))
-    source = ROOT / "plugins/module_utils/_monitoring/metrics.py"
+    source = ROOT / "plugins/module_utils/_follow/metrics.py"
     line = next(n for n, text in enumerate(source.read_text().splitlines(), 1) if "round(seconds)" in text)
-    place = f"plugins/module_utils/_monitoring/metrics.py:{line}"
+    place = f"plugins/module_utils/_follow/metrics.py:{line}"
     assert answer["msg"].startswith(f"this is a bug of gaudi3.scale: TypeError in {place}; ")
     assert f"please report it at {ISSUES}" in answer["msg"]
     assert "Traceback" in answer["exception"]

@@ -58,7 +58,8 @@ def test_what_is_neither_is_refused_in_one_sentence(given: object, remedy: str) 
 def test_a_unit_speaks_with_the_named_networks_and_itself_alone() -> None:
     assert address_lines(parse_networks("x", ["10.0.0.0/24", "fd00::7"])) == [
         "IPAddressDeny=any",
-        "IPAddressAllow=localhost 10.0.0.0/24 fd00::7",
+        "IPAddressAllow=localhost",
+        "IPAddressAllow=10.0.0.0/24 fd00::7",
     ]
 
 

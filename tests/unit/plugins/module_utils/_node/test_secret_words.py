@@ -113,8 +113,8 @@ def test_a_task_that_ansible_refuses_shows_no_key(options):
         ("hpu_batch_probe", {"workload_options": {"hub": {"token": SECRET}}, "minimum": 0}),
         ("hpu_compare_settings", {"base": {"environment": ENVIRONMENT}, "rounds": "x"}),
         ("training_venv", {"release": "1", "index_url": f"https://me:{SECRET}@host/simple", "python": "x"}),
-        ("vault_bundle", {"release": "1", "index_url": f"https://me:{SECRET}@host/simple", "path": "x", "part": "y"}),
-        ("vault_repository", {"url": f"https://me:{SECRET}@host/x", "releas": "1"}),
+        ("package_bundle", {"release": "1", "index_url": f"https://me:{SECRET}@host/simple", "path": "x", "part": "y"}),
+        ("package_repository", {"url": f"https://me:{SECRET}@host/x", "releas": "1"}),
     ],
 )
 def test_no_other_refusal_shows_one(module, options):

@@ -45,7 +45,7 @@ def nothing(_request: str) -> str:
             (
                 "satisfy:command-line needs libdbus-1-dev (= 1.14.10-4ubuntu4), and libdbus-1-dev 1.14.10-4ubuntu4.1 "
                 "is what this node has or would get: its repositories are not of one state; enable the same suites "
-                "(-updates, -security) for both, or have the mirror synchronised."
+                "(-updates, -security) for both, or have the mirror synchronized."
             ),
         ),
         # owasp-modsecurity/ModSecurity#3102.

@@ -17,20 +17,20 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._packages.apt_reposit
     render_sources,
 )
 
-VAULT = AptRepository(
+REPOSITORY = AptRepository(
     uri="https://vault.example.com/debian",
     suite="jammy",
     components=("main",),
     architectures=("amd64",),
     key_url="https://vault.example.com/key",
     key_path="/etc/apt/keyrings/vault.asc",
-    sources_path="/etc/apt/sources.list.d/vault.sources",
+    sources_path="/etc/apt/sources.list.d/repository.sources",
 )
 LOCK = "E: Could not get lock /var/lib/apt/lists/lock. It is held by process 4711 (apt-get)\n"
 
 
 def test_the_sources_file_is_deb822_and_remembers_where_the_key_is_from() -> None:
-    assert render_sources(VAULT).splitlines() == [
+    assert render_sources(REPOSITORY).splitlines() == [
         "# Written by gaudi3.scale. The key is from https://vault.example.com/key",
         "Types: deb",
         "URIs: https://vault.example.com/debian",
@@ -63,7 +63,7 @@ def test_the_sources_file_is_deb822_and_remembers_where_the_key_is_from() -> Non
         (
             "E: The repository 'https://vault.example.com/debian jammy Release' does not have a Release file.",
             "https://vault.example.com/debian/dists/jammy/Release is not there",
-            "correct vault_url, repository_url or suite",
+            "correct packages_url, repository_url or suite",
         ),
         (
             (
@@ -104,13 +104,13 @@ def test_the_sources_file_is_deb822_and_remembers_where_the_key_is_from() -> Non
             "no package repository",
             "login page",
         ),
-        ("E: Failed to fetch http://v/dists/main/Packages.gz  File has unexpected size", "damaged", "synchronised"),
+        ("E: Failed to fetch http://v/dists/main/Packages.gz  File has unexpected size", "damaged", "synchronized"),
         (LOCK.strip(), "another package manager", "lock_timeout"),
         (
             (
                 "E: Conflicting values set for option Signed-By regarding source "
                 "https://vault.habana.ai/artifactory/debian/ jammy: /etc/apt/keyrings/habanalabs.gpg != "
-                "/etc/apt/keyrings/gaudi3_scale-vault.asc"
+                "/etc/apt/keyrings/gaudi3_scale-repository.asc"
             ),
             "two entries of https://vault.habana.ai/artifactory/debian jammy differ in Signed-By",
             "leave one of them",
@@ -160,14 +160,14 @@ def test_the_sources_file_is_deb822_and_remembers_where_the_key_is_from() -> Non
     ],
 )
 def test_a_complaint_becomes_a_cause_and_a_remedy(complaint: str, cause: str, remedy: str) -> None:
-    sentence = explain(VAULT, [complaint])
+    sentence = explain(REPOSITORY, [complaint])
     assert sentence.startswith("The package repository https://vault.example.com/debian jammy main ")
     assert cause in sentence
     assert remedy in sentence.split(";", 1)[1]
 
 
 def test_an_unknown_complaint_is_passed_on_in_apts_words() -> None:
-    assert explain(VAULT, ["E: Malformed entry 1"]).endswith("cannot be read: Malformed entry 1")
+    assert explain(REPOSITORY, ["E: Malformed entry 1"]).endswith("cannot be read: Malformed entry 1")
 
 
 class Apt:
@@ -184,22 +184,22 @@ class Apt:
 
 def test_only_this_repository_is_read() -> None:
     apt = Apt()
-    refresh(VAULT, apt, 0)
-    assert f"Dir::Etc::sourcelist={VAULT.sources_path}" in apt.commands[0]
+    refresh(REPOSITORY, apt, 0)
+    assert f"Dir::Etc::sourcelist={REPOSITORY.sources_path}" in apt.commands[0]
     assert "Dir::Etc::sourceparts=-" in apt.commands[0]
     assert "APT::Get::List-Cleanup=0" in apt.commands[0]
 
 
 def test_the_lock_of_another_apt_is_waited_for() -> None:
     apt, slept = Apt(LOCK, LOCK), []
-    refresh(VAULT, apt, 60, sleep=slept.append)
+    refresh(REPOSITORY, apt, 60, sleep=slept.append)
     assert len(apt.commands) == 3
     assert len(slept) == 2
 
 
 def test_a_lock_held_too_long_is_an_error() -> None:
     with pytest.raises(GaudiError, match="another package manager holds apt's lock"):
-        refresh(VAULT, Apt(LOCK), 0, sleep=lambda _seconds: None)
+        refresh(REPOSITORY, Apt(LOCK), 0, sleep=lambda _seconds: None)
 
 
 def test_offered_versions_come_from_the_lists_on_the_node(tmp_path: Any) -> None:
@@ -213,7 +213,7 @@ def test_offered_versions_come_from_the_lists_on_the_node(tmp_path: Any) -> None
         assert list(argv) == ["/usr/lib/apt/apt-helper", "cat-file", str(packed)]
         return CommandResult(0, "Package: habanalabs-qual\nVersion: 1.24.1-482\n", "")
 
-    assert offered_versions(VAULT, run) == {
+    assert offered_versions(REPOSITORY, run) == {
         "habanalabs-dkms": {"1.23.0-695", "1.24.1-482"},
         "habanalabs-qual": {"1.24.1-482"},
     }

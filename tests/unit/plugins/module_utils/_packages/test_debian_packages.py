@@ -24,7 +24,7 @@ DKMS, QUAL = "habanalabs-dkms_1.24.1-482_all.deb", "habanalabs-qual_1.24.1-482_a
 
 
 class Node:
-    """Records every command with its environment, and answers it with ``result`` or as the vault ``offers`` files.
+    """Records every command with its environment, and answers it with ``result`` or as the repository ``offers`` files.
 
     ``half`` is a package that apt meets half way.
     """
@@ -158,7 +158,7 @@ def test_half_packages_are_configured_and_all_of_them_where_dpkg_insists(
 
 
 def test_lists_are_read_anew_and_a_repository_that_is_gone_stops_nothing() -> None:
-    node = Node(CommandResult(100, "", "E: Failed to fetch https://vault/InRelease\n"))
+    node = Node(CommandResult(100, "", "E: Failed to fetch https://repository/InRelease\n"))
     Apt(node).refresh(lock_timeout=12.4)
     assert node.calls == [["apt-get", "-q", "update", "-o", "DPkg::Lock::Timeout=12"]]
 

@@ -25,8 +25,8 @@ KMOD = "Error:\n Problem: conflicting requests\n" + "".join(
 )
 # ansible/ansible#81466: two ends of other repositories, far below.
 ROOT = (SAID / "two_ends.txt").read_text()
-# Two layers' worth: EPEL and the vault.
-MIXED = (SAID / "vault_and_epel.txt").read_text()
+# Two layers' worth: EPEL and the package repository.
+MIXED = (SAID / "repository_and_epel.txt").read_text()
 # Both in one answer: what is nowhere stands behind what excludes each other.
 BOTH = """Error:
  Problem: cannot install both a-2-1.el9.noarch and a-1-1.el9.noarch
@@ -87,7 +87,7 @@ ANYWHERE = (
             (
                 "no repository of this node has dkms >= 2.8; on RHEL 9 dkms is in EPEL, which wants CRB: enable both "
                 "or their mirrors. Needed by habanalabs. No repository of this node has habanalabs-rdma-core = 1.24.1; "
-                "that is the vault's: have the mirror synchronised, or correct release. Needed by habanalabs-thunk."
+                "that is the repository's: synchronize the mirror, or correct release. Needed by habanalabs-thunk."
             ),
         ),
         (BOTH, f"no repository of this node has libnl3-devel; {BUILT_WITH}. Needed by a."),

@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""The vault as a dnf repository. What dnf says was captured from dnf 4.14 (fixtures/dnf)."""
+"""The package repository as a dnf repository. What dnf says was captured from dnf 4.14 (fixtures/dnf)."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._packages.dnf_reposit
     parse_listing,
     refresh,
 )
-from ansible_collections.gaudi3.scale.plugins.module_utils._packages.openpgp import armoured
-from ansible_collections.gaudi3.scale.plugins.module_utils._packages.repository_keys import rpm_labels
-from ansible_collections.gaudi3.scale.plugins.module_utils._packages.vault_repository import (
-    VaultOptions,
+from ansible_collections.gaudi3.scale.plugins.module_utils._packages.openpgp import armored
+from ansible_collections.gaudi3.scale.plugins.module_utils._packages.package_repository import (
+    RepositoryOptions,
     converge,
     plan_dnf,
 )
+from ansible_collections.gaudi3.scale.plugins.module_utils._packages.repository_keys import rpm_labels
 
 SAID = Path(__file__).parents[3] / "fixtures" / "dnf"
 RHEL = 'ID="rhel"\nID_LIKE="fedora"\nVERSION_ID="9.6"\n'
@@ -38,9 +38,9 @@ def said(name: str, rc: int = 1) -> CommandResult:
     return CommandResult(rc, (SAID / f"{name}.txt").read_text(), "")
 
 
-def options(vault: str = "https://vault.habana.ai/artifactory/", **more: Any) -> VaultOptions:
-    given = {"vault_url": vault, "release": "1.24.1", "kernels": ["5.14.0-570.el9_6.x86_64"]}
-    return VaultOptions(**{**given, "plain_http_hosts": ["127.0.0.1"], **more})
+def options(repository: str = "https://vault.habana.ai/artifactory/", **more: Any) -> RepositoryOptions:
+    given = {"packages_url": repository, "release": "1.24.1", "kernels": ["5.14.0-570.el9_6.x86_64"]}
+    return RepositoryOptions(**{**given, "plain_http_hosts": ["127.0.0.1"], **more})
 
 
 @pytest.fixture
@@ -75,15 +75,15 @@ def test_the_vendors_url_shapes_follow_the_minor_release(etc: Path) -> None:
 
 def test_a_system_without_a_minor_release_has_to_name_the_directory(etc: Path) -> None:
     (etc / "os-release").write_text('ID="centos"\nVERSION_ID="9"\n')
-    with pytest.raises(GaudiError, match=r"VERSION_ID is '9'.*set suite to the vault's directory.*rhel/9/9\.6"):
+    with pytest.raises(GaudiError, match=r"VERSION_ID is '9'.*set suite to the repository's directory.*rhel/9/9\.6"):
         plan_dnf(options(), str(etc))
     assert plan_dnf(options(repository_url="https://mirror/gaudi"), str(etc)).uri == "https://mirror/gaudi"
 
 
-@pytest.mark.parametrize("name", ["vault_url", "key_url", "package_key_url", "repository_url"])
+@pytest.mark.parametrize("name", ["packages_url", "key_url", "package_key_url", "repository_url"])
 def test_what_is_no_url_is_refused_by_name(etc: Path, name: str) -> None:
     with pytest.raises(GaudiError, match=f"^{name} must be a URL"):
-        plan_dnf(options(**({"vault": "here"} if name == "vault_url" else {name: "here"})), str(etc))
+        plan_dnf(options(**({"repository": "here"} if name == "packages_url" else {name: "here"})), str(etc))
 
 
 def test_both_signatures_are_checked_with_both_keys(etc: Path) -> None:
@@ -91,17 +91,17 @@ def test_both_signatures_are_checked_with_both_keys(etc: Path) -> None:
     assert {"gpgcheck=1", "repo_gpgcheck=1", "enabled=1"} <= set(lines)
     keys = [line.rpartition("file://")[2] for line in lines if "file://" in line]
     assert [Path(key).name for key in keys] == [
-        "RPM-GPG-KEY-gaudi3_scale-vault-metadata",
-        "RPM-GPG-KEY-gaudi3_scale-vault-packages",
+        "RPM-GPG-KEY-gaudi3_scale-repository-metadata",
+        "RPM-GPG-KEY-gaudi3_scale-repository-packages",
     ]
 
 
 def test_a_listing_is_names_and_plain_versions() -> None:
-    offered = parse_listing(said("list").stdout, "gaudi3_scale-vault")
+    offered = parse_listing(said("list").stdout, "gaudi3_scale-repository")
     assert offered["habanalabs"] == {"1.23.0-695", NEW}
     assert len(offered) == 10
-    broken = "Available Packages\nhabanalabs-a-very-long-name.x86_64\n     1:1.24.1-482.el9   gaudi3_scale-vault\n"
-    assert parse_listing(broken, "gaudi3_scale-vault") == {"habanalabs-a-very-long-name": {NEW}}
+    broken = "Available Packages\nhabanalabs-a-very-long-name.x86_64\n     1:1.24.1-482.el9   gaudi3_scale-repository\n"
+    assert parse_listing(broken, "gaudi3_scale-repository") == {"habanalabs-a-very-long-name": {NEW}}
     assert parse_listing(said("list").stdout, "another") == {}
 
 
@@ -112,7 +112,7 @@ def test_a_listing_is_names_and_plain_versions() -> None:
         ("unknown_host", "cannot be reached; check this node's DNS, route and proxy"),
         (
             "not_found",
-            "does not exist: https://.*/rhel/9/9.6/repodata/repomd.xml is not there; correct vault_url.*suite",
+            "does not exist: https://.*/rhel/9/9.6/repodata/repomd.xml is not there; correct packages_url.*suite",
         ),
         (
             "wrong_signature",
@@ -145,9 +145,9 @@ def test_rpm_calls_a_key_by_the_end_of_its_id_and_its_time() -> None:
     assert rpm_labels(text) == ["gpg-pubkey-b4d755d7-6b018f23"]
     # A length of four octets, and a second key behind the first.
     long = bytes([0xC6, 0xFF, 0, 0, 0x23, 0x2D, 4, 0x65, 0, 0, 1]) + bytes(9000)
-    assert [label[-8:] for label in rpm_labels(text + armoured(long))] == ["6b018f23", "65000001"]
+    assert [label[-8:] for label in rpm_labels(text + armored(long))] == ["6b018f23", "65000001"]
     with pytest.raises(ValueError, match="another version than 4"):
-        rpm_labels(armoured(bytes([0x98, 8, 6, 0, 0, 0, 1, 27, 0, 0])))
+        rpm_labels(armored(bytes([0x98, 8, 6, 0, 0, 0, 1, 27, 0, 0])))
 
 
 class Node:
@@ -173,9 +173,9 @@ class Node:
             return CommandResult(0 if set(argv[2:]) <= set(self.imported) else 1, "", "")
         return CommandResult(0, "", "")
 
-    def converge(self, vault: str, check_mode: bool = False, **more: Any) -> Any:
+    def converge(self, repository: str, check_mode: bool = False, **more: Any) -> Any:
         asked = {"packages": ["habanalabs-dkms"], "os_packages": ["dkms", "kernel-devel-{kernel}"], **more}
-        return converge(options(vault, **asked), self.run, check_mode, str(self.etc))
+        return converge(options(repository, **asked), self.run, check_mode, str(self.etc))
 
     @property
     def files(self) -> list[str]:
@@ -183,7 +183,7 @@ class Node:
 
 
 @pytest.fixture
-def vault(tmp_path: Path) -> Iterator[str]:
+def repository(tmp_path: Path) -> Iterator[str]:
     for place in ("rhel/9/9.6/repodata/repomd.xml.key", "gaudi-general/keyPairs/primary/public"):
         path = tmp_path / "www" / place
         path.parent.mkdir(parents=True)
@@ -196,52 +196,52 @@ def vault(tmp_path: Path) -> Iterator[str]:
     server.server_close()
 
 
-def test_the_first_run_registers_and_the_second_changes_nothing(etc: Path, vault: str) -> None:
+def test_the_first_run_registers_and_the_second_changes_nothing(etc: Path, repository: str) -> None:
     node = Node(etc)
-    shown = node.converge(vault, check_mode=True)
+    shown = node.converge(repository, check_mode=True)
     assert node.files == []
     assert [entry["after_header"] for entry in shown["diff"]][-1] == "packages of the transaction"
-    first = node.converge(vault)
+    first = node.converge(repository)
     assert first["changed"]
     assert first["packages"] == ["dkms", "kernel-devel-5.14.0-570.el9_6.x86_64", f"habanalabs-{NEW}.*"]
     assert node.imported == ["gpg-pubkey-b4d755d7-6b018f23"]
     assert len(node.files) == 3
-    again = node.converge(vault)
+    again = node.converge(repository)
     assert not again["changed"]
     assert again["available"]
     assert first.keys() == again.keys() == shown.keys()
 
 
-def test_a_key_that_rpm_does_not_know_any_more_is_imported_again(etc: Path, vault: str) -> None:
+def test_a_key_that_rpm_does_not_know_any_more_is_imported_again(etc: Path, repository: str) -> None:
     node = Node(etc)
-    node.converge(vault)
+    node.converge(repository)
     node.imported.clear()
-    assert node.converge(vault, check_mode=True)["changed"]
+    assert node.converge(repository, check_mode=True)["changed"]
     assert node.imported == []
-    assert node.converge(vault)["changed"]
-    assert not node.converge(vault)["changed"]
+    assert node.converge(repository)["changed"]
+    assert not node.converge(repository)["changed"]
 
 
-def test_a_failing_refresh_puts_everything_back(etc: Path, vault: str) -> None:
+def test_a_failing_refresh_puts_everything_back(etc: Path, repository: str) -> None:
     node = Node(etc)
     node.makecache = said("wrong_signature")
     with pytest.raises(GaudiError, match="is not signed by the key"):
-        node.converge(vault)
+        node.converge(repository)
     assert node.files == []
     assert node.imported == []
 
 
-def test_a_release_that_is_not_offered_tells_what_is(etc: Path, vault: str) -> None:
+def test_a_release_that_is_not_offered_tells_what_is(etc: Path, repository: str) -> None:
     node = Node(etc)
     with pytest.raises(
         GaudiError, match=r"does not offer habanalabs-dkms 1.22.0-740 \(it has 1.23.0-695, 1.24.1-482\)"
     ):
-        node.converge(vault, release="1.22.0")
+        node.converge(repository, release="1.22.0")
     assert node.files == []
 
 
-def test_the_package_manager_can_be_named(etc: Path, vault: str) -> None:
+def test_the_package_manager_can_be_named(etc: Path, repository: str) -> None:
     (etc / "os-release").write_text("ID=debian\n")
     node = Node(etc)
-    assert node.converge(vault, package_manager="dnf", suite="rhel/9/9.6")["changed"]
+    assert node.converge(repository, package_manager="dnf", suite="rhel/9/9.6")["changed"]
     assert any(name.endswith(".repo") for name in node.files)

@@ -18,8 +18,8 @@ import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._packages import gnupg
 from ansible_collections.gaudi3.scale.plugins.module_utils._packages.openpgp import (
-    ARMOUR,
-    armoured,
+    ARMOR,
+    armored,
     binary,
     certificates,
     fingerprints,
@@ -106,12 +106,12 @@ def test_fingerprints_are_those_that_gpg_shows(made: Made, tmp_path: Path) -> No
     assert [len(found.data) for found in certificates(made.rsa + made.curve)] == [len(made.rsa), len(made.curve)]
 
 
-def test_binary_and_armour_are_those_of_gpg(made: Made, tmp_path: Path) -> None:
+def test_binary_and_armor_are_those_of_gpg(made: Made, tmp_path: Path) -> None:
     path = tmp_path / "key.asc"
-    path.write_text(armoured(made.rsa + made.curve))
+    path.write_text(armored(made.rsa + made.curve))
     made.gpg("--output", str(tmp_path / "key"), "--dearmor", str(path))
     assert (tmp_path / "key").read_bytes() == made.rsa + made.curve == binary(path.read_text())
-    assert binary(armoured(made.rsa) + "text between\n" + armoured(made.curve)) == made.rsa + made.curve
+    assert binary(armored(made.rsa) + "text between\n" + armored(made.curve)) == made.rsa + made.curve
 
 
 @pytest.mark.parametrize("size", [2, 4, 5])
@@ -151,7 +151,7 @@ def test_a_subkey_is_no_key(made: Made) -> None:
 
 
 def test_only_the_key_of_the_fingerprint_is_taken(made: Made) -> None:
-    rsa, curve = armoured(made.rsa), armoured(made.curve)
+    rsa, curve = armored(made.rsa), armored(made.curve)
     both = rsa + curve
     (wanted,) = fingerprints(made.curve)
     spaced = " ".join(textwrap.wrap(wanted.lower(), 4))
@@ -163,18 +163,18 @@ def test_only_the_key_of_the_fingerprint_is_taken(made: Made) -> None:
 
 def test_the_checksum_is_the_one_that_gpg_writes(made: Made, tmp_path: Path) -> None:
     lines = made.gpg("--armor", "--export", "rsa@localhost").splitlines()
-    assert armoured(made.rsa).splitlines()[-2] == lines[-2]
+    assert armored(made.rsa).splitlines()[-2] == lines[-2]
 
 
-def test_armour_that_is_armour_is_only_tidied(made: Made) -> None:
-    text = armoured(made.rsa)
+def test_armor_that_is_armor_is_only_tidied(made: Made) -> None:
+    text = armored(made.rsa)
     with_header = text.replace("\n\n", "\nVersion: GnuPG v2\n\n", 1)
-    assert armoured(f"\n{with_header}\n".replace("\n", "\r\n").encode()) == with_header
+    assert armored(f"\n{with_header}\n".replace("\n", "\r\n").encode()) == with_header
 
 
 def test_lines_are_as_long_as_the_standard_allows(made: Made) -> None:
-    first, blank, *body, check, last = armoured(made.rsa).splitlines()
-    assert (first, blank, last) == (ARMOUR, "", ARMOUR.replace("BEGIN", "END"))
+    first, blank, *body, check, last = armored(made.rsa).splitlines()
+    assert (first, blank, last) == (ARMOR, "", ARMOR.replace("BEGIN", "END"))
     assert body == textwrap.wrap(base64.b64encode(made.rsa).decode(), 64)
     assert len(check) == len("=NjGr")
 
@@ -203,18 +203,18 @@ def test_lines_are_as_long_as_the_standard_allows(made: Made) -> None:
         (old(6, BODY, 1) + new(7, BODY, 1), "a private key"),
         (new(10, b"PGP", 1), "an answer without any key"),
         (new(2, b"signature", 1), "type 2"),
-        (f"{ARMOUR}\n\nmAQG\n".encode(), "no end"),
-        (f"{ARMOUR}\n\nm!QG\n{ARMOUR.replace('BEGIN', 'END')}\n".encode(), "not base64"),
-        (f"{ARMOUR}\n\n{ARMOUR}\n".encode(), "goes on with"),
+        (f"{ARMOR}\n\nmAQG\n".encode(), "no end"),
+        (f"{ARMOR}\n\nm!QG\n{ARMOR.replace('BEGIN', 'END')}\n".encode(), "not base64"),
+        (f"{ARMOR}\n\n{ARMOR}\n".encode(), "goes on with"),
         (
-            armoured(old(6, BODY, 1)).encode() + b"-----BEGIN PGP PRIVATE KEY BLOCK-----\n",
+            armored(old(6, BODY, 1)).encode() + b"-----BEGIN PGP PRIVATE KEY BLOCK-----\n",
             "goes on with .* PRIVATE KEY",
         ),
     ],
 )
 def test_what_is_no_public_key_is_refused_in_words(answer: bytes, words: str) -> None:
     with pytest.raises(ValueError, match=words):
-        armoured(answer)
+        armored(answer)
     assert not is_key(answer.decode("latin-1"))
 
 

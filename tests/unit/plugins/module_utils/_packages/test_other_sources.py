@@ -15,7 +15,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._packages import apt_
 from ansible_collections.gaudi3.scale.plugins.module_utils._packages.switched_off import Marks
 
 URI = "https://vault.habana.ai/artifactory/debian"
-NAME = "gaudi3_scale-vault"
+NAME = "gaudi3_scale-repository"
 OFF, PUT = f"# {NAME}: ", f"# {NAME} put here:\n"
 DEBIAN = "deb http://mirror.example.com/debian bookworm main  # ours\n"
 KEY = " -----BEGIN PGP PUBLIC KEY BLOCK-----\n .\n mQINBF\n -----END PGP PUBLIC KEY BLOCK-----\n"
@@ -166,7 +166,7 @@ def test_another_repository_of_ours_keeps_what_it_has_switched_off(apt: Path) ->
         (
             "site.list",
             f"deb {URI} jammy main site\n",
-            r"site\.list has an entry of https://vault.* jammy, .* the components site, too; add them to components",
+            r"site\.list has an entry of https://.* jammy, .* the components site, too; add them to components",
         ),
         (
             "site.sources",
@@ -205,9 +205,9 @@ def test_paths_of_two_cases_are_two() -> None:
 RHEL = "https://vault.habana.ai/artifactory/rhel/9/9.6"
 REPOSITORIES = {
     # The vendor's installation page for RHEL: one file, gpgcheck=0 in older ones.
-    "Habana-Vault.repo": (
-        f"[vault]\n\nname=Habana Vault\nbaseurl={RHEL}\nenabled=1\ngpgcheck=0\n",
-        f"[vault]\n{PUT}enabled=0\n\nname=Habana Vault\nbaseurl={RHEL}\n{OFF}enabled=1\ngpgcheck=0\n",
+    "Habana-Repository.repo": (
+        f"[repository]\n\nname=Habana Repository\nbaseurl={RHEL}\nenabled=1\ngpgcheck=0\n",
+        f"[repository]\n{PUT}enabled=0\n\nname=Habana Repository\nbaseurl={RHEL}\n{OFF}enabled=1\ngpgcheck=0\n",
     ),
     "variables.repo": (
         "[a]\nbaseurl = https://vault.habana.ai/artifactory/rhel/$releasever_major/9.${releasever_minor}/\ngpgcheck=1\n",
@@ -250,9 +250,9 @@ def test_another_dnf_repository_of_the_same_url_is_disabled_and_comes_back(etc: 
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("other.repo", "[vault]\nbaseurl=https://vault.habana.ai/artifactory/rhel/9/9.4\n"),
-        ("off.repo", f"[vault]\nbaseurl={RHEL}\nenabled=0\n"),
-        ("mirrors.repo", "[vault]\nmetalink=https://m.example.com/?repo=$releasever\n"),
+        ("other.repo", "[repository]\nbaseurl=https://vault.habana.ai/artifactory/rhel/9/9.4\n"),
+        ("off.repo", f"[repository]\nbaseurl={RHEL}\nenabled=0\n"),
+        ("mirrors.repo", "[repository]\nmetalink=https://m.example.com/?repo=$releasever\n"),
         # subscription-manager's own: it would be written anew at each refresh.
         ("redhat.repo", f"[site]\nbaseurl={RHEL}\nenabled=1\n"),
         (f"{NAME}.repo", f"[{NAME}]\nbaseurl={RHEL}\n"),
@@ -265,8 +265,8 @@ def test_other_dnf_repositories_are_left(etc: Path, name: str, text: str) -> Non
 
 def test_a_variable_of_the_site_is_read(etc: Path) -> None:
     (etc / "dnf/vars").mkdir(parents=True)
-    (etc / "dnf/vars/vault").write_text("vault.habana.ai\n")
-    (etc / "yum.repos.d/a.repo").write_text("[a]\nbaseurl=https://$vault/artifactory/rhel/9/$releasever\n")
+    (etc / "dnf/vars/repository").write_text("vault.habana.ai\n")
+    (etc / "yum.repos.d/a.repo").write_text("[a]\nbaseurl=https://$repository/artifactory/rhel/9/$releasever\n")
     assert len(dnf_sources.switched_off(str(etc / f"yum.repos.d/{NAME}.repo"), RHEL)) == 1
 
 

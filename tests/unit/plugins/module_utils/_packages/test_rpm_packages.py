@@ -201,7 +201,7 @@ def test_what_was_fetched_before_is_taken_as_it_is(tmp_path: Path) -> None:
 DKMS, QUAL = "habanalabs-1.24.1-482.el9.noarch.rpm", "habanalabs-qual-1.24.1-482.el9.x86_64.rpm"
 
 
-class Vault:
+class Repository:
     """Downloads ``offers`` and finds a signature only on what it downloaded; ``order`` is what was done."""
 
     def __init__(self, root: Path, *offers: str) -> None:
@@ -224,38 +224,38 @@ def test_half_a_download_of_another_package_is_neither_taken_nor_in_the_way(tmp_
     partial = tmp_path / "partial"
     partial.mkdir()
     (partial / QUAL).write_text("ha")
-    vault = Vault(tmp_path, DKMS)
-    assert vault.dnf.fetch({"habanalabs-dkms": "1.24.1-482"}, str(tmp_path)) == [str(tmp_path / DKMS)]
-    assert vault.order == [f"checked {DKMS}"]
+    repository = Repository(tmp_path, DKMS)
+    assert repository.dnf.fetch({"habanalabs-dkms": "1.24.1-482"}, str(tmp_path)) == [str(tmp_path / DKMS)]
+    assert repository.order == [f"checked {DKMS}"]
     assert not (tmp_path / QUAL).exists()
     assert (partial / QUAL).read_text() == "ha"
     with pytest.raises(GaudiError, match=r"is not signed by a key that rpm knows"):
-        vault.dnf.fetch({"habanalabs-qual": "1.24.1-482"}, str(tmp_path))
+        repository.dnf.fetch({"habanalabs-qual": "1.24.1-482"}, str(tmp_path))
     assert not (tmp_path / QUAL).exists()
 
 
 def test_a_download_that_leaves_no_file_is_told(tmp_path: Path) -> None:
     pins = dict.fromkeys(["habanalabs-dkms", "habanalabs-qual"], "1.24.1-482")
     with pytest.raises(GaudiError, match=r"dnf download ended well and left no file of habanalabs-qual in "):
-        Vault(tmp_path, DKMS).dnf.fetch(pins, str(tmp_path))
+        Repository(tmp_path, DKMS).dnf.fetch(pins, str(tmp_path))
 
 
 def test_a_package_is_checked_and_on_the_disk_before_it_has_its_name(tmp_path: Path, monkeypatch: Any) -> None:
-    vault = Vault(tmp_path, DKMS)
+    repository = Repository(tmp_path, DKMS)
     sync, replace = os.fsync, Path.replace
 
     def synced(descriptor: int) -> None:
-        vault.order.append(f"on disk {Path(f'/proc/self/fd/{descriptor}').readlink().name}")
+        repository.order.append(f"on disk {Path(f'/proc/self/fd/{descriptor}').readlink().name}")
         sync(descriptor)
 
     def replaced(path: Path, target: Path) -> Path:
-        vault.order.append("renamed")
+        repository.order.append("renamed")
         return replace(path, target)
 
     monkeypatch.setattr(os, "fsync", synced)
     monkeypatch.setattr(Path, "replace", replaced)
-    vault.dnf.fetch({"habanalabs-dkms": "1.24.1-482"}, str(tmp_path))
-    assert vault.order == [f"checked {DKMS}", f"on disk {DKMS}", "renamed"]
+    repository.dnf.fetch({"habanalabs-dkms": "1.24.1-482"}, str(tmp_path))
+    assert repository.order == [f"checked {DKMS}", f"on disk {DKMS}", "renamed"]
 
 
 def test_installed_names_are_not_asked_for_and_an_other_build_is_taken_out_first(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import re
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._cards.hardware import generation_of
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils._host.kernel.modules import Holder
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_modules import Holder
 from ansible_collections.gaudi3.scale.plugins.module_utils._power.plan import (
     PowerCard,
     PowerOptions,

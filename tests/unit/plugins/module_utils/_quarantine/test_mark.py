@@ -116,7 +116,7 @@ def test_a_program_does_not_lift_what_a_person_has_set(path, state):
 @pytest.mark.parametrize(
     ("outcome", "why"),
     [
-        (None, "nobody has qualified it; run qualify_nodes.yml"),
+        (None, "it has not been qualified; run qualify_nodes.yml"),
         ({**HEALTHY, "time": "2026-11-25T03:12:44Z"}, "its last qualification ended before, at 2026-11-25T03:12:44Z"),
         ({**HEALTHY, "state": "unhealthy", "reasons": ["card 3 is cold."]}, "says unhealthy: card 3 is cold. Mend it"),
         (

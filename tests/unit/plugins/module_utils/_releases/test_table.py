@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""The table's own consistency, and the facts that differ between neighbours."""
+"""The table's own consistency, and the facts that differ between neighbors."""
 
 from __future__ import annotations
 

@@ -12,7 +12,12 @@ import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._cards.hpu_facts import gather
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
-from ansible_collections.gaudi3.scale.plugins.module_utils._slurm.node import SlurmNode, node_from, read_node
+from ansible_collections.gaudi3.scale.plugins.module_utils._slurm.node import (
+    SlurmNode,
+    node_from,
+    nodes_from,
+    read_node,
+)
 from ansible_collections.gaudi3.scale.plugins.module_utils._slurm.state import Options, apply
 from ansible_collections.gaudi3.scale.tests.unit.healthy_node import HlSmi, write_kernel
 
@@ -68,6 +73,15 @@ def test_a_host_without_slurmd_is_none(tmp_path: Path) -> None:
     "changes",
     [
         {"name": "a b"},
+        {"name": "DEFAULT"},
+        {"name": "default"},
+        {"name": "ALL"},
+        {"name": "n[1-3]"},
+        {"name": "n1,n2"},
+        {"cards": 100_000_000},
+        {"devices": ["/dev/accel/accel0"] * 8},
+        {"processors": 5},
+        {"processors": [5]},
         {"name": "a\nStateSaveLocation=/"},
         {"cards": "8"},
         {"cards": True},
@@ -82,6 +96,68 @@ def test_a_host_without_slurmd_is_none(tmp_path: Path) -> None:
 def test_what_a_node_says_becomes_no_line_of_its_own(changes: dict[str, Any]) -> None:
     with pytest.raises(GaudiError, match="which is no node of slurm_node_info"):
         node_from({**BOUND.as_result(), **changes})
+
+
+def said(name: str, host: str) -> dict[str, Any]:
+    return {**BOUND.as_result(), "name": name, "host": host}
+
+
+@pytest.mark.parametrize(
+    ("nodes", "names", "sentence"),
+    [
+        (
+            [said("gaudi08", "gaudi07")],
+            {},
+            "nodes has 'gaudi08' by gaudi07, which is neither its name in the inventory",
+        ),
+        (
+            [said("gaudi08", "gaudi07.example.org")],
+            {},
+            "set gaudi_slurm_node of gaudi07.example.org to its name in Slurm",
+        ),
+        ([said("gaudi07", "gaudi07")], {"gaudi07": "n7"}, "nodes has 'gaudi07' by gaudi07, which is neither"),
+        ([said("10", "10.0.0.7")], {}, "nodes has '10' by 10.0.0.7, which is neither"),
+        ([said("a", "a.x"), said("a", "a.y")], {}, "nodes has 'a' twice, by a.x and a.y; correct the name of one"),
+        ([said("a", "a"), said("A", "A")], {}, "nodes has 'A' twice, by a and A; correct the name of one"),
+        (
+            [BOUND.as_result(), BOUND.as_result()],
+            {},
+            "nodes has 'gaudi07' twice, by two nodes; correct the name of one",
+        ),
+    ],
+)
+def test_a_node_tells_its_own_line_alone(nodes: list[dict[str, Any]], names: dict[str, str], sentence: str) -> None:
+    with pytest.raises(GaudiError, match=sentence):
+        nodes_from(nodes, names)
+
+
+def test_a_node_is_taken_by_its_name_without_the_domain_and_by_the_one_that_it_is_given() -> None:
+    nodes = [said("gaudi07", "gaudi07.example.org"), said("queue1-8", "ip-10-0-0-8")]
+    assert [node.name for node in nodes_from(nodes, {"ip-10-0-0-8": "queue1-8"})] == ["gaudi07", "queue1-8"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        ({"interval": 0}, "interval is 0; give a number from 1 to 65535"),
+        ({"interval": 70000}, "interval is 70000; give a number from 1 to 65535"),
+        ({"drain_share": 7.0}, "drain_share is 7; give a number from 0 to 1"),
+        ({"task_prolog": "etc/prolog"}, "task_prolog is 'etc/prolog'; give the whole path"),
+        ({"task_prolog": "/etc/prolog#1"}, "task_prolog is '/etc/prolog#1'; give the whole path"),
+        ({"task_prolog": "/etc/pro log"}, "task_prolog is .* give the whole path"),
+        ({"task_prolog": "/etc/../tmp/x"}, "task_prolog is .* give the whole path"),
+        ({"configuration": "slurm.conf"}, "configuration is 'slurm.conf'; give the whole path"),
+        ({"programs": "bin"}, "programs is 'bin'; give the whole path"),
+        ({"venv": "/opt/a b"}, "venv is '/opt/a b'; give the whole path"),
+        ({"release": "1.24.1; id"}, "release is '1.24.1; id'; give a release, as 1.24.1"),
+        ({"node": "DEFAULT"}, "node is 'DEFAULT', which is no node's name in Slurm"),
+    ],
+)
+def test_what_slurm_would_read_otherwise_is_refused(tmp_path: Path, changed: dict[str, Any], sentence: str) -> None:
+    site = Site(tmp_path)
+    with pytest.raises(GaudiError, match=sentence):
+        site.apply(**changed)
+    assert not (site.slurm / "gaudi3_scale.conf").exists()
 
 
 def test_the_fragments_say_each_node_once_and_a_second_run_changes_nothing(tmp_path: Path) -> None:
@@ -103,10 +179,9 @@ def test_the_fragments_say_each_node_once_and_a_second_run_changes_nothing(tmp_p
     ]
     script = site.etc / "gaudi3_scale/slurm_health_check"
     assert script.stat().st_mode & 0o777 == 0o755
-    assert (
-        "systemd-run --quiet --wait --pipe --collect timeout 50 /opt/gaudi3_scale/venv/bin/python" in script.read_text()
-    )
-    assert "-I -m gaudi3_scale.health --release 1.24.1" in script.read_text()
+    assert "systemd-run --quiet --wait --pipe --collect --property=NoNewPrivileges=yes" in script.read_text()
+    assert " timeout 50 /opt/gaudi3_scale/venv/bin/python -I " in script.read_text()
+    assert "-I -m gaudi3_scale.verify --release 1.24.1" in script.read_text()
     assert "check_cmd_status -t 55 -r 0" in site.text("gaudi3_scale/nhc.conf")
     again = site.apply((COUNTED, BOUND))
     assert not again["changed"] and not again["reconfigure"]

@@ -5,7 +5,9 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +16,8 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import
 from ansible_collections.gaudi3.scale.plugins.module_utils._storage.fio import Phase, arguments, parse
 from ansible_collections.gaudi3.scale.plugins.module_utils._storage.measure import measured
 
+# One that every system has.
+USER = "nobody"
 PHASE = Phase("write", "/mnt/data", "n1", 2, 64 << 20, 1 << 20, 5)
 
 
@@ -32,16 +36,27 @@ def told(*written: int, error: int = 0, runtime: int = 5000) -> str:
     return "fio: note: a warning\n" + json.dumps({"fio version": "fio-3.33", "jobs": jobs})
 
 
+def in_full(argv: Sequence[str]) -> list[str]:
+    """With the program's words in the place of the script that has them."""
+    script = Path(argv[-1])
+    if argv[0] != "systemd-run" or not script.is_file():
+        return list(argv)
+    exec_, *words = shlex.split(script.read_text())
+    assert exec_ == "exec"
+    return [*argv[: argv.index("--") + 1], *words]
+
+
 class Node:
     def __init__(self, answer: CommandResult, kind: str = "nfs", free: int = 1 << 34) -> None:
         self.answer, self.kind, self.free = answer, kind, free
         self.calls: list[list[str]] = []
 
     def run(self, argv: Sequence[str], **_more: Any) -> CommandResult:
-        self.calls.append(list(argv))
+        words = in_full(argv)
+        self.calls.append(words)
         if argv[0] == "stat":
             return CommandResult(0, f"{self.free >> 12} 4096 {self.kind}\n", "")
-        return self.answer if "fio" in argv else CommandResult(0, "", "")
+        return self.answer if "fio" in words else CommandResult(0, "", "")
 
     @property
     def has_removed(self) -> bool:
@@ -71,18 +86,19 @@ def test_what_is_no_answer_is_told_as_none(text: str) -> None:
 
 def test_it_runs_as_the_account_of_jobs_and_ends_in_time() -> None:
     node = Node(CommandResult(0, told(64 << 20, 64 << 20), ""))
-    found = measured(PHASE, "gaudi", node.run)
+    found = measured(PHASE, USER, node.run)
     assert (found["file_system"], found["written"]) == ("nfs", 64 << 20)
     unit = node.calls[-1]
-    assert {"--uid=gaudi", "--property=RuntimeMaxSec=67", "--property=NoNewPrivileges=yes"} <= set(unit)
-    assert "--filename_format=.gaudi3_scale_storage.n1.$$jobnum" in unit
+    assert {"--unit=gaudi3-scale-storage-rates", '--property=ReadWritePaths="-/mnt/data"'} <= set(unit)
+    assert {"--uid=nobody", "--property=RuntimeMaxSec=67", "--property=NoNewPrivileges=yes"} <= set(unit)
+    assert "--filename_format=.gaudi3_scale_storage.n1.$jobnum" in unit
     assert not node.has_removed
 
 
 def test_what_it_said_is_told_and_its_files_go() -> None:
     node = Node(CommandResult(1, "fio: io_u error on file x: No space left on device: write\n", ""))
-    with pytest.raises(GaudiError, match="write in /mnt/data as gaudi: fio: io_u error on file x: No space left"):
-        measured(PHASE, "gaudi", node.run)
+    with pytest.raises(GaudiError, match="write in /mnt/data as nobody: fio: io_u error on file x: No space left"):
+        measured(PHASE, USER, node.run)
     assert node.has_removed
 
 
@@ -90,16 +106,16 @@ def test_a_fio_that_systemd_had_to_end_is_told_with_its_time_and_not_by_an_exit_
     times = iter([1000.0, 1068.0])
     node = Node(CommandResult(1, "", ""))
     with pytest.raises(
-        GaudiError, match="as gaudi: fio had not ended after 67 s, and was ended; measure again, and see"
+        GaudiError, match="as nobody: fio had not ended after 67 s, and was ended; measure again, and see"
     ):
-        measured(PHASE, "gaudi", node.run, lambda: next(times))
+        measured(PHASE, USER, node.run, lambda: next(times))
     assert node.has_removed
 
 
 def test_a_storage_that_takes_nothing_is_told(tmp_path: object) -> None:
     node = Node(CommandResult(0, told(1000, 1000), ""))
     with pytest.raises(GaudiError, match="took less than 1 MiB a file in 5 s"):
-        measured(PHASE, "gaudi", node.run)
+        measured(PHASE, USER, node.run)
     assert node.has_removed
 
 
@@ -115,5 +131,5 @@ REFUSED = [
 def test_what_would_measure_nothing_is_refused(phase: Phase, node: dict[str, Any], sentence: str) -> None:
     asked = Node(CommandResult(0, "", ""), **node)
     with pytest.raises(GaudiError, match=sentence):
-        measured(phase, "gaudi", asked.run)
+        measured(phase, USER, asked.run)
     assert not any("fio" in call for call in asked.calls)

@@ -12,7 +12,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiE
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.answers import FACTS
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.item import NODE
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.items import ITEMS
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.judgement import Judged, judged
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.judgment import Judged, judged
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.measures import Facts
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.thresholds import GUIDE, MOST, Threshold, targets_of
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.verdicts import Failed, Passed, Unknown
@@ -45,7 +45,7 @@ JOB: dict[str, Any] = {
     "checkpoint": {"seconds": 20.0, "blocked_seconds": 0.4},
     "end": {},
     "restarts": 0,
-    "usage": {"time": 1.0, "utilisation": 93.0},
+    "usage": {"time": 1.0, "utilization": 93.0},
 }
 NODE_FACTS: dict[str, Any] = {
     "system": {"cpu_busy": 0.4, "io_wait": 0.01, "memory_used": 0.3},
@@ -61,7 +61,7 @@ REPORTS: dict[str, Any] = {
     "tune_training": {"title": "Study"},
     "baseline": {"figures": {}},
 }
-TARGETS = {"batch_size": 16.0, "tokens_per_second": 4e5, "utilisation": 0.9}
+TARGETS = {"batch_size": 16.0, "tokens_per_second": 4e5, "utilization": 0.9}
 
 
 def audit(
@@ -118,13 +118,15 @@ def test_each_item_fails_by_what_it_is_about_and_by_nothing_else() -> None:
 
 
 def test_a_guide_s_figure_is_watched_and_the_site_s_own_fails() -> None:
-    idle = {**NODE_FACTS, "job": {**JOB, "usage": {"time": 1.0, "utilisation": 40.0}}}
-    guide = audit({"n1": idle})["utilisation", "llama"]
+    idle = {**NODE_FACTS, "job": {**JOB, "usage": {"time": 1.0, "utilization": 40.0}}}
+    guide = audit({"n1": idle})["utilization", "llama"]
     assert isinstance(guide.verdict, Failed) and not guide.counts
-    assert guide.verdict.why.startswith("0.4, and at least 0.85 of the time (a guide, without a source) is asked for")
-    own = audit({"n1": idle}, targets={"utilisation": 0.5})["utilisation", "llama"]
+    assert guide.verdict.why.startswith(
+        "0.4, and at least 0.85 of the time (a guideline without a source) is asked for"
+    )
+    own = audit({"n1": idle}, targets={"utilization": 0.5})["utilization", "llama"]
     assert isinstance(own.verdict, Failed) and own.counts
-    assert isinstance(audit({"n1": idle}, targets={"utilisation": 0.3})["utilisation", "llama"].verdict, Passed)
+    assert isinstance(audit({"n1": idle}, targets={"utilization": 0.3})["utilization", "llama"].verdict, Passed)
 
 
 def test_advice_is_watched_and_fails_where_the_site_requires_it() -> None:
@@ -158,7 +160,7 @@ def test_a_node_with_failed_jobs_and_one_with_other_flags_are_named() -> None:
     ("given", "sentence"),
     [
         ({"speed": 3}, "gaudi_audit_targets names speed, which has no target; known are batch_size"),
-        ({"utilisation": "high"}, "has utilisation: 'high'; give a number"),
+        ({"utilization": "high"}, "has utilization: 'high'; give a number"),
         ({"mixed_precision": 1}, "names mixed_precision, which has no target"),
     ],
 )
@@ -210,7 +212,7 @@ def test_without_a_job_its_items_are_one_row_and_cases_of_their_own() -> None:
     known = {"n1": {**NODE_FACTS, "job": {}}}
     found = judged(ITEMS, Facts(known, {}, REPORTS), {}, {}, "")
     made = reported({(one.item.name, one.subject): one for one in found})
-    (row,) = [row for row in made.options["rows"] if row["item"].endswith("items of a job")]
+    (row,) = [row for row in made.options["rows"] if row["item"].endswith("checks of a job")]
     assert (row["verdict"], row["do"]) == ("unknown", "-e gaudi_audit_job=NAME")
     assert len(made.cases or []) == len(found) > len(made.options["rows"])
 
@@ -231,7 +233,7 @@ def test_what_is_asked_of_nodes_is_asked_of_each() -> None:
 def test_a_qualification_that_could_not_tell_is_unknown_and_fails_nothing(state: str) -> None:
     node = {**NODE_FACTS, "qualification": {"state": state, "time": "2026-11-25"}}
     found = audit({"n1": node, "n2": {**node, "qualification": {"state": "unhealthy", "time": "2026-11-25"}}})
-    assert verdict(found, "qualified", "n1") == Unknown("its qualification at 2026-11-25 could not tell")
+    assert verdict(found, "qualified", "n1") == Unknown("its qualification at 2026-11-25 was inconclusive")
     assert isinstance(verdict(found, "qualified", "n2"), Failed)
 
 
@@ -239,8 +241,8 @@ def test_a_qualification_that_could_not_tell_is_unknown_and_fails_nothing(state:
     ("code", "kind", "why"),
     [
         (1, Failed, "measure_storage: n1 reads too slowly"),
-        (2, Unknown, "measure_storage could not tell: n1 reads too slowly"),
-        (None, Unknown, "measure_storage could not tell: n1 reads too slowly"),
+        (2, Unknown, "measure_storage was inconclusive: n1 reads too slowly"),
+        (None, Unknown, "measure_storage was inconclusive: n1 reads too slowly"),
     ],
 )
 def test_a_measurement_that_could_not_tell_is_unknown(

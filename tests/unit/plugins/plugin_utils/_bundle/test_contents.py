@@ -27,10 +27,7 @@ def test_a_system_of_its_own_goes_before_its_family():
     )
     assert {"habanalabs-dkms", "habanalabs-container-runtime"} <= set(debian["packages"])
     assert debian["python"] == "/usr/bin/python3"
-    assert (
-        debian["requirements"]
-        == read(PurePosixPath("gaudi_training_stack/defaults/main.yml"))["gaudi_training_stack_requirements"]
-    )
+    assert debian["requirements"] == read(PurePosixPath("gaudi_venv/defaults/main.yml"))["gaudi_venv_requirements"]
 
 
 def test_each_family_has_its_python():

@@ -103,7 +103,7 @@ def test_the_canary_is_upgraded_between_two_approvals() -> None:
 def test_a_training_takes_the_nodes_that_were_found_well() -> None:
     named = objects()["controller_templates"][-1]
     hosts = named["extra_vars"]["gaudi_training_hosts"]
-    assert filled_in(hosts, {"gaudi_qualify_nodes": {"ok_nodes": ["n1"]}}) == ["n1"]
+    assert filled_in(hosts, {"gaudi_outcome_qualify_nodes": {"ok_nodes": ["n1"]}}) == ["n1"]
     with pytest.raises(
         AnsibleError, match="launch the workflow Qualify, then launch, or the template Launch a training"
     ):
@@ -152,7 +152,7 @@ def test_templates_tell_of_what_the_site_wants_to_know() -> None:
         ({"verfy": "DTSTART"}, "there is no playbook verfy"),
         (
             {"plan_upgrade": "DTSTART"},
-            "plan_upgrade cannot run by itself, since gaudi_driver_upgrade_release has to be",
+            "plan_upgrade cannot run unattended, because gaudi_upgrade_release has to be",
         ),
         ({"verify": "daily"}, "the rule of verify is daily; begin it with DTSTART"),
     ],

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._firmware.node_outcome import (
     BEGUN,
+    EVENTS,
     ended,
     failed,
     not_resumed,
+    outcome,
     stops,
 )
 
@@ -67,3 +69,9 @@ def test_only_a_first_round_that_went_wrong_ends_it(
     states: Mapping[str, str], batch: Sequence[str], expected: bool
 ) -> None:
     assert stops(states, batch) is expected
+
+
+def test_each_event_has_its_outcome() -> None:
+    told = {"failure": {"msg": "no."}, "result": {}, "so_far": {}}
+    states = {event: outcome({**told, "event": event})["state"] for event in EVENTS}
+    assert states == {"begun": "failed", "ended": "written", "failed": "refused", "not_resumed": "unchanged"}

@@ -26,11 +26,11 @@ def test_what_can_be_meant_passes(options: FirmwareOptions) -> None:
         ),
         (
             FirmwareOptions(HOSTS, ACCEPT, "n9"),
-            "gaudi_firmware_canary is n9, which is not among the hosts of this run; name one of n1, n2.",
+            "gaudi_firmware_canary is n9, which is not a host of this run; use one of n1, n2.",
         ),
         (
             FirmwareOptions(HOSTS, ACCEPT, drain="pbs"),
-            "gaudi_firmware_drain is pbs; it has to be none, slurm or commands.",
+            "gaudi_firmware_drain is pbs; it must be none, slurm or commands.",
         ),
     ],
 )

@@ -109,3 +109,30 @@ def test_five_hundred_nodes_are_read_at_once() -> None:
     begun = time.monotonic()
     assert len(read("terraform", document)) == 512
     assert time.monotonic() - begun < 30
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *(
+            "-oProxyCommand=touch /tmp/x",
+            "-oProxyCommand",
+            "a b",
+            "010.0.0.1",
+            "167772161",
+            "0x0a000001",
+            "fe80::1%eth0",
+        ),
+        *("{{ lookup('pipe', 'id') }}", "a;id", "a\nb", "user@host", "ssh://host", "n1.", "1.2.3"),
+    ],
+)
+def test_an_address_is_no_word_that_ssh_takes_for_another_one(address: str) -> None:
+    with pytest.raises(
+        GaudiError, match=r"^file: n1 has the address .*which is no name of a host and no address; correct"
+    ):
+        read("terraform", state(aws("n1", private_ip=address)))
+
+
+@pytest.mark.parametrize("address", ["10.0.0.1", "fd00::1", "n1.example.org", "n1", "1a.example.org"])
+def test_addresses_and_names_are_taken(address: str) -> None:
+    assert read("terraform", state(aws("n1", private_ip=address)))[0].address == address

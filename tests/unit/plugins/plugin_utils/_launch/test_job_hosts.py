@@ -26,7 +26,10 @@ def test_hosts_that_can_be_meant(job):
     ("job", "said"),
     [
         (JobHosts([], option=NAMED), f"{NAMED} is empty; name the hosts in the order of their ranks."),
-        (JobHosts(["n1", "nX"], option=NAMED), f"{NAMED} names nX, not in the inventory; correct the name, or add it."),
+        (
+            JobHosts(["n1", "nX"], option=NAMED),
+            f"{NAMED} names nX, which is not in the inventory; correct the name, or add the host.",
+        ),
         (JobHosts(["n1", "n1"], option=NAMED), f"{NAMED} (n1, n1) names a host twice; name each host once."),
         (
             JobHosts(["n1"], ["n1"], option=NAMED),

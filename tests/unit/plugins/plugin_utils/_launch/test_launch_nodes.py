@@ -141,7 +141,7 @@ def test_nodes_of_two_versions_are_refused_and_named():
     chosen = launch_nodes(HOSTS, {"n1": new, "n2": old, "n3": new, "n4": old}, SPARES)
     assert chosen["refusal"] == (
         "The nodes have different versions of gaudi3_scale: 0.2.0+site1 on n1 and n3, 0.1.0 on n2 and n4; run "
-        "playbooks/training_stack.yml on all of them."
+        "playbooks/venv.yml on all of them."
     )
     # One that is left out does not count, nor one on which the job has ended well, or of which nobody knows.
     assert launch_nodes(HOSTS, {"n1": new, "n2": AWAY, "n3": new, "n4": WELL}, SPARES)["refusal"] == ""

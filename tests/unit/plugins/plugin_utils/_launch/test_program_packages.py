@@ -51,5 +51,5 @@ def test_each_reason_is_said_once_with_its_nodes():
     "venv", ["/tmp/x", f"{VENV}/..", f"{VENV}; rm", "/opt/gaudi3_scale/environments/root/" + "0" * 16, 5, None]
 )
 def test_a_path_that_no_node_of_ours_says_is_not_used(venv):
-    with pytest.raises(GaudiError, match=r"^n1: it gave no answer$"):
+    with pytest.raises(GaudiError, match=r"^n1: it returned no result$"):
         environment_of({"n1": {"venv": venv}}, "gaudi")

@@ -47,7 +47,7 @@ def test_nothing_to_draw_is_no_chart():
     assert interval_chart([], x_label="ratio") == ""
 
 
-def test_a_report_has_it_with_a_colour_for_each_tone():
+def test_a_report_has_it_with_a_color_for_each_tone():
     bars = [{"label": "a", "estimate": 1.1, "low": 1.0, "high": 1.2, "tone": "good", "note": ""}]
     chart = {"title": "Speed", "x_label": "ratio", "bars": [*bars, {"label": "b", "tone": "bad", "note": "failed"}]}
     page = report_page("T", subtitle="", rows=[], columns=[], intervals=[chart])

@@ -65,7 +65,7 @@ def test_what_no_node_can_mean_is_said_once():
 def test_a_node_that_does_not_answer_is_not_called_capped():
     report = made(a={CAPPED: {"unreachable": True, "msg": "timed out"}}, b={})
     assert report.outcome["nodes"] == {"a": "unreachable", "b": "unreachable"}
-    assert report.reasons == {"a": "timed out", "b": "It was not reached; see the task that failed above."}
+    assert report.reasons == {"a": "timed out", "b": "It was not reached; see the failed task above."}
 
 
 def test_check_mode_says_what_would_be():

@@ -48,7 +48,7 @@ def test_a_controller_whose_clock_is_off_condemns_no_node() -> None:
 def test_where_nobody_can_tell_which_is_right_no_node_is_condemned() -> None:
     judged = judge_clocks({"n1": clock(HOUR)})
     assert judged.off == {}
-    assert judged.notes == ["clocks differ, and nobody can tell which is right: n1 3600 s ahead of the controller's."]
+    assert judged.notes == ["clocks differ, and it is unknown which is correct: n1 3600 s ahead of the controller's."]
 
 
 def test_no_clock_at_all() -> None:

@@ -91,7 +91,7 @@ def test_what_many_nodes_say_is_said_once():
 def test_no_node_is_the_truth_for_the_others():
     results = {"n1": result(verdict("bf16")), "n2": result(verdict("bf16", "no difference", 1.0))}
     assert helpful(results) == []
-    assert any("bf16 is not the same on all nodes, so it is not kept" in note for note in report(results)["notes"])
+    assert any("bf16 differs between nodes, so it is not saved" in note for note in report(results)["notes"])
 
 
 def test_an_outlier_is_named_and_its_peers_are_not():
@@ -158,12 +158,12 @@ def test_what_is_kept_is_said_in_the_variables_of_a_launch_and_the_operators_own
         "options": {"precision": "bf16", "width": 512, "accumulation": 4, "checkpointing": True, "sharding": "fsdp2"},
         "batch_size": 16,
     }
-    own = {"gaudi_tuning_overrides": {"HABANA_LOGS": "/x"}, "gaudi_training_arguments": ["--seed", "1"]}
+    own = {"gaudi_flags_overrides": {"HABANA_LOGS": "/x"}, "gaudi_training_arguments": ["--seed", "1"]}
     assert launch_variables(kept, ["OMP_NUM_THREADS"], True, own) == {
         "gaudi_training_batch_size": 16,
         "gaudi_training_environment": {"PT_HPU_X": "1", "OMP_NUM_THREADS": "2"},
-        "gaudi_tuning_overrides": {"HABANA_LOGS": "/x", "PT_HPU_X": "1", "PT_HPU_GONE": None},
-        "gaudi_tuning_environment": {"OMP_NUM_THREADS": "2"},
+        "gaudi_flags_overrides": {"HABANA_LOGS": "/x", "PT_HPU_X": "1", "PT_HPU_GONE": None},
+        "gaudi_flags_environment": {"OMP_NUM_THREADS": "2"},
         "gaudi_training_precision": "bf16",
         "gaudi_training_accumulation_steps": 4,
         "gaudi_training_model": {"width": 512},
@@ -174,7 +174,7 @@ def test_what_is_kept_is_said_in_the_variables_of_a_launch_and_the_operators_own
 
 def test_of_an_own_workload_the_options_are_kept_as_they_are():
     kept = {"flags": {}, "options": {"depth": 3}, "batch_size": None}
-    assert launch_variables(kept, [], False, {}) == {"gaudi_batch_probe_workload_options": {"depth": 3}}
+    assert launch_variables(kept, [], False, {}) == {"gaudi_batch_workload_options": {"depth": 3}}
 
 
 def test_nothing_kept_sets_nothing():

@@ -36,7 +36,7 @@ def test_a_node_like_the_others_is_told_in_a_sentence():
 def test_the_only_node_has_nothing_to_be_compared_with():
     report = node_difference({"n1": plan()}, "n1")
     assert report["notes"] == [
-        "n1 is the only node with Gaudi 3 cards that answered: there is nothing to compare it with."
+        "n1 is the only node with Gaudi 3 cards that responded: there is nothing to compare it with."
     ]
 
 
@@ -46,8 +46,8 @@ def test_another_generation_and_the_silent_are_left_out_by_name():
     assert report["rows"][0]["nodes with it"] == "1 of 2"
     assert "there is no majority" in report["notes"][1]
     assert report["notes"][2:] == [
-        "not compared, since they did not answer: n4",
-        "not compared, since their cards are of another generation: n3",
+        "not compared, because they did not respond: n4",
+        "not compared, because their cards are of another generation: n3",
     ]
 
 

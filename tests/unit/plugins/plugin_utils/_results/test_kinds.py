@@ -40,7 +40,7 @@ GIVEN = {
     "find_bad_nodes": {},
     "measure_collectives": {"floors": {}, "failure": ""},
     "measure_storage": {},
-    "measured_fabric": {},
+    "benchmark_fabric": {},
     "plan_fabric": {"pools": [], "hosts": [], "mtu": 8000, "priorities": [], "generation": "gaudi3"},
     "plan_upgrade": {},
     "qualify_nodes": {},
@@ -59,7 +59,7 @@ GIVEN = {
 def test_what_is_made_are_options_of_the_report(kind: str) -> None:
     steps = [{"step": step, "time": 100.0 + step} for step in range(3)]
     planned = {
-        "gaudi_driver_upgrade_plan_result": plan(),
+        "gaudi_upgrade_plan_result": plan(),
         "__gaudi_cost_job": {"state": "succeeded", "started": 90.0, "ended": 110.0},
         "__gaudi_cost_course": {
             "runs": [{"start": None, "points": steps, "means": [], "last": steps[-1]}],
@@ -78,11 +78,11 @@ def test_every_kind_is_tried() -> None:
 def test_a_probe_is_told_as_it_was_registered_for_all_nodes() -> None:
     results = {"n1": {**probe_answer(16, 16), "changed": True}, "n2": {"unreachable": True, "msg": "No route to host"}}
     shared = {"global_batch": 64, "world_size": 2, "batch_size": 16, "accumulation_steps": 2, "learning_rate": 0.1}
-    reported = made("probe_batch_size", n1={"gaudi_batch_probe_result": {"results": results, "global_batch": shared}})
+    reported = made("probe_batch_size", n1={"gaudi_batch_result": {"results": results, "global_batch": shared}})
     assert reported.outcome["nodes"] == {"n1": "ok", "n2": "unreachable"}
     assert reported.outcome["numbers"] == {"batch_size": 16, "accumulation_steps": 2, "learning_rate": 0.1}
     assert (reported.outcome["ok"], reported.reasons) == (False, {"n2": "cannot be reached: No route to host"})
-    alone = made("probe_batch_size", n1={"gaudi_batch_probe_result": {"results": {"n1": results["n1"]}}})
+    alone = made("probe_batch_size", n1={"gaudi_batch_result": {"results": {"n1": results["n1"]}}})
     assert alone.outcome["numbers"] == {"batch_size": 16, "accumulation_steps": 1, "learning_rate": None}
     assert alone.outcome["ok"] is True
 
@@ -117,13 +117,17 @@ def test_a_training_that_failed_is_shown_and_then_refused() -> None:
 
 
 def test_a_job_that_nobody_knows_is_not_shown() -> None:
-    with pytest.raises(GaudiError, match=r"^gaudi_training_name llama: no host of gaudi_training_hosts knows such"):
-        made(
-            "training",
-            {"job": "llama", "has_to_be_known": True},
-            n1={"__gaudi_training_info": {"state": "absent"}},
-            n2={},
-        )
+    asked, absent = (
+        {"job": "lama", "has_to_be_known": True},
+        {"__gaudi_training_info": {"state": "absent", "jobs": ["llama"]}},
+    )
+    near = r"^gaudi_training_name lama: no host that answers \(n2 did not\) has such a job; did you mean llama\?$"
+    with pytest.raises(GaudiError, match=near):
+        made("training", asked, n1=absent, n2={})
+    with pytest.raises(
+        GaudiError, match=r"lama: none of gaudi_training_hosts responded \(n1, n2\); see the failed task"
+    ):
+        made("training", asked, n1={"__gaudi_training_info": {"unreachable": True}}, n2={})
 
 
 def test_a_verdict_has_a_line_a_host_and_the_columns_that_were_given() -> None:
@@ -132,7 +136,7 @@ def test_a_verdict_has_a_line_a_host_and_the_columns_that_were_given() -> None:
         ("n1", "ok", 2.5),
         ("n2", "FAILED before preflight", 2.5),
     ]
-    assert reported.options["notes"][0] == "n2: it got no further; see the task that failed above."
+    assert reported.options["notes"][0] == "n2: it stopped there; see the failed task above."
     assert reported.outcome["nodes"] == {"n1": "ok", "n2": "FAILED before preflight"}
     assert reported.options["title"] == "Verdict"
     assert "nothing was changed" in made("verdict", check_mode=True, n1={}).options["title"]
@@ -140,9 +144,7 @@ def test_a_verdict_has_a_line_a_host_and_the_columns_that_were_given() -> None:
 
 def test_a_plan_tells_the_next_job_how_each_node_stands() -> None:
     results = {"n1": plan(), "n2": plan(VIRGIN), "n3": LOST}
-    reported = made(
-        "plan_upgrade", **{host: {"gaudi_driver_upgrade_plan_result": one} for host, one in results.items()}
-    )
+    reported = made("plan_upgrade", **{host: {"gaudi_upgrade_plan_result": one} for host, one in results.items()})
     assert reported.outcome["nodes"] == {"n1": "compatible", "n2": "compatible", "n3": "unreachable"}
     assert (reported.outcome["ok"], reported.refusal) == (True, "")
     assert isinstance(reported.outcome["numbers"]["in_the_way"], int)
@@ -151,8 +153,8 @@ def test_a_plan_tells_the_next_job_how_each_node_stands() -> None:
 @pytest.mark.parametrize(
     ("hosts", "refusal"),
     [
-        ({}, "No host was looked at; see gaudi_hosts and --limit."),
-        ({"n1": {"gaudi_driver_upgrade_plan_result": LOST}}, "n1: unreachable: timed out"),
+        ({}, "No host was inspected; see gaudi_hosts and --limit."),
+        ({"n1": {"gaudi_upgrade_plan_result": LOST}}, "n1: unreachable: timed out"),
     ],
 )
 def test_a_plan_of_nothing_is_refused(hosts: dict[str, Any], refusal: str) -> None:
@@ -160,8 +162,8 @@ def test_a_plan_of_nothing_is_refused(hosts: dict[str, Any], refusal: str) -> No
 
 
 def test_a_node_that_nobody_knows_cannot_be_explained() -> None:
-    with pytest.raises(GaudiError, match=r"^Nothing is known of n9: it was not looked at"):
-        made("explain_node", {"node": "n9"}, n1={"gaudi_driver_upgrade_plan_result": plan()})
+    with pytest.raises(GaudiError, match=r"^Nothing is known about n9: it was not looked at"):
+        made("explain_node", {"node": "n9"}, n1={"gaudi_upgrade_plan_result": plan()})
 
 
 def test_an_upgrade_names_its_release_and_each_nodes_reason() -> None:
@@ -170,9 +172,9 @@ def test_an_upgrade_names_its_release_and_each_nodes_reason() -> None:
     reported = made(
         "upgrade_driver",
         {"release": "1.22.0"},
-        n1={"gaudi_driver_upgrade_result": kept},
+        n1={"gaudi_upgrade_result": kept},
         n2={},
-        n3={"gaudi_driver_upgrade_result": well},
+        n3={"gaudi_upgrade_result": well},
     )
     assert reported.options["title"] == "Upgrade to 1.24.1"
     assert reported.options["notes"] == ["n1: no.", "n3: no."]
@@ -191,7 +193,7 @@ def test_firmware_has_a_reason_for_each_host_with_which_something_is_wrong() -> 
         n1={"gaudi_firmware_shown_result": SHOWN},
         n2={"gaudi_firmware_shown_result": LOST},
     )
-    assert reported.options["title"] == "Card firmware (nothing is accepted, nothing was changed)"
+    assert reported.options["title"] == "Card firmware (no version accepted, nothing was changed)"
     assert reported.options["columns"][-2:] == ["published", "state"]
     inventory = made(
         "upgrade_firmware", {"accepted": False}, n1={"gaudi_firmware_shown_result": {**SHOWN, "target": "2"}}

@@ -52,8 +52,8 @@ def test_a_line_for_each_size_and_a_curve_for_each_collective() -> None:
 def test_a_floor_counts_at_the_largest_size() -> None:
     report = made(LINES, {"all_reduce": 25.0, "broadcast": 20.0})
     assert [row["verdict"] for row in report.options["rows"]] == ["", "ok", "below 20"]
-    assert report.refusal == "broadcast carried 16 GB/s at 33554432 bytes, and its floor is 20."
-    assert report.outcome["nodes"] == {"a": "below its floor", "b": "below its floor"}
+    assert report.refusal == "broadcast carried 16 GB/s at 33554432 bytes, below the minimum of 20."
+    assert report.outcome["nodes"] == {"a": "below its minimum", "b": "below its minimum"}
 
 
 def test_what_was_measured_before_a_rank_failed_is_shown() -> None:

@@ -28,7 +28,7 @@ def answer(first: int, board: str = "0x1060") -> dict[str, Any]:
             {"interface": name, "module_id": slot.module_id, "number": slot.port, "link": True, "addresses": []}
             for name, slot in zip(names, slots)
         ],
-        "neighbours": [
+        "neighbors": [
             {
                 "interface": name,
                 "switch": "leaf1",
@@ -73,7 +73,7 @@ def test_plan_cables_and_what_the_switches_need() -> None:
 
 def test_a_wrong_cable_is_in_the_row_of_its_node_and_in_a_sentence() -> None:
     crossed = answer(1)
-    one, other = crossed["neighbours"][0], crossed["neighbours"][1]
+    one, other = crossed["neighbors"][0], crossed["neighbors"][1]
     one["interface"], other["interface"] = other["interface"], one["interface"]
     report = made(n1=crossed, n2=answer(97))
     assert report.options["rows"][0]["verdict"] == "not ok: 2 swapped"
@@ -104,7 +104,7 @@ def test_a_node_that_lies_is_not_listened_to() -> None:
 
 def test_a_description_is_no_template() -> None:
     hostile = answer(1)
-    hostile["neighbours"][0]["description"] = "{{ lookup('pipe', 'id') }}\x1b[2J"
+    hostile["neighbors"][0]["description"] = "{{ lookup('pipe', 'id') }}\x1b[2J"
     cells = [row["announces"] for row in section(made(n1=hostile, n2=answer(97)), "Cables")["rows"]]
     assert "{{" not in cells[0]
     assert "\x1b" not in cells[0]
@@ -139,4 +139,4 @@ def test_what_makes_no_plan(given: dict[str, Any], results: dict[str, Any], sent
 
 def test_nothing_at_all_is_refused() -> None:
     assert made({"pools": []}, n1={"unreachable": True, "msg": "timed out"}).refusal == "n1: unreachable: timed out"
-    assert made({"pools": []}).refusal == "No host was looked at; see gaudi_hosts and --limit."
+    assert made({"pools": []}).refusal == "No host was inspected; see gaudi_hosts and --limit."

@@ -22,7 +22,7 @@ A_NODE_HOUR = 160000 / (4 * 8766 * 0.8)
 GIVEN = {
     "job": "llama",
     "currency": "EUR",
-    "capital": {"price": 160000, "years": 4, "utilisation": 0.8},
+    "capital": {"price": 160000, "years": 4, "utilization": 0.8},
     "kwh": 0.21,
     "pue": 1.3,
     "now": BEGIN + HOURS * 3600,
@@ -86,7 +86,7 @@ def test_hours_and_energy_become_money_and_each_figure_has_its_origin():
     }
     assert {row["where it comes from"].partition(":")[0] for row in report.options["rows"]} >= {"measured", "entered"}
     assert all(row["where it comes from"] for row in report.options["rows"])
-    assert values(report)["in steps made again"] == "0 h 20 min (3.3%)"
+    assert values(report)["in repeated steps"] == "0 h 20 min (3.3%)"
     assert report.outcome["nodes"] == {"gaudi-01": "ok", "gaudi-02": "ok", "gaudi-03": "not in the job"}
 
 
@@ -101,6 +101,21 @@ def test_a_node_without_readings_is_a_gap_and_no_zero():
     with pytest.raises(GaudiError, match="the power of 50% of the run is not known"):
         made(blind)
     assert made(blind, energy=False).options["data"]["kwh"] is None
+
+
+def test_nodes_that_were_watched_at_other_times_alone_have_no_energy_either():
+    unwatched = {
+        host: {
+            **one,
+            **(
+                {ENERGY: {**one[ENERGY], "joules": 0.0, "gap_seconds": one[ENERGY]["card_seconds"]}}
+                if ENERGY in one
+                else {}
+            ),
+        }
+        for host, one in HOSTS.items()
+    }
+    assert made(unwatched).options["data"]["kwh"] is None
 
 
 def test_a_node_that_does_not_answer_today_has_cost_what_the_others_did():
@@ -124,7 +139,7 @@ def test_energy_that_was_left_out_is_told_apart_from_energy_that_nobody_measured
         "gaudi-01": without(HOSTS["gaudi-01"], ENERGY),
         "gaudi-02": without(HOSTS["gaudi-02"], ENERGY),
     }
-    assert energy_row(made(unwatched)) == ("not measured", "no node has readings of it: docs/monitoring.md")
+    assert energy_row(made(unwatched)) == ("not measured", "no node has recorded it: docs/monitoring.md")
 
 
 def without(host, variable):
@@ -154,7 +169,7 @@ def moved(one, steps):
 
 def test_a_launch_that_has_told_no_steps_is_not_billed_for_those_before_it():
     hosts = {"gaudi-01": node(runs=[run(0, 300, BEGIN - 60 * 3600)])}
-    with pytest.raises(GaudiError, match="it has told no two steps since its last launch"):
+    with pytest.raises(GaudiError, match="it has reported fewer than two steps since its last launch"):
         made(hosts)
 
 
@@ -194,7 +209,7 @@ def test_what_nobody_entered_is_said_and_not_added():
     report = made(capital={}, node_hour=30.0, kwh=None, pue=None)
     assert report.options["data"]["total"] == 2 * HOURS * 30
     notes = " ".join(report.options["notes"])
-    assert "gaudi_cost_overhead_watts adds them" in notes and "energy has no price here (gaudi_cost_kwh)" in notes
+    assert "gaudi_cost_overhead_watts adds them" in notes and "energy is not priced (gaudi_cost_kwh)" in notes
 
 
 def test_a_faster_rate_saved_what_the_same_tokens_cost_before():
@@ -253,10 +268,10 @@ def test_energy_that_is_left_out_is_left_out_of_all():
 @pytest.mark.parametrize(
     ("hosts", "sentence"),
     [
-        ({"a": HOSTS["gaudi-03"]}, "gaudi_cost_job llama: no host of the play knows such a job"),
-        ({}, "gaudi_cost_job llama: no host of the play knows such a job"),
-        ({"a": node()}, "gaudi_cost_job llama: it has told no two steps"),
-        ({"a": {INFO: HOSTS["gaudi-01"][INFO]}}, "gaudi_cost_job llama: it has told no two steps"),
+        ({"a": HOSTS["gaudi-03"]}, "gaudi_cost_job llama: no host of the play has such a job"),
+        ({}, "gaudi_cost_job llama: no host of the play has such a job"),
+        ({"a": node()}, "gaudi_cost_job llama: it has reported fewer than two steps"),
+        ({"a": {INFO: HOSTS["gaudi-01"][INFO]}}, "gaudi_cost_job llama: it has reported fewer than two steps"),
     ],
 )
 def test_a_job_that_nobody_knows_is_refused(hosts, sentence):

@@ -69,7 +69,7 @@ def test_a_well_fleet_is_one_table():
 @pytest.mark.parametrize(
     ("bad", "sentence"),
     [
-        (told(driven=1), "1 of 2 cards work with the driver: gaudi3.scale.verify names the card"),
+        (told(driven=1), "1 of 2 cards work with the driver: gaudi3.scale.verify reports the card"),
         (told(driven=0), "0 of 2 cards work with the driver"),
         (told(sample("gaudi_card_operational", 0, card="1")), "card 1 does not work: gaudi3.scale.quarantine_node"),
         (told(celsius=0.0), "card 0 did not start (0 °C)"),
@@ -79,8 +79,8 @@ def test_a_well_fleet_is_one_table():
             told(sample("gaudi_port_up", 0, card="0", port="21")),
             "have no link: gaudi3.scale.plan_fabric",
         ),
-        (told(since=600.0), "nothing new of its cards since 10 min: hl-smi hangs"),
-        (told(sample("gaudi_node_quarantined", 1)), "is in quarantine: gaudi3.scale.return_node gives it back after"),
+        (told(since=600.0), "no new data of its cards since 10 min: hl-smi hangs"),
+        (told(sample("gaudi_node_quarantined", 1)), "is in quarantine: release it with gaudi3.scale.return_node after"),
     ],
 )
 def test_who_is_not_well_comes_first_with_what_to_run(bad, sentence):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import copy
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.history import current, means, split_runs
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.history import current, means, split_runs
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.page import report_page
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.training_page import training_report
 
-PARTS = {"data": 0.01, "forward": 0.1, "backward": 0.2, "optimiser": 0.03, "communication": 0.05, "other": 0.01}
+PARTS = {"data": 0.01, "forward": 0.1, "backward": 0.2, "optimizer": 0.03, "communication": 0.05, "other": 0.01}
 INFO = {
     "state": "running",
     "description": {
@@ -113,7 +113,7 @@ def test_the_table_says_how_each_node_stands(hosts):
     assert report["notes"] == [
         "at step 40 of 60",
         "16.0k tokens/s, 1,000 a card: the median over the job",
-        "started 2 times, 10 step(s) were made twice; a line in the charts is where it went on",
+        "started 2 times, 10 step(s) were repeated; lines in the charts mark the restarts",
         "a checkpoint was not written; last at step 30: the disk is full",
         "1 min 30 s left, by the speed of the last lines",
     ]
@@ -162,7 +162,7 @@ def test_configuration_flags_and_versions_have_no_secret(hosts):
         "engine": "torchrun",
         "binding": "numa",
         "hosts": "n1 n2",
-        "ranks a node": "8",
+        "ranks per node": "8",
         "command": "-m gaudi3_scale.train --max-steps 40",
     }
     assert section(report, "Flags and environment")["rows"] == [
@@ -217,7 +217,7 @@ def test_what_counts_no_tokens_has_its_speed_too(reported, title, label, cell, n
 def test_a_loss_that_became_no_number_is_said_and_not_drawn(hosts):
     hosts[0]["__gaudi_training_history"]["runs"][-1]["points"][-1]["loss"] = float("nan")
     report = training_report(hosts)
-    assert "the loss is no number from step 40 on: the training has diverged" in report["notes"]
+    assert "the loss is not a number from step 40 on: the training has diverged" in report["notes"]
     assert report["charts"][0]["points"][-1] == [30, 3.6]
 
 

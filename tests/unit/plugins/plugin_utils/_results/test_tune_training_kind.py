@@ -82,7 +82,7 @@ def test_variables_that_the_node_has_written_itself_are_dropped():
         ({"params": {**BEST["params"], "batch_size": 8.0}}, "batch_size is 8.0, which is no whole number"),
         ({"params": {**BEST["params"], "batch_size": True}}, "batch_size is True, which is no whole number"),
         ({"params": {**BEST["params"], "checkpointing": 1}}, "checkpointing is 1, which is none of its choices"),
-        ({"params": {**BEST["params"], "optimiser": "x"}}, "'optimiser' is no parameter of the study"),
+        ({"params": {**BEST["params"], "optimizer": "x"}}, "'optimizer' is no parameter of the study"),
         ({"params": {"batch_size": 8}}, "accumulation is missing"),
         ({"flags": {"PT_HPU_X": "2"}}, "PT_HPU_X is '2', which is none of its choices"),
         ({"flags": {"LD_PRELOAD": "/tmp/x.so"}}, "'LD_PRELOAD' is no parameter of the study"),

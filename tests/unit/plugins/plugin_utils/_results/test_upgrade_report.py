@@ -55,10 +55,8 @@ def test_nodes_that_are_equal_but_want_different_releases_are_two_groups():
 def test_what_holds_a_card_names_its_node_and_does_not_split_the_group():
     report = upgrade_report({"n1": plan(), "n2": plan(replace(NODE, holders=("process 7 (python)",)))})
     (row,) = report["rows"]
-    assert (row["nodes"], row["in the way"]) == ("n1, n2", 1)
-    assert any(
-        note.startswith("in the way on n2: A card is held by process 7") for note in report["sections"][0]["notes"]
-    )
+    assert (row["nodes"], row["blockers"]) == ("n1, n2", 1)
+    assert any(note.startswith("blocker on n2: A card is held by process 7") for note in report["sections"][0]["notes"])
 
 
 def test_a_reason_that_stands_in_the_way_is_said_once():

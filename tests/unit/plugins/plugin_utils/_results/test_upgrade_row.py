@@ -13,7 +13,7 @@ KEPT = {"from": "1.23.0-695", "to": "1.24.1-482", "reason": ""}
 
 
 def row(**kept: Any) -> dict[str, object]:
-    return upgrade_row({"inventory_hostname": "n2", "gaudi_driver_upgrade_result": {**KEPT, **kept}})
+    return upgrade_row({"inventory_hostname": "n2", "gaudi_upgrade_result": {**KEPT, **kept}})
 
 
 def test_the_columns_are_those_of_the_table() -> None:
@@ -59,7 +59,7 @@ def test_the_reason_is_one_line_with_the_nodes_name() -> None:
 
 
 @pytest.mark.parametrize(
-    "host", [{}, {"gaudi_driver_upgrade_result": None}, {"gaudi_driver_upgrade_result": "", "upgrade_before": {}}]
+    "host", [{}, {"gaudi_upgrade_result": None}, {"gaudi_upgrade_result": "", "upgrade_before": {}}]
 )
 def test_a_node_that_the_playbook_did_not_come_to_has_a_line_too(host: dict[str, Any]) -> None:
     assert upgrade_row({"inventory_hostname": "n3", **host}) == {

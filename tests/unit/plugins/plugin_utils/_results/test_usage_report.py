@@ -15,8 +15,8 @@ def sample(time, **more):
     reported = {"time": time, "cores": 2.0, "of_cores": 160.0, "memory_bytes": float(8 << 30)}
     cards = {
         "cards": 8.0,
-        "utilisation": 85.0,
-        "lowest_utilisation": 80.0,
+        "utilization": 85.0,
+        "lowest_utilization": 80.0,
         "card_memory_bytes": float(60 << 30),
         "watts": 4120.0,
     }
@@ -37,7 +37,7 @@ def test_a_job_that_tells_nothing_is_told_of_from_outside():
     cards = "8 cards 85 % busy (the least busy one 80 %), the fullest with 60.0 GiB, 4,120 W"
     (note,) = report["notes"]
     assert note == (
-        "the program reports no steps; seen from outside over 10 min 00 s (means; of memory the most): "
+        "the program reports no steps; process activity over 10 min 00 s (averages, and peak memory): "
         f"a node uses 2.5 of 160 cores, 8.0 GiB, {cards}"
     )
     assert report["columns"][3:7] == ["cores", "memory", "cards", "power"]
@@ -88,8 +88,7 @@ def test_without_a_supervisor_it_is_said_that_nothing_was_seen():
     described = {**INFO["description"], "engine": "slurm"}
     (note,) = training_report([host("n1", [], description=described)])["notes"]
     assert (
-        note == "no step was measured; what a job uses is seen from outside its program with "
-        "gaudi_training_engine torchrun only"
+        note == "no step was measured; the resource usage of a job is measured only with gaudi_training_engine torchrun"
     )
 
 

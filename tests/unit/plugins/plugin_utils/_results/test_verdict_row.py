@@ -50,7 +50,7 @@ def test_a_sound_node():
 
 def measured(state: str, reason: str, **speeds: float):
     rows = [{"provider": name, "sizes": [{"busbw_gb_per_s": speed}]} for name, speed in speeds.items()]
-    return {"gaudi_fabric_measured_result": {"nodes": {"n1": {"state": state, "reason": reason, "rows": rows}}}}
+    return {"gaudi_fabric_benchmark_result": {"nodes": {"n1": {"state": state, "reason": reason, "rows": rows}}}}
 
 
 def test_a_measured_network_is_told_with_the_one_beside_it():
@@ -63,7 +63,7 @@ def test_a_measured_network_is_told_with_the_one_beside_it():
 
 
 def test_a_network_that_did_not_carry_the_sum_is_what_failed():
-    row = verdict_row(node(tuning={}) | measured("not ok", "its ranks on n1 are failed."))
+    row = verdict_row(node(flags={}) | measured("not ok", "its ranks on n1 are failed."))
     assert (row["verdict"], row["reason"]) == ("FAILED in the fabric", "n1: its ranks on n1 are failed.")
 
 
@@ -111,23 +111,23 @@ def test_an_all_reduce_that_did_not_succeed_is_a_failure():
 
 def test_an_all_reduce_whose_time_was_over_speaks_against_nobody_and_is_no_ok():
     row = verdict_row(node(verify={"summary": SUMMARY}, verify_all_reduce={"state": "running"}))
-    assert (row["verdict"], row["all-reduce"]) == ("could not tell", "running")
-    assert "had not ended when the time of the all-reduce was over" in row["reason"]
+    assert (row["verdict"], row["all-reduce"]) == ("inconclusive", "running")
+    assert "had not finished when the all-reduce timed out" in row["reason"]
 
 
 def test_a_network_whose_measurement_was_over_its_time_is_no_ok_either():
     late = {"provider": "ethernet", "sizes": [], "why": "its ranks had not ended", "late": True}
     of_it = {"state": "not measured", "chosen": "ethernet", "reason": "the all-reduce over ethernet: …", "rows": [late]}
-    host = node(verify={"summary": SUMMARY}) | {"gaudi_fabric_measured_result": {"nodes": {"n1": of_it}}}
-    assert verdict_row(host)["verdict"] == "could not tell"
+    host = node(verify={"summary": SUMMARY}) | {"gaudi_fabric_benchmark_result": {"nodes": {"n1": of_it}}}
+    assert verdict_row(host)["verdict"] == "inconclusive"
     of_it["chosen"] = "roce"
     assert verdict_row(host)["verdict"] == "ok"
 
 
 def test_a_node_of_which_programs_had_not_ended_is_no_failure():
     late = {"name": "hl-smi", "ok": False, "unknown": True}
-    found = {"failed": True, "msg": "Nobody can tell whether this node is fit: hl-smi: …", "checks": [late]}
-    assert verdict_row(node(verify=found))["verdict"] == "could not tell"
+    found = {"failed": True, "msg": "It is unknown whether this node is fit: hl-smi: …", "checks": [late]}
+    assert verdict_row(node(verify=found))["verdict"] == "inconclusive"
     found["checks"].append({"name": "cards", "ok": False, "unknown": False})
     assert verdict_row(node(verify=found))["verdict"] == "FAILED in verify"
 
@@ -140,7 +140,7 @@ def test_a_restart_that_is_due_is_in_the_verdict_with_the_command():
     row = verdict_row(node(verify={"summary": due}))
     assert (row["verdict"], row["restart"]) == ("ok, restart needed", [REASON])
     assert row["reason"] == (
-        f"n1: it has to be restarted before jobs run on it: {REASON}; restart it "
+        f"n1: restart required before jobs run on it: {REASON}; restart it "
         "(`ansible n1 -i INVENTORY --become -m ansible.builtin.reboot`), then run verify.yml."
     )
     both = verdict_row(node(verify={"summary": due}) | measured("slower", "ethernet is faster.", roce=9.5))

@@ -80,7 +80,7 @@ def test_files_are_removed_whatever_happens() -> None:
 def test_without_a_need_it_says_what_the_storage_would_do() -> None:
     said = answer(rates()[0], Needs(parameters=70e9))
     assert said.sentences == (
-        "feeds up to 1.5e+08 tokens/s of 4 bytes a token",
+        "feeds up to 1.5e+08 tokens/s of 4 bytes per token",
         "a checkpoint of 7e+10 parameters (840 GB) is written in 2800 s",
     )
     assert said.missed == ()

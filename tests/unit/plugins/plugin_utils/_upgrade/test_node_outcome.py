@@ -7,11 +7,14 @@ from typing import Any
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._upgrade.node_outcome import (
+    EVENTS,
+    OUTCOME,
     Way,
     arrived,
     failed,
     not_resumed,
     not_rolled_back,
+    outcome,
     rolled_back,
 )
 
@@ -74,8 +77,9 @@ def test_check_mode_never_goes_back() -> None:
         (
             {"module_stdout": "", "msg": "MODULE FAILURE"},
             (
-                "A module was killed on the node (MODULE FAILURE); see its journal for why, then run again: it goes on "
-                "from where the node is."
+                "A module was killed on the node (MODULE FAILURE); check its journal for the cause, and run "
+                "again; the upgrade "
+                "resumes where it stopped."
             ),
         ),
     ],
@@ -90,9 +94,23 @@ def test_a_node_that_went_back_is_in_service_and_one_that_could_not_is_not() -> 
     assert (back["state"], back["roll_back"], back["resume"]) == ("rolled_back", False, True)
     stuck = not_rolled_back(unfit, {"msg": "no headers."})
     assert (stuck["state"], stuck["roll_back"], stuck["resume"]) == ("failed", False, False)
-    assert stuck["reason"] == "cards: found 7, expected 8. Going back to 1.23.0-695 failed too: no headers."
+    assert stuck["reason"] == "cards: found 7, expected 8. Going back to 1.23.0-695 also failed: no headers."
 
 
 def test_a_node_that_its_scheduler_did_not_take_back_is_drained() -> None:
     drained = not_resumed(arrived(WAY), {"msg": "the scheduler is down"})
     assert (drained["state"], drained["to"], drained["reason"]) == ("drained", "1.24.1-482", "the scheduler is down")
+
+
+def test_each_event_has_its_outcome_without_what_ansible_has_added() -> None:
+    told = {"release": "1.24.1", "answer": {}, "before": BEFORE, "result": DRIVER, "at_release": True}
+    so_far = {**failed(WAY), "changed": False, "failed": False}
+    found = {event: outcome({**told, "failure": FAILURE, "so_far": so_far, "event": event}) for event in EVENTS}
+    assert {event: one["state"] for event, one in found.items()} == {
+        "arrived": "upgraded",
+        "failed": "unfit",
+        "rolled_back": "rolled_back",
+        "not_rolled_back": "failed",
+        "not_resumed": "drained",
+    }
+    assert {frozenset(one) for one in found.values()} == {frozenset(OUTCOME)}

@@ -234,7 +234,7 @@ def test_an_installer_that_takes_too_long(node: Node) -> None:
         return CommandResult(124, "", "sh: no end after 5 s") if argv[0] == "sh" else CommandResult(1, "", "")
 
     wishes = EfaOptions("1.21.3", timeout=5.0, **node.given)
-    with pytest.raises(GaudiError, match=r"did not end within 5 s \(gaudi_fabric_efa_timeout\)"):
+    with pytest.raises(GaudiError, match=r"did not finish within 5 s \(gaudi_fabric_efa_timeout\)"):
         converge(wishes, slow, False, node.place)
 
 

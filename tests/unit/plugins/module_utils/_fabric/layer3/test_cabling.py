@@ -70,11 +70,11 @@ FAULTS: list[tuple[Callable[[Ports], object], dict[str, str]]] = [
     (lambda ports: change(ports, ("n1", 0), link=False), {"n1 e0d17 has no link; check cable and switch.": "no link"}),
     (
         lambda ports: change(ports, ("n2", 23), heard=0, switch="", switch_port="", description=""),
-        {"n2 e7d19 has a link and no LLDP neighbour; switch LLDP on at its other end.": "no neighbour"},
+        {"n2 e7d19 has a link and no LLDP neighbor; switch LLDP on at its other end.": "no neighbor"},
     ),
     (
         lambda ports: change(ports, ("n2", 23), heard=2),
-        {"n2 e7d19 hears 2 LLDP neighbours; look for a hub or a bridge between.": "several neighbours"},
+        {"n2 e7d19 hears 2 LLDP neighbors; look for a hub or a bridge between.": "several neighbors"},
     ),
     (
         lambda ports: swap(ports, ("n1", 0), ("n1", 3)),

@@ -13,11 +13,11 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiE
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.layer3.address_plan import PortAddress, Slot
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.layer3.lldp import (
     Announced,
-    Neighbour,
+    Neighbor,
     address_of,
     announced,
-    parse_neighbours,
-    read_neighbours,
+    parse_neighbors,
+    read_neighbors,
 )
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
 
@@ -42,11 +42,11 @@ def said(*interfaces: Any) -> str:
     return json.dumps({"lldp": [{"interface": list(interfaces)}]})
 
 
-def test_a_neighbour_is_its_switch_its_port_and_its_description() -> None:
+def test_a_neighbor_is_its_switch_its_port_and_its_description() -> None:
     nameless = {**INTERFACE, "chassis": [{"id": [{"type": "mac", "value": "3a:fe:80:9d:c2:28"}]}], "port": []}
-    assert parse_neighbours(said(INTERFACE, {**INTERFACE, "via": "CDPv2"}, nameless)) == (
-        Neighbour("enp52s0d17", "leaf1", "Ethernet1/1", "no-alert 10.200.0.2/30"),
-        Neighbour("enp52s0d17", "3a:fe:80:9d:c2:28", "", ""),
+    assert parse_neighbors(said(INTERFACE, {**INTERFACE, "via": "CDPv2"}, nameless)) == (
+        Neighbor("enp52s0d17", "leaf1", "Ethernet1/1", "no-alert 10.200.0.2/30"),
+        Neighbor("enp52s0d17", "3a:fe:80:9d:c2:28", "", ""),
     )
 
 
@@ -60,13 +60,13 @@ def test_a_neighbour_is_its_switch_its_port_and_its_description() -> None:
         said(7, None, [], {"name": ["x"], "via": "LLDP"}),
     ],
 )
-def test_who_says_nothing_is_no_neighbour(text: str) -> None:
-    assert parse_neighbours(text) == ()
+def test_who_says_nothing_is_no_neighbor(text: str) -> None:
+    assert parse_neighbors(text) == ()
 
 
 def test_words_are_bounded_and_obeyed_by_no_terminal() -> None:
     port = {"id": [{"value": "\x1b[2J" + "x" * 1000}], "descr": [{"value": "{{ lookup('pipe', 'id') }}\n"}]}
-    (found,) = parse_neighbours(said({**INTERFACE, "port": [port]}))
+    (found,) = parse_neighbors(said({**INTERFACE, "port": [port]}))
     assert len(found.port) <= 255
     assert "\x1b" not in found.port
     assert found.description == "{{ lookup('pipe', 'id') }}"
@@ -86,7 +86,7 @@ def test_a_daemon_that_does_not_answer(result: CommandResult, sentence: str) -> 
         return result
 
     with pytest.raises(GaudiError) as refused:
-        read_neighbours(run)
+        read_neighbors(run)
     assert sentence in str(refused.value)
 
 
@@ -120,10 +120,10 @@ def test_addresses_in_descriptions(description: str, found: Announced | None) ->
 )
 def test_descriptions_that_are_refused_with_port_and_text(description: str, clause: str) -> None:
     with pytest.raises(GaudiError) as refused:
-        address_of(Slot(0, 17), "enp52s0d17", Neighbour("enp52s0d17", "leaf1", "Ethernet1/1", description))
+        address_of(Slot(0, 17), "enp52s0d17", Neighbor("enp52s0d17", "leaf1", "Ethernet1/1", description))
     assert str(refused.value).startswith(f"enp52s0d17: the switch's description {description!r} {clause}")
 
 
 def test_the_port_has_the_other_address() -> None:
-    neighbour = Neighbour("enp52s0d17", "leaf1", "Ethernet1/1", "no-alert 10.200.10.2/30")
-    assert address_of(Slot(0, 17), "enp52s0d17", neighbour) == PortAddress(0, 17, "10.200.10.1", "10.200.10.2", 30)
+    neighbor = Neighbor("enp52s0d17", "leaf1", "Ethernet1/1", "no-alert 10.200.10.2/30")
+    assert address_of(Slot(0, 17), "enp52s0d17", neighbor) == PortAddress(0, 17, "10.200.10.1", "10.200.10.2", 30)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._cards.hardware import external_ports
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.layer3.lldp import Neighbour
+from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.layer3.lldp import Neighbor
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.layer3.port_addresses import (
     RoutedOptions,
     disagreements,
@@ -33,8 +33,8 @@ def card_ports(cards: Mapping[str, tuple[str, int]] = CARDS) -> list[CardPort]:
     ]
 
 
-def neighbours(**descriptions: str) -> list[Neighbour]:
-    return [Neighbour(name, "leaf1", f"on-{name}", text) for name, text in descriptions.items()]
+def neighbors(**descriptions: str) -> list[Neighbor]:
+    return [Neighbor(name, "leaf1", f"on-{name}", text) for name, text in descriptions.items()]
 
 
 ADDRESSES = {"e0d17": 2, "e0d20": 6, "e0d21": 10, "e1d5": 14, "e1d8": 18, "e1d9": 22}
@@ -44,7 +44,7 @@ SAID = {name: f"no-alert 10.200.0.{last}/30" for name, last in ADDRESSES.items()
 
 def found_against(**descriptions: str) -> list[str]:
     plan = plan_of(OPTIONS, ["0x1060"])
-    return disagreements(planned(plan, "n1", slots(card_ports(), CARDS)), neighbours(**{**SAID, **descriptions}))
+    return disagreements(planned(plan, "n1", slots(card_ports(), CARDS)), neighbors(**{**SAID, **descriptions}))
 
 
 def test_planned_addresses_by_card_and_port_and_not_by_name() -> None:
@@ -94,7 +94,7 @@ def test_what_the_switch_says_against_the_plan(descriptions: dict[str, str], sen
 
 
 def test_addresses_from_the_switch() -> None:
-    routed = from_lldp(slots(card_ports(), CARDS), neighbours(**{**SAID, "e1d9": "x 10.9.0.1/31"}))
+    routed = from_lldp(slots(card_ports(), CARDS), neighbors(**{**SAID, "e1d9": "x 10.9.0.1/31"}))
     assert [one.planned.address for one in routed][:2] == ["10.200.0.1", "10.200.0.5"]
     assert (routed[5].planned.address, routed[5].planned.prefix) == ("10.9.0.0", 31)
 
@@ -104,17 +104,17 @@ def test_each_port_without_an_address_is_named() -> None:
     said = {**SAID, "e0d20": "uplink", "e1d8": SAID["e1d5"]}
     del said["e0d17"]
     with pytest.raises(GaudiError) as refused:
-        from_lldp(slots(card_ports(), CARDS), neighbours(**said))
+        from_lldp(slots(card_ports(), CARDS), neighbors(**said))
     assert refused.value.facts["findings"] == [
-        "e0d17: no LLDP neighbour; check the cable, and LLDP on the switch.",
+        "e0d17: no LLDP neighbor; check the cable, and LLDP on the switch.",
         f"e0d20: the switch's description 'uplink' {none}.",
         "e1d8: the switch announces 10.200.0.14/30 as it does for e1d5; give each port its own.",
     ]
 
 
 def test_a_cable_has_one_end() -> None:
-    with pytest.raises(GaudiError, match=r"e0d17 hears two LLDP neighbours \(leaf1 on-e0d17, leaf1 on-e0d17\)"):
-        silent(card_ports(), neighbours(**SAID) * 2)
+    with pytest.raises(GaudiError, match=r"e0d17 hears two LLDP neighbors \(leaf1 on-e0d17, leaf1 on-e0d17\)"):
+        silent(card_ports(), neighbors(**SAID) * 2)
 
 
 def test_a_missing_port_is_named_by_card_and_number() -> None:
@@ -124,7 +124,7 @@ def test_a_missing_port_is_named_by_card_and_number() -> None:
 
 
 def test_a_port_without_a_module_id_has_no_place() -> None:
-    with pytest.raises(GaudiError, match="e7: the driver tells no module id, port number or address"):
+    with pytest.raises(GaudiError, match="e7: the driver reports no module id, port number or address"):
         slots([CardPort("e7", "0000:77:00.0", 1, True, True, None, "02:00:00:00:00:01")], {})
 
 

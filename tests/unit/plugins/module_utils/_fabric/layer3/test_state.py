@@ -248,9 +248,9 @@ def test_what_is_stale_is_named(node: Node) -> None:
     Path(node.etc, "systemd/network", old).write_text("[Match]\nMACAddress=02:00:00:00:07:13\n")
     outcome = node.converge()
     said = "\n".join(outcome.warnings)
-    assert "card0-port17.network was for 02:00:00:00:00:11, which this node has not any more" in said
+    assert "card0-port17.network was for 02:00:00:00:00:11, which this node no longer has" in said
     assert f"{old} was for 02:00:00:00:07:13" in said
-    assert "gaudinet.json has entries for 02:00:00:00:00:11, which this node has not any more" in said
+    assert "gaudinet.json has entries for 02:00:00:00:00:11, which this node no longer has" in said
     assert f"{node.etc}/gaudinet.json is of an older release" in said
     assert f"systemd/network/{old}" not in node.files()
     assert len(node.converge().warnings) == 1  # the legacy file is a person's to remove

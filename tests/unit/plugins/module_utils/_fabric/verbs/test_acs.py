@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.module_utils._checks.pcie import access_control
+from ansible_collections.gaudi3.scale.plugins.module_utils._cards.pcie import access_control
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.verbs.acs import redirecting
 
 

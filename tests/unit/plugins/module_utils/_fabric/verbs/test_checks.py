@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.module_utils._checks.check import advice, failed
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.verbs import node as verbs_node
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.verbs.checks import uses_gaudi_direct, verbs_checks
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.verbs.node import VerbsNode, VerbsPort, read_node
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.check import advice, failed
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
 
 INFINIBAND = VerbsPort("mlx5_0", "1", "ACTIVE", "LinkUp", mtus={"ibp90s0": 2044})

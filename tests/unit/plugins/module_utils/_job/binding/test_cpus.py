@@ -20,5 +20,5 @@ def test_a_list_says_which_processors_and_the_processors_make_the_list(text, cpu
     assert cpus_text(cpus) == text
 
 
-def test_neighbours_are_one_range_whatever_their_order():
+def test_neighbors_are_one_range_whatever_their_order():
     assert cpus_text([66, 0, 65, 2, 1]) == "0-2,65-66"

@@ -1,0 +1,66 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""Known holes of what is installed beside the vendor's own software, with their sources.
+
+Those of torch, which comes with the vendor's releases, are by hand; `make audit-pins RENEW=1` asks for what pip takes
+from an index.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .lookup import version_key
+from .row import Release
+
+
+@dataclass(frozen=True)
+class Hole:
+    """A hole of all versions of ``package`` before ``fixed``; empty: of all. ``read`` is when ``source`` was read."""
+
+    package: str
+    fixed: str
+    name: str
+    what: str
+    source: str
+    read: str
+
+
+BY_HAND = (
+    Hole(
+        "torch",
+        "2.6.0",
+        "CVE-2025-32434",
+        "torch.load with weights_only can be got round, so that a checkpoint of somebody else runs code",
+        "https://github.com/pytorch/pytorch/issues/152006",
+        "2026-11-28",
+    ),
+    Hole(
+        "torch",
+        "2.10.0",
+        "CVE-2026-24747",
+        "torch.load with weights_only corrupts memory by a made-up checkpoint, which may run code",
+        # It quotes the advisory.
+        "https://github.com/NVIDIA/TensorRT-Model-Connect/pull/1298",
+        "2026-11-28",
+    ),
+)
+
+
+def holes_of(package: str, version: str, known: tuple[Hole, ...] = BY_HAND) -> list[Hole]:
+    """Those that this version has. A version of which no number is known has all of its package."""
+    return [
+        hole
+        for hole in known
+        if hole.package == package and (not hole.fixed or version_key(version) < version_key(hole.fixed))
+    ]
+
+
+def warnings_of(release: Release) -> list[str]:
+    """What to say where a release is chosen whose torch has any."""
+    return [
+        f"release {release.version} has torch {release.pytorch} with {hole.name}: {hole.what}; take a release with "
+        f"torch {hole.fixed} or newer, or load no checkpoints of others."
+        for hole in holes_of("torch", release.pytorch)
+    ]

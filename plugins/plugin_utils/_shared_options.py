@@ -1,0 +1,130 @@
+# Copyright 2026 The gaudi3.scale authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to gaudi3.scale: it may change in any release.
+"""The options that several roles or plays read: declared here once, and checked by whichever role begins; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ansible.module_utils.common.validation import check_type_bool, check_type_dict, check_type_int, check_type_list
+
+SHARED: Mapping[str, Mapping[str, Any]] = {
+    "gaudi_allow_expired_bundle": {
+        "description": "Whether nodes install from a bundle whose signature has expired.",
+        "type": "bool",
+        "default": False,
+    },
+    "gaudi_allow_older_bundle": {
+        "description": "Whether nodes install from a bundle that is older than one that they have seen.",
+        "type": "bool",
+        "default": False,
+    },
+    "gaudi_allow_reboot": {
+        "description": "Whether a node may be restarted where a setting or a firmware needs it.",
+        "type": "bool",
+        "default": False,
+    },
+    "gaudi_allow_unsupported_os": {
+        "description": "Whether a release may be installed on a system that it does not support.",
+        "type": "bool",
+        "default": False,
+    },
+    "gaudi_cards_per_node": {
+        "description": "How many cards a node has. It may differ from host to host.",
+        "type": "int",
+        "default": 8,
+    },
+    "gaudi_device": {
+        "description": "What tests and jobs compute on, hpu, cuda or cpu.",
+        "type": "str",
+        "default": "hpu",
+    },
+    "gaudi_hosts": {
+        "description": "A group or a pattern of hosts of the inventory.",
+        "type": "str",
+        "default": "gaudi",
+    },
+    "gaudi_max_fail_percentage": {
+        "description": "Once more than this share of the nodes have failed in a layer, the run ends there.",
+        "type": "int",
+        "default": 100,
+    },
+    "gaudi_packages_url": {
+        "description": "Common prefix of the URLs of the vendor's package repositories, or of a mirror's.",
+        "type": "str",
+        "default": "https://vault.habana.ai/artifactory",
+    },
+    "gaudi_plain_http_hosts": {
+        "description": "Hosts from which packages may be fetched over plain http.",
+        "type": "list",
+        "default": [],
+    },
+    "gaudi_proxy": {
+        "description": "Environment of the tasks, such as http_proxy, https_proxy and no_proxy.",
+        "type": "dict",
+        "default": {},
+    },
+    "gaudi_rack": {
+        "description": "The rack of a host, for plans of cables and for pairs across racks.",
+        "type": "str",
+    },
+    "gaudi_release": {
+        "description": "Release of the Gaudi software, with or without its build, such as 1.24.1 or 1.24.1-482.",
+        "type": "str",
+        "default": "1.24.1",
+    },
+    "gaudi_release_overrides": {
+        "description": "Rows that replace or add releases, from a version to its fields.",
+        "type": "dict",
+        "default": {},
+    },
+    "gaudi_report_target": {
+        "description": "Where reports are kept: a directory of the controller, or s3://BUCKET/PREFIX.",
+        "type": "str",
+        "default": "gaudi3_scale_reports",
+    },
+    "gaudi_serial": {
+        "description": "How many nodes are changed at the same time, a number or a share as 25%. All when empty.",
+        "type": "str",
+    },
+    "gaudi_site_variables": {
+        "description": "Names of the site's own variables that begin with gaudi_.",
+        "type": "list",
+        "default": [],
+    },
+    "gaudi_watching_hosts": {
+        "description": "The group or pattern of the machines that monitor the nodes.",
+        "type": "str",
+        "default": "monitoring",
+    },
+}
+_MEANT: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
+    "bool": ("true or false", check_type_bool),
+    "dict": ("a mapping", check_type_dict),
+    "int": ("a whole number", check_type_int),
+    "list": ("a list", check_type_list),
+}
+
+
+def values_refusal(host: str, variables: Mapping[str, Any]) -> str:
+    """A sentence for each shared option whose value is of another type; a template is its module's to check."""
+    said = [_refused(host, name, variables[name]) for name in sorted(SHARED) if name in variables]
+    return " ".join(filter(None, said))
+
+
+def _refused(host: str, name: str, value: Any) -> str:
+    if isinstance(value, str) and "{{" in value:
+        return ""
+    kind = SHARED[name]["type"]
+    if kind == "str":
+        is_text = isinstance(value, (str, int, float)) and not isinstance(value, bool)
+        return "" if is_text else f"{name} of {host} is {value!a:.80}; give a text."
+    meant, check = _MEANT[kind]
+    try:
+        check(value)
+    except (TypeError, ValueError):
+        return f"{name} of {host} is {value!a:.80}; give {meant}."
+    return ""

@@ -1,3 +1,0 @@
-# Copyright 2026 The gaudi3.scale authors
-# SPDX-License-Identifier: Apache-2.0
-"""What a node measures of itself before it may work: ``python -m gaudi3_scale.qualification``, run by root."""
