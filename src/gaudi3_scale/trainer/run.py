@@ -91,6 +91,8 @@ def _made(options: argparse.Namespace) -> _Run:
     device = local_device(kind, ranks.local_rank)
     join(ranks, device)
     require_same_data(data, device)
+    if data.caution:
+        write("warning", message=data.caution)
     return _Run(ranks, device, passes, data, model, checkpoints_of_job(options, ranks, write), write)
 
 
