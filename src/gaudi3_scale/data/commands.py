@@ -86,7 +86,7 @@ def _check(options: argparse.Namespace) -> int:
         except OSError as error:
             raise GaudiError(f"--data {options.data}: its manifest was not written: {error.strerror}.") from error
         return _shown(options.data, manifest, f"{manifest.vocabulary} different ones by the largest; manifest written")
-    if digests_of(options.data) != [manifest.bin_sha256, manifest.idx_sha256]:
+    if digests_of(options.data) != (manifest.bin_sha256, manifest.idx_sha256):
         raise GaudiError(
             f"--data {options.data}: the .bin or the .idx has other bytes than were written; copy all files again, or "
             "remove them and run gaudi3_scale data prepare once more."

@@ -95,5 +95,6 @@ def described(prefix: Path, index: Index, option: str) -> Manifest:
     return Manifest(index.tokens, largest + 1, *digests_of(prefix))
 
 
-def digests_of(prefix: Path) -> list[str]:
-    return [file_digest(beside(prefix, suffix), "sha256") for suffix in ("bin", "idx")]
+def digests_of(prefix: Path) -> tuple[str, str]:
+    """The sha256 of both files."""
+    return file_digest(beside(prefix, "bin"), "sha256"), file_digest(beside(prefix, "idx"), "sha256")
