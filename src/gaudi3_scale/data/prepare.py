@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from multiprocessing import get_context
 from pathlib import Path
-from typing import BinaryIO, Callable, Iterator, Sequence
+from typing import BinaryIO, Callable, Generator, Iterator, Sequence
 
 import numpy as np
 
@@ -35,7 +35,7 @@ from gaudi3_scale.data.manifest import (
     write_through,
 )
 from gaudi3_scale.data.text_files import nothing_in, text_files, unreadable
-from gaudi3_scale.data.tokenizers import Tokenizer, open_tokenizer
+from gaudi3_scale.data.tokenizers import open_tokenizer
 
 GROWING, JOURNAL = "bin.unfinished", "idx.unfinished"
 BLOCK_BYTES = 1 << 20
@@ -103,7 +103,9 @@ def prepare(
         parts = plan_parts(paths, part_bytes)
     except OSError as error:
         raise unreadable(error) from error
-    source, dtype = _digest(tokenizer, parts), dtype_for(tokenizer.vocabulary)
+    # Of all that the tokens depend on.
+    source = hashlib.sha256(repr((tokenizer.identity, parts)).encode()).hexdigest()
+    dtype = dtype_for(tokenizer.vocabulary)
     before = _already_there(prefix, source)
     if before is not None:
         return Prepared(before, 0)
@@ -114,12 +116,14 @@ def prepare(
             lengths = _resumed(source, tokens, journal, np.dtype(dtype).itemsize)
             made = len(parts) - len(lengths)
             make = partial(_make, tokenizer_name=tokenizer_name, dtype=dtype)
-            for found, more in _make_all(make, parts[len(lengths) :], processes):
-                write_through(tokens, found)
-                write_through(journal, f"{json.dumps(more)}\n".encode())
-                lengths.append(more)
-                reported(len(lengths), len(parts))
-            _put_in_place(prefix, index_of(dtype, np.concatenate(lengths), _documents(parts)))
+            with contextlib.closing(_make_all(make, parts[len(lengths) :], processes)) as each:
+                for found, more in each:
+                    write_through(tokens, found)
+                    write_through(journal, f"{json.dumps(more)}\n".encode())
+                    lengths.append(more)
+                    reported(len(lengths), len(parts))
+            documents = np.append(0, np.flatnonzero([piece.ends_file for part in parts for piece in part]) + 1)
+            _put_in_place(prefix, index_of(dtype, np.concatenate(lengths), documents))
             count = sum(map(sum, lengths))
             manifest = Manifest(count, tokenizer.vocabulary, *digests_of(prefix), tokenizer.identity, source)
             write_manifest(prefix, manifest)
@@ -149,14 +153,6 @@ def _already_there(prefix: Path, source: str) -> Manifest | None:
     return None
 
 
-def _digest(tokenizer: Tokenizer, parts: Sequence[Part]) -> str:
-    """Of all that the tokens depend on."""
-    digest = hashlib.sha256(tokenizer.identity.encode())
-    for part in parts:
-        digest.update(repr(part).encode())
-    return digest.hexdigest()
-
-
 def _resumed(source: str, tokens: BinaryIO, journal: BinaryIO, width: int) -> list[list[int]]:
     """The lengths of the pieces in each part that an interrupted run of ``source`` made; what else there is goes."""
     there: list[list[int]] = []
@@ -177,7 +173,7 @@ def _resumed(source: str, tokens: BinaryIO, journal: BinaryIO, width: int) -> li
 
 def _make_all(
     make: Callable[[Part], tuple[bytes, list[int]]], parts: Sequence[Part], processes: int
-) -> Iterator[tuple[bytes, list[int]]]:
+) -> Generator[tuple[bytes, list[int]], None, None]:
     # Not forked: the tokenizers' library has threads.
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
         # Until it is written, what was made is in memory: so many parts at most.
@@ -223,11 +219,6 @@ def _line_end(file: Path, start: int, part_bytes: int) -> int:
         stream.seek(start + part_bytes - 1)
         stream.readline(part_bytes)
         return stream.tell()
-
-
-def _documents(parts: Sequence[Part]) -> np.ndarray:
-    """Each file of text is one."""
-    return np.append(0, np.flatnonzero([piece.ends_file for part in parts for piece in part]) + 1)
 
 
 def _put_in_place(prefix: Path, index: bytes) -> None:
