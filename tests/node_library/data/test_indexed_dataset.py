@@ -4,10 +4,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 import itertools
 import json
 import os
 import struct
+import subprocess
 import sys
 import tracemalloc
 from pathlib import Path
@@ -25,12 +27,40 @@ from job_runs import losses
 
 DOCUMENTS = [[3, 1, 4, 1, 5], [9], [2, 6, 5, 3, 5, 8, 9, 7, 9]] * 20
 ROW = list(itertools.chain(*DOCUMENTS))
+KINDS = ["uint8", "int8", "int16", "int32", "int64", "uint16"]
 HEADER = struct.Struct("<9sQBQQ")
 
 
+OUTSIDER = """
+import json, sys
+import numpy
+from megatron.core.datasets.indexed_dataset import IndexedDataset, IndexedDatasetBuilder
+"""
+
+
+def megatron(program: str, *arguments: object) -> str:
+    """What a program with Megatron-LM's own classes prints, in a process of its own: torch loads more after it."""
+    if importlib.util.find_spec("megatron") is None:
+        pytest.skip("megatron-core is not installed")
+    words = [sys.executable, "-W", "ignore", "-c", OUTSIDER + program, *map(str, arguments)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 @pytest.fixture(scope="module")
-def megatron():
-    return pytest.importorskip("megatron.core.datasets.indexed_dataset")
+def foreign(tmp_path_factory) -> Path:
+    """A directory with a pair of each type that Megatron-LM writes for token ids, named after it."""
+    directory = tmp_path_factory.mktemp("foreign")
+    program = """
+for name in sys.argv[3:]:
+    builder = IndexedDatasetBuilder(f"{sys.argv[1]}/{name}.bin", dtype=getattr(numpy, name))
+    for document in json.loads(sys.argv[2]):
+        builder.add_document(document, [1, len(document) - 1] if len(document) > 1 else [1])
+    builder.finalize(f"{sys.argv[1]}/{name}.idx")
+"""
+    megatron(program, directory, json.dumps(DOCUMENTS), *KINDS)
+    return directory
 
 
 @pytest.fixture
@@ -58,37 +88,41 @@ def written(
     return prefix
 
 
-@pytest.mark.parametrize("kind", [np.uint8, np.int8, np.int16, np.int32, np.int64, np.uint16])
-def test_what_megatron_wrote_is_read(megatron, prefix, kind):
-    builder = megatron.IndexedDatasetBuilder(str(beside(prefix, "bin")), dtype=kind)
-    for document in DOCUMENTS:
-        builder.add_document(np.asarray(document), [1, len(document) - 1] if len(document) > 1 else [1])
-    builder.finalize(str(beside(prefix, "idx")))
-    data = open_data(None, prefix, 4)
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_megatron_wrote_is_read(foreign, kind):
+    data = open_data(None, foreign / kind, 4)
+    assert read_index(foreign / kind, "--data").dtype == np.dtype(kind).newbyteorder("<").str.replace("|", "<")
     assert (data.vocabulary, data.tokenizer, len(data.windows.tokens)) == (10, "", len(ROW))
     assert data.windows[[0, 7]].tolist() == [ROW[:5], ROW[28:33]]
 
 
-def test_megatron_reads_what_was_prepared(megatron, text, tmp_path, prefix):
+def test_megatron_reads_what_was_prepared(text, tmp_path, prefix):
     more = tmp_path / "text" / "more.txt"
     more.write_text("One line.\n" * 900)
     manifest = prepare([text, more], prefix, "bytes", 1, 4000, lambda *_: None).manifest
-    found = megatron.IndexedDataset(str(prefix))
-    assert b"".join(found[number].tobytes() for number in range(len(found))) == text.read_bytes() + more.read_bytes()
-    ends = np.cumsum(found.sequence_lengths)[found.document_indices[1:] - 1].tolist()
-    assert ends == [text.stat().st_size, manifest.tokens]
-    assert found.document_indices[0] == 0
+    program = """
+found = IndexedDataset(sys.argv[1])
+tokens = numpy.concatenate([found[number] for number in range(len(found))])
+print(json.dumps([tokens.tolist(), found.sequence_lengths.tolist(), found.document_indices.tolist()]))
+"""
+    tokens, lengths, documents = json.loads(megatron(program, prefix))
+    assert bytes(tokens) == text.read_bytes() + more.read_bytes()
+    ends = [0, *itertools.accumulate(lengths)]
+    assert [ends[number] for number in documents] == [0, text.stat().st_size, manifest.tokens]
 
 
-def test_what_megatron_merged_is_read(megatron, text, prefix):
+def test_what_megatron_merged_is_read(text, prefix):
     """Its merge_datasets.py does this with two of ours."""
     ours = [prefix.with_name(name) for name in ("one", "two")]
     for one in ours:
         prepare([text], one, "bytes", 1, 4000, lambda *_: None)
-    builder = megatron.IndexedDatasetBuilder(str(beside(prefix, "bin")), dtype=np.uint8)
-    for one in ours:
-        builder.add_index(str(one))
-    builder.finalize(str(beside(prefix, "idx")))
+    program = """
+builder = IndexedDatasetBuilder(sys.argv[1] + ".bin", dtype=numpy.uint8)
+for one in sys.argv[2:]:
+    builder.add_index(one)
+builder.finalize(sys.argv[1] + ".idx")
+"""
+    megatron(program, prefix, *ours)
     assert read_index(prefix, "--data").tokens == 2 * text.stat().st_size
     assert beside(prefix, "bin").read_bytes() == 2 * text.read_bytes()
 
