@@ -134,6 +134,21 @@ def test_a_checkpoint_of_another_model_is_refused(train_here, llama, tokens):
         train_here("--max-steps", 2, "--model", llama, source=["--data", tokens])
 
 
+def test_tokens_of_an_unknown_tokenizer_are_taken_where_the_weights_have_as_many(train_here, llama, tokens):
+    def first_loss(job: str) -> dict[int, float]:
+        return losses(train_here("--max-steps", 1, "--model", llama, job=job, source=["--data", tokens]))
+
+    known = first_loss("known")
+    beside(tokens, "manifest.json").unlink()
+    assert first_loss("unknown") == known
+    with beside(tokens, "bin").open("r+b") as stream:
+        stream.write((400).to_bytes(2, "little"))
+    with pytest.raises(
+        GaudiError, match=r"^--data: there are 401 tokens and .*llama\d* knows 400; prepare the data with"
+    ):
+        first_loss("too many")
+
+
 def test_a_directory_that_is_no_models_is_one_sentence(train_here, llama, text, tmp_path):
     def refused(sentence: str, *more: object) -> None:
         with pytest.raises(GaudiError, match=sentence) as caught:
