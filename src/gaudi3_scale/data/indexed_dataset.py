@@ -94,7 +94,7 @@ def _checked(stream: BinaryIO, token_bytes: int) -> Index:
 
 
 def _check_sequences(stream: BinaryIO, sequences: int, width: int, token_bytes: int) -> None:
-    """Every writer puts one behind the other, so that the file is one row of tokens, and its documents need no look."""
+    """Every writer appends them, so the file is one row of tokens; which document they belong to is never used."""
     end = 0
     for first in range(0, sequences, _BLOCK):
         count = min(_BLOCK, sequences - first)

@@ -141,7 +141,7 @@ def prepare(
 
 
 def _already_there(prefix: Path, source: str) -> Manifest | None:
-    """The manifest of this very text. Raises GaudiError for a pair that none made, where none was interrupted."""
+    """The manifest of a whole pair of this very text. Raises GaudiError for one that data prepare did not make."""
     manifest = read_manifest(prefix)
     if manifest is not None and manifest.source == source:
         with contextlib.suppress(GaudiError):
@@ -156,7 +156,8 @@ def _already_there(prefix: Path, source: str) -> Manifest | None:
 def _resumed(source: str, tokens: BinaryIO, journal: BinaryIO, width: int) -> list[list[int]]:
     """The lengths of the pieces in each part that an interrupted run of ``source`` made; what else there is goes."""
     there: list[list[int]] = []
-    end = journal.seek(0)
+    end = 0
+    journal.seek(0)
     # A line without an end was cut off.
     header, *lines = journal.read().split(b"\n")[:-1] or [b""]
     for line in lines if header == source.encode() else ():
@@ -222,7 +223,7 @@ def _line_end(file: Path, start: int, part_bytes: int) -> int:
 
 
 def _put_in_place(prefix: Path, index: bytes) -> None:
-    """Without an index nobody takes what is half old and half new for a whole."""
+    """In this order, so that half old and half new files are never taken for a pair: there is no index."""
     for suffix in (NAME, "idx"):
         beside(prefix, suffix).unlink(missing_ok=True)
     beside(prefix, GROWING).replace(beside(prefix, "bin"))
