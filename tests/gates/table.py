@@ -420,6 +420,11 @@ GATES = (
         ("sandbox/slurm.py", "sandbox/open_mpi.py", *subjects("training", "launch", "slurm")),
     ),
     on_own_nodes(
+        "quickstart",
+        "the README's and the first day's commands, typed from an empty directory, and what they print",
+        1800,
+    ),
+    on_own_nodes(
         "peers",
         "a hostile machine floods, replays, forges and answers with code beside a running job",
         1800,
