@@ -24,7 +24,7 @@ def lines_of(screen: str) -> list[str]:
 
 
 def golden(screen: str, names: dict[str, str]) -> str:
-    """The screen with ``#`` for each figure and the blanks of tables joined; ``names``: what was there -> what is kept."""
+    """The screen with ``#`` for each figure, and ``names``: what was there -> what is kept."""
     for name, kept in names.items():
         screen = screen.replace(name, kept)
     return "\n".join(_sorted(_plain(line) for line in lines_of(screen))) + "\n"
