@@ -207,7 +207,13 @@ GATES = (
     Gate(
         "oldest-python", "what runs on a node runs on Python 3.9", (("vermin", "-t=3.9-", "--violations", "plugins"),)
     ),
-    Gate("contracts", "defaults, documents, versions and sources agree", ((*PYTEST, "tests/contracts"),)),
+    # Beside the units, which are the longest of all.
+    Gate(
+        "contracts",
+        "defaults, documents, versions and sources agree",
+        ((*PYTEST, "tests/contracts"),),
+        lane=ANY_LANE,
+    ),
     of_many_tests(
         "unit",
         "the core, the modules, the controller's code and the simulator",
