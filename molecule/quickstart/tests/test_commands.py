@@ -52,6 +52,9 @@ def typed(operator: Operator) -> Typed:
     assert from_the_internet.startswith(FROM_THE_INTERNET)
     assert operator.types(copy).code == 0
     put_hosts_in(operator.home / "my_cluster")
+    if not all(host.exists("/opt/gaudi3_scale/venv/bin/python") for host in hosts().values()):
+        # Nodes that no golden image brought here: what a first run prints is the scenario site's to ask.
+        assert operator.types(site).code == 0
     return Typed(operator.types(check), operator.types(site))
 
 
