@@ -245,9 +245,7 @@ FETCHING = {
 
 def roles_of(play: dict[str, Any]) -> Iterable[tuple[str, str]]:
     """Role and file of tasks."""
-    for role in play.get("roles", []):
-        yield role["role"].rpartition(".")[2], "main"
-    for task in play.get("tasks", []):
+    for task in tasks_in(play.get("tasks")):
         told = task.get("ansible.builtin.import_role")
         if told:
             yield told["name"].rpartition(".")[2], told.get("tasks_from", "main")

@@ -79,7 +79,8 @@ def put_hosts_in(inventory: Path) -> None:
         NAMES[node]: {name: value for name, value in variables.items() if name.startswith("ansible_")}
         for node, variables in hostvars().items()
     }
-    hosts = {"gaudi": {"hosts": connection, "vars": settings}}
+    # A first job is 200 steps long, which two cores would be at for half an hour.
+    hosts = {"gaudi": {"hosts": connection, "vars": {**settings, "gaudi_training_max_steps": 10}}}
     (inventory / "hosts.yml").write_text(yaml.safe_dump(hosts, sort_keys=False), encoding="utf-8")
 
 

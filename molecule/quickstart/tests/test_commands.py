@@ -51,7 +51,7 @@ def typed(operator: Operator) -> Typed:
     from_the_internet, copy, check, site = INSTALLATION
     assert from_the_internet.startswith(FROM_THE_INTERNET)
     assert operator.types(copy).code == 0
-    put_hosts_in(operator.home / "my_cluster")
+    put_hosts_in(operator.home / "bare_metal")
     if not all(host.exists("/opt/gaudi3_scale/venv/bin/python") for host in hosts().values()):
         # Nodes that no golden image brought here: what a first run prints is the scenario site's to ask.
         assert operator.types(site).code == 0
@@ -99,11 +99,11 @@ def one_off(operator: Operator, typed: Typed) -> Shown:
     """One of the two nodes does not answer: nothing listens at its port."""
     assert typed.second.code == 0
     inventory = operator.home / "one_off"
-    shutil.copytree(operator.home / "my_cluster", inventory)
+    shutil.copytree(operator.home / "bare_metal", inventory)
     known = yaml.safe_load((inventory / "hosts.yml").read_text(encoding="utf-8"))
     known["gaudi"]["hosts"][NAMES["node2"]]["ansible_port"] = 9
     (inventory / "hosts.yml").write_text(yaml.safe_dump(known, sort_keys=False), encoding="utf-8")
-    return operator.types(INSTALLATION[3].replace("my_cluster", inventory.name))
+    return operator.types(INSTALLATION[3].replace("bare_metal", inventory.name))
 
 
 def test_refused_nodes_still_end_in_a_table_with_the_reason(refused: Shown) -> None:
