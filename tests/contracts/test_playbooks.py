@@ -64,7 +64,9 @@ def test_a_playbook_says_where_a_role_runs_and_nothing_else() -> None:
             assert "vars_files" not in play, path.name
             for tasks in TASK_LISTS:
                 for task in play.get(tasks, []) if path.name not in OF_NO_ROLE else []:
-                    assert set(task) - {"vars"} == {"name", "ansible.builtin.import_role"}, f"{path.name}: {task['name']}"
+                    assert set(task) - {"vars"} == {"name", "ansible.builtin.import_role"}, (
+                        f"{path.name}: {task['name']}"
+                    )
 
 
 @each_playbook
