@@ -29,7 +29,7 @@ from .votes import begin_votes
 def begin(launch: Launch, changes: Sequence[FileChange], run: Run) -> str:
     """``changes`` are those of the plan's files. Returns the name of the run; empty where it has none."""
     job, paths = launch.job, launch.paths
-    before = launch.decision.worker_group
+    before = launch.worker_group
     described = before.description or {}
     owner = account(job.user)
     install_rank(job, paths)

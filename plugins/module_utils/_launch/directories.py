@@ -14,12 +14,12 @@ from pathlib import Path
 from .._errors import GaudiError
 from .._flags import recipe_cache
 from .._flags.recipe_cache import RECIPE_CACHE
+from .._job.environment_files import Setting
 from .._job.paths import JobPaths
 from .._job.plan import Job
 from .._node.account_directory import OF_MKFS, acting_as, give, let_group_read, remove
 from .._node.job_user import account
 from .._node.path_writers import may_change
-from .environment_files import Setting
 
 EARLIER_KEPT = 5
 
