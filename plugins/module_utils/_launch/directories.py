@@ -30,7 +30,9 @@ def put_away_logs(paths: JobPaths, owner: pwd.struct_passwd) -> None:
     The account's directory is moved as a whole: nothing in it is looked at. Where it is a file system, or one begins
     above it, what is in it stays on that, and ``owner`` moves it.
     """
-    stamp = _sortable(time.time_ns())
+    seconds, rest = divmod(time.time_ns(), 10**9)
+    # In UTC, and so that the names sort as the times do: 20261121T172311.042000000Z.
+    stamp = f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime(seconds))}.{rest:09}Z"
     try:
         _put_away(paths.logs, f"{paths.earlier}/{stamp}")
     except OSError as error:
@@ -74,12 +76,6 @@ def _stuck(path: str, target: str, error: OSError) -> GaudiError:
     )
 
 
-def _sortable(nanoseconds: int) -> str:
-    """A time in UTC whose names sort as the times do: 20261121T172311.042000000Z."""
-    seconds, rest = divmod(nanoseconds, 10**9)
-    return f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime(seconds))}.{rest:09}Z"
-
-
 def recipe_directory(job: Job, setting: Setting | None) -> tuple[str, bool]:
     """The job's own directory for compiled recipes, and whether an account has named it; "" if nobody does.
 
@@ -117,17 +113,13 @@ def make_directories(job: Job, paths: JobPaths, recipe_setting: Setting | None) 
     watched = (paths.progress,) if job.supervision else ()
     with acting_as(owner):
         for directory in (paths.ranks, *watched, *([recipes] if is_own else [])):
-            _make(directory, job.user)
-
-
-def _make(directory: str, user: str) -> None:
-    try:
-        Path(directory).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise GaudiError(
-            f"{directory} cannot be made by {user}: {error.strerror}; let that account write there, or remove what is "
-            "in its place."
-        ) from error
+            try:
+                Path(directory).mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise GaudiError(
+                    f"{directory} cannot be made by {job.user}: {error.strerror}; let that account write there, or "
+                    "remove what is in its place."
+                ) from error
 
 
 def check_places(job: Job, paths: JobPaths) -> None:

@@ -109,13 +109,15 @@ def check_flags(job: Job, settings: Mapping[str, str]) -> None:
 
 def check_cards(job: Job, run: Run, kernel_root: str, settings: Mapping[str, str]) -> None:
     """Raises GaudiError where this node's cards are not all well, not the account's to open, or perhaps another's."""
+    if job.device != HPU:
+        return
     unfit = unfit_reason(job.device, job.processes_per_node, run, kernel_root)
     if unfit:
         raise GaudiError(f"{job.host} cannot take part: {unfit}")
     group_remarks(job, settings, kernel_root)
     check_device_access(job.user, job.device, kernel_root)
     # Slurm gives whole nodes, or says on each which cards it allots.
-    if job.device == HPU and job.engine != SLURM:
+    if job.engine != SLURM:
         visible = job.environment.get(VARIABLE, settings.get(VARIABLE)) or ""
         check_share(Share(job.processes_per_node, job.host, visible), kernel_root)
 
@@ -176,10 +178,16 @@ def check_imports(job: Job, paths: JobPaths, run: Run, settings: Mapping[str, st
 
 def check_writable(job: Job, paths: JobPaths, run: Run) -> None:
     """Raises GaudiError where the ranks could not write a checkpoint; tries it, since a mode alone does not tell."""
-    if not job.checkpoint_directory:
-        _check_own_directory(paths)
-        return
     directory = job.checkpoint_directory
+    if not directory:
+        # It is made when the job starts; until then the nearest directory above it tells.
+        place = next(place for place in (Path(paths.directory), *Path(paths.directory).parents) if place.exists())
+        if not place.is_dir() or not os.access(place, os.W_OK):
+            raise GaudiError(
+                f"the job's checkpoints belong to {paths.directory}, but {place} cannot be written; make it writable, "
+                "or set checkpoint_directory."
+            )
+        return
     if not Path(directory).is_dir():
         raise GaudiError(
             f"checkpoint_directory {directory} is no directory on {job.host}; create it there, for user {job.user}."
@@ -197,14 +205,4 @@ def check_writable(job: Job, paths: JobPaths, run: Run) -> None:
         raise GaudiError(
             f"checkpoint_directory {directory} cannot be written by {job.user} on {job.host}: "
             f"{last_line(done.stderr).rpartition(': ')[2]}; let that user write there, or name another directory."
-        )
-
-
-def _check_own_directory(paths: JobPaths) -> None:
-    """It is made when the job starts; until then the nearest directory above it tells."""
-    place = next(place for place in (Path(paths.directory), *Path(paths.directory).parents) if place.exists())
-    if not place.is_dir() or not os.access(place, os.W_OK):
-        raise GaudiError(
-            f"the job's checkpoints belong to {paths.directory}, but {place} cannot be written; make it writable, or "
-            "set checkpoint_directory."
         )

@@ -78,18 +78,14 @@ def bridge_int(text: str) -> int:
     lowered = text.lower()
     if not lowered.startswith("0x") and any("a" <= letter <= "f" for letter in lowered):
         lowered = f"0x{lowered}"
-    return _c_integer(lowered, text)
-
-
-def _c_integer(text: str, shown: str) -> int:
-    match = _C_INTEGER.fullmatch(text)
+    match = _C_INTEGER.fullmatch(lowered)
     digits = match.group(2) if match else ""
     octal = len(digits) > 1 and digits[0] == "0" and digits[1] not in "xX"
     if match is None or (octal and not re.fullmatch("[0-7]+", digits)):
-        raise WrongValueError(f"{shown!r} is not a whole number without a unit, and the process that reads it ends")
+        raise WrongValueError(f"{text!r} is not a whole number without a unit, and the process that reads it ends")
     value = int(digits, 8 if octal else 0)
     if value >= 1 << 64:
-        raise WrongValueError(f"{shown!r} is too large")
+        raise WrongValueError(f"{text!r} is too large")
     return -value if match.group(1) == "-" else value
 
 
