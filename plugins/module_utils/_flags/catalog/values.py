@@ -45,8 +45,14 @@ def is_on(text: str) -> bool:
 def read_value(flag: Flag, text: str) -> object:
     """The value that ``flag`` has with this text; :class:`WrongValueError` if its reader would refuse or misread it."""
     value = _PARSERS[flag.kind](flag, text)
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        _check_range(flag, text, value)
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return value
+    if flag.choices and str(value) not in flag.choices:
+        raise WrongValueError(f"{text!r} is none of the values that are read")
+    too_small = flag.minimum is not None and value < flag.minimum
+    too_large = flag.maximum is not None and value > flag.maximum
+    if too_small or too_large:
+        raise WrongValueError(f"{text!r} is out of range")
     return value
 
 
@@ -187,15 +193,6 @@ def _address(text: str) -> str:
 
 def _read_only(text: str) -> object:
     raise WrongValueError(f"{text!r} would be overwritten")
-
-
-def _check_range(flag: Flag, text: str, value: float) -> None:
-    if flag.choices and str(value) not in flag.choices:
-        raise WrongValueError(f"{text!r} is none of the values that are read")
-    too_small = flag.minimum is not None and value < flag.minimum
-    too_large = flag.maximum is not None and value > flag.maximum
-    if too_small or too_large:
-        raise WrongValueError(f"{text!r} is out of range")
 
 
 _Parser = Callable[[Flag, str], object]
