@@ -18,12 +18,13 @@ from .._node.commands import Run
 from .._node.lock import exclusive
 from .._node.rendered_files import FileChange, pending
 from .._quarantine.mark import refuse_quarantined
-from .begin import begin, install_rank
+from .begin import begin
 from .card_groups import group_remarks
 from .control_slurm import remember_found
 from .directories import check_places, make_directories
 from .launch import AS_DESCRIBED, KEEP, Launch, StartOptions, decided_again, inspect
 from .node_check import check_node
+from .node_programs import RANK, install
 from .stop import worker_group_result
 
 # State of a worker group on a node that has what it needs, while nothing runs there.
@@ -99,7 +100,9 @@ def prepare(job: Job, paths: JobPaths, run: Run, options: StartOptions = AS_DESC
         check_node(job, paths, run, launch.site, running=running)
         check_places(job, paths)
         make_directories(job, paths, launch.site.recipe_setting)
-        install_rank(job, paths)
+        # Also where the engine gets by itself: its ranks begin as this program.
+        if job.is_bound:
+            install(paths.rank_programs, RANK)
     # What is to begin anew is nothing that other nodes could join.
     state = PREPARED if found.state == ABSENT or options.restart else found.state
     result = worker_group_result(paths, state, changed=bool(missing), launch=launch.shown, library=launch.library)

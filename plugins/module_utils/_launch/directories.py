@@ -76,18 +76,6 @@ def _stuck(path: str, target: str, error: OSError) -> GaudiError:
     )
 
 
-def recipe_directory(job: Job, setting: Setting | None) -> tuple[str, bool]:
-    """The job's own directory for compiled recipes, and whether an account has named it; "" if nobody does.
-
-    ``setting`` is what the last of the job's files says that has the variable. Where another account than root's may
-    change that file, root makes nothing there: that account could name any place.
-    """
-    if setting is None or not setting.value or RECIPE_CACHE in job.environment:
-        return "", False
-    mine = recipe_cache.of_job(setting.value, job.name)
-    return ("" if mine == setting.value else mine.partition(",")[0]), setting.is_of_others
-
-
 def make_control(paths: JobPaths, group: int) -> None:
     """Root's directory for what the job is told, in which its account's group may look for what it is to read."""
     for directory in (paths.control, paths.agent_logs):
@@ -102,10 +90,18 @@ def let_read(paths: JobPaths, group: int) -> None:
 
 
 def make_directories(job: Job, paths: JobPaths, recipe_setting: Setting | None) -> None:
-    """The account's directories: those in root's are given to it, and what is below them it makes itself."""
+    """The account's directories: those in root's are given to it, and what is below them it makes itself.
+
+    ``recipe_setting`` is what the last of the job's files says of compiled recipes, below whose place the job has a
+    directory of its own. Where another account than root's may change that file, root makes nothing there: that account
+    could name any place.
+    """
     owner = account(job.user)
-    recipes, is_named_by_others = recipe_directory(job, recipe_setting)
-    is_own = is_named_by_others or (bool(recipes) and may_change(recipes, owner))
+    recipes, is_own = "", False
+    if recipe_setting and recipe_setting.value and RECIPE_CACHE not in job.environment:
+        mine = recipe_cache.of_job(recipe_setting.value, job.name)
+        recipes = "" if mine == recipe_setting.value else mine.partition(",")[0]
+        is_own = bool(recipes) and (recipe_setting.is_of_others or may_change(recipes, owner))
     for directory in (paths.directory, paths.logs):
         give(directory, owner, instead_of_empty=True)
     if recipes and not is_own:

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from typing import Callable, TypeVar
-
 from .._errors import GaudiError
 from .._flags import recipe_cache
 from .._flags.recipe_cache import RECIPE_CACHE
@@ -24,8 +22,6 @@ from .library import library_of
 from .node_check import open_mpi_version
 from .plan import Site
 
-Found = TypeVar("Found")
-
 
 def look_up_site(job: Job, paths: JobPaths, run: Run, kernel_root: str) -> Site:
     """All of it once, the job's environment files too; below ``kernel_root`` are the node's cards.
@@ -38,13 +34,21 @@ def look_up_site(job: Job, paths: JobPaths, run: Run, kernel_root: str) -> Site:
     found = settings_in(files)
     cache = found.get(RECIPE_CACHE)
     settings = {name: setting.value for name, setting in found.items()}
-    address = _asked(lambda: address_towards(job.rendezvous_address, job.rendezvous_port), "", lacks)
+    try:
+        address = address_towards(job.rendezvous_address, job.rendezvous_port)
+    except GaudiError as refusal:
+        address = ""
+        lacks.append(refusal)
     binding = binding_of(job, paths, settings.get, kernel_root)
     if binding.refusal:
         lacks.append(binding.refusal)
     open_mpi = ""
     if job.engine == MPIRUN:
-        open_mpi = _asked(lambda: open_mpi_version(job, run), version_of_release(NEWEST) or "", lacks)
+        try:
+            open_mpi = open_mpi_version(job, run)
+        except GaudiError as refusal:
+            open_mpi = version_of_release(NEWEST) or ""
+            lacks.append(refusal)
     return Site(
         interface=interface_with(address, run) if address and job.engine == TORCHRUN else None,
         recipes=recipe_cache.of_job(cache.value, job.name) if cache and cache.value else None,
@@ -58,11 +62,3 @@ def look_up_site(job: Job, paths: JobPaths, run: Run, kernel_root: str) -> Site:
         settings=settings,
         lacks=tuple(lacks),
     )
-
-
-def _asked(ask: Callable[[], Found], instead: Found, lacks: list[GaudiError]) -> Found:
-    try:
-        return ask()
-    except GaudiError as refusal:
-        lacks.append(refusal)
-        return instead

@@ -102,13 +102,6 @@ def gcfg_bool(text: str) -> bool:
     return text.lower() in ("1", "true")
 
 
-def gcfg_int(text: str) -> int:
-    """A decimal or 0x number; unlike a size it takes no unit."""
-    if not re.fullmatch(r"-?(0x[0-9a-fA-F]+|0|[1-9][0-9]*)", text):
-        raise WrongValueError(f"{text!r} is not a whole number (decimal or 0x, no unit)")
-    return int(text, 0)
-
-
 def gcfg_size(text: str) -> int:
     """Bytes, with an optional unit of 1024: ``512KB`` is 524288."""
     match = _SIZE.fullmatch(text)
@@ -140,12 +133,6 @@ def recipe_cache(text: str) -> RecipeCache:
     )
 
 
-def _decimal(text: str) -> int:
-    if not re.fullmatch("[+-]?[0-9]+", text):
-        raise WrongValueError(f"{text!r} is not a whole decimal number")
-    return int(text)
-
-
 def _fraction(text: str) -> float:
     try:
         return float(text)
@@ -172,18 +159,6 @@ def _module_list(flag: Flag, text: str) -> tuple[str, ...]:
     return modules
 
 
-def _path(text: str) -> str:
-    if not text.startswith("/"):
-        raise WrongValueError(f"{text!r} is not an absolute path, and nothing completes it or expands ~ in it")
-    return text
-
-
-def _policy_order(text: str) -> str:
-    if not re.fullmatch(r"([0-9],)*3,1", text):
-        raise WrongValueError(f"{text!r} is not a list of policies that ends with 3,1")
-    return text
-
-
 def _address(text: str) -> str:
     match = _ADDRESS.fullmatch(text)
     if match is None or not 0 < int(match.group(2)) < 1 << 16:
@@ -202,22 +177,36 @@ def _of_text(parse: Callable[[str], object]) -> _Parser:
     return lambda _flag, text: parse(text)
 
 
+def _of_form(pattern: str, why: str, value: Callable[[str], object] = str) -> _Parser:
+    def parse(_flag: Flag, text: str) -> object:
+        if not re.fullmatch(pattern, text):
+            raise WrongValueError(f"{text!r} {why}")
+        return value(text)
+
+    return parse
+
+
 _PARSERS: Mapping[Kind, _Parser] = {
     Kind.BRIDGE_BOOL: _of_text(bridge_bool),
     Kind.BRIDGE_INT: _of_text(bridge_int),
     Kind.COMPILE_BOOL: _of_text(word_bool),
     Kind.GCFG_BOOL: _of_text(gcfg_bool),
-    Kind.GCFG_INT: _of_text(gcfg_int),
+    # Unlike a size it takes no unit.
+    Kind.GCFG_INT: _of_form(
+        r"-?(0x[0-9a-fA-F]+|0|[1-9][0-9]*)",
+        "is not a whole number (decimal or 0x, no unit)",
+        lambda text: int(text, 0),
+    ),
     Kind.GCFG_SIZE: _of_text(gcfg_size),
     Kind.WORD_BOOL: _of_text(word_bool),
-    Kind.DECIMAL: _of_text(_decimal),
+    Kind.DECIMAL: _of_form("[+-]?[0-9]+", "is not a whole decimal number", int),
     Kind.FRACTION: _of_text(_fraction),
     Kind.ENUM: _enum,
     Kind.ENUM_LIST: _enum_list,
     Kind.MODULE_LIST: _module_list,
-    Kind.PATH: _of_text(_path),
+    Kind.PATH: _of_form("(?s)/.*", "is not an absolute path, and nothing completes it or expands ~ in it"),
     Kind.RECIPE_CACHE: _of_text(recipe_cache),
-    Kind.POLICY_ORDER: _of_text(_policy_order),
+    Kind.POLICY_ORDER: _of_form(r"([0-9],)*3,1", "is not a list of policies that ends with 3,1"),
     Kind.ADDRESS: _of_text(_address),
     Kind.READ_ONLY: _of_text(_read_only),
     Kind.TEXT: _of_text(str),
