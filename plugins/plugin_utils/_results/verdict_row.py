@@ -87,11 +87,8 @@ def _verdict(
             return f"FAILED in {layer}", f"unreachable: {result.get('msg', '')}"
     if measured.get("state") == NOT_OK:
         return "FAILED in the fabric", str(measured["reason"])
-    if not summary and results and not ends_at_verify:
-        return APPLIED + ", ".join(results), None
     if not summary:
-        after = f"after {list(results)[-1]}" if results else "before preflight"
-        return f"FAILED {after}", "it stopped there; see the failed task above."
+        return _unverified(results, ends_at_verify)
     # Only in check mode: else a node with failed checks has failed above.
     if not summary.get("ok") and summary.get("driver") is None:
         return NOT_INSTALLED, None
@@ -106,6 +103,14 @@ def _verdict(
     slower = [str(measured["reason"])] if measured.get("state") == SLOWER else []
     restart = _restart(node, summary)
     return RESTART if restart else "ok", " ".join([*restart, *slower]) or None
+
+
+def _unverified(results: Mapping[str, Mapping[str, Any]], ends_at_verify: bool) -> tuple[str, str | None]:
+    """The verdict on a node of which no layer has failed, and that was not measured."""
+    if results and not ends_at_verify:
+        return APPLIED + ", ".join(results), None
+    after = f"after {list(results)[-1]}" if results else "before preflight"
+    return f"FAILED {after}", "it stopped there; see the failed task above."
 
 
 def _restart(node: str, summary: Mapping[str, Any]) -> list[str]:
