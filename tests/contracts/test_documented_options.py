@@ -49,10 +49,10 @@ def test_a_name_of_ours_on_a_page_is_one_in_the_code(page: Path) -> None:
 
 @cache
 def exercised_or_explained() -> set[str]:
-    """Every name in tests, scenarios, examples and pages; the catalog and what names options alone prove nothing."""
+    """Every name in tests, scenarios, examples, playbooks and pages; a catalog of all options proves nothing."""
     return {
         name
-        for folder in ("docs", "molecule", "tests", "inventories", "benchmarks", "sandbox", "playbooks/meta")
+        for folder in ("docs", "molecule", "tests", "inventories", "benchmarks", "sandbox", "playbooks")
         for path in (ROOT / folder).rglob("*")
         if path.suffix in {".yml", ".py", ".md", ".json"} and path.name != "catalog.md"
         for name in NAME.findall(path.read_text(encoding="utf-8"))
@@ -61,7 +61,7 @@ def exercised_or_explained() -> set[str]:
 
 @pytest.mark.parametrize("role", ROLES, ids=lambda role: role.name)
 def test_an_option_of_a_role_has_a_reason(role: Path) -> None:
-    """Two sites need different values: a page says when, or a test, a survey or an example sets it."""
+    """Two sites need different values: a page says when, or a playbook, a survey, a test or an example sets it."""
     known = read_yaml(role / "meta" / "argument_specs.yml")["argument_specs"].values()
     options = {name for entry in known for name in entry.get("options") or {}}
     assert options - exercised_or_explained() == set()
