@@ -64,7 +64,19 @@ def test_a_playbook_says_where_a_role_runs_and_nothing_else() -> None:
             assert "vars_files" not in play, path.name
             for tasks in TASK_LISTS:
                 for task in play.get(tasks, []) if path.name not in OF_NO_ROLE else []:
-                    assert set(task) == {"name", "ansible.builtin.import_role"}, f"{path.name}: {task['name']}"
+                    assert set(task) - {"vars"} == {"name", "ansible.builtin.import_role"}, (
+                        f"{path.name}: {task['name']}"
+                    )
+
+
+@each_playbook
+def test_a_wrong_option_is_refused_by_the_role_s_own_sentence_alone(path: Path) -> None:
+    """Ansible's own task before a role answers a wrong value with the whole specification, hundreds of lines a host."""
+    for play in read_yaml(path):
+        assert "roles" not in play, play["name"]
+        for task in tasks_in(play.get("tasks")):
+            if "ansible.builtin.import_role" in task:
+                assert task["ansible.builtin.import_role"]["rolespec_validate"] is False, task["name"]
 
 
 def test_site_is_a_table_of_contents() -> None:
@@ -235,9 +247,7 @@ FETCHING = {
 
 def roles_of(play: dict[str, Any]) -> Iterable[tuple[str, str]]:
     """Role and file of tasks."""
-    for role in play.get("roles", []):
-        yield role["role"].rpartition(".")[2], "main"
-    for task in play.get("tasks", []):
+    for task in tasks_in(play.get("tasks")):
         told = task.get("ansible.builtin.import_role")
         if told:
             yield told["name"].rpartition(".")[2], told.get("tasks_from", "main")
