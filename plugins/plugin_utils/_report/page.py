@@ -115,7 +115,7 @@ def _policy(figures: str) -> str:
 
 def _cells(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> list[list[dict[str, str]]]:
     """What each cell says, and its tone."""
-    texts = [[cell_text(row.get(column)) for column in columns] for row in rows]
+    texts = [[cell_text(row.get(column), column) for column in columns] for row in rows]
     return [[{"text": text, "tone": _tone(text)} for text in row] for row in texts]
 
 

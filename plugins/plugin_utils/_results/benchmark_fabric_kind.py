@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import quantity, rounded
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric.verdict import (
     NOT_MEASURED,
     NOT_OK,
@@ -76,7 +77,7 @@ def _row(label: str, found: Mapping[str, Any], row: Mapping[str, Any]) -> dict[s
     return {
         "nodes": label,
         "network": f"{row['provider']} (chosen)" if chosen else row["provider"],
-        **{_column(size["bytes"]): f"{size['busbw_gb_per_s']:.3g}" for size in row["sizes"]},
+        **{_column(size["bytes"]): rounded(size["busbw_gb_per_s"]) for size in row["sizes"]},
         "flags": " ".join(f"{name}={value}" for name, value in row["flags"].items()),
         "verdict": found["state"] if chosen else "failed" if row["why"] else _beside(row, found),
     }
@@ -98,7 +99,7 @@ def _sentences(nodes: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 def _column(size: int) -> str:
     number, unit = (size / KIBIBYTE, "KiB") if size < MEBIBYTE else (size / MEBIBYTE, "MiB")
-    return f"GB/s at {number:g} {unit}"
+    return f"GB/s at {quantity(number)} {unit}"
 
 
 def _curves(nodes: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._follow.worker_group import RUNNING
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import rounded
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric.verdict import NOT_OK, SLOWER
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.benchmark_fabric_kind import MEASURED
 
@@ -139,7 +140,7 @@ def _links(summary: Mapping[str, Any]) -> str | None:
 def _fabric(provider: str | None, measured: Mapping[str, Any]) -> str | None:
     """The chosen network, and what it and the other one carried at the largest size."""
     figures = [
-        f"{row['provider']} {row['sizes'][-1]['busbw_gb_per_s']:.3g} GB/s"
+        f"{row['provider']} {rounded(row['sizes'][-1]['busbw_gb_per_s'])} GB/s"
         for row in measured.get("rows") or ()
         if row["sizes"]
     ]
@@ -150,5 +151,5 @@ def _fabric(provider: str | None, measured: Mapping[str, Any]) -> str | None:
 def _all_reduce(result: Mapping[str, Any]) -> str | None:
     line = result.get("last_metrics") or {}
     if line.get("kind") == "collective":  # only the node of rank 0 has the figures
-        return f"{line['world_size']} ranks, {line['busbw_gb_per_s']:.3g} GB/s"
+        return f"{line['world_size']} ranks, {rounded(line['busbw_gb_per_s'])} GB/s"
     return result.get("state")
