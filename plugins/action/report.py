@@ -25,6 +25,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.pdf import pd
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.text_table import text_table
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report_place import Document, Kept, file_place, keep
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.earlier_failure import earlier_failure
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.junit import Case, exit_code, junit_xml
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.kinds import KINDS
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.unreadable import made_of
@@ -245,7 +246,7 @@ class ActionModule(NodeModule):
         return self.validate_argument_spec(argument_spec={**ARGUMENTS, **needed})[1], made
 
 
-def _made(asked: Mapping[str, Any], hostvars: Mapping[str, Any], check_mode: bool) -> Made:
+def _made(asked: Mapping[str, Any], hostvars: Any, check_mode: bool) -> Made:
     kind = KINDS[asked["kind"]]
     unknown = [host for host in asked["hosts"] if host not in hostvars]
     if unknown:
@@ -258,9 +259,15 @@ def _made(asked: Mapping[str, Any], hostvars: Mapping[str, Any], check_mode: boo
         for host in asked["hosts"]
     }
     try:
-        return made_of(kind, Asked(hosts, asked["given"], check_mode))
+        return made_of(kind, Asked(hosts, asked["given"], check_mode, _failures(asked["hosts"], hostvars)))
     except GaudiError as error:
         raise AnsibleActionFail(str(error)) from error
+
+
+def _failures(hosts: Iterable[str], hostvars: Any) -> dict[str, str]:
+    """Why a host has not what others have, by what was registered on it before; as it is, no template is looked at."""
+    found = {host: earlier_failure(hostvars.raw_get(host)) for host in hosts}
+    return {host: why for host, why in found.items() if why}
 
 
 def _plain(value: Any) -> Any:

@@ -28,7 +28,7 @@ def audit_cluster_kind(asked: Asked) -> Made:
     """What one task has judged. A refusal where an item failed."""
     found: Mapping[str, Any] = next(iter(asked.results(AUDITED).values()), {})
     if "answers" not in found:
-        said = str(found.get("msg") or "Nothing was evaluated; see the failed task above.")
+        said = asked.why_no_result(found, "Nothing was evaluated.")
         return Made({"title": "Audit", "columns": ["item"], "rows": []}, {"ok": False}, refusal=said, cases=[])
     answers = sorted(found["answers"], key=lambda one: _ORDER.index(_word(one)))
     counts = {word: sum(_word(one) == word for one in answers) for word in _ORDER}

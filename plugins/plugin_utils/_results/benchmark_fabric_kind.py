@@ -56,8 +56,11 @@ def nodes_of(asked: Asked) -> dict[str, Mapping[str, Any]]:
     """The verdict of each node, in the order of the table. One task has it for all, so each host has all."""
     results = asked.results(MEASURED).values()
     found = {node: verdict for result in results for node, verdict in (result.get("nodes") or {}).items()}
-    absent = {"state": NOT_MEASURED, "reason": "it was not measured; see the failed task above.", "rows": []}
-    return {host: found.get(host, absent) for host in asked.hosts}
+    return {host: found.get(host) or _absent(asked.why_nothing(host)) for host in asked.hosts}
+
+
+def _absent(why: str) -> dict[str, Any]:
+    return {"state": NOT_MEASURED, "reason": f"it was not measured: {why}", "rows": []}
 
 
 def _rows(node: str, found: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:

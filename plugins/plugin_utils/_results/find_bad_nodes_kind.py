@@ -21,7 +21,7 @@ def find_bad_nodes_kind(asked: Asked) -> Made:
     """What one task has found for all hosts."""
     found: Mapping[str, Any] = next(iter(asked.results(SEARCHED).values()), {})
     if "measured" not in found:
-        said = str(found.get("msg") or "The nodes were not measured; see the failed task above.")
+        said = asked.why_no_result(found, "The nodes were not measured.")
         title, refusal = "The search for faulty nodes", "" if asked.check_mode else said
         return Made({"title": title, "columns": ["node"], "rows": []}, {"ok": False}, refusal=refusal, cases=[])
     states = {host: _state(host, found) for host in asked.hosts}

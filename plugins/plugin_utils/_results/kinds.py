@@ -97,7 +97,7 @@ UNTOUCHED = " (check mode: nothing was changed)"
 
 def _verdict(asked: Asked) -> Made:
     clocks = judge_clocks(clocks_of(asked.results(result_of("verify"))))
-    rows = [verdict_row(host, clocks.off.get(node, "")) for node, host in asked.hosts.items()]
+    rows = [verdict_row(host, clocks.off.get(node, ""), asked.why_nothing(node)) for node, host in asked.hosts.items()]
     return Made(
         {
             "title": f"What was found{UNTOUCHED}" if asked.check_mode else "Verdict",

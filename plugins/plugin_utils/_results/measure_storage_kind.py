@@ -26,7 +26,7 @@ def measure_storage_kind(asked: Asked) -> Made:
     """What one task has measured on all hosts. A refusal where a need is not met."""
     found: Mapping[str, Any] = next(iter(asked.results(MEASURED).values()), {})
     if not found.get("rates"):
-        said = str(found.get("msg") or "Nothing was measured; see the failed task above.")
+        said = asked.why_no_result(found, "Nothing was measured.")
         refusal = "" if asked.check_mode else said
         return Made({"title": "Storage", "columns": ["node"], "rows": []}, {"ok": False}, refusal=refusal, cases=[])
     rates, failed = found["rates"], found["failed_nodes"]

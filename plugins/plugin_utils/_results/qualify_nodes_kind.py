@@ -32,9 +32,9 @@ def qualify_nodes_kind(asked: Asked) -> Made:
     result: Mapping[str, Any] = next(iter(asked.results(QUALIFIED).values()), {})
     data = result.get("data")
     if not data:
-        said = str(result.get("msg") or "The nodes were not measured; see the failed task above.")
+        said = asked.why_no_result(result, "The nodes were not measured.")
         return Made({"title": "Qualification", "columns": ["node"], "rows": []}, {"ok": False}, refusal=said, cases=[])
-    nodes = {host: data["nodes"].get(host) or _absent() for host in asked.hosts}
+    nodes = {host: data["nodes"].get(host) or _absent(asked.why_nothing(host)) for host in asked.hosts}
     shown = [stage for stage in STAGES if any(stage in node["stages"] for node in nodes.values())]
     when = f"Qualified at {data['time']}, level {data['level']}."
     title = f"Qualification, level {data['level']}"
@@ -62,8 +62,7 @@ def qualify_nodes_kind(asked: Asked) -> Made:
 _STATES = (HEALTHY, UNHEALTHY, COULD_NOT_TELL)
 
 
-def _absent() -> dict[str, Any]:
-    why = "it did not respond, or failed before; see above."
+def _absent(why: str) -> dict[str, Any]:
     return {"state": COULD_NOT_TELL, "action": "", "reasons": [why], "remarks": [], "stages": {}, "cards": {}}
 
 

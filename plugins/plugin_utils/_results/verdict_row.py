@@ -12,6 +12,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._follow.worker_group 
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import rounded
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric.verdict import NOT_OK, SLOWER
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.benchmark_fabric_kind import MEASURED
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.earlier_failure import NOT_KNOWN
 
 FACTS = "ansible_facts"
 # Of a node that nothing speaks against, and that was not measured to its end.
@@ -40,17 +41,18 @@ def result_of(layer: str) -> str:
     return f"gaudi_{layer}_result"
 
 
-def verdict_row(host: Mapping[str, Any], clock: str = "") -> dict[str, object]:
+def verdict_row(host: Mapping[str, Any], clock: str = "", why_nothing: str = f"{NOT_KNOWN}.") -> dict[str, object]:
     """The row of a node with the variables ``host``; ``reason`` is None, or a sentence about what went wrong.
 
-    ``clock`` is a sentence where its clock is off from those of the others.
+    ``clock`` is a sentence where its clock is off from those of the others, ``why_nothing`` one for a node that no
+    layer has a result of.
     """
     results = {layer: host[key] for layer in LAYERS if isinstance(host.get(key := result_of(layer)), Mapping)}
     summary: Mapping[str, Any] = results.get("verify", {}).get("summary") or {}
     fabric = (host.get(FACTS) or {}).get("gaudi_fabric") or {}
     node = host["inventory_hostname"]
     measured: Mapping[str, Any] = (host.get(MEASURED) or {}).get("nodes", {}).get(node) or {}
-    verdict, reason = _verdict(node, results, summary, measured)
+    verdict, reason = _verdict(node, results, summary, measured, why_nothing)
     if clock and verdict in ("ok", RESTART):
         verdict, reason = "not ok: clock", " ".join(filter(None, [clock, reason]))
     return {
@@ -71,29 +73,33 @@ def verdict_row(host: Mapping[str, Any], clock: str = "") -> dict[str, object]:
 
 
 def _verdict(
-    node: str, results: Mapping[str, Mapping[str, Any]], summary: Mapping[str, Any], measured: Mapping[str, Any]
+    node: str,
+    results: Mapping[str, Mapping[str, Any]],
+    summary: Mapping[str, Any],
+    measured: Mapping[str, Any],
+    why_nothing: str,
 ) -> tuple[str, str | None]:
     for layer, result in results.items():
         if result.get("failed"):
             verdict = COULD_NOT_TELL if _is_unknown(result) else f"FAILED in {layer}"
-            return verdict, str(result.get("msg", "see the failed task above"))
+            return verdict, str(result.get("msg") or why_nothing)
         if result.get("unreachable"):
             return f"FAILED in {layer}", f"unreachable: {result.get('msg', '')}"
     if measured.get("state") == NOT_OK:
         return "FAILED in the fabric", str(measured["reason"])
     if not summary:
         after = f"after {list(results)[-1]}" if results else "before preflight"
-        return f"FAILED {after}", "it stopped there; see the failed task above."
-    # Only in check mode: else a node with failed checks has failed above.
+        return f"FAILED {after}", f"it stopped there: {why_nothing}"
+    # Only in check mode: else a node with failed checks has failed before.
     if not summary.get("ok") and summary.get("driver") is None:
         return NOT_INSTALLED, None
     if not summary.get("ok"):
         return f"not ok: {summary.get('problems')} checks", None
     state = results.get("verify_all_reduce", {}).get("state", "succeeded")
-    if late := _late(state, measured):
+    if late := _late(state, results.get("verify_all_reduce", {}), measured):
         return COULD_NOT_TELL, late
     if state != "succeeded":
-        return "FAILED in all-reduce", f"its ranks are {state}; see the failed task above."
+        return "FAILED in all-reduce", _ranks(state, results["verify_all_reduce"])
     # The choice of a network is the operator's: that another one is faster is told, and is no fault of the node.
     slower = [str(measured["reason"])] if measured.get("state") == SLOWER else []
     restart = _restart(node, summary)
@@ -109,12 +115,25 @@ def _restart(node: str, summary: Mapping[str, Any]) -> list[str]:
     return [f"restart required before jobs run on it: {reasons}; restart it (`{command}`), then run verify.yml."]
 
 
-def _late(state: str, measured: Mapping[str, Any]) -> str:
+def _late(state: str, summed: Mapping[str, Any], measured: Mapping[str, Any]) -> str:
     """What of a node's measurements with others had not ended in its time; empty where nothing is left."""
     if state == RUNNING:
-        return "its ranks had not finished when the all-reduce timed out; see above."
+        again = "run verify.yml again with a larger gaudi_verify_timeout"
+        return f"its ranks had not finished when the all-reduce timed out; {again}{_logs(summed)}."
     own = [row for row in measured.get("rows") or () if row["provider"] == measured.get("chosen")]
     return str(measured["reason"]) if any(row.get("late") for row in own) else ""
+
+
+def _ranks(state: str, summed: Mapping[str, Any]) -> str:
+    """Why the ranks of an all-reduce did not come to its end, as far as they say it."""
+    failure: Mapping[str, Any] = summed.get("failure") or {}
+    why = str(failure.get("message") or "they do not say why").rstrip(".")
+    return f"its ranks are {state}: {why}{_logs(summed)}."
+
+
+def _logs(summed: Mapping[str, Any]) -> str:
+    directory = summed.get("log_directory")
+    return f"; their logs are in {directory} on the node" if directory else ""
 
 
 def _is_unknown(result: Mapping[str, Any]) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from ansible_collections.gaudi3.scale.plugins.action.report import ARGUMENTS
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.earlier_failure import NOT_KNOWN
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.kinds import KINDS, Asked, Made
 from ansible_collections.gaudi3.scale.tests.unit.module_answers import probe_answer
 from ansible_collections.gaudi3.scale.tests.unit.planned_node import VIRGIN, plan
@@ -136,7 +137,7 @@ def test_a_verdict_has_a_line_a_host_and_the_columns_that_were_given() -> None:
         ("n1", "ok", 2.5),
         ("n2", "FAILED before preflight", 2.5),
     ]
-    assert reported.options["notes"][0] == "n2: it stopped there; see the failed task above."
+    assert reported.options["notes"][0] == f"n2: it stopped there: {NOT_KNOWN}."
     assert reported.outcome["nodes"] == {"n1": "ok", "n2": "FAILED before preflight"}
     assert reported.options["title"] == "Verdict"
     assert "nothing was changed" in made("verdict", check_mode=True, n1={}).options["title"]
