@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any, Mapping, Sequence
 
@@ -20,8 +21,11 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.line_chart im
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.stacked_chart import Series, stacked_chart
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.text_table import cell_text
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 _PAGE = "page.html.j2"
+_NUMBER = re.compile(r"[-+]?[0-9][0-9,]*(\.[0-9]+)?( ?%)?")
+_LONGEST_NAME = 32
 
 # Words that open a cell of a verdict; anything else is left in plain ink.
 _TONES = {
@@ -83,12 +87,12 @@ def report_page(
     it is shown in a frame that reaches neither this page nor the network.
     """
     pages = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined)
+    pages.filters["marked"] = _marked
     page = pages.get_template(_PAGE).render(
         title=title,
         subtitle=subtitle,
         policy=_policy(figures),
-        columns=columns,
-        rows=_cells(rows, columns),
+        main=_table(rows, columns),
         notes=[one_line(note) for note in notes],
         charts=[{"title": chart["title"], "drawing": _chart(chart)} for chart in charts],
         intervals=[{"title": chart["title"], "drawing": _intervals(chart)} for chart in intervals],
@@ -98,8 +102,7 @@ def report_page(
         sections=[
             {
                 "title": section["title"],
-                "columns": section["columns"],
-                "rows": _cells(section["rows"], section["columns"]),
+                "table": _table(section["rows"], section["columns"]),
                 "notes": [one_line(note) for note in section["notes"]],
             }
             for section in sections
@@ -113,10 +116,33 @@ def _policy(figures: str) -> str:
     return f"{content_policy([figures])} 'unsafe-eval'" if figures else content_policy([])
 
 
-def _cells(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> list[list[dict[str, str]]]:
-    """What each cell says, and its tone."""
+def _table(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> dict[str, Any]:
+    """What each cell says and how it looks; ``named``: whether the first column has names, which stay in one line."""
     texts = [[cell_text(row.get(column), column) for column in columns] for row in rows]
-    return [[{"text": text, "tone": _tone(text)} for text in row] for row in texts]
+    numbers = [_is_number([row[place] for row in texts]) for place in range(len(columns))]
+    return {
+        "named": all(len(row[0]) <= _LONGEST_NAME for row in texts if row),
+        "heads": [{"text": column, "number": number} for column, number in zip(columns, numbers)],
+        "rows": [
+            [{"text": text, "look": "number" if number else _tone(text)} for text, number in zip(row, numbers)]
+            for row in texts
+        ],
+    }
+
+
+def _is_number(texts: Sequence[str]) -> bool:
+    """Whether a column has numbers and missing values only."""
+    there = [text for text in texts if text != cell_text(None)]
+    return bool(there) and all(map(_NUMBER.fullmatch, there))
+
+
+def _marked(text: str) -> Markup:
+    """With what stands between backticks, such as a command, as code."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return escape(text)
+    said = (Markup("<code>{}</code>").format(one) if odd % 2 else escape(one) for odd, one in enumerate(parts))
+    return Markup("").join(said)
 
 
 def _tone(text: str) -> str:

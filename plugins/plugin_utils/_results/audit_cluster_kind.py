@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -44,7 +45,11 @@ def audit_cluster_kind(asked: Asked) -> Made:
                     "title": "In the checklists, but not measured",
                     "columns": ["asked", "why not", "instead"],
                     "rows": [
-                        {"asked": "; ".join(one["asked"]), "why not": one["why"], "instead": one["instead"]}
+                        {
+                            "asked": "; ".join(map(_plain, one["asked"])),
+                            "why not": one["why"],
+                            "instead": one["instead"],
+                        }
                         for one in found["not_measured"]
                     ],
                     "on_screen": False,
@@ -56,6 +61,12 @@ def audit_cluster_kind(asked: Asked) -> Made:
         refusal="; ".join(failed) + "." if failed else "",
         cases=[_case(one) for one in answers],
     )
+
+
+def _plain(line: str) -> str:
+    """A line of a checklist, which is Markdown, in words: without list marks and stars, the cells of a table apart."""
+    cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+    return re.sub(r"^([-*]|[0-9]+\.) +", "", ", ".join(cells)).replace("**", "")
 
 
 def _word(one: Mapping[str, Any]) -> str:
