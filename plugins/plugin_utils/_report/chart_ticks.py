@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import quantity
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import written
 
 TICKS = 5
 # What a tick may be a multiple of, times a power of ten.
@@ -37,4 +37,4 @@ def ticks_around(low: float, high: float) -> list[float]:
 
 def tick_text(value: float) -> str:
     """``1,200`` and ``0.3``: no exponent, and nothing of the way in which a number was computed."""
-    return quantity(value, 10)
+    return written(value)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import quantity, rounded
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import rounded, written
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric.verdict import (
     NOT_MEASURED,
     NOT_OK,
@@ -102,7 +102,7 @@ def _sentences(nodes: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 def _column(size: int) -> str:
     number, unit = (size / KIBIBYTE, "KiB") if size < MEBIBYTE else (size / MEBIBYTE, "MiB")
-    return f"GB/s at {quantity(number)} {unit}"
+    return f"GB/s at {written(number)} {unit}"
 
 
 def _curves(nodes: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:

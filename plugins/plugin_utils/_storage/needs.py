@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import quantity, rounded
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import quantity, rounded, written
 from ansible_collections.gaudi3.scale.plugins.module_utils._storage.fio import RANDOM_READ, WRITE
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._storage.phases import Rates
 
@@ -57,10 +57,10 @@ def _data(rate: float, needs: Needs) -> Answer | None:
     ratio = fed / needs.tokens_per_second
     if ratio >= 1:
         return Answer(
-            figures, (f"feeds {quantity(needs.tokens_per_second)} tokens/s of {each}, {rounded(ratio)} times over",), ()
+            figures, (f"feeds {written(needs.tokens_per_second)} tokens/s of {each}, {rounded(ratio)} times over",), ()
         )
     said = (
-        f"Data: {quantity(needs.tokens_per_second)} tokens/s of {each} are needed, and {quantity(fed)} can be read: "
+        f"Data: {written(needs.tokens_per_second)} tokens/s of {each} are needed, and {quantity(fed)} can be read: "
         f"cards would wait {1 - ratio:.0%} of the time."
     )
     return Answer(figures, (), (said,))
@@ -71,17 +71,17 @@ def _checkpoint(rate: float, needs: Needs) -> Answer | None:
         return None
     size = needs.parameters * needs.bytes_per_parameter
     seconds = size / rate
-    about = f"a checkpoint of {quantity(needs.parameters)} parameters ({quantity(size / 1e9)} GB)"
+    about = f"a checkpoint of {written(needs.parameters)} parameters ({quantity(size / 1e9)} GB)"
     figures = {"checkpoint_seconds": seconds, "checkpoint_interval": needs.checkpoint_interval or None}
     if not needs.checkpoint_interval:
         return Answer(figures, (f"{about} is written in {quantity(seconds)} s",), ())
     if seconds <= needs.checkpoint_interval:
         said = (
-            f"{about} is written in {quantity(seconds)} s, and one is due every {quantity(needs.checkpoint_interval)} s"
+            f"{about} is written in {quantity(seconds)} s, and one is due every {written(needs.checkpoint_interval)} s"
         )
         return Answer(figures, (said,), ())
     missed = (
         f"Checkpoints: {about} takes {quantity(seconds)} s, and the next one is due after "
-        f"{quantity(needs.checkpoint_interval)} s; write them less often, or to faster storage."
+        f"{written(needs.checkpoint_interval)} s; write them less often, or to faster storage."
     )
     return Answer(figures, (), (missed,))

@@ -15,7 +15,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._follow.metrics impor
 )
 
 SLOW_STEP = (
-    "step 1200/20000  loss 3.2146  1,234,000 tokens/s (19,290/card)  412 ms: fwd 31 bwd 52 opt 6 comm 9 %  61.2 GiB  "
+    "step 1200/20000  loss 3.2146  1,235,000 tokens/s (19,290/card)  412 ms: fwd 31 bwd 52 opt 6 comm 9 %  61.2 GiB  "
     "slow: rank 11 on gaudi-02, 1.42 of the median  2 h 04 min left"
 )
 LINES = [{"kind": "step", "step": step, "loss": 5.0 - step} for step in range(4)]

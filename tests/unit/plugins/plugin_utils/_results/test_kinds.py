@@ -126,7 +126,7 @@ def test_a_job_that_nobody_knows_is_not_shown() -> None:
     with pytest.raises(GaudiError, match=near):
         made("training", asked, n1=absent, n2={})
     with pytest.raises(
-        GaudiError, match=r"lama: none of gaudi_training_hosts responded \(n1, n2\); see the failed task"
+        GaudiError, match=r"lama: none of gaudi_training_hosts responded \(n1, n2\)\. On each host it did not respond"
     ):
         made("training", asked, n1={"__gaudi_training_info": {"unreachable": True}}, n2={})
 
