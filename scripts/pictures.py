@@ -31,6 +31,8 @@ TEXT, TERMINAL, PAGE, SOURCE = (
 TITLE = "make demo: two simulated nodes"
 BANNER = "From make demo: two simulated nodes with eight simulated cards each; the training ran on their processors."
 MOST_BYTES = 200_000
+MOST_COLUMNS = 125
+_ENDING = ("PLAY", "node1", "node2", "The")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 _WIDTH, _HEIGHT = 1180, 900
 _PNG, _KEY = b"\x89PNG\r\n\x1a\n", b"Source"
@@ -48,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"{lacks}\n")
         return 1
     PICTURES.mkdir(exist_ok=True)
-    lines = shown_lines(given.log.read_text(encoding="utf-8").splitlines(), given.reports)
+    lines = shown_lines(given.log.read_text(encoding="utf-8").splitlines())
     TEXT.write_text("\n".join(lines) + "\n", encoding="utf-8")
     TERMINAL.write_text(terminal_picture(TITLE, lines), encoding="utf-8")
     digest = hashlib.sha256(page.read_bytes()).hexdigest()
@@ -69,13 +71,29 @@ def _lacks(log: Path, page: Path) -> str:
     return ""
 
 
-def shown_lines(log: Iterable[str], reports: Path) -> list[str]:
-    """The parts of the demo's output that a picture has room for: the job's steps, and the verdict at the end."""
-    lines = [_ESCAPES.sub("", line).rstrip().replace(str(reports), "gaudi3_scale_reports") for line in log]
-    steps = [line for line in lines if re.match(r"\s*step \d", line)]
-    first = max(number for number, line in enumerate(lines) if line.startswith("Demo ("))
-    last = next(number for number, line in enumerate(lines[first:], first) if line.startswith("Report: "))
-    return ["$ make demo", "…", *steps[:2], "…", *steps[-2:], "…", *lines[first : last + 1]]
+def shown_lines(log: Iterable[str]) -> list[str]:
+    """What of the demo's output a picture has room for, as it was printed; ``…`` stands for what is left out."""
+    lines = [_ESCAPES.sub("", line).rstrip() for line in log]
+    fit = [line for line in lines if len(line) <= MOST_COLUMNS]
+    steps = [line for line in fit[: _place(fit, "The job succeeded")] if re.match(r"\s*step \d", line)]
+    parts = [
+        _table(fit, "Network benchmark"),
+        [fit[_place(fit, "Batch size ")]],
+        [*steps[:3], "…", *steps[-2:], fit[_place(fit, "The job succeeded")]],
+        [line for line in fit[_place(fit, "PLAY RECAP") :] if line and line.split()[0] in _ENDING],
+    ]
+    return ["$ make demo", *(line for part in parts for line in ("…", *part))]
+
+
+def _place(lines: Sequence[str], beginning: str) -> int:
+    """Where the first line begins so; raises StopIteration where none does: this is no log of the demo."""
+    return next(number for number, line in enumerate(lines) if line.strip().startswith(beginning))
+
+
+def _table(lines: Sequence[str], title: str) -> Sequence[str]:
+    """A table from its title to the last of the notes below it."""
+    first = _place(lines, title)
+    return lines[first : first + list(lines[first:]).index("")]
 
 
 def with_banner(page: str) -> str:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
@@ -73,6 +74,6 @@ def rate_column(steps: Iterable[Mapping[str, Any]]) -> str:
 
 def _rate(steps: list[Mapping[str, Any]]) -> dict[str, int | float | None]:
     """The median under its heading; what is counted by the hundred needs no fractions."""
-    rates = sorted(rate for rate, _unit in map(rate_of, steps) if rate)
-    middle = rates[len(rates) // 2] if rates else None
+    rates = [rate for rate, _unit in map(rate_of, steps) if rate]
+    middle = statistics.median(rates) if rates else None
     return {rate_column(steps): middle if middle is None or middle < _WHOLE else round(middle)}

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -45,29 +44,52 @@ def test_a_picture_without_a_digest_has_none_and_keeps_the_one_it_gets():
     assert source_of(with_source(EMPTY_PNG, "ab" * 32)) == "ab" * 32
 
 
-def test_of_the_demo_the_first_and_last_steps_and_the_verdict_are_shown():
-    log = [
-        "TASK [Something]",
-        *(f"  step {number}/60  loss 4.0" for number in range(1, 61)),
-        "\x1b[0;32mDemo (the cards are simulated)\x1b[0m",
-        "node   verdict",
-        "node1  ok",
-        "Report: /place/demo.html",
-        "ok: [node1]",
-    ]
-    assert shown_lines(log, Path("/place")) == [
+LOG = """\
+PLAY [Preflight] ****
+Network benchmark
+nodes         network   verdict
+------------  --------  -------
+node1, node2  ethernet  -
+  GB/s are the bus bandwidth
+
+Batch size 40 on 2 nodes
+node   verdict
+node1  ok
+
+  step 1/60  loss 4.0
+  step 2/60  loss 3.9
+  step 3/60  loss 3.8  LONG
+  step 4/60  loss 3.7
+  step 59/60  loss 2.1
+\x1b[0;32m  step 60/60  loss 2.0\x1b[0m
+  The job succeeded: all ranks ended well.
+  step 61/70  loss 2.0
+PLAY RECAP ****
+localhost : ok=2
+node1 : ok=81
+The playbooks took 12.7 minutes.
+
+real 12m
+"""
+
+
+def test_of_the_demo_its_tables_steps_and_end_are_shown_as_they_were_printed():
+    lines = LOG.replace("LONG", "slow " * 30).splitlines()
+    assert shown_lines(lines) == [
         "$ make demo",
         "…",
-        "  step 1/60  loss 4.0",
-        "  step 2/60  loss 4.0",
+        *lines[1:5],
+        "  GB/s are the bus bandwidth",
         "…",
-        "  step 59/60  loss 4.0",
-        "  step 60/60  loss 4.0",
+        "Batch size 40 on 2 nodes",
         "…",
-        "Demo (the cards are simulated)",
-        "node   verdict",
-        "node1  ok",
-        "Report: gaudi3_scale_reports/demo.html",
+        *("  step 1/60  loss 4.0", "  step 2/60  loss 3.9", "  step 4/60  loss 3.7"),
+        "…",
+        *("  step 59/60  loss 2.1", "  step 60/60  loss 2.0", "  The job succeeded: all ranks ended well."),
+        "…",
+        "PLAY RECAP ****",
+        "node1 : ok=81",
+        "The playbooks took 12.7 minutes.",
     ]
 
 
