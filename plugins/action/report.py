@@ -21,7 +21,12 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._awx_job import lost_
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import NodeModule
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._play_outcome import play_outcome
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.page import report_page
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.page_head import cluster_name, page_head, releases_of
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.page_head import (
+    SEPARATOR,
+    cluster_name,
+    page_head,
+    releases_of,
+)
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.pdf import pdf_of
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.text_table import text_table
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report_place import Document, Kept, file_place, keep
@@ -298,7 +303,7 @@ def _head(options: Mapping[str, Any], task_vars: Mapping[str, Any]) -> str:
     known = task_vars["hostvars"]
     releases = releases_of(known[host] for host in hosts if host in known)
     head = page_head(cluster_name(task_vars), releases, states, outcome["good"])
-    return ", ".join(filter(None, [head, time.strftime("%Y-%m-%d %H:%M:%S %Z")]))
+    return SEPARATOR.join(filter(None, [head, time.strftime("%Y-%m-%d %H:%M:%S %Z")]))
 
 
 def _keep(options: Mapping[str, Any], cases: Sequence[Case] | None, head: str) -> list[Kept]:

@@ -24,8 +24,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 _PAGE = "page.html.j2"
-_NUMBER = re.compile(r"[-+]?[0-9][0-9,]*(\.[0-9]+)?( ?%)?")
-_LONGEST_NAME = 32
+_NUMBER = re.compile(r"[-+]?([0-9]{1,3}(,[0-9]{3})+|[0-9]+)(\.[0-9]+)?( ?%)?")
+_LONGEST_NAME, _LONGEST_WORD = 32, 28
+# A table of more columns is printed on paper that lies.
+_UPRIGHT_COLUMNS = 8
 
 # Words that open a cell of a verdict; anything else is left in plain ink.
 _TONES = {
@@ -92,6 +94,7 @@ def report_page(
         title=title,
         subtitle=subtitle,
         policy=_policy(figures),
+        paper=_paper([columns, *(section["columns"] for section in sections)]),
         main=_table(rows, columns),
         notes=[one_line(note) for note in notes],
         charts=[{"title": chart["title"], "drawing": _chart(chart)} for chart in charts],
@@ -111,6 +114,10 @@ def report_page(
     return f"{page}\n"
 
 
+def _paper(tables: Sequence[Sequence[str]]) -> str:
+    return "A4" if max(map(len, tables)) <= _UPRIGHT_COLUMNS else "A4 landscape"
+
+
 def _policy(figures: str) -> str:
     """Scripts of figures, which write programs for the graphics card, may do in their frame what this page may."""
     return f"{content_policy([figures])} 'unsafe-eval'" if figures else content_policy([])
@@ -124,10 +131,16 @@ def _table(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> dict
         "named": all(len(row[0]) <= _LONGEST_NAME for row in texts if row),
         "heads": [{"text": column, "number": number} for column, number in zip(columns, numbers)],
         "rows": [
-            [{"text": text, "look": "number" if number else _tone(text)} for text, number in zip(row, numbers)]
+            [{"text": text, "look": "number" if number else _look(text)} for text, number in zip(row, numbers)]
             for row in texts
         ],
     }
+
+
+def _look(text: str) -> str:
+    """The tone of a verdict, and whether a word is so long that it has to be broken."""
+    words = (_tone(text), "long" if any(len(word) > _LONGEST_WORD for word in text.split()) else "")
+    return " ".join(filter(None, words))
 
 
 def _is_number(texts: Sequence[str]) -> bool:

@@ -16,14 +16,15 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._releases.table impor
 # What AWX and its forerunner tell a job of its inventory, which lies in a directory without a name of its own.
 _OF_AWX = ("awx_inventory_name", "tower_inventory_name")
 _FILES, _SAYS_NOTHING = (".yml", ".yaml", ".ini", ".json", ".py", ".sh"), ("hosts", "inventory", "inventories")
+SEPARATOR = " · "
 _MOST_STATES, _LONGEST = 4, 60
 
 
 def page_head(cluster: str, releases: Collection[str], states: Mapping[str, str], good: Collection[str]) -> str:
-    """``Cluster my_cluster, release 1.24.1, 16 nodes (14 ok, 2 failed)``; what is not known is left out."""
+    """``Cluster my_cluster · release 1.24.1 · 16 nodes: 14 ok; 2 failed``; what is not known is left out."""
     release = f"release {' and '.join(releases)}" if releases else ""
     named = f"cluster {one_line(cluster, _LONGEST)}" if cluster else ""
-    text = ", ".join(filter(None, [named, release, _counts(states, good)]))
+    text = SEPARATOR.join(filter(None, [named, release, _counts(states, good)]))
     return text[:1].upper() + text[1:]
 
 
@@ -52,7 +53,7 @@ def _counts(states: Mapping[str, str], good: Collection[str]) -> str:
     found = Counter(states.values()).most_common()
     ordered = sorted(found, key=lambda one: one[0] not in good)
     more = len(ordered) - _MOST_STATES
-    told = [f"{count} {one_line(state, _LONGEST)}" for state, count in ordered[:_MOST_STATES]]
+    told = [f"{count} {one_line(state, _LONGEST).replace('_', ' ')}" for state, count in ordered[:_MOST_STATES]]
     rest = [f"{sum(count for _state, count in ordered[_MOST_STATES:])} in other states"] if more > 0 else []
     counted = f"{len(states)} {'node' if len(states) == 1 else 'nodes'}"
-    return f"{counted} ({', '.join(told + rest)})" if any(states.values()) else counted
+    return f"{counted}: {'; '.join(told + rest)}" if any(states.values()) else counted

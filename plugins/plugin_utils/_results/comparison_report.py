@@ -83,7 +83,7 @@ def _interval(one: Mapping[str, float] | None) -> str | None:
 def _memory(peak: float | None, ratio: float | None) -> str | None:
     if peak is None:
         return None
-    return f"{peak / _MIB:.0f} MiB" + ("" if ratio is None else f" ({ratio - 1:+.1%})")
+    return f"{peak / _MIB:,.0f} MiB" + ("" if ratio is None else f" ({ratio - 1:+.1%})")
 
 
 def _loss(loss: float | None, change: float | None) -> str | None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-# A page is read where the run's output is not, and of a task that registers nothing only that output knows.
-NOT_KNOWN = "it did not respond, or a task without a result here failed on it: the run's output has the error"
+# Of a task that registers nothing only the run's output knows.
+NOT_KNOWN = "it did not respond, or an earlier task failed on it: the run's output has the error"
 _OURS = ("gaudi_", "__gaudi_")
 
 

@@ -36,6 +36,7 @@ MEASURED, ENTERED = "measured", "entered"
 PARTS = ("nodes", "energy")
 # Nodes begin and end a launch within this of each other; where it is more, one of them was not in all of it.
 TOGETHER_S = 60.0
+_PART_OF_A_CENT = 1e-9
 
 
 def report_cost_kind(asked: Asked) -> Made:
@@ -286,8 +287,8 @@ def _row(figure: str, value: object, origin: str) -> dict[str, Any]:
 
 
 def _money(amount: float, prices: Prices) -> str:
-    digits = 2 if amount >= 1 or amount == 0 else 4
-    return f"{amount:,.{digits}f} {prices.currency}"
+    whole_cents = amount >= 1 or abs(amount - round(amount, 2)) < _PART_OF_A_CENT
+    return f"{f'{amount:,.2f}' if whole_cents else quantity(amount)} {prices.currency}"
 
 
 def _share(seconds: float, whole: float) -> str:

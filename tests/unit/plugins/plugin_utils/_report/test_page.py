@@ -139,3 +139,14 @@ def test_paper_is_white_and_holds_the_whole_table():
     assert "@media screen and (prefers-color-scheme: dark)" in page
     printed = page[page.index("@media print") :]
     assert "color-scheme: light" in printed and ".wide { overflow: visible }" in printed
+
+
+@pytest.mark.parametrize(("columns", "paper"), [(8, "size: A4;"), (9, "size: A4 landscape;")])
+def test_a_wide_table_is_printed_on_paper_that_lies(columns, paper):
+    section = {"title": "S", "columns": [str(number) for number in range(columns)], "rows": [], "notes": []}
+    assert paper in report_page("T", subtitle="", rows=[], columns=["node"], sections=[section])
+
+
+def test_a_long_word_is_broken_and_two_numbers_are_no_thousand():
+    page = report_page("T", subtitle="", rows=[{"a": "x" * 40, "PFC": "0,1"}], columns=["a", "PFC"])
+    assert f'<td class="long">{"x" * 40}</td><td>0,1</td>' in page

@@ -10,18 +10,18 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.page_head imp
 def test_it_names_the_cluster_the_release_and_how_many_nodes_are_well():
     states = {"a": "failed", "b": "ok", "c": "ok"}
     head = page_head("my_cluster", ["1.24.1"], states, ["ok"])
-    assert head == "Cluster my_cluster, release 1.24.1, 3 nodes (2 ok, 1 failed)"
+    assert head == "Cluster my_cluster · release 1.24.1 · 3 nodes: 2 ok; 1 failed"
 
 
 @pytest.mark.parametrize(
     ("given", "head"),
     [
         (("", [], {}, []), ""),
-        (("lab", [], {"a": ""}, []), "Cluster lab, 1 node"),
+        (("lab", [], {"a": ""}, []), "Cluster lab · 1 node"),
         (("", ["1.23.0", "1.24.1"], {}, []), "Release 1.23.0 and 1.24.1"),
         (
             ("", [], dict(zip("abcdefg", ["u", "v", "w", "x", "y", "y", "y"])), []),
-            "7 nodes (3 y, 1 u, 1 v, 1 w, 1 in other states)",
+            "7 nodes: 3 y; 1 u; 1 v; 1 w; 1 in other states",
         ),
     ],
 )
