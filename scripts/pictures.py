@@ -34,7 +34,7 @@ MOST_BYTES = 200_000
 MOST_COLUMNS = 125
 _ENDING = ("PLAY", "node1", "node2", "The")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
-_WIDTH, _HEIGHT = 1180, 900
+_WIDTH, _HEIGHT = 1180, 1075
 _PNG, _KEY = b"\x89PNG\r\n\x1a\n", b"Source"
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 

@@ -18,7 +18,7 @@ _LINES = (
     (re.compile(r"^(Report: |\$ )"), "way"),
     (re.compile(r"^…$"), "soft"),
 )
-_GOOD = re.compile(r"(?<![\w-])(ok|succeeded|ok=\d+)(?![\w-])")
+_GOOD = re.compile(r"(?<![\w-])(ok=\d+|ok|succeeded)(?![\w-])")
 _STYLE = (
     "text { font: 13px ui-monospace, 'SF Mono', Menlo, Consolas, 'DejaVu Sans Mono', monospace; white-space: pre; "
     "fill: #d6dee6 } .title { fill: #9fb0c0 } .head { fill: #fff; font-weight: 600 } .good { fill: #6fd39f } "

@@ -25,7 +25,7 @@ from markupsafe import Markup, escape
 
 _PAGE = "page.html.j2"
 _NUMBER = re.compile(r"[-+]?([0-9]{1,3}(,[0-9]{3})+|[0-9]+)(\.[0-9]+)?( ?%)?")
-_LONGEST_NAME, _LONGEST_WORD = 32, 28
+_LONGEST_NAME, _LONGEST_WORD = 40, 28
 # A table of more columns is printed on paper that lies.
 _UPRIGHT_COLUMNS = 8
 
@@ -139,7 +139,7 @@ def _table(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> dict
 
 def _look(text: str) -> str:
     """The tone of a verdict, and whether a word is so long that it has to be broken."""
-    words = (_tone(text), "long" if any(len(word) > _LONGEST_WORD for word in text.split()) else "")
+    words = (_tone(text), "long" if any(len(word) > _LONGEST_WORD for word in re.split(r"[\s/]", text)) else "")
     return " ".join(filter(None, words))
 
 
@@ -153,9 +153,18 @@ def _marked(text: str) -> Markup:
     """With what stands between backticks, such as a command, as code."""
     parts = text.split("`")
     if len(parts) % 2 == 0:
-        return escape(text)
-    said = (Markup("<code>{}</code>").format(one) if odd % 2 else escape(one) for odd, one in enumerate(parts))
+        return _breakable(text)
+    said = (
+        Markup("<code>{}</code>").format(_breakable(one)) if odd % 2 else _breakable(one)
+        for odd, one in enumerate(parts)
+    )
     return Markup("").join(said)
+
+
+def _breakable(text: str) -> Markup:
+    """Long paths may go on in the next line behind a slash."""
+    has_long = any(len(word) > _LONGEST_WORD for word in text.split())
+    return escape(text).replace("/", Markup("/<wbr>")) if has_long else escape(text)
 
 
 def _tone(text: str) -> str:

@@ -17,7 +17,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._releases.table impor
 _OF_AWX = ("awx_inventory_name", "tower_inventory_name")
 _FILES, _SAYS_NOTHING = (".yml", ".yaml", ".ini", ".json", ".py", ".sh"), ("hosts", "inventory", "inventories")
 SEPARATOR = " · "
-_MOST_STATES, _LONGEST = 4, 60
+_MOST_STATES, _LONGEST = 5, 60
 
 
 def page_head(cluster: str, releases: Collection[str], states: Mapping[str, str], good: Collection[str]) -> str:

@@ -150,3 +150,8 @@ def test_a_wide_table_is_printed_on_paper_that_lies(columns, paper):
 def test_a_long_word_is_broken_and_two_numbers_are_no_thousand():
     page = report_page("T", subtitle="", rows=[{"a": "x" * 40, "PFC": "0,1"}], columns=["a", "PFC"])
     assert f'<td class="long">{"x" * 40}</td><td>0,1</td>' in page
+
+
+def test_a_long_path_goes_on_behind_a_slash():
+    page = report_page("T", subtitle="", rows=[{"a": "/var/lib/gaudi3_scale/jobs/demo/checkpoints"}], columns=["a"])
+    assert "<td>/<wbr>var/<wbr>lib/<wbr>gaudi3_scale/<wbr>jobs/<wbr>demo/<wbr>checkpoints</td>" in page

@@ -20,8 +20,8 @@ def test_it_names_the_cluster_the_release_and_how_many_nodes_are_well():
         (("lab", [], {"a": ""}, []), "Cluster lab · 1 node"),
         (("", ["1.23.0", "1.24.1"], {}, []), "Release 1.23.0 and 1.24.1"),
         (
-            ("", [], dict(zip("abcdefg", ["u", "v", "w", "x", "y", "y", "y"])), []),
-            "7 nodes: 3 y; 1 u; 1 v; 1 w; 1 in other states",
+            ("", [], dict(zip("abcdefgh", ["t", "u", "v", "w", "x", "y", "y", "y"])), []),
+            "8 nodes: 3 y; 1 t; 1 u; 1 v; 1 w; 1 in other states",
         ),
     ],
 )
