@@ -19,6 +19,8 @@ FACTS = "ansible_facts"
 COULD_NOT_TELL = "inconclusive"
 # Nothing is wrong with the node, and what its layers have set is not all in force.
 RESTART = "ok, restart needed"
+# Of a run over some layers only, in front of their names.
+APPLIED = "ok: "
 # What check mode says of a node without a driver.
 NOT_INSTALLED = "not installed yet"
 # In the order of site.yml.
@@ -41,18 +43,20 @@ def result_of(layer: str) -> str:
     return f"gaudi_{layer}_result"
 
 
-def verdict_row(host: Mapping[str, Any], clock: str = "", why_nothing: str = f"{NOT_KNOWN}.") -> dict[str, object]:
+def verdict_row(
+    host: Mapping[str, Any], clock: str = "", *, ends_at_verify: bool = True, why_nothing: str = f"{NOT_KNOWN}."
+) -> dict[str, object]:
     """The row of a node with the variables ``host``; ``reason`` is None, or a sentence about what went wrong.
 
-    ``clock`` is a sentence where its clock is off from those of the others, ``why_nothing`` one for a node that no
-    layer has a result of.
+    ``clock`` is a sentence where its clock is off from those of the others. ``ends_at_verify``: a node that was not
+    verified has failed before, as ``why_nothing`` says; else the run was one over some layers only.
     """
     results = {layer: host[key] for layer in LAYERS if isinstance(host.get(key := result_of(layer)), Mapping)}
     summary: Mapping[str, Any] = results.get("verify", {}).get("summary") or {}
     fabric = (host.get(FACTS) or {}).get("gaudi_fabric") or {}
     node = host["inventory_hostname"]
     measured: Mapping[str, Any] = (host.get(MEASURED) or {}).get("nodes", {}).get(node) or {}
-    verdict, reason = _verdict(node, results, summary, measured, why_nothing)
+    verdict, reason = _verdict(node, results, summary, measured, why_nothing if ends_at_verify else "")
     if clock and verdict in ("ok", RESTART):
         verdict, reason = "not ok: clock", " ".join(filter(None, [clock, reason]))
     return {
@@ -77,19 +81,18 @@ def _verdict(
     results: Mapping[str, Mapping[str, Any]],
     summary: Mapping[str, Any],
     measured: Mapping[str, Any],
-    why_nothing: str,
+    why_unverified: str,
 ) -> tuple[str, str | None]:
     for layer, result in results.items():
         if result.get("failed"):
             verdict = COULD_NOT_TELL if _is_unknown(result) else f"FAILED in {layer}"
-            return verdict, str(result.get("msg") or why_nothing)
+            return verdict, str(result.get("msg") or f"{NOT_KNOWN}.")
         if result.get("unreachable"):
             return f"FAILED in {layer}", f"unreachable: {result.get('msg', '')}"
     if measured.get("state") == NOT_OK:
         return "FAILED in the fabric", str(measured["reason"])
     if not summary:
-        after = f"after {list(results)[-1]}" if results else "before preflight"
-        return f"FAILED {after}", f"it stopped there: {why_nothing}"
+        return _unverified(results, why_unverified)
     # Only in check mode: else a node with failed checks has failed before.
     if not summary.get("ok") and summary.get("driver") is None:
         return NOT_INSTALLED, None
@@ -104,6 +107,15 @@ def _verdict(
     slower = [str(measured["reason"])] if measured.get("state") == SLOWER else []
     restart = _restart(node, summary)
     return RESTART if restart else "ok", " ".join([*restart, *slower]) or None
+
+
+def _unverified(results: Mapping[str, Mapping[str, Any]], why: str) -> tuple[str, str | None]:
+    """The verdict on a node of which no layer has failed, and that was not measured; ``why`` is empty where that was
+    not asked for."""
+    if results and not why:
+        return APPLIED + ", ".join(results), None
+    after = f"after {list(results)[-1]}" if results else "before preflight"
+    return f"FAILED {after}", f"it stopped there: {why or f'{NOT_KNOWN}.'}"
 
 
 def _restart(node: str, summary: Mapping[str, Any]) -> list[str]:
