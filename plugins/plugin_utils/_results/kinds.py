@@ -120,7 +120,7 @@ def _verdict(asked: Asked) -> Made:
         },
         {
             "nodes": {row["node"]: row["verdict"] for row in rows},
-            "good": ["ok", RESTART, *(row["verdict"] for row in rows if row["verdict"].startswith(APPLIED))],
+            "good": ["ok", RESTART, *(row["verdict"] for row in rows if str(row["verdict"]).startswith(APPLIED))],
             "words": {"restart_nodes": [row["node"] for row in rows if row["verdict"] == RESTART]},
         },
     )

@@ -203,7 +203,7 @@ def test_a_kind_is_made_of_what_hosts_registered_and_the_tasks_own_options_win(t
     kept = json.loads((tmp_path / "nodes.json").read_text())
     assert kept["title"] == "OTHER"
     assert [(row["node"], row["state"]) for row in kept["rows"]] == [("b", "None"), ("a", "None")]
-    assert f"release {NEWEST} · 2 nodes: 2 None · 20" in (tmp_path / "nodes.html").read_text()
+    assert f"<p>Release {NEWEST} · 2 nodes: 2 None · 20" in (tmp_path / "nodes.html").read_text()
 
 
 REFUSED = {
