@@ -103,7 +103,12 @@ def _verdict(asked: Asked) -> Made:
     failed, verified = further.pop("failed"), further.pop("verified")
     clocks = judge_clocks(clocks_of(asked.results(result_of("verify"))))
     rows = [
-        verdict_row(host, clocks.off.get(node, ""), ends_at_verify=verified or node in failed)
+        verdict_row(
+            host,
+            clocks.off.get(node, ""),
+            ends_at_verify=verified or node in failed,
+            why_nothing=asked.why_nothing(node),
+        )
         for node, host in asked.hosts.items()
     ]
     return Made(
