@@ -13,6 +13,8 @@ from pathlib import Path
 COLORS = re.compile(r"\x1b\[[0-9;]*m")
 # Ansible fills a heading up with stars.
 STARS = re.compile(r" \*{3,}$")
+# The line under a table's head is as long as its cells.
+RULE = re.compile(r"-{3,}")
 FIGURE = re.compile(r"\d+(?:[.,:]\d+)*")
 # Nodes answer in any order: their lines below a task are sorted.
 OF_A_HOST = re.compile(r"(?:ok|changed|skipping|fatal|failed|included): ")
@@ -32,7 +34,7 @@ def golden(screen: str, names: dict[str, str]) -> str:
 
 def _plain(line: str) -> str:
     indent = line[: len(line) - len(line.lstrip())]
-    return indent + re.sub(r"  +", "  ", FIGURE.sub("#", STARS.sub("", line.strip())))
+    return indent + re.sub(r"  +", "  ", FIGURE.sub("#", RULE.sub("---", STARS.sub("", line.strip()))))
 
 
 def _sorted(lines: Iterator[str]) -> Iterator[str]:

@@ -197,7 +197,7 @@ def _upgrade_firmware(asked: Asked) -> Made:
             "title": f"Card firmware{untouched if accepted else ' (no version accepted, nothing was changed)'}",
             "columns": ["node", "rack", "cards", "board", "before", "after" if accepted else "published", "state"],
             "rows": rows,
-            "notes": list(dict.fromkeys(_reasons(rows))),
+            "notes": _reasons(rows),
         },
         {"nodes": {host: "failed" if host in reasons else "ok" for host in asked.hosts}},
         reasons=reasons,
@@ -205,7 +205,12 @@ def _upgrade_firmware(asked: Asked) -> Made:
 
 
 def _reasons(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    return [row["reason"] for row in rows if row["reason"]]
+    """Each reason once, after the names of all nodes that have it: 64 nodes often fail by the same."""
+    nodes: dict[str, list[str]] = {}
+    for row in rows:
+        if row["reason"]:
+            nodes.setdefault(str(row["reason"]).removeprefix(f"{row['node']}: "), []).append(str(row["node"]))
+    return [f"{', '.join(dict.fromkeys(names))}: {reason}" for reason, names in nodes.items()]
 
 
 KINDS = {

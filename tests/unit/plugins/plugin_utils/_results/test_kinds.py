@@ -183,7 +183,7 @@ def test_a_node_that_nobody_knows_cannot_be_explained() -> None:
         made("explain_node", {"node": "n9"}, n1={"gaudi_upgrade_plan_result": plan()})
 
 
-def test_an_upgrade_names_its_release_and_each_nodes_reason() -> None:
+def test_an_upgrade_names_its_release_and_each_reason_once_with_its_nodes() -> None:
     kept = {"state": "failed", "release": "1.24.1", "from": "1.23.0", "reason": "no.\nmore"}
     well = {**kept, "state": "unchanged"}
     reported = made(
@@ -194,7 +194,7 @@ def test_an_upgrade_names_its_release_and_each_nodes_reason() -> None:
         n3={"gaudi_upgrade_result": well},
     )
     assert reported.options["title"] == "Upgrade to 1.24.1"
-    assert reported.options["notes"] == ["n1: no.", "n3: no."]
+    assert reported.options["notes"] == ["n1, n3: no."]
     assert reported.reasons == {"n1": "failed: no."}
     assert reported.outcome["nodes"] == {"n1": "failed", "n2": "not reached", "n3": "unchanged"}
     assert reported.outcome["words"] == {"release": "1.24.1"}
