@@ -22,8 +22,8 @@ from .._node.commands import CommandResult, Run, last_line
 from .._node.json_file import parse_object
 from .._node.path_writers import others_place, words_for
 from . import hlml_reader
-from .hlml_fields import HANDLE, IDENTITY, LIBRARIES, NEEDED, OF_CARD, OF_LIBRARY, VERSION, Field, calls, sharing
-from .hlml_interface import CODES, LINES
+from .hlml_fields import HANDLE, IDENTITY, NEEDED, OF_CARD, OF_LIBRARY, VERSION, Field, calls, sharing
+from .hlml_interface import CODES, LIBRARIES, LINES, THROTTLING
 
 # A card in reset may hold a call as long as the driver waits for it.
 SECONDS = 20.0
@@ -63,6 +63,12 @@ class HlmlCard:
         """The number in the field's unit; None where it is not known."""
         value = self.answers[name].value if name in self.answers else None
         return value if isinstance(value, int) else None
+
+    @property
+    def throttled_by(self) -> tuple[str, ...] | None:
+        """What keeps the clock low now: ``power``, ``thermal``, both or nothing; None where it is not known."""
+        mask = self.number("throttle_reasons")
+        return None if mask is None else tuple(name for name, bit in THROTTLING.items() if mask & bit)
 
     def text(self, name: str) -> str | None:
         """The text; None where it is not known."""
@@ -203,7 +209,6 @@ def _why(path: str, said: _Said, done: CommandResult, seconds: float, stopped: s
     if end == "bytes":
         return f"HLML answered more than {MOST_BYTES} bytes"
     if end == "deadline":
-        # All may be told when it does not come back from its own end.
         return f"HLML did not answer {stopped} within {seconds:g} s{held}" if stopped else ""
     if not stopped:
         return ""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Union
 
-from .hlml_interface import CAUSES, CLOCKS, COUNTERS, ERRORS, FUNCTIONS, LIBRARIES, POINTED_TO, POLICIES, SENSORS
+from .hlml_interface import CAUSES, CLOCKS, COUNTERS, ERRORS, FUNCTIONS, POINTED_TO, POLICIES, SENSORS
 
 # A word of a call, as hlml_reader.py takes it: "device", a number, NULL, or an output.
 Word = Union[str, int, None, "list[object]"]
@@ -57,7 +57,7 @@ HANDLE = "hlml_device_get_handle_by_pci_bus_id"
 # Whose answer is held against the address that was asked for.
 IDENTITY = "hlml_device_get_pci_info"
 # Without these a library is none.
-NEEDED = ("hlml_shutdown", VERSION, HANDLE, IDENTITY)
+NEEDED = (VERSION, HANDLE, IDENTITY)
 
 OF_LIBRARY: tuple[Field, ...] = (
     Field("hlml_version", VERSION),
@@ -112,6 +112,12 @@ OF_CARD: tuple[Field, ...] = (
 )  # fmt: skip
 
 
+def named(*names: str) -> tuple[Field, ...]:
+    """The fields of a card with these names."""
+    by_name = {one.name: one for one in OF_CARD}
+    return tuple(by_name[name] for name in names)
+
+
 def calls(fields: Iterable[Field]) -> list[dict[str, object]]:
     """What hlml_reader.py is asked: each function once for each of its numbers, and its words.
 
@@ -148,6 +154,3 @@ def sharing(fields: Iterable[Field]) -> Mapping[str, tuple[Field, ...]]:
     for field in fields:
         by_call.setdefault((field.function, field.given), []).append(field)
     return {ones[0].name: tuple(ones) for ones in by_call.values()}
-
-
-__all__ = ["HANDLE", "IDENTITY", "LIBRARIES", "NEEDED", "OF_CARD", "OF_LIBRARY", "VERSION", "Field", "calls", "sharing"]

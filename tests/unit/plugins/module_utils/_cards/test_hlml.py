@@ -28,7 +28,6 @@ HEAD = "#include <stdlib.h>\n#include <string.h>\n#include <stdio.h>\n#include <
 ADDRESS = "0000:33:00.0"
 SOUND = {
     "hlml_init": "int hlml_init(void) { return 0; }",
-    "hlml_shutdown": "int hlml_shutdown(void) { return 0; }",
     "hlml_get_hlml_version": 'int hlml_get_hlml_version(char *t, unsigned l) { strcpy(t, "1.24.1"); return 0; }',
     "handle": "int hlml_device_get_handle_by_pci_bus_id(char *a, void **d) { *d = a; return 0; }",
     "pci_info": f'int hlml_device_get_pci_info(void *d, char *i) {{ strcpy(i + 4, "{ADDRESS}"); return 0; }}',
@@ -195,8 +194,8 @@ def test_one_that_writes_past_its_room_harms_nobody(tmp_path: Path, lock: str) -
 
 def test_what_it_prints_is_no_answer(tmp_path: Path, lock: str) -> None:
     lie = json.dumps({"card": ADDRESS, "name": "power", "code": 0, "values": [1]}).replace('"', '\\"')
-    loud = f'int hlml_shutdown(void) {{ puts("{lie}"); fprintf(stderr, "{lie}"); fflush(0); return 0; }}'
-    assert ask(built(tmp_path, hlml_shutdown=loud), lock, addresses=(ADDRESS,)).card(ADDRESS).number("power") == 226000
+    loud = SOUND["power"].replace("{ *v", f'{{ puts("{lie}"); fprintf(stderr, "{lie}"); fflush(0); *v')
+    assert ask(built(tmp_path, power=loud), lock, addresses=(ADDRESS,)).card(ADDRESS).number("power") == 226000
 
 
 def test_one_that_ends_the_process_ends_no_other(tmp_path: Path, lock: str) -> None:
