@@ -123,11 +123,10 @@ def calls(fields: Iterable[Field]) -> list[dict[str, object]]:
 
     A call's name is that of its first field.
     """
-    made: dict[tuple[str, tuple[int, ...]], dict[str, object]] = {}
-    for field in fields:
-        call = {"name": field.name, "function": field.function, "parameters": words(field.function, field.given)}
-        made.setdefault((field.function, field.given), call)
-    return list(made.values())
+    return [
+        {"name": name, "function": ones[0].function, "parameters": words(ones[0].function, ones[0].given)}
+        for name, ones in sharing(fields).items()
+    ]
 
 
 def words(function: str, given: Sequence[int]) -> list[Word]:
