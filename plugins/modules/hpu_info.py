@@ -12,12 +12,14 @@ short_description: Gather facts about Intel Gaudi cards
 version_added: "1.0.0"
 description:
   - Finds the Gaudi cards of a node by their PCI ids, so that it works on a machine on which nothing is installed yet.
-  - Once the driver holds the cards, adds what C(hl-smi) says about firmware, memory, temperature, errors and links.
+  - Once the driver holds the cards, adds what C(hl-smi) says about firmware, memory, temperature, errors and links, and
+    what HLML, the library below it, says about energy, throttling, replaced rows and the limits of the power.
+  - HLML is loaded by a process of its own, with a deadline, and only where no account but root's could have changed it.
   - Cards are identified by PCI address. Their accel index can change at every boot and is reported only as a fact.
   - Every key is always there. What is not known is V(null) or empty, never zero.
 options:
   hl_smi:
-    description: Whether to ask C(hl-smi). Without it the facts come from the kernel alone, which is much faster.
+    description: Whether to ask C(hl-smi) and HLML. Without them the facts are the kernel's alone, which is much faster.
     type: bool
     default: true
 author: The gaudi3.scale authors (@gaudi3-scale)
@@ -140,6 +142,31 @@ hpu:
         row_replacement_pending:
           description: Whether a memory row waits for a reset to be replaced.
           type: bool
+        rows_replaced_single_bit:
+          description: Memory rows that were replaced after repeated single-bit errors, by HLML.
+          type: int
+        rows_replaced_double_bit:
+          description: Memory rows that were replaced after a double-bit error, by HLML.
+          type: int
+        energy_mj:
+          description: Energy in mJ since the driver was loaded, by HLML.
+          type: int
+        throttled_by:
+          description: What keeps the clock low now, V(power), V(thermal), both or nothing, by HLML.
+          type: list
+          elements: str
+        power_limit_w:
+          description: Limit of the card's power in W, by HLML.
+          type: int
+          sample: 850
+        power_limit_least_w:
+          description: The least that this limit can be, by HLML.
+          type: int
+          sample: 450
+        power_limit_most_w:
+          description: The most that this limit can be, by HLML.
+          type: int
+          sample: 850
         firmware:
           description: Firmware of this card.
           type: dict
@@ -191,6 +218,17 @@ hpu:
           description: Loaded kernel modules of the vendor.
           type: list
           elements: str
+    hlml:
+      description: HLML, the library below C(hl-smi).
+      type: dict
+      contains:
+        version:
+          description: Its version. V(null) where it was not asked.
+          type: str
+        reason:
+          description: Why it did not say everything about the cards. Empty where it did.
+          type: str
+          sample: "HLML is not installed: there is no /usr/lib/habanalabs/libhlml.so"
     timeout_locked:
       description: Seconds that the loaded driver gives a job, 0 for no limit. V(null) where none reports it.
       type: int
@@ -298,7 +336,7 @@ def main() -> None:
 
 
 def answer(options: dict[str, Any], _module: AnsibleModule) -> dict[str, Any]:
-    facts = hpu_facts.gather(run_process, kernel_tree(), options["hl_smi"])
+    facts = hpu_facts.gather(run_process, kernel_tree(), options["hl_smi"], hlml=options["hl_smi"])
     return {"changed": False, "hpu": facts.as_dict()}
 
 

@@ -28,9 +28,10 @@ options:
     default: []
   range:
     description:
-      - The least and the most W that O(watts) may be, two numbers. What is known of the cards' generation when empty.
+      - The least and the most W that O(watts) may be, two numbers. When empty, what the cards report through HLML, or
+        what is known of their generation.
       - Of Gaudi 3 it is known, 450 to 850 W, and a range here may only be a part of that. Of other generations nothing
-        is published, so the range has to come from the vendor's document for that board.
+        is published, so if HLML cannot be read the range has to come from the vendor's document for that board.
     type: list
     elements: int
     default: []

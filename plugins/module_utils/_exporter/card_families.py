@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from .._cards.health import HEALTHY_STATUS
+from .._cards.hlml_interface import THROTTLING
 from .card_readings import CardReading
 from .energy import Energy
 from .exposition import COUNTER, GAUGE, Family, Sample
@@ -38,6 +39,13 @@ VALUES = {
         COUNTER,
         "Errors of the memory that were not corrected, ever.",
     ),
+    "least_limit_watts": ("gaudi_card_power_limit_least_watts", GAUGE, "The least that this limit can be."),
+    "most_limit_watts": ("gaudi_card_power_limit_most_watts", GAUGE, "The most that this limit can be."),
+    "rows_pending": (
+        "gaudi_card_row_replacement_pending",
+        GAUGE,
+        "1 where a row of the memory is replaced at the next reset.",
+    ),
     "resets": ("gaudi_card_resets_total", COUNTER, "Resets of the card by the driver, since it was loaded."),
 }
 
@@ -58,10 +66,31 @@ def card_families(readings: Sequence[CardReading], energy: Mapping[str, Energy],
     for field, (name, kind, about) in VALUES.items():
         known = ((one, getattr(one, field)) for one in readings)
         yield Family(name, about, tuple(Sample(value, _slot(one)) for one, value in known if value is not None), kind)
+    yield Family(
+        "gaudi_card_throttled",
+        "1 while the card's clock is kept low for this reason.",
+        tuple(
+            Sample(reason in one.throttled_by, {**_slot(one), "reason": reason})
+            for one in readings
+            if one.throttled_by is not None
+            for reason in THROTTLING
+        ),
+    )
+    yield Family(
+        "gaudi_card_replaced_rows_total",
+        "Rows of the memory that were replaced, ever.",
+        tuple(
+            Sample(count, {**_slot(one), "cause": cause})
+            for one in readings
+            for cause, count in (("single_bit", one.rows_single_bit), ("double_bit", one.rows_double_bit))
+            if count is not None
+        ),
+        COUNTER,
+    )
     counted = [(one, energy[one.pci_address]) for one in readings if one.pci_address in energy]
     yield Family(
         "gaudi_card_energy_joules_total",
-        "Energy on the card's 54 V rail: its power, sampled, between samples that are near enough.",
+        "Energy of the card: by its own counter, or else its power, sampled, between samples that are near enough.",
         tuple(Sample(found.joules, _slot(one)) for one, found in counted),
         COUNTER,
     )

@@ -104,7 +104,9 @@ def _energy(kept: Path, readings: Iterable[CardReading], now: float, interval: f
     """Kept over boots, since a counter that begins anew is taken for energy that was spent."""
     before: Mapping[str, Any] = read_json(str(kept)) or {}
     after_it = {
-        reading.pci_address: after(_before(before, reading.pci_address), reading.watts, now, interval)
+        reading.pci_address: after(
+            _before(before, reading.pci_address), reading.watts, now, interval, reading.energy_mj
+        )
         for reading in readings
         if reading.has_driver
     }

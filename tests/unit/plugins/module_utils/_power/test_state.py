@@ -5,14 +5,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 
 import pytest
+from ansible_collections.gaudi3.scale.plugins.module_utils._cards.hlml import ask_hlml
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult, run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils._power import cards
 from ansible_collections.gaudi3.scale.plugins.module_utils._power.plan import PowerOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._power.state import converge
 
 from tests.unit.healthy_node import ADDRESSES, write_kernel
+from tests.unit.sandbox.simulated import loaded
+from tests.unit.sandbox.simulated_hlml import build_in
 
 ALL = range(len(ADDRESSES))
 
@@ -190,3 +195,22 @@ def test_what_cannot_be_meant_touches_no_card(root, options):
     with pytest.raises(GaudiError):
         capped(root, smi, **options)
     assert smi.was_set == []
+
+
+def test_a_gaudi_2_that_tells_its_range_needs_none_of_the_site(tmp_path, monkeypatch):
+    library = build_in(tmp_path)
+    addresses = [one.card.pci_address for one in library.show(loaded("gaudi2"))]
+    root = write_kernel(tmp_path / "kernel", addresses, pci_id="0x1020")
+    smi = PowerSmi(dict.fromkeys(addresses, 600))
+
+    def run(argv, *, timeout=None, env=None):
+        return (smi if argv[0] == "hl-smi" else run_process)(argv, timeout=timeout, env=env)
+
+    monkeypatch.setattr(cards, "ask_hlml", partial(ask_hlml, libraries=(library.path,), lock=""))
+    with pytest.raises(GaudiError, match=r"\(HLML\) is 350 to 600 W; give watts within it"):
+        capped(root, run, 300)
+    assert smi.was_set == []
+    assert capped(root, run, 400)["changed"] and len(smi.was_set) == 8
+    monkeypatch.setattr(cards, "ask_hlml", partial(ask_hlml, libraries=(str(tmp_path / "none"),)))
+    with pytest.raises(GaudiError, match="Which power limits Gaudi 2 takes is not published"):
+        capped(root, run, 400)
