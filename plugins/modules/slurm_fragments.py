@@ -60,7 +60,7 @@ options:
     description: Whether it gives itself back once it is well, where nobody else has taken it out.
     type: bool
     default: false
-  drain_share:
+  max_drained_fraction:
     description: The part of all nodes that may have taken themselves out, and always one.
     type: float
     default: 0.1
@@ -150,7 +150,7 @@ def main() -> None:
             "interval": {"type": "int", "default": 300},
             "drain": {"type": "bool", "default": True},
             "resume": {"type": "bool", "default": False},
-            "drain_share": {"type": "float", "default": 0.1},
+            "max_drained_fraction": {"type": "float", "default": 0.1},
             "task_prolog": {"type": "str", "default": ""},
             "gres": {"type": "str", "default": ""},
             "configuration": {"type": "str", "default": ""},

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .._qualify.results import COULD_NOT_TELL, HEALTHY
+from .._qualify.results import HEALTHY, INCONCLUSIVE
 
 # Links need two ends: stages in which a node was measured with another one.
 WITH_OTHERS = ("pairs", "ring")
@@ -31,7 +31,7 @@ def why_not_returned(since: str, outcome: Mapping[str, Any]) -> str:
     if outcome.get("state") != HEALTHY:
         found = " ".join(map(str, outcome.get("reasons") or ())) or "no reason given"
         remedy = "Mend it, and qualify it again."
-        if outcome.get("state") == COULD_NOT_TELL:
+        if outcome.get("state") == INCONCLUSIVE:
             # A limit that ran out, or a test that could not be run: there may be nothing to mend.
             remedy = "That is no fault, and it is not qualified: run qualify_nodes.yml over it and other nodes again."
         return f"its qualification at {time} says {outcome.get('state')}: {found} {remedy}"

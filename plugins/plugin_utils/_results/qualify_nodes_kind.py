@@ -10,9 +10,9 @@ from statistics import median
 from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.results import (
-    COULD_NOT_TELL,
     FAILED,
     HEALTHY,
+    INCONCLUSIVE,
     PASSED,
     UNHEALTHY,
 )
@@ -58,12 +58,12 @@ def qualify_nodes_kind(asked: Asked) -> Made:
     )
 
 
-_STATES = (HEALTHY, UNHEALTHY, COULD_NOT_TELL)
+_STATES = (HEALTHY, UNHEALTHY, INCONCLUSIVE)
 
 
 def _absent() -> dict[str, Any]:
     why = "it did not respond, or failed before; see above."
-    return {"state": COULD_NOT_TELL, "action": "", "reasons": [why], "remarks": [], "stages": {}, "cards": {}}
+    return {"state": INCONCLUSIVE, "action": "", "reasons": [why], "remarks": [], "stages": {}, "cards": {}}
 
 
 def _row(name: str, node: Mapping[str, Any], shown: Sequence[str]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.benchmark_fa
 
 FACTS = "ansible_facts"
 # Of a node that nothing speaks against, and that was not measured to its end.
-COULD_NOT_TELL = "inconclusive"
+INCONCLUSIVE = "inconclusive"
 # Nothing is wrong with the node, and what its layers have set is not all in force.
 RESTART = "ok, restart needed"
 # What check mode says of a node without a driver.
@@ -74,7 +74,7 @@ def _verdict(
 ) -> tuple[str, str | None]:
     for layer, result in results.items():
         if result.get("failed"):
-            verdict = COULD_NOT_TELL if _is_unknown(result) else f"FAILED in {layer}"
+            verdict = INCONCLUSIVE if _is_unknown(result) else f"FAILED in {layer}"
             return verdict, str(result.get("msg", "see the failed task above"))
         if result.get("unreachable"):
             return f"FAILED in {layer}", f"unreachable: {result.get('msg', '')}"
@@ -90,7 +90,7 @@ def _verdict(
         return f"not ok: {summary.get('problems')} checks", None
     state = results.get("verify_all_reduce", {}).get("state", "succeeded")
     if late := _late(state, measured):
-        return COULD_NOT_TELL, late
+        return INCONCLUSIVE, late
     if state != "succeeded":
         return "FAILED in all-reduce", f"its ranks are {state}; see the failed task above."
     # The choice of a network is the operator's: that another one is faster is told, and is no fault of the node.

@@ -55,7 +55,7 @@ def test_a_hot_card_and_a_failed_qualification_are_told(tmp_path: Path) -> None:
     hot = HlSmi(cells={"0000:19:00.0": {"temperature.aip": "97 C"}})
     found = problems("1.24.1", 8, hot, str(write_kernel(tmp_path / "kernel")), files)
     assert [sentence.partition(":")[0] for sentence in found] == ["temperature", "the qualification of 2026-11-25T03"]
-    files.write(files.verdict, {"state": "could_not_tell", "reasons": ["x"]})
+    files.write(files.verdict, {"state": "inconclusive", "reasons": ["x"]})
     assert len(problems("1.24.1", 8, hot, str(tmp_path / "kernel"), files)) == 1
 
 

@@ -120,8 +120,8 @@ def test_a_program_does_not_lift_what_a_person_has_set(path, state):
         ({**HEALTHY, "time": "2026-11-25T03:12:44Z"}, "its last qualification ended before, at 2026-11-25T03:12:44Z"),
         ({**HEALTHY, "state": "unhealthy", "reasons": ["card 3 is cold."]}, "says unhealthy: card 3 is cold. Mend it"),
         (
-            {**HEALTHY, "state": "could_not_tell"},
-            "says could_not_tell: no reason given That is no fault, and it is not qualified: run qualify_nodes.yml",
+            {**HEALTHY, "state": "inconclusive"},
+            "says inconclusive: no reason given That is no fault, and it is not qualified: run qualify_nodes.yml",
         ),
         ({**HEALTHY, "stages": ["self_test", "compute"]}, "measured it alone, and links need two ends"),
     ],

@@ -141,7 +141,7 @@ def test_a_node_is_taken_by_its_name_without_the_domain_and_by_the_one_that_it_i
     [
         ({"interval": 0}, "interval is 0; give a number from 1 to 65535"),
         ({"interval": 70000}, "interval is 70000; give a number from 1 to 65535"),
-        ({"drain_share": 7.0}, "drain_share is 7; give a number from 0 to 1"),
+        ({"max_drained_fraction": 7.0}, "max_drained_fraction is 7; give a number from 0 to 1"),
         ({"task_prolog": "etc/prolog"}, "task_prolog is 'etc/prolog'; give the whole path"),
         ({"task_prolog": "/etc/prolog#1"}, "task_prolog is '/etc/prolog#1'; give the whole path"),
         ({"task_prolog": "/etc/pro log"}, "task_prolog is .* give the whole path"),

@@ -229,7 +229,7 @@ def test_what_is_asked_of_nodes_is_asked_of_each() -> None:
         assert subjects == ({"n1", "n2"} if item.of == NODE else subjects & {"llama", "cluster"})
 
 
-@pytest.mark.parametrize("state", ["could_not_tell", "undecided"])
+@pytest.mark.parametrize("state", ["inconclusive", "undecided"])
 def test_a_qualification_that_could_not_tell_is_unknown_and_fails_nothing(state: str) -> None:
     node = {**NODE_FACTS, "qualification": {"state": state, "time": "2026-11-25"}}
     found = audit({"n1": node, "n2": {**node, "qualification": {"state": "unhealthy", "time": "2026-11-25"}}})
