@@ -130,7 +130,7 @@ def _refusal(options: Mapping[str, Any]) -> str:
     if said := sizes_refusal(options["sizes"]) or tolerance_refusal(options):
         return said
     if options["expected"] < 0:
-        return f"expected is {options['expected']:g}; give GB/s of bus bandwidth, or 0 where nobody knows."
+        return f"expected is {options['expected']:g}; give GB/s of bus bandwidth, or 0 if it is not known."
     if not 0 < options["regression"] < 1:
         return f"regression is {options['regression']:g}; give a fraction between 0 and 1, such as 0.05."
     if not 0 <= (fraction := options["max_drained_fraction"]) <= 1:

@@ -97,7 +97,7 @@ def test_a_wrong_checksum_sends_nothing(node: Host, wanted: dict[str, Any], tmp_
     for arguments in ("--check", ""):
         result = fabric(tmp_path, wrong, arguments)
         assert result.rc != 0
-        assert "and checksum says 0000" in answer(result)["msg"]
+        assert "but checksum is 0000" in answer(result)["msg"]
     assert calls(node) == [] and not node.file(RECORD).exists
 
 

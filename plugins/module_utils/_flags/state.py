@@ -153,7 +153,7 @@ def _heading(options: EnvironmentOptions, release: Release) -> str:
 
 
 def shown_edit(path: str) -> HandEdit | None:
-    """What a person did to the environment file since, without the values of secrets that may stand in it."""
+    """What a person did to the environment file since, without the values of secrets that may be in it."""
     edit = find_edit(path, WRITTEN_BY)
     return HandEdit(path, *masked_texts(edit.written, edit.found)) if edit else None
 
@@ -201,5 +201,5 @@ def _reached(options: EnvironmentOptions, settings: Sequence[Setting]) -> list[W
 
 
 def _edit_sentence(edit: HandEdit, backup: str) -> str:
-    where = f"what was there is kept as {backup}" if backup else "what is there will be kept beside it"
+    where = f"the previous file is kept as {backup}" if backup else "a copy will be saved next to it"
     return f"{edit.path} was edited by hand ({edit.phrase()}); {where}; put what should stay into overrides."

@@ -50,7 +50,7 @@ def start(job: Job, paths: JobPaths, run: Run, options: StartOptions = AS_DESCRI
         return _kept(launch(before))
     check_node(job, paths, run, running=running, kernel_root=options.kernel_root, library=before.library)
     check_places(job, paths)
-    with exclusive(f"job-{job.name}", LOCK_SECONDS, directory=paths.state_directory, remedy="wait for its end"):
+    with exclusive(f"job-{job.name}", LOCK_SECONDS, directory=paths.state_directory, remedy="wait for it to finish"):
         return _started(launch(decided(job, paths, run, options, before)), run)
 
 

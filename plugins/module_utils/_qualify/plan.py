@@ -48,8 +48,8 @@ def plan(options: Options, facts: HpuFacts) -> dict[str, Any]:
     _check_names(options.excluded)
     if len(facts.generations) > 1:
         raise GaudiError(
-            f"This node has cards of {' and '.join(facts.generations)}, and no test and no job is for both; have the "
-            "wrong ones taken out."
+            f"This node has cards of {' and '.join(facts.generations)}, and no test and no job can use both; have the "
+            "wrong ones replaced."
         )
     node = _node_of(facts)
     described: dict[str, Any] = {
@@ -110,7 +110,7 @@ def left_out(options: Options, node: Node) -> dict[str, str]:
 def _why_not(test: Test, options: Options, node: Node) -> str:
     asked = options.excluded.get(test.name)
     if asked:
-        return str(asked) if isinstance(asked, str) else "the operator left it out"
+        return str(asked) if isinstance(asked, str) else "the operator excluded it"
     return _unmet(test, options, node) or ("" if asked is False else _exception(test, node))
 
 
@@ -134,7 +134,7 @@ def _where(boards: Sequence[str], node: Node) -> str:
 
 
 def _loaded_with(node: Node) -> str:
-    return "does not tell its own" if node.timeout_locked is None else f"has {node.timeout_locked}"
+    return "does not report its own" if node.timeout_locked is None else f"has {node.timeout_locked}"
 
 
 def _exception(test: Test, node: Node) -> str:
@@ -178,4 +178,4 @@ def _check_names(excluded: Mapping[str, Any]) -> None:
     known = [test.name for test in MATRIX]
     unknown = [name for name in excluded if name not in known]
     if unknown:
-        raise GaudiError(f"excluded names {unknown[0]}, which is no test; there are {', '.join(known)}.")
+        raise GaudiError(f"excluded names {unknown[0]}, which is not a test; valid names are {', '.join(known)}.")

@@ -110,7 +110,7 @@ def _check_calendar(text: str, run: Run) -> None:
     done = run(["systemd-analyze", "calendar", "--", text])
     if done.rc != 0:
         raise GaudiError(
-            f"on_calendar is {text!r}, which is no time ({last_line(done.stderr)}); write it as systemd.time(7) has "
+            f"on_calendar is {text!r}, which is not a time ({last_line(done.stderr)}); write it as systemd.time(7) has "
             "it, such as Sun 03:00."
         )
 

@@ -79,4 +79,4 @@ def _verdict(item: Item, measured: Measured | Unknown | None, threshold: Thresho
         return Unknown(f"{measured.value:.4g} {unit} ({measured.seen}), and no target in gaudi_audit_targets")
     if threshold.is_met(measured.value):
         return Passed(measured)
-    return Failed(measured, f"{measured.value:.4g}, and {threshold.words} is asked for ({measured.seen})")
+    return Failed(measured, f"{measured.value:.4g}, expected {threshold.words} ({measured.seen})")

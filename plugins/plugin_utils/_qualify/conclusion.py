@@ -60,7 +60,10 @@ def held_against(data: Mapping[str, Any], baseline: Mapping[str, Any], most: flo
     other = [name for name in SAME if baseline[name] != data[name]]
     if other:
         told = ", ".join(f"{name} {baseline[name]} and not {data[name]}" for name in other)
-        return {**data, "notes": [f"Nothing was compared with the baseline, which is of {told}; save a new one."]}
+        return {
+            **data,
+            "notes": [f"Nothing was compared with the baseline, which was made with {told}; save a new one."],
+        }
     lost = regressions(data, baseline, most)
     nodes = {
         name: {**node, "remarks": [*node["remarks"], *lost[name]], "action": node["action"] or WATCH}

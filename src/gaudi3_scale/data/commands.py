@@ -43,10 +43,10 @@ def _add_prepare(parser: argparse.ArgumentParser) -> None:
         help="or a Hugging Face tokenizer's directory (default: bytes)",
     )
     parser.add_argument(
-        "--processes", type=positive, default=len(os.sched_getaffinity(0)), help="(default: one a processor)"
+        "--processes", type=positive, default=len(os.sched_getaffinity(0)), help="(default: one per processor)"
     )
     parser.add_argument(
-        "--part-mib", type=positive, default=PART_MIB, help="text that becomes one file, in MiB (default: %(default)s)"
+        "--part-mib", type=positive, default=PART_MIB, help="text per file, in MiB (default: %(default)s)"
     )
     parser.set_defaults(run=_prepare)
 
@@ -58,9 +58,11 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
 
 def _add_workers(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="what data prepare made")
-    parser.add_argument("--sequence-length", type=positive, default=256, help="tokens a window (default: %(default)s)")
     parser.add_argument(
-        "--batch-size", type=positive, default=16, help="windows a rank and pass (default: %(default)s)"
+        "--sequence-length", type=positive, default=256, help="tokens per window (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--batch-size", type=positive, default=16, help="windows per rank and pass (default: %(default)s)"
     )
     parser.add_argument("--pass-seconds", type=positive_real, help="of the model, to say how many workers keep up")
     parser.add_argument("--most", type=positive, help="largest number to try (default: the processors)")

@@ -120,7 +120,7 @@ def test_no_pickle_of_theirs_is_run(job, storage, train_here, tmp_path, which, a
         metadata.storage_meta.checkpoint_id = planted
         plant(storage, ".metadata", pickle.dumps(metadata))
     refused = (
-        r"cannot be gone on from: (\.metadata: |a value in it is no plain data;)" if accepting else "not known to be"
+        r"cannot be resumed from: (\.metadata: |a value in it is not plain data;)" if accepting else "not known to be"
     )
     with pytest.raises(GaudiError, match=refused):
         train_here(*PLAN, *accepting)
@@ -139,7 +139,7 @@ def test_nothing_is_written_elsewhere(job, storage, train_here, tmp_path, name, 
     put(storage, MANIFEST, json.dumps(reported).encode())
     if accepting:
         lines = train_here(*PLAN, *accepting)
-        assert "no name of a checkpoint's file" in lines[0]["message"]
+        assert "not the name of a checkpoint file" in lines[0]["message"]
         assert lines[1]["resumed_from"] == 2
     else:
         with pytest.raises(GaudiError, match="not known to be of this job"):

@@ -94,7 +94,7 @@ def test_a_healthy_node_passes_each_test_and_says_so(tmp_path: Path) -> None:
             "unknown",
             "hl_qual ended with 3 and without a verdict of a failure, its last line is: PASSED.",
         ),
-        ("exit 0", "unknown", "hl_qual ended with 0 and without a verdict, and said nothing."),
+        ("exit 0", "unknown", "hl_qual ended with 0 and without a verdict, without output."),
         (
             "echo nothing of a verdict",
             "unknown",
@@ -118,7 +118,7 @@ def test_a_hanging_test_is_killed_with_its_children_and_the_others_go_on(tmp_pat
     node.files.write(node.files.plan, node.plan)
     found = node.qualify()
     assert found["serdes-errors"][0] == "unknown"
-    assert "had not ended after 1 s, and was killed" in found["serdes-errors"][1]
+    assert "did not finish within 1 s and was killed" in found["serdes-errors"][1]
     assert found["functional"][0] == "passed"
     # Its time is over, and nothing else speaks against the node: it is neither qualified nor condemned.
     assert (found["serdes-errors"][0], node.state) == ("unknown", "inconclusive")
@@ -161,7 +161,7 @@ def test_a_hanging_test_during_which_the_kernel_logs_an_error_has_failed(tmp_pat
 def test_an_hl_smi_that_does_not_answer_in_time_condemns_nobody(tmp_path: Path) -> None:
     """It answers nothing from the first look on, so that no test of hl_qual is to blame either."""
     node = Node(tmp_path)
-    node.smi = lambda argv, **more: CommandResult(124, "", f"{argv[0]}: no end after {more.get('timeout')} s")
+    node.smi = lambda argv, **more: CommandResult(124, "", f"{argv[0]}: timed out after {more.get('timeout')} s")
     found = node.qualify()
     assert (found["host"][0], node.state) == ("unknown", "inconclusive")
     assert "hl-smi: it had not finished after 90 s" in found["host"][1]
@@ -247,7 +247,7 @@ def test_a_failure_without_the_driver_that_some_want_is_nobody_s_fault(tmp_path:
     node.logged = "accel accel2: Command submission 4711 timed out"
     state, reason = node.qualify()["functional"]
     assert state == "unknown"
-    assert "this may be no fault of a card: it wants a driver that is loaded with timeout_locked=0" in reason
+    assert "this may not be a fault of a card: it needs a driver that is loaded with timeout_locked=0" in reason
     assert "this one has 30; see docs/qualify.md" in reason
     # Bandwidth is measured the same with any driver.
     assert node.qualify()["memory-bandwidth"][0] == "failed"

@@ -117,7 +117,7 @@ def _one_libfabric(stack: Stack) -> Check:
         second = " and ".join(found[1:])
         message = (
             f"{found[0]} is loaded first, and {second} too is on the loader's path: which one a job gets depends on "
-            "its environment; remove the package of the one that is not meant, or its line in /etc/ld.so.conf.d or "
+            "its environment; remove the package of the one that you do not want, or its line in /etc/ld.so.conf.d or "
             "LD_LIBRARY_PATH."
         )
     elif found:

@@ -153,7 +153,7 @@ def _fraction(text: str) -> float:
 
 def _enum(flag: Flag, text: str) -> str:
     if text not in flag.choices:
-        raise WrongValueError(f"{text!r} is none of the values that are read")
+        raise WrongValueError(f"{text!r} is not one of the values that are read")
     return text
 
 
@@ -195,7 +195,7 @@ def _read_only(text: str) -> object:
 
 def _check_range(flag: Flag, text: str, value: float) -> None:
     if flag.choices and str(value) not in flag.choices:
-        raise WrongValueError(f"{text!r} is none of the values that are read")
+        raise WrongValueError(f"{text!r} is not one of the values that are read")
     too_small = flag.minimum is not None and value < flag.minimum
     too_large = flag.maximum is not None and value > flag.maximum
     if too_small or too_large:

@@ -58,7 +58,7 @@ def test_a_failure_is_for_the_run_in_which_it_was(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("key", ["", "../../etc/cron", "a/b", "a" * 65, "ä"])
 def test_a_node_cannot_choose_a_file_of_the_controller(tmp_path: Path, key: str) -> None:
-    with pytest.raises(GaudiError, match="which is no name of ours; look at the node"):
+    with pytest.raises(GaudiError, match="which is not a valid name; inspect the node"):
         BuiltLibraries(tmp_path / "cache").find(key)
 
 

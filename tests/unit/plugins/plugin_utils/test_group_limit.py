@@ -48,7 +48,7 @@ FAULTS = {
     ),
     "a wrong card": (
         "GaudiError",
-        "the card of rank 1 computes wrongly: 3 of 4 elements are wrong; have it looked at.",
+        "the card of rank 1 computes wrongly: 3 of 4 elements are wrong; have it inspected.",
     ),
 }
 

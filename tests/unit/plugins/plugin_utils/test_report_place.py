@@ -79,7 +79,7 @@ def test_what_is_no_place_is_refused(target, what):
 
 
 def test_a_path_of_several_lines_is_refused():
-    assert refusal("/a\nb").startswith(r"gaudi_report_target '/a\nb': a path has no such characters; ")
+    assert refusal("/a\nb").startswith(r"gaudi_report_target '/a\nb': a path cannot contain these characters; ")
 
 
 @pytest.mark.parametrize(

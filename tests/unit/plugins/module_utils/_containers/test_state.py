@@ -116,7 +116,7 @@ def test_without_the_wish_for_a_default_the_operators_choice_stays() -> None:
     [
         ('{"debug": true,}', r"^/etc/docker/daemon.json is not JSON \(.*line 1.*\); correct it, nothing was changed.$"),
         ("{ # comment\n}", "is not JSON"),
-        ('["a"]', "holds no JSON object"),
+        ('["a"]', "is not a JSON object"),
         ('{"runtimes": []}', "runtimes is not an object"),
         ('{"runtimes": {"habana": "x"}}', "runtimes.habana is not an object"),
         ('{"runtimes": {"habana": {"runtimeType": "io.x"}}}', "has a runtimeType"),

@@ -40,7 +40,7 @@ def test_the_running_kernel_is_read_below_the_root(tmp_path: Path) -> None:
 
 
 def test_a_root_without_a_kernel_is_refused_by_name(tmp_path: Path) -> None:
-    with pytest.raises(GaudiError, match=r"osrelease does not tell the running kernel; mount /proc, and"):
+    with pytest.raises(GaudiError, match=r"osrelease does not show the running kernel; mount /proc, and"):
         running_kernel(str(tmp_path))
 
 

@@ -74,7 +74,7 @@ def test_a_short_wait_then_a_sentence_with_the_holder(root: Path, held: subproce
     assert sum(slept) == 5.0
     assert caught.value.facts["lock_holder"]["pid"] == held.pid
     slept.clear()
-    with pytest.raises(GaudiError, match="wait for its end, or raise lock_timeout"):
+    with pytest.raises(GaudiError, match="wait for it to finish, or raise lock_timeout"):
         require_free(locks_of("apt"), 0.0, str(root), slept.append)
     assert slept == []
 

@@ -193,7 +193,7 @@ def test_lines_are_as_long_as_the_standard_allows(made: Made) -> None:
         (b"\x99\xff\xff\x04", "cut short"),
         (old(6, BODY, 1)[:-1], "cut short"),
         (old(6, BODY[:6], 1), "cut short"),
-        (old(6, BODY, 1) + b"plain text", "no OpenPGP packets"),
+        (old(6, BODY, 1) + b"plain text", "not OpenPGP packets"),
         (b"\x9b" + BODY, "of unknown length"),
         (b"\xc6\xe1" + BODY, "in parts of unknown number"),
         (old(6, b"\x03" + BODY[1:], 1), "an OpenPGP key of version 3; have one of version 4 or 6"),

@@ -165,7 +165,7 @@ def test_what_belongs_to_others_is_left_alone(node: MountingNode, scratch: dict[
     assert "leads to" in refused()
     place.unlink()
     tmp_path.chmod(0o777)
-    assert "can be written by others than root" in refused()
+    assert "can be written by users other than root" in refused()
     tmp_path.chmod(0o755)
     node.disks["/dev/nvme0n1"] = "ext4"
     assert "has ext4, and xfs is to be mounted" in refused() and "nothing is formatted" in refused()

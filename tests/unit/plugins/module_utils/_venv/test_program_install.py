@@ -157,9 +157,9 @@ def test_another_file_is_another_environment_and_what_is_asked_for_wins_over_a_p
         ("torch @ https://x.invalid/torch.whl", "which is never replaced"),
         ("habana-torch-plugin", "^requirements has 'habana-torch-plugin', which comes with the training stack, and "),
         ("gaudi3_scale>=1", "^requirements must not name gaudi3-scale"),
-        ("--extra-index-url https://x.invalid", r"where packages are from is the site's to say"),
-        ("-e .", r"^requirements has '-e \.', and where packages are from"),
-        ("./local.whl", r"^requirements has './local.whl', which names no package"),
+        ("--extra-index-url https://x.invalid", r"the site sets where packages come from"),
+        ("-e .", r"^requirements has '-e \.', but the site sets where packages"),
+        ("./local.whl", r"^requirements has './local.whl', which is not the name of a package"),
         ("mine ===> 1", "^requirements cannot be read by "),
     ],
 )

@@ -77,7 +77,7 @@ def test_a_baseline_of_another_release_is_told_and_not_compared() -> None:
 def test_a_baseline_is_made_of_a_qualification_and_of_nothing_else(document: Any) -> None:
     with pytest.raises(GaudiError, match=r"q\.json is no report of qualify_nodes\.yml|has no figure"):
         baseline_of(document, "q.json")
-    with pytest.raises(GaudiError, match=r"b\.json is no baseline"):
+    with pytest.raises(GaudiError, match=r"b\.json is not a baseline"):
         taken_baseline(document, "b.json")
 
 

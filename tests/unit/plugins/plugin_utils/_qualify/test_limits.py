@@ -82,7 +82,7 @@ def test_a_node_that_answers_no_more_is_unknown_and_its_partners_are_not_accused
     found = data(Fleet(*NAMES, gone={(job, "c")}))
     assert UNHEALTHY not in states(found).values()
     assert states(found)["c"] == INCONCLUSIVE
-    assert "c did not say how its ranks ended (no answer within 300 s); run it again" in found["left_out"]["c"]
+    assert "c did not report how its ranks ended (no answer within 300 s); run it again" in found["left_out"]["c"]
 
 
 def test_a_node_that_is_late_with_each_partner_is_bad_where_those_were_quick_with_others() -> None:
@@ -221,7 +221,7 @@ class Own(Fleet):
     def self_test(self, node: str) -> dict[str, Any]:
         answer = super().self_test(node)
         seconds, limit = self.tests[node]
-        why = [f"hl_qual had not ended after {limit:.0f} s, and was killed; run it again."] if limit else []
+        why = [f"hl_qual did not finish within {limit:.0f} sand was killed;  run it again."] if limit else []
         state = {"state": "unknown", "limit": limit, "action": "isolate"} if limit else {}
         return {**answer, "tests": [{**answer["tests"][0], **state, "seconds": seconds, "reasons": why}]}
 
@@ -247,7 +247,7 @@ def test_a_test_of_the_node_s_own_that_had_not_ended_is_held_against_the_other_n
     assert states(found)["c"] == state
     assert states(found).get("a", HEALTHY) == HEALTHY
     assert found["nodes"]["c"]["action"] == ("isolate" if state == UNHEALTHY else "again")
-    assert "functional: hl_qual had not ended after" in found["left_out"]["c"]
+    assert "functional: hl_qual did not finish within" in found["left_out"]["c"]
 
 
 @pytest.mark.parametrize(

@@ -122,7 +122,7 @@ def test_an_answer_of_whatever_kind_is_a_row_and_the_others_stay(answer, field):
     report = made(well=told(), bad={TOLD: answer})
     assert report.options["rows"][0] == {"node": "bad", "state": "unreadable"}
     assert report.options["rows"][1]["W"] == "452"
-    assert f"bad answered node_metrics_info with what it never says: {field}" in report.reasons["bad"]
+    assert f"bad answered node_metrics_info with an invalid result: {field}" in report.reasons["bad"]
     assert report.options["notes"][0] == f"bad: {report.reasons['bad']}"
     assert report.outcome["nodes"] == {"well": "ok", "bad": "unreadable"} and not report.outcome["ok"]
 
