@@ -78,7 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     reboot.add_argument("nodes", nargs="*", metavar="NODE")
     add("slurm", _slurm, "install a real Slurm on the nodes, if it is not there")
     add("open-mpi", _open_mpi, "install Open MPI on the nodes, with keys between them, if it is not there")
-    disk = add("disk", _disk, "give a node a disk of its own that keeps a rate; prints its device")
+    disk = add("disk", _disk, "give a node its own rate-limited disk; prints its device")
     disk.add_argument("node")
     disk.add_argument(
         "--size", default="4G", help="as truncate(1) has it (default 4G; what is not written takes no room)"

@@ -215,7 +215,7 @@ def keep(text: str, documents: Sequence[Document], option: str = OPTION) -> Kept
         except GaudiError:
             continue
         return Kept(addresses, f"{what}, so it is kept in {refuge.path}; {remedy}.")
-    return Kept([], f"{what}, and no directory of the controller takes it; {remedy}.")
+    return Kept([], f"{what}, and no directory of the controller accepts it; {remedy}.")
 
 
 def _refuges() -> Iterator[Directory]:

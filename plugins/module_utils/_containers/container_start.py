@@ -116,7 +116,7 @@ def complaint(start: Start, result: CommandResult, node: frozenset[str], seconds
         return None
     if result.rc == 124:
         return f"{start.engine} with {start.means} did not finish within {seconds:g} s; see `{start.engine} info`."
-    reason = last_line(result.stderr, "it said nothing")
+    reason = last_line(result.stderr, "it printed nothing")
     if not seen and result.rc in (125, 126, 127):
         return f"{start.engine} cannot start a container with {start.means} ({reason}); {_REMEDIES[start.way]}."
     missing = ", ".join(sorted(node - seen))

@@ -164,7 +164,7 @@ def of_the_vendor(finding: Finding, setting: Setting) -> Finding | None:
         return None
     assignment = f"{setting.name}={setting.value}"
     message = f"{setting.source} sets {assignment}: {finding.message.removeprefix(f'{assignment}: ')}"
-    remedy = f"{finding.remedy}: give {setting.name} in overrides (null takes it away), or correct that file"
+    remedy = f"{finding.remedy}: give {setting.name} in overrides (null removes it), or correct that file"
     return Finding(finding.level, finding.flag, message, remedy, finding.kind)
 
 

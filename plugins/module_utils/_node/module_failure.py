@@ -27,7 +27,7 @@ _REMEDIES = {
     errno.ENAMETOOLONG: "it is longer than the file system takes: give a shorter path",
     errno.EMFILE: "close files, or raise the limit on open files",
     errno.ENFILE: "close files, or raise the limit on open files",
-    errno.EIO: "look at the kernel's log: the device under it does not answer as it should",
+    errno.EIO: "look at the kernel's log: the device under it does not respond as it should",
 }
 
 

@@ -94,7 +94,7 @@ Description=gaudi3.scale: this node's tests, again
 Type=oneshot
 EnvironmentFile=-{options.flags}
 ExecStart={python} -I -m gaudi3_scale.qualify --directory {DIRECTORY} --again --unless-held
-# Left out, or nobody could tell: no failure of the node.
+# Left out, or inconclusive: not a failure of the node.
 SuccessExitStatus=2
 {hardening}
 """

@@ -117,7 +117,7 @@ def _refuse_to_lift(wanted: Wanted, mark: Mark, outcome: Mapping[str, Any]) -> N
     why = f"{mark.since} for {mark.reason.rstrip('.')}"
     if wanted.owner and wanted.owner != mark.owner:
         raise GaudiError(
-            f"owner {wanted.owner}: the quarantine, since {why}, belongs to {mark.owner or 'nobody who was named'}; "
+            f"owner {wanted.owner}: the quarantine, since {why}, belongs to {mark.owner or 'no named owner'}; "
             "leave owner empty to end it anyway."
         )
     refusal = why_not_returned(mark.since, outcome) if wanted.state == RETURNED else ""

@@ -28,12 +28,12 @@ def refuse(mount: Mount, node: Node, run: Run) -> None:
         raise GaudiError(f"{mount.path} is in {node.etc}/fstab line {line}; remove it there, or from mounts.")
     if text is not None and not text.startswith(HEADING):
         raise GaudiError(
-            f"{unit.path} was not created by this collection; remove it, or take {mount.path} out of mounts."
+            f"{unit.path} was not created by this collection; remove it, or remove {mount.path} from mounts."
         )
     there = node.mounted().get(mount.path)
     if there and text is None:
         raise GaudiError(
-            f"{there.source} is mounted at {mount.path} by somebody else; unmount it, or take it out of mounts."
+            f"{there.source} is mounted at {mount.path} by somebody else; unmount it, or remove it from mounts."
         )
     if mount.state == ABSENT or there:
         return

@@ -51,7 +51,7 @@ def _value(study: Study, one: Parameter, value: Any) -> Any:
     if not one.low <= value <= high:
         raise OutsideError(f"{one.name} is {_shown(value)}, which is not between {one.low:g} and {high:g}")
     if one.whole and (value - int(one.low)) % int(one.step or 1):
-        raise OutsideError(f"{one.name} is {_shown(value)}, which is no step of {one.step:g} from {one.low:g}")
+        raise OutsideError(f"{one.name} is {_shown(value)}, which is not a step of {one.step:g} from {one.low:g}")
     return value
 
 

@@ -169,7 +169,7 @@ def _refuse_unknown_schedules(site: Site, playbooks: Sequence[Playbook]) -> None
         if known[name].needs:
             raise GaudiError(
                 f"gaudi_controller_schedules: {name} cannot run unattended, because {known[name].needs[0]} has to be "
-                "answered; take it out."
+                "answered; remove it."
             )
         if not str(rule).startswith("DTSTART"):
             raise GaudiError(

@@ -88,8 +88,8 @@ class Member:
 
     def refusal(self, reason: str) -> GaudiError:
         return GaudiError(
-            f"{self.option} cannot be synchronized between the nodes: {reason}; repair it there, or name a directory "
-            "that all nodes see."
+            f"{self.option} cannot be synchronized between the nodes: {reason}; fix it there, or name a directory that "
+            "all nodes see."
         )
 
 

@@ -193,7 +193,7 @@ def _downloaded(step: int, place: Place, bucket: Bucket) -> list[LeftOut]:
     if foreign:
         raise GaudiError(
             f"--upload {bucket.url}: step {step} is not known to be of this job: {foreign}; give the job's key with "
-            f"--checkpoint-key-file or ${VARIABLE}, remove that step from the bucket, or take it as it is with "
+            f"--checkpoint-key-file or ${VARIABLE}, remove that step from the bucket, or accept it as it is with "
             "--accept-unsigned-checkpoints."
         )
     return [LeftOut(step, bucket.url, reason)] if reason else []

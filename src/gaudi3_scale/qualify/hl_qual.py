@@ -75,7 +75,7 @@ def run_test(
     if code is None:
         # A limit says nothing by itself: what the kernel logged, the cards' counters and other nodes do.
         report = f"{given.get(LOGS, '/var/log/habana_logs').rstrip('/')}/qual"
-        why = f"hl_qual did not finish within {seconds:.0f} sand was killed; run it again, and see its report in "
+        why = f"hl_qual did not finish within {seconds:.0f} s and was killed; run it again, and see its report in "
         why += f"{report}."
         return Result(name, STAGE, UNKNOWN, (why,), (), took, action, seconds)
     state, reasons = judge(said, code)

@@ -185,7 +185,7 @@ def test_what_the_jobs_key_did_not_sign_is_refused_and_stays(job, storage, train
         train_here(*PLAN)
     assert str(refused.value) == (
         f"--upload {URL}: step 4 is not known to be of this job: {said}; give the job's key with --checkpoint-key-file "
-        "or $GAUDI3_SCALE_CHECKPOINT_KEY, remove that step from the bucket, or take it as it is with "
+        "or $GAUDI3_SCALE_CHECKPOINT_KEY, remove that step from the bucket, or accept it as it is with "
         "--accept-unsigned-checkpoints."
     )
     assert {key: get(storage, key) for key in storage.names(BUCKET)} == before

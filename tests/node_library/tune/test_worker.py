@@ -194,7 +194,7 @@ def test_a_command_of_ones_own_is_started_by_torchrun_with_the_values_in_their_p
     ("queued", "why"),
     [
         ({"batch_size": 10**6}, "batch_size is 1000000, which is not between 8 and 64"),
-        ({"batch_size": 9}, "batch_size is 9, which is no step of 8 from 8"),
+        ({"batch_size": 9}, "batch_size is 9, which is not a step of 8 from 8"),
         ({"accumulation": "1; id"}, "1; id"),
     ],
 )

@@ -162,7 +162,7 @@ def _failure(options: EfaOptions, done: CommandResult, said: str, found: Install
         how = f"ended with {done.rc}"
     else:
         how = f"exited with 0 but left {_shown(found)}"
-    tail = " | ".join(lines) or one_line(done.stderr.strip(), 200) or "it said nothing"
+    tail = " | ".join(lines) or one_line(done.stderr.strip(), 200) or "it printed nothing"
     return GaudiError(
         f"{SCRIPT} of {options.version} {how}; its last lines are: {tail} (all in {place.log}); remove the cause, and "
         "run again: it starts from the beginning.",

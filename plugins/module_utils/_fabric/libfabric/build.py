@@ -167,7 +167,7 @@ def _unpacked(archive: str, checksum: str, brought: str, target: Path, option: s
     found = file_digest(Path(file), "sha256")
     if f"sha256:{found}" != checksum:
         raise GaudiError(
-            f"{archive} has the SHA-256 {found}, and {option[: -len('archive')]}checksum says another; nothing was "
+            f"{archive} has the SHA-256 {found}, but {option[: -len('archive')]}checksum is another one; nothing was "
             "unpacked: the file was changed, or the checksum belongs to another one."
         )
     target.mkdir()

@@ -218,4 +218,4 @@ def test_where_nothing_takes_it_that_is_said(here, monkeypatch):
     (here / "gaudi3_scale_reports").write_text("blockers")
     kept = keep("", [PAGE])
     assert kept.addresses == []
-    assert "no directory of the controller takes it; " in kept.error
+    assert "no directory of the controller accepts it; " in kept.error

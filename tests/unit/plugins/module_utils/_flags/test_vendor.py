@@ -176,7 +176,7 @@ def test_a_harmful_flag_is_refused_before_anything_is_written(
         converge(options(tmp_path), check_mode=False)
     message = str(caught.value)
     assert message.startswith(f"{path} {words}")
-    assert message.endswith(f": give {name} in overrides (null takes it away), or correct that file.")
+    assert message.endswith(f": give {name} in overrides (null removes it), or correct that file.")
     assert not (tmp_path / "etc").exists()
 
 

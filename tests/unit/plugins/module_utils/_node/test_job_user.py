@@ -29,7 +29,7 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives a direct
     ["", " ", "-x", "a b", "a\n", "a\nUser=root", "0", "1000", "a:b", "a/b", "..", "$(id)", "x" * 300, "a$$"],
 )
 def test_what_cannot_name_an_account_is_refused(name):
-    with pytest.raises(GaudiError, match="which is not a valid account name;  give a name of letters"):
+    with pytest.raises(GaudiError, match="which is not a valid account name; give a name of letters"):
         environment_as(name)
 
 

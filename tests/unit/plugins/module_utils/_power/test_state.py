@@ -101,7 +101,7 @@ def test_a_card_that_does_not_take_it_stops_no_other_and_is_named(root, trouble)
         capped(root, smi)
     said = "nothing" if trouble == "ignoring" else "hl-smi: timed out after 45 s"
     assert str(refused.value) == (
-        f"1 of 8 cards did not take 600 W: card 3 (0000:5d:00.0) shows 850 W (hl-smi said: {said}); the others have "
+        f"1 of 8 cards did not accept 600 W: card 3 (0000:5d:00.0) shows 850 W (hl-smi said: {said}); the others have "
         "it. Look at `hl-smi -q -d POWER` and `dmesg`, or leave them out by cards (gaudi_power_cards)."
     )
     assert refused.value.facts["changed"] is True
@@ -114,11 +114,11 @@ def test_a_card_that_does_not_take_it_stops_no_other_and_is_named(root, trouble)
 def test_a_card_that_tells_no_limit_is_not_set_and_is_named(root):
     smi = PowerSmi(mute=(ADDRESSES[5],))
     with pytest.raises(
-        GaudiError, match=r"^1 of 8 cards would not accept 600 W: card 5 .* reports no limit;  the others would"
+        GaudiError, match=r"^1 of 8 cards would not accept 600 W: card 5 .* reports no limit; the others would"
     ):
         capped(root, smi, check_mode=True)
     with pytest.raises(
-        GaudiError, match=r"^1 of 8 cards did not take 600 W: card 5 .* reports no limit;  the others have"
+        GaudiError, match=r"^1 of 8 cards did not accept 600 W: card 5 .* reports no limit; the others have"
     ):
         capped(root, smi)
     assert ADDRESSES[5] not in dict(smi.was_set)
@@ -155,7 +155,7 @@ def test_an_hl_smi_that_hangs_afterwards_leaves_every_card_named(root):
     def run(argv, **more):
         return CommandResult(124, "", "no end") if argv[1] == "-Q" and smi.was_set else smi(argv, **more)
 
-    with pytest.raises(GaudiError, match="8 of 8 cards did not take 600 W") as refused:
+    with pytest.raises(GaudiError, match="8 of 8 cards did not accept 600 W") as refused:
         capped(root, run)
     assert refused.value.facts["changed"] is True and set(limits(refused.value.facts, "after").values()) == {None}
 

@@ -106,7 +106,7 @@ def test_a_fio_that_systemd_had_to_end_is_told_with_its_time_and_not_by_an_exit_
     times = iter([1000.0, 1068.0])
     node = Node(CommandResult(1, "", ""))
     with pytest.raises(
-        GaudiError, match="as nobody: fio did not finish within 67 sand was stopped; measure again, and check"
+        GaudiError, match="as nobody: fio did not finish within 67 s and was stopped; measure again, and check"
     ):
         measured(PHASE, USER, node.run, lambda: next(times))
     assert node.has_removed

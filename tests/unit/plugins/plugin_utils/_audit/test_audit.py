@@ -172,7 +172,7 @@ def test_targets_that_mean_nothing_are_refused(given: dict[str, Any], sentence: 
 
 @pytest.mark.parametrize("wrong", [{"unit": ""}, {"which": "about"}, {"provenance": "hearsay"}])
 def test_a_threshold_needs_a_unit_a_side_and_a_source(wrong: dict[str, str]) -> None:
-    with pytest.raises(ValueError, match="is no threshold"):
+    with pytest.raises(ValueError, match="is not a threshold"):
         Threshold(1.0, **{"which": MOST, "unit": "s", "provenance": GUIDE, **wrong})
 
 

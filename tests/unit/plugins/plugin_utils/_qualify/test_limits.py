@@ -221,7 +221,7 @@ class Own(Fleet):
     def self_test(self, node: str) -> dict[str, Any]:
         answer = super().self_test(node)
         seconds, limit = self.tests[node]
-        why = [f"hl_qual did not finish within {limit:.0f} sand was killed;  run it again."] if limit else []
+        why = [f"hl_qual did not finish within {limit:.0f} s and was killed; run it again."] if limit else []
         state = {"state": "unknown", "limit": limit, "action": "isolate"} if limit else {}
         return {**answer, "tests": [{**answer["tests"][0], **state, "seconds": seconds, "reasons": why}]}
 

@@ -225,7 +225,7 @@ def test_a_run_that_was_cut_off_begins_anew_though_the_version_is_there(node: No
 
 def test_an_installer_that_does_not_do_what_it_says(node: Node) -> None:
     node.make(more="exit 0")
-    with pytest.raises(GaudiError, match="exited with 0 but left none; its last lines are: it said nothing"):
+    with pytest.raises(GaudiError, match="exited with 0 but left none; its last lines are: it printed nothing"):
         node.converge()
 
 
