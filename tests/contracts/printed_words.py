@@ -146,6 +146,5 @@ class _Said(NamedTuple):
         return {length for length in found if length > 1 or self._is_alone(at)}
 
     def _is_alone(self, at: int) -> bool:
-        ""
         """Whether a single word is beside a value or an end, as ``is`` in ``port is 7``: elsewhere it is no proof."""
         return at in (0, len(self.words) - 1) or self.values[at - 1] or self.values[at + 1]

@@ -65,7 +65,7 @@ def test_what_is_no_key_is_named(found, tmp_path, text):
     with pytest.raises(GaudiError, match=rf"^--checkpoint-key-file {file} is not a key; give 64 hexadecimal digits, "):
         found(file)
     if text.strip():
-        with pytest.raises(GaudiError, match=r"^\$GAUDI3_SCALE_CHECKPOINT_KEY is no key; ") as refused:
+        with pytest.raises(GaudiError, match=r"^\$GAUDI3_SCALE_CHECKPOINT_KEY is not a key; ") as refused:
             found(environment={"GAUDI3_SCALE_CHECKPOINT_KEY": text})
         assert text not in str(refused.value)
 

@@ -74,7 +74,7 @@ def test_any_other_answer_is_the_answer(answer: dict[str, Any]) -> None:
 def test_what_a_node_says_of_the_holder_is_text() -> None:
     node = Node(1, {**HELD, "lock_holder": {"program": "x\x1b[2J\ny", "pid": "{{ 1 }}"}})
     node.play()
-    assert "x [2J y (process {{ 1 }}) is at work" in node.said[0][1]
+    assert "x [2J y (process {{ 1 }}) is using" in node.said[0][1]
     strange = Node(1, {**HELD, "lock_holder": "me"})
     strange.play()
     assert "unknown (process unknown)" in strange.said[0][1]

@@ -101,10 +101,10 @@ def test_a_file_is_a_place_and_a_name(text, expected):
 def test_a_file_in_place_of_a_directory_is_refused_and_nothing_is_made(here):
     (here / "page").write_text("x")
     assert refusal("page/a/b") == (
-        f"gaudi_report_target {here}/page/a/b: {here}/page is no directory; name another place."
+        f"gaudi_report_target {here}/page/a/b: {here}/page is not a directory; name another place."
     )
     (here / "gone").symlink_to("/nowhere/at/all")
-    assert f"{here}/gone is no directory" in refusal("gone")
+    assert f"{here}/gone is not a directory" in refusal("gone")
     place("new/a").refuse_unusable()
     assert not (here / "new").exists()
 

@@ -246,7 +246,7 @@ def test_what_reads_hostile_files_as_root_has_limits(node: Node) -> None:
         ),
         (
             {"readers_to_come": ("watcher", "second")},
-            "^readers_to_come has watcher,second, of the role's gaudi_exporter_servers, .* gaudi-01,watcher,second",
+            r"^readers_to_come has watcher,second \(the role's gaudi_exporter_servers\), .* gaudi-01,watcher,second",
         ),
     ],
 )
@@ -282,7 +282,7 @@ def test_where_nobody_reads_nobody_is_waited_for(node: Node) -> None:
     ("changed", "sentence"),
     [
         ({"port": 0}, "^port is 0, which is not a port; give one from 1 to 65535"),
-        ({"port": 65536}, "^port is 65536, which is no port"),
+        ({"port": 65536}, "^port is 65536, which is not a port"),
         ({"interval": 0}, "^interval is 0, which is less than a second; give 1 or more"),
         ({"hl_smi_seconds": -1}, "^hl_smi_seconds is -1, which is less than a second"),
         ({"served_by": "site", "interval": 0}, "^interval is 0"),

@@ -115,7 +115,7 @@ def test_an_update_of_grub_that_was_cut_short_is_made_up_for(machine: Machine) -
 
 def test_a_failing_update_grub_leaves_no_drop_in_behind(machine: Machine) -> None:
     machine.update_grub_result = CommandResult(1, "", "Sourcing file\n/usr/sbin/grub-mkconfig: syntax error\n")
-    with pytest.raises(GaudiError, match=r"as it was: /usr/sbin/grub-mkconfig: syntax error; repair"):
+    with pytest.raises(GaudiError, match=r"is unchanged: /usr/sbin/grub-mkconfig: syntax error; repair"):
         machine.converge()
     assert not (machine.etc / "default/grub.d/99-gaudi3-scale.cfg").exists()
     machine.update_grub_result = CommandResult(0, "", "")
@@ -296,7 +296,7 @@ def test_module_parameters_wait_for_the_next_load(machine: Machine) -> None:
         ({"hugepages_memory_share": 0.0}, "hugepages_memory_share=0.0 is not a share"),
         ({"kernel_arguments": ("iommu=pt quiet",)}, "'iommu=pt quiet' is not one argument"),
         ({"cpu_governor": "performance; reboot"}, "is not the name of a governor"),
-        ({"module_parameters": {"timeout_locked": "0 x=1"}}, "timeout_locked='0 x=1' is not one"),
+        ({"module_parameters": {"timeout_locked": "0 x=1"}}, "timeout_locked='0 x=1' is not a parameter"),
     ],
 )
 def test_bad_options_are_refused_before_anything_is_touched(

@@ -159,7 +159,7 @@ def test_what_a_program_says_is_in_the_sentence(tmp_path, program):
     node = Node(tmp_path, "render")
     node.failing = program
     with pytest.raises(
-        GaudiError, match=rf"^{program} could not set up .* gaudi .*:  {program}: cannot lock /etc/passwd"
+        GaudiError, match=rf"^{program} could not set up .* gaudi .*: {program}: cannot lock /etc/passwd"
     ):
         node.converge(home=f"{tmp_path}/gaudi")
 

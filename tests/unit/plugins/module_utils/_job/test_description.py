@@ -112,7 +112,7 @@ def mpi(**options):
         ({**slurm(array=[[]] * 40), "rendezvous_port": 65500}, "slurm.array has 40 points, a port each"),
         (mpi(mpirun=""), "mpi.mpirun is ''; give the program's name or path."),
         (mpi(addresses=["192.0.2.1"]), "mpi.addresses has 1 address(es) for 2 host(s); give one for each host"),
-        (mpi(addresses=["192.0.2.1", "a b"]), "mpi.addresses: 'a b' is no host's name or address"),
+        (mpi(addresses=["192.0.2.1", "a b"]), "mpi.addresses: 'a b' is neither a host name nor an address"),
         (mpi(sockets_per_node=0), "mpi.sockets_per_node 0; give 0 or more cores and at least 1 socket."),
         (mpi(cores_per_rank=6, sockets_per_node=3), "is 8, which mpi.sockets_per_node 3 does not divide"),
         (mpi(ssh_port=70000), "mpi.ssh_port is 70000; give a port from 1 to 65535"),

@@ -167,7 +167,7 @@ def test_the_supervisors_number_the_witness_last(tmp_path):
     ("job", "said"),
     [
         (supervised(witness="n4"), "supervision.witness is n4, which is one of hosts or supervision.spares"),
-        (supervised(witness="-x", addresses=()), "supervision.witness has '-x', which is no host's name"),
+        (supervised(witness="-x", addresses=()), "supervision.witness has '-x', which is neither a host name"),
         (supervised(witness="n5"), "supervision.addresses has 4 address(es) for 5 node(s)"),
         (
             replace(JOB, hosts=tuple(f"n{i}" for i in range(64)), supervision=SupervisionOptions(witness="w")),

@@ -341,4 +341,4 @@ def test_a_python_that_had_not_ended_in_its_time_is_not_to_be_repaired(job, work
         check_imports, job, PATHS, lambda argv, **_more: CommandResult(124, "", f"{argv[0]}: timed out after 60 s")
     )
     assert said.startswith(f"command: {work}/train.py could not be checked: ")
-    assert "had not ended after 60 s; try again, and check how fast its storage is read." in said
+    assert "did not finish within 60 s; try again, and check how fast its storage is read." in said

@@ -111,7 +111,7 @@ def test_a_module_that_does_not_load_is_told_with_a_remedy(said: str, remedy: st
 
 def test_a_module_in_use_is_told() -> None:
     said = "rmmod: ERROR: Module habanalabs is in use"
-    with pytest.raises(GaudiError, match=r"cannot be unloaded .*is in use.*; end what uses the cards"):
+    with pytest.raises(GaudiError, match=r"cannot be unloaded .*is in use.*; stop what uses the cards"):
         unload("habanalabs", lambda *_argv, **_more: CommandResult(1, "", said))
 
 

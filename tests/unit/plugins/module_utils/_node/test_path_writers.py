@@ -120,7 +120,7 @@ def test_no_link_is_followed_and_a_file_is_none(place):
     (place / "link").symlink_to("victim")
     (place / "file").touch()
     for name in ("link", "file"):
-        with pytest.raises(GaudiError, match="is no directory"):
+        with pytest.raises(GaudiError, match="is not a directory"):
             give(str(place / name), NOBODY, instead_of_empty=True)
     assert (place / "victim").stat().st_uid == (place / "file").stat().st_uid == 0
 

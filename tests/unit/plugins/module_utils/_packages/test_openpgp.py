@@ -205,10 +205,10 @@ def test_lines_are_as_long_as_the_standard_allows(made: Made) -> None:
         (new(2, b"signature", 1), "type 2"),
         (f"{ARMOR}\n\nmAQG\n".encode(), "no end"),
         (f"{ARMOR}\n\nm!QG\n{ARMOR.replace('BEGIN', 'END')}\n".encode(), "not base64"),
-        (f"{ARMOR}\n\n{ARMOR}\n".encode(), "goes on with"),
+        (f"{ARMOR}\n\n{ARMOR}\n".encode(), "continues with"),
         (
             armored(old(6, BODY, 1)).encode() + b"-----BEGIN PGP PRIVATE KEY BLOCK-----\n",
-            "goes on with .* PRIVATE KEY",
+            "continues with .* PRIVATE KEY",
         ),
     ],
 )

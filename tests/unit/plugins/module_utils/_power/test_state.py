@@ -126,7 +126,7 @@ def test_a_card_that_tells_no_limit_is_not_set_and_is_named(root):
 
 
 def test_where_no_card_takes_it_nothing_is_said_of_others(root):
-    with pytest.raises(GaudiError, match=r"^8 of 8 cards did not take .*\. Look at") as refused:
+    with pytest.raises(GaudiError, match=r"^8 of 8 cards did not accept .*\. Look at") as refused:
         capped(root, PowerSmi(ignoring=ADDRESSES))
     assert "others" not in str(refused.value) and refused.value.facts["changed"] is False
 

@@ -149,7 +149,7 @@ def test_a_node_is_taken_by_its_name_without_the_domain_and_by_the_one_that_it_i
         ({"configuration": "slurm.conf"}, "configuration is 'slurm.conf'; give the whole path"),
         ({"programs": "bin"}, "programs is 'bin'; give the whole path"),
         ({"venv": "/opt/a b"}, "venv is '/opt/a b'; give the whole path"),
-        ({"release": "1.24.1; id"}, "release is '1.24.1; id'; give a release, as 1.24.1"),
+        ({"release": "1.24.1; id"}, "release is '1.24.1; id'; give a release, such as 1.24.1"),
         ({"node": "DEFAULT"}, "node is 'DEFAULT', which is not a node name in Slurm"),
     ],
 )

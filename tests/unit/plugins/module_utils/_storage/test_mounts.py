@@ -147,7 +147,7 @@ def test_what_belongs_to_others_is_left_alone(node: MountingNode, scratch: dict[
 
     place = Path(scratch["path"])
     (node.etc / "fstab").write_text(f"# a\nLABEL=x {place} xfs defaults 0 0\n")
-    assert f"stands in {node.etc}/fstab line 2" in refused()
+    assert f"is in {node.etc}/fstab line 2" in refused()
     (node.etc / "fstab").write_text("")
     node.unit(scratch["path"]).write_text("[Mount]\n")
     assert "is not ours" in refused()

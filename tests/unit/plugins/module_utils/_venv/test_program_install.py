@@ -155,7 +155,7 @@ def test_another_file_is_another_environment_and_what_is_asked_for_wins_over_a_p
             rf"^requirements has 'torch==2.1.0', and \S+/stack has torch {re.escape(TORCH)}, which is never replaced: ",
         ),
         ("torch @ https://x.invalid/torch.whl", "which is never replaced"),
-        ("habana-torch-plugin", "^requirements has 'habana-torch-plugin', which comes with the training stack, and "),
+        ("habana-torch-plugin", "^requirements has 'habana-torch-plugin', which comes with the training stack, but "),
         ("gaudi3_scale>=1", "^requirements must not name gaudi3-scale"),
         ("--extra-index-url https://x.invalid", r"the site sets where packages come from"),
         ("-e .", r"^requirements has '-e \.', but the site sets where packages"),

@@ -92,7 +92,7 @@ def test_who_is_not_well_comes_first_with_what_to_run(bad, sentence):
 
 def test_of_whom_nothing_is_known_nobody_says_that_it_is_well():
     report = made(new={TOLD: {"samples": [], "time": NOW}}, gone={TOLD: {"unreachable": True}}, never={})
-    assert report.outcome["nodes"] == {"new": "not watched", "gone": "unreachable", "never": "unreachable"}
+    assert report.outcome["nodes"] == {"new": "not monitored", "gone": "unreachable", "never": "unreachable"}
     assert not report.outcome["ok"] and report.options["bars"] == []
 
 

@@ -77,10 +77,10 @@ def test_variables_that_the_node_has_written_itself_are_dropped():
 @pytest.mark.parametrize(
     "best, said",
     [
-        ({"params": {**BEST["params"], "batch_size": LOOKUP}}, "batch_size is .*, which is no whole number"),
+        ({"params": {**BEST["params"], "batch_size": LOOKUP}}, "batch_size is .*, which is not a whole number"),
         ({"params": {**BEST["params"], "batch_size": 128}}, "batch_size is 128, which is not between 8 and 64"),
-        ({"params": {**BEST["params"], "batch_size": 8.0}}, "batch_size is 8.0, which is no whole number"),
-        ({"params": {**BEST["params"], "batch_size": True}}, "batch_size is True, which is no whole number"),
+        ({"params": {**BEST["params"], "batch_size": 8.0}}, "batch_size is 8.0, which is not a whole number"),
+        ({"params": {**BEST["params"], "batch_size": True}}, "batch_size is True, which is not a whole number"),
         ({"params": {**BEST["params"], "checkpointing": 1}}, "checkpointing is 1, which is not one of its choices"),
         ({"params": {**BEST["params"], "optimizer": "x"}}, "'optimizer' is not a parameter of the study"),
         ({"params": {"batch_size": 8}}, "accumulation is missing"),

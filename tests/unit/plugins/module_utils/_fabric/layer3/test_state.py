@@ -310,7 +310,7 @@ def test_missing_programs_are_returned_or_refused(node: Node) -> None:
     node.programs = {"networkctl", "ping"}
     reported = node.converge(options=RoutedOptions(**{**vars(OPTIONS), "require_programs": False}))
     assert (reported.missing_programs, reported.diff) == (["lldpctl", "lldptool", "ethtool"], [])
-    with pytest.raises(GaudiError, match="Layer 3 needs lldpctl, lldptool, ethtool, not on this node"):
+    with pytest.raises(GaudiError, match="Layer 3 needs lldpctl, lldptool, ethtool, which this node lacks"):
         node.converge()
     assert len(node.converge(check_mode=True).diff) == 8
     assert node.files() == set()
@@ -327,7 +327,9 @@ def test_before_the_driver_check_mode_says_nothing_and_a_run_is_refused(node: No
         node.converge()
     Path(node.kernel_root, "proc").mkdir(exist_ok=True)
     Path(node.kernel_root, "proc/cmdline").write_text("root=/dev/sda2 ro quiet\n")
-    with pytest.raises(GaudiError, match="there yet; restart the node with iommu=pt, for which the driver waits"):
+    with pytest.raises(
+        GaudiError, match="external port yet; restart the node with iommu=pt, for which the driver waits"
+    ):
         node.converge()
 
 
