@@ -51,7 +51,7 @@ options:
     default: /etc/gaudi3_scale/environment
   excluded:
     description:
-      - Tests that are not run, each with the reason. With V(false) a test is run that is left out on this board.
+      - Tests to exclude, each with the reason. V(false) runs a test that is excluded by default on this board.
     type: dict
     default: {}
   reload_driver:

@@ -131,8 +131,8 @@ options:
     default: 0
   max_drained_fraction:
     description:
-      - The part of the nodes that may be kept out of service, and always one. Where more are unhealthy, none is, and a
-        person has to look first. With V(0) nobody is.
+      - The largest fraction of the nodes that may stay drained; one node always may. If more are unhealthy, none stays
+        drained, and a person has to look first. V(0) keeps none.
     type: float
     default: 0.0
   device:

@@ -61,7 +61,7 @@ options:
     type: bool
     default: false
   max_drained_fraction:
-    description: The part of all nodes that may have taken themselves out, and always one.
+    description: The largest fraction of all nodes that may drain themselves; one node always may.
     type: float
     default: 0.1
   task_prolog:
