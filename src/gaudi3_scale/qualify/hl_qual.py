@@ -93,7 +93,7 @@ def judge(said: str, code: int) -> tuple[str, tuple[str, ...]]:
         return FAILED, (_reason(lines),)
     if code == 0 and _passed(lines):
         return PASSED, ()
-    last = f"its last line is: {lines[-1]}" if lines else "without output"
+    last = f"its last line is: {lines[-1]}" if lines else "and printed nothing"
     verdict = "a verdict of a failure" if _passed(lines) else "a verdict"
     return UNKNOWN, (f"hl_qual ended with {code} and without {verdict}, {last}.",)
 

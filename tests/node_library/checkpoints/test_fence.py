@@ -135,9 +135,15 @@ def link(path: Path) -> None:
             lambda path: path.write_text(json.dumps({"launch": "a", "number": -1, "earlier": []})),
             "its number is not a ",
         ),
-        (lambda path: path.write_text(json.dumps({"launch": ["a"], "number": 1, "earlier": []})), "a launch in it is "),
-        (lambda path: path.write_text(json.dumps({"launch": "a", "number": 1, "earlier": [{}]})), "a launch in it is "),
-        (lambda path: path.write_text(json.dumps({"launch": "a", "number": 1, "earlier": "a"})), "a launch in it is "),
+        (
+            lambda path: path.write_text(json.dumps({"launch": ["a"], "number": 1, "earlier": []})),
+            "a launch in it has ",
+        ),
+        (
+            lambda path: path.write_text(json.dumps({"launch": "a", "number": 1, "earlier": [{}]})),
+            "a launch in it has ",
+        ),
+        (lambda path: path.write_text(json.dumps({"launch": "a", "number": 1, "earlier": "a"})), "a launch in it has "),
         (lambda path: path.write_bytes(b" " * (MOST_BYTES + 1)), f"it has more than {MOST_BYTES} bytes"),
         (lambda path: path.write_text("[" * 5000), "it nests deeper than 64 levels"),
         (os.mkfifo, "it is not a regular file"),

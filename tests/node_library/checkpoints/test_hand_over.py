@@ -164,7 +164,7 @@ def test_a_node_that_cannot_take_it_is_named_by_all_and_none_starts(tmp_path):
             f"checkpoint_directory {nodes.place_of[name]} (gaudi_training_checkpoint_directory) cannot be synchronized"
         )
         assert said.splitlines()[-1] == (
-            f"{begins} on all nodes: a: step_20 of b could not be copied: Is a directory; fix it there, or name a "
+            f"{begins} between the nodes: a: step_20 of b could not be copied: Is a directory; fix it there, or name a "
             "directory that all nodes see."
         )
     assert nodes.files("a") == {"step_20/m": b"20"}

@@ -93,7 +93,11 @@ def test_a_link_a_pipe_and_a_device_are_no_key_files(found, tmp_path):
     link, pipe = tmp_path / "link", tmp_path / "pipe"
     link.symlink_to(key_file(tmp_path / "given"))
     os.mkfifo(pipe, 0o600)
-    for path, said in ((link, "cannot be read: Too many levels"), (pipe, "no regular file"), (tmp_path, "no regular")):
+    for path, said in (
+        (link, "cannot be read: Too many levels"),
+        (pipe, "not a regular file"),
+        (tmp_path, "not a regular"),
+    ):
         with pytest.raises(GaudiError, match=said):
             found(path)
     (tmp_path / "checkpoint.key").symlink_to("/dev/zero")

@@ -94,7 +94,7 @@ def test_a_healthy_node_passes_each_test_and_says_so(tmp_path: Path) -> None:
             "unknown",
             "hl_qual ended with 3 and without a verdict of a failure, its last line is: PASSED.",
         ),
-        ("exit 0", "unknown", "hl_qual ended with 0 and without a verdict, without output."),
+        ("exit 0", "unknown", "hl_qual ended with 0 and without a verdict, and printed nothing."),
         (
             "echo nothing of a verdict",
             "unknown",

@@ -150,7 +150,7 @@ def test_what_belongs_to_others_is_left_alone(node: MountingNode, scratch: dict[
     assert f"is in {node.etc}/fstab line 2" in refused()
     (node.etc / "fstab").write_text("")
     node.unit(scratch["path"]).write_text("[Mount]\n")
-    assert "is not ours" in refused()
+    assert "was not created by this collection" in refused()
     node.unit(scratch["path"]).unlink()
     node.mount(scratch["path"], "xfs", "/dev/other")
     assert "/dev/other is mounted at" in refused()
