@@ -290,6 +290,5 @@ def _reserve_pages(
     step = None if got == reserved else value_difference(path, str(reserved), str(got))
     if got >= pages:
         return step, []
-    return step, [
-        f"hugepages: {got} of {pages} pages could be reserved, since memory is fragmented; the next boot reserves all."
-    ]
+    why = "could be reserved because memory is fragmented; the next boot reserves all."
+    return step, [f"hugepages: only {got} of {pages} pages {why}"]

@@ -125,7 +125,7 @@ LOOKUP = "{{ lookup('pipe', 'id') }}"
 @pytest.mark.parametrize(
     "params, why",
     [
-        ({**GOOD, "batch_size": LOOKUP}, "batch_size is .{{ lookup.*, which is no whole number"),
+        ({**GOOD, "batch_size": LOOKUP}, "batch_size is .{{ lookup.*, which is not a whole number"),
         ({**GOOD, "batch_size": 4096}, "batch_size is 4096, which is not between 8 and 64"),
         ({**GOOD, "batch_size": 9}, "batch_size is 9, which is not a step of 8 from 8"),
         ({**GOOD, "accumulation": True}, "accumulation is True, which is not one of its choices"),
