@@ -101,4 +101,4 @@ def test_no_message_says_that_a_thing_is_none() -> None:
 def test_the_table_is_read() -> None:
     assert len([name for name in went() if name.startswith("roles/")]) >= 6
     assert "modules/job_hosts.py" in went()
-    assert "gaudi_vault_url" in options_that_went()
+    assert len(options_that_went()) >= 5

@@ -52,7 +52,7 @@ QUOTES = [(page.name, quote) for page in PAGES for quote in quotes(page)]
 
 @pytest.mark.parametrize(("page", "quote"), [pytest.param(*one, id=f"{one[0]}: {one[1][:60]}") for one in QUOTES])
 def test_a_quoted_message_is_printed(page: str, quote: str) -> None:
-    assert unprinted(ours_of(quote), EXAMPLES) == []
+    assert unprinted(ours_of(quote), EXAMPLES) == ()
 
 
 def ours_of(quote: str) -> list[str]:
@@ -74,4 +74,4 @@ def test_what_others_print_is_quoted(phrase: str) -> None:
     ],
 )
 def test_what_nothing_prints_any_more_is_found(quote: str) -> None:
-    assert unprinted(ours_of(quote), EXAMPLES) != []
+    assert unprinted(ours_of(quote), EXAMPLES) != ()
