@@ -113,7 +113,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 checks:
-  description: Every check. Where the module fails, only those that failed.
+  description: Every check. Where the module fails, name, ok and unknown of those that failed; the message has the rest.
   returned: always
   type: list
   elements: dict
@@ -157,7 +157,13 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._cards import hpu_facts
 from ansible_collections.gaudi3.scale.plugins.module_utils._cards.node_system import read_disks
 from ansible_collections.gaudi3.scale.plugins.module_utils._host.kernel import secure_boot
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.check import advice, as_results, failed, refusal
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.check import (
+    advice,
+    as_failures,
+    as_results,
+    failed,
+    refusal,
+)
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_tree import kernel_tree
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
@@ -203,7 +209,7 @@ def answer(options: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
     if problems:
         # Without the facts: what an operator has to read would be lost among them on the screen.
         message = refusal(f"Release {wanted.release} cannot be installed here", problems)
-        module.fail_json(msg=message, checks=as_results(problems))
+        module.fail_json(msg=message, checks=as_failures(problems))
     return {"changed": False, "checks": as_results(checks), "hpu": facts.as_dict()}
 
 

@@ -123,7 +123,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 checks:
-  description: Every check. Where the module fails, only those that failed.
+  description: Every check. Where the module fails, name, ok and unknown of those that failed; the message has the rest.
   returned: always
   type: list
   elements: dict
@@ -278,7 +278,7 @@ import time
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.check import advice, as_results, failed
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.check import advice, as_failures, as_results, failed
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_tree import kernel_tree
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
@@ -329,7 +329,7 @@ def answer(options: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
     problems = failed(checks)
     if problems and options["fail"] and not module.check_mode:
         # Without the facts: what an operator has to read would be lost among them on the screen.
-        module.fail_json(msg=of_node.unfit(problems), checks=as_results(problems), **found)
+        module.fail_json(msg=of_node.unfit(problems), checks=as_failures(problems), **found)
     if problems and module.check_mode:
         module.warn(of_node.outlook(measured.facts, problems))
     return {"changed": False, "checks": as_results(checks), "hpu": measured.facts.as_dict(), **found}

@@ -43,7 +43,6 @@ LAYERS = (
     "flags",
     "benchmark_fabric",
     "verify",
-    "verdict",
 )
 LOOKS = (
     "plan_fabric",
@@ -78,7 +77,7 @@ LONG = (
     "serve_bundle",
 )
 # Seconds each; the others of the layers `site` plays with fewer answers.
-QUICK_LAYERS = ("preflight", "flags", "benchmark_fabric", "verdict")
+QUICK_LAYERS = ("preflight", "flags", "benchmark_fabric")
 # Want what these nodes have not, a Slurm and a job that was measured; the scenarios slurm and training have it.
 ELSEWHERE = {"configure_slurm", "report_cost"}
 IN_ORDER = (*LAYERS, *LOOKS, *ACTIONS, *LONG)

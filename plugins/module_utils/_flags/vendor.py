@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from .._errors import GaudiError
@@ -60,10 +60,6 @@ class VendorEnvironment:
     left_out: tuple[LeftOut, ...] = ()
     findings: tuple[Finding, ...] = ()
     files: tuple[str, ...] = ()
-
-    def facts(self) -> dict[str, object]:
-        """What the module returns of it."""
-        return {"vendor_profiles": list(self.files), "vendor_left_out": [asdict(one) for one in self.left_out]}
 
 
 def read_vendor(

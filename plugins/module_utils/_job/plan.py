@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Mapping
@@ -319,19 +320,17 @@ def job_environment(job: Job, paths: JobPaths, interface: str | None, recipes: s
 def describe(job: Job) -> dict[str, object]:
     """The job as plain JSON values: what is stored, and what a later call is compared with.
 
-    Of the parts that only some jobs have, those that are as in :func:`describe_defaults` are left out.
+    Of the parts that only some jobs have, those that are as in ``DESCRIBED_DEFAULTS`` are left out.
     """
-    plain = {key: _plain(value) for key, value in asdict(job).items() if key not in UNDESCRIBED}
-    return {key: value for key, value in plain.items() if key not in OPTIONAL or value != describe_defaults()[key]}
+    return {key: value for key, value in _plain(job).items() if key not in OPTIONAL or value != DESCRIBED_DEFAULTS[key]}
 
 
-def describe_defaults() -> dict[str, object]:
-    """The optional parts of a description, as one has them that leaves them out."""
-    bare = asdict(Job("", (), "", 0, "", 0, (), ""))
-    return {key: _plain(bare[key]) for key in OPTIONAL}
+def _plain(job: Job) -> dict[str, object]:
+    """All parts as a file of JSON gives them back."""
+    parts: dict[str, object] = json.loads(json.dumps(asdict(job)))
+    return {key: value for key, value in parts.items() if key not in UNDESCRIBED}
 
 
-def _plain(value: object) -> object:
-    if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    return {key: _plain(item) for key, item in value.items()} if isinstance(value, Mapping) else value
+_BARE = _plain(Job("", (), "", 0, "", 0, (), ""))
+# The optional parts of a description, as one has them that leaves them out.
+DESCRIBED_DEFAULTS = {key: _BARE[key] for key in OPTIONAL}

@@ -13,7 +13,6 @@ from .._errors import GaudiError
 from .._follow.worker_group import RUNNING
 from .._job.description import SLURM
 from .._job.paths import JobPaths
-from .._job.plan import Job
 from .._node.commands import Run
 from .._node.job_user import account
 from .._node.rendered_files import FileChange, WantedFile, pending, write
@@ -29,10 +28,11 @@ from .votes import begin_votes
 def begin(launch: Launch, changes: Sequence[FileChange], run: Run) -> str:
     """``changes`` are those of the plan's files. Returns the name of the run; empty where it has none."""
     job, paths = launch.job, launch.paths
-    before = launch.decision.worker_group
+    before = launch.worker_group
     described = before.description or {}
     owner = account(job.user)
-    install_rank(job, paths)
+    if job.is_bound:
+        install(paths.rank_programs, RANK)
     if before.state == RUNNING:
         stop(paths, run, check_mode=False, slurm_user=job.user if described.get("engine") == SLURM else "")
     put_away_logs(paths, owner)
@@ -54,12 +54,6 @@ def begin(launch: Launch, changes: Sequence[FileChange], run: Run) -> str:
     binding = [rank.as_dict() for rank in launch.site.binding.ranks]
     _start_unit(paths, {**of_the_run, "binding": binding}, run, at_boot=job.supervision is not None)
     return name
-
-
-def install_rank(job: Job, paths: JobPaths) -> None:
-    """On every node, also where the engine gets by itself: its ranks begin there as this program."""
-    if job.is_bound:
-        install(paths.rank_programs, RANK)
 
 
 def _start_unit(paths: JobPaths, begun: Mapping[str, object], run: Run, *, at_boot: bool) -> None:

@@ -14,7 +14,8 @@ from .._job.paths import JobPaths
 from .._job.plan import Job, starts_in
 from .._node.commands import Run
 from .._node.job_user import run_as_user
-from .confinement import confined_question
+from .._node.unit_words import unexpanded
+from .confinement import confined
 
 # By the trainer's own options, the variables that they come from.
 VARIABLES = {"--text": "gaudi_training_text", "--data": "gaudi_training_data"}
@@ -32,7 +33,7 @@ def check_data(job: Job, paths: JobPaths, run: Run) -> None:
         return
     places = [str(Path(starts_in(job, paths), path)) for path in wanted]
     # As that account: root may read what it may not, and may not on a shared file system.
-    limits = confined_question(job, paths)
+    limits = confined(job, paths, unexpanded)
     done = run_as_user(job.user, ["sh", "-c", LOOK, "sh", *places], run, timeout=LOOK_SECONDS, limits=limits)
     if done.rc == 124:
         raise GaudiError(

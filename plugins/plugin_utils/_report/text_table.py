@@ -29,7 +29,9 @@ def cell_text(value: object) -> str:
         return f"{value:.4g}"
     if isinstance(value, (list, tuple)):
         return ", ".join(cell_text(item) for item in value) or "-"
-    return one_line(str(value))
+    text = str(value)
+    # Of a text of many lines, as a traceback, a row of the screen has the first; the page has them all.
+    return one_line(text if text.count("\n") < 2 else text.split("\n")[0] + " …")
 
 
 def _is_numeric(values: Sequence[object]) -> bool:

@@ -62,8 +62,14 @@ def training_kind(asked: Asked) -> Made:
             },
             "words": {"name": given["job"]},
         },
-        refusal=failure,
+        refusal=_in_brief(failure),
     )
+
+
+def _in_brief(failure: str) -> str:
+    """What failed and where its log is: the lines between were on the screen when it happened."""
+    first, *more = failure.split("\n")
+    return " ".join([f"{first}." if more and not first.endswith(".") else first, *more[-1:]])
 
 
 def _unknown(job: str, infos: Mapping[str, Mapping[str, Any]], hosts: Sequence[str]) -> str:

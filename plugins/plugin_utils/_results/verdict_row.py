@@ -17,6 +17,8 @@ FACTS = "ansible_facts"
 INCONCLUSIVE = "inconclusive"
 # Nothing is wrong with the node, and what its layers have set is not all in force.
 RESTART = "ok, restart needed"
+# Of a run over some layers only, in front of their names.
+APPLIED = "ok: "
 # What check mode says of a node without a driver.
 NOT_INSTALLED = "not installed yet"
 # In the order of site.yml.
@@ -39,17 +41,18 @@ def result_of(layer: str) -> str:
     return f"gaudi_{layer}_result"
 
 
-def verdict_row(host: Mapping[str, Any], clock: str = "") -> dict[str, object]:
+def verdict_row(host: Mapping[str, Any], clock: str = "", *, ends_at_verify: bool = True) -> dict[str, object]:
     """The row of a node with the variables ``host``; ``reason`` is None, or a sentence about what went wrong.
 
-    ``clock`` is a sentence where its clock is off from those of the others.
+    ``clock`` is a sentence where its clock is off from those of the others. ``ends_at_verify``: a node that was not
+    verified has failed before; else the run was one over some layers only.
     """
     results = {layer: host[key] for layer in LAYERS if isinstance(host.get(key := result_of(layer)), Mapping)}
     summary: Mapping[str, Any] = results.get("verify", {}).get("summary") or {}
     fabric = (host.get(FACTS) or {}).get("gaudi_fabric") or {}
     node = host["inventory_hostname"]
     measured: Mapping[str, Any] = (host.get(MEASURED) or {}).get("nodes", {}).get(node) or {}
-    verdict, reason = _verdict(node, results, summary, measured)
+    verdict, reason = _verdict(node, results, summary, measured, ends_at_verify)
     if clock and verdict in ("ok", RESTART):
         verdict, reason = "not ok: clock", " ".join(filter(None, [clock, reason]))
     return {
@@ -70,7 +73,11 @@ def verdict_row(host: Mapping[str, Any], clock: str = "") -> dict[str, object]:
 
 
 def _verdict(
-    node: str, results: Mapping[str, Mapping[str, Any]], summary: Mapping[str, Any], measured: Mapping[str, Any]
+    node: str,
+    results: Mapping[str, Mapping[str, Any]],
+    summary: Mapping[str, Any],
+    measured: Mapping[str, Any],
+    ends_at_verify: bool,
 ) -> tuple[str, str | None]:
     for layer, result in results.items():
         if result.get("failed"):
@@ -81,8 +88,7 @@ def _verdict(
     if measured.get("state") == NOT_OK:
         return "FAILED in the fabric", str(measured["reason"])
     if not summary:
-        after = f"after {list(results)[-1]}" if results else "before preflight"
-        return f"FAILED {after}", "it stopped there; see the failed task above."
+        return _unverified(results, ends_at_verify)
     # Only in check mode: else a node with failed checks has failed above.
     if not summary.get("ok") and summary.get("driver") is None:
         return NOT_INSTALLED, None
@@ -97,6 +103,14 @@ def _verdict(
     slower = [str(measured["reason"])] if measured.get("state") == SLOWER else []
     restart = _restart(node, summary)
     return RESTART if restart else "ok", " ".join([*restart, *slower]) or None
+
+
+def _unverified(results: Mapping[str, Mapping[str, Any]], ends_at_verify: bool) -> tuple[str, str | None]:
+    """The verdict on a node of which no layer has failed, and that was not measured."""
+    if results and not ends_at_verify:
+        return APPLIED + ", ".join(results), None
+    after = f"after {list(results)[-1]}" if results else "before preflight"
+    return f"FAILED {after}", "it stopped there; see the failed task above."
 
 
 def _restart(node: str, summary: Mapping[str, Any]) -> list[str]:

@@ -14,11 +14,11 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._job.description impo
 )
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.plan import (
+    DESCRIBED_DEFAULTS,
     UNDESCRIBED,
     Job,
     check,
     describe,
-    describe_defaults,
     job_environment,
     job_from,
 )
@@ -42,7 +42,7 @@ def job(**changes):
 
 
 def test_a_description_without_the_engines_parts_is_as_it_ever_was():
-    assert set(describe(job())) == {field.name for field in fields(Job)} - set(describe_defaults()) - set(UNDESCRIBED)
+    assert set(describe(job())) == {field.name for field in fields(Job)} - set(DESCRIBED_DEFAULTS) - set(UNDESCRIBED)
     assert job().engine == "torchrun"
 
 

@@ -15,14 +15,14 @@ from pathlib import Path
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.description import MpiOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
-from ansible_collections.gaudi3.scale.plugins.module_utils._launch import directories, node_check
-from ansible_collections.gaudi3.scale.plugins.module_utils._launch.directories import make_control
-from ansible_collections.gaudi3.scale.plugins.module_utils._launch.environment_files import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.environment_files import (
     copies_of,
     read_files,
     settings_in,
 )
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
+from ansible_collections.gaudi3.scale.plugins.module_utils._launch import directories, node_check
+from ansible_collections.gaudi3.scale.plugins.module_utils._launch.directories import make_control
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.node_check import check_writable, open_mpi_version
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.account_directory import give
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from ansible_collections.gaudi3.scale.plugins.action.report import ARGUMENTS
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._play_outcome import play_outcome
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.kinds import KINDS, Asked, Made
 from ansible_collections.gaudi3.scale.tests.unit.module_answers import probe_answer
 from ansible_collections.gaudi3.scale.tests.unit.planned_node import VIRGIN, plan
@@ -140,6 +141,21 @@ def test_a_verdict_has_a_line_a_host_and_the_columns_that_were_given() -> None:
     assert reported.outcome["nodes"] == {"n1": "ok", "n2": "FAILED before preflight"}
     assert reported.options["title"] == "Verdict"
     assert "nothing was changed" in made("verdict", check_mode=True, n1={}).options["title"]
+
+
+def test_a_run_over_one_layer_has_a_line_for_each_node():
+    """n2 failed in an earlier play, by what no layer has registered; n3 was never reached."""
+    host = {"gaudi_host_result": {}}
+    driver = {"gaudi_driver_result": {}}
+    given = {"failed": ["n2"], "verified": False}
+    reported = made("verdict", given, n1={**host, **driver}, n2=host, n3={})
+    assert [(row["node"], row["verdict"]) for row in reported.options["rows"]] == [
+        ("n1", "ok: host, driver"),
+        ("n2", "FAILED after host"),
+        ("n3", "FAILED before preflight"),
+    ]
+    assert set(reported.options["rows"][0]) & set(given) == set()
+    assert play_outcome(inventory=["n1", "n2", "n3"], **reported.outcome)["ok_nodes"] == ["n1"]
 
 
 def test_a_plan_tells_the_next_job_how_each_node_stands() -> None:
