@@ -27,7 +27,9 @@ options:
     type: str
     default: ""
   data:
-    description: Instead of O(text), a directory of tokens that C(gaudi3_scale data prepare) made, on every host.
+    description:
+      - Instead of O(text), the path of two files on every host without their C(.bin) and C(.idx), which
+        C(gaudi3_scale data prepare) or Megatron-LM made.
     type: str
     default: ""
   max_steps:

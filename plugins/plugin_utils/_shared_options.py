@@ -42,10 +42,43 @@ SHARED: Mapping[str, Mapping[str, Any]] = {
         "type": "str",
         "default": "hpu",
     },
+    "gaudi_drain_command": {
+        "description": "With drain commands, what drains a node, one word per item, with {node} and {reason} in it.",
+        "type": "list",
+        "default": [],
+    },
+    "gaudi_drain_host": {
+        "description": "The host on which the scheduler's commands run. Each node itself when not set.",
+        "type": "str",
+    },
+    "gaudi_drain_node": {
+        "description": "What the scheduler calls the node. Its inventory name when not set.",
+        "type": "str",
+    },
+    "gaudi_drain_query_command": {
+        "description": "With drain commands, what prints the reason of a drain, and nothing where there is none.",
+        "type": "list",
+        "default": [],
+    },
+    "gaudi_drain_resume_command": {
+        "description": "With drain commands, what resumes a node, as gaudi_drain_command.",
+        "type": "list",
+        "default": [],
+    },
+    "gaudi_drain_wait": {
+        "description": "Seconds that running jobs have to end once their node is drained.",
+        "type": "int",
+        "default": 3600,
+    },
     "gaudi_hosts": {
         "description": "A group or a pattern of hosts of the inventory.",
         "type": "str",
         "default": "gaudi",
+    },
+    "gaudi_lock_timeout": {
+        "description": "Seconds to wait for another package manager that is at work on the node.",
+        "type": "int",
+        "default": 300,
     },
     "gaudi_max_fail_percentage": {
         "description": "Once more than this share of the nodes have failed in a layer, the run ends there.",
@@ -71,6 +104,11 @@ SHARED: Mapping[str, Mapping[str, Any]] = {
         "description": "The rack of a host, for plans of cables and for pairs across racks.",
         "type": "str",
     },
+    "gaudi_ranks_timeout": {
+        "description": "Seconds that the ranks of a test may take to start, and as many to end once all run.",
+        "type": "int",
+        "default": 600,
+    },
     "gaudi_release": {
         "description": "Release of the Gaudi software, with or without its build, such as 1.24.1 or 1.24.1-482.",
         "type": "str",
@@ -94,6 +132,14 @@ SHARED: Mapping[str, Mapping[str, Any]] = {
         "description": "Names of the site's own variables that begin with gaudi_.",
         "type": "list",
         "default": [],
+    },
+    "gaudi_test_processes_per_node": {
+        "description": "Ranks that a test starts on a node. One for each card when not set.",
+        "type": "int",
+    },
+    "gaudi_test_user": {
+        "description": "Account of the ranks of the all-reduce and of a qualification. gaudi_venv_user when not set.",
+        "type": "str",
     },
     "gaudi_watching_hosts": {
         "description": "The group or pattern of the machines that monitor the nodes.",

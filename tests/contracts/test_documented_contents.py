@@ -50,7 +50,11 @@ def test_the_readme_s_links_lead_somewhere_from_galaxy_and_the_hub_too() -> None
     """Whole addresses, since those show the file alone; what they name is in this checkout."""
     links = re.findall(r"\]\(([^)]+)\)", README)
     assert [link for link in links if not link.startswith("https://")] == []
-    here = [link for link in links if link.startswith((f"{REPOSITORY}/blob/main/", f"{REPOSITORY}/tree/main/"))]
+    here = [
+        link
+        for link in links
+        if link.startswith(tuple(f"{REPOSITORY}/{kind}/main/" for kind in ("blob", "raw", "tree")))
+    ]
     assert len(here) > 20
     assert [link for link in here if not (ROOT / link.split("/main/")[1]).exists()] == []
 

@@ -17,8 +17,9 @@ from .._node.job_user import run_as_user
 from .._node.unit_words import unexpanded
 from .confinement import confined
 
-# By the trainer's own options, the variables that they come from.
+# By the trainer's own options, the variables that they come from, and what is behind a path in the names of its files.
 VARIABLES = {"--text": "gaudi_training_text", "--data": "gaudi_training_data"}
+SUFFIXES = {"--text": ("",), "--data": (".idx", ".bin")}
 LOOK = 'for path; do [ -e "$path" ] || echo "absent $path"; [ -r "$path" ] || echo "unreadable $path"; done'
 LOOK_SECONDS = 60.0
 
@@ -50,7 +51,13 @@ def check_data(job: Job, paths: JobPaths, run: Run) -> None:
 
 
 def data_of(command: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Each path that the built-in trainer is to read, and the option that names it."""
+    """Each file or directory that the built-in trainer is to read, and the option that names it."""
+    for path, option in _paths_of(command):
+        for suffix in SUFFIXES[option]:
+            yield path + suffix, option
+
+
+def _paths_of(command: Sequence[str]) -> Iterator[tuple[str, str]]:
     option = ""
     for word in command[len(TELLS_STEPS) :] if tuple(command[: len(TELLS_STEPS)]) == TELLS_STEPS else ():
         if word.startswith("-"):

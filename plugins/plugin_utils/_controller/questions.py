@@ -16,6 +16,8 @@ from collections.abc import Mapping
 from typing import Any
 
 QUESTIONS: Mapping[str, Mapping[str, Any]] = {
+    "gaudi_allow_reboot": {"title": "Allow reboots", "default": None},
+    "gaudi_allow_unsupported_os": {"title": "Allow an unsupported operating system", "default": None},
     "gaudi_audit_job": {"title": "Job name"},
     "gaudi_batch_global_batch": {"title": "Global batch size (samples per step)", "min": 0},
     "gaudi_batch_multiple_of": {"title": "Multiple of (samples)", "min": 1},
@@ -69,12 +71,10 @@ QUESTIONS: Mapping[str, Mapping[str, Any]] = {
     "gaudi_fabric_benchmark": {"title": "Measure the network"},
     "gaudi_fabric_benchmark_again": {"title": "Repeat known measurements"},
     "gaudi_firmware_canary": {"title": "Canary (first node)"},
-    "gaudi_host_allow_reboot": {"title": "Allow reboots"},
     "gaudi_hosts": {"title": "Hosts (group or pattern)"},
     "gaudi_max_fail_percentage": {"title": "Failed nodes at most (%)", "min": 0, "max": 100},
     "gaudi_power_watts": {"title": "Power limit of a card (W)", "min": 1},
     "gaudi_power_while_busy": {"title": "Include busy cards"},
-    "gaudi_preflight_allow_unsupported_os": {"title": "Allow an unsupported operating system"},
     "gaudi_qualify_baseline_report": {"title": "Report of the qualification", "default": None},
     "gaudi_qualify_expected": {"title": "Expected bus bandwidth (GB/s)", "min": 0},
     "gaudi_qualify_restart": {"title": "Restart tests that run"},

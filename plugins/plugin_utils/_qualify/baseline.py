@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import rounded
 from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.results import HEALTHY
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import (
     RefusedError,
@@ -95,8 +96,8 @@ def regressions(data: Mapping[str, Any], baseline: Mapping[str, Any], most: floa
         if before and now < before * (1 - most):
             kind, *subject, figure = place.split(" ")
             sentence = (
-                f"{kind} {' '.join(subject)}: {figure} is {now:.3g}, {1 - now / before:.0%} below the {before:.3g} of "
-                f"the baseline of {baseline['time']}"
+                f"{kind} {' '.join(subject)}: {figure} is {rounded(now)}, {1 - now / before:.0%} below the "
+                f"{rounded(before)} of the baseline of {baseline['time']}"
             )
             for node in subject if kind == "pair" else subject[:1]:
                 found.setdefault(node, []).append(sentence)

@@ -11,6 +11,7 @@ from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._compare.comparison import BASE
 from ansible_collections.gaudi3.scale.plugins.module_utils._compare.verdict import CHANGES_LOSS, FAILED, HELPS, HURTS
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import quantity
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.comparison_kept import Results, answered, helpful
 
 COLUMNS = ("setting", "node", "verdict", "samples/s ratio", "step time ratio", "samples/s", "memory", "loss")
@@ -82,13 +83,13 @@ def _interval(one: Mapping[str, float] | None) -> str | None:
 def _memory(peak: float | None, ratio: float | None) -> str | None:
     if peak is None:
         return None
-    return f"{peak / _MIB:.0f} MiB" + ("" if ratio is None else f" ({ratio - 1:+.1%})")
+    return f"{peak / _MIB:,.0f} MiB" + ("" if ratio is None else f" ({ratio - 1:+.1%})")
 
 
 def _loss(loss: float | None, change: float | None) -> str | None:
     if loss is None:
         return None
-    return f"{loss:.4g}" + ("" if change is None else f" ({change:+.2%})")
+    return quantity(loss) + ("" if change is None else f" ({change:+.2%})")
 
 
 def _method(nodes: Results) -> list[str]:

@@ -103,7 +103,12 @@ def _verdict(asked: Asked) -> Made:
     failed, verified = further.pop("failed"), further.pop("verified")
     clocks = judge_clocks(clocks_of(asked.results(result_of("verify"))))
     rows = [
-        verdict_row(host, clocks.off.get(node, ""), ends_at_verify=verified or node in failed)
+        verdict_row(
+            host,
+            clocks.off.get(node, ""),
+            ends_at_verify=verified or node in failed,
+            why_nothing=asked.why_nothing(node),
+        )
         for node, host in asked.hosts.items()
     ]
     return Made(
@@ -115,7 +120,7 @@ def _verdict(asked: Asked) -> Made:
         },
         {
             "nodes": {row["node"]: row["verdict"] for row in rows},
-            "good": ["ok", RESTART, *(row["verdict"] for row in rows if row["verdict"].startswith(APPLIED))],
+            "good": ["ok", RESTART, *(row["verdict"] for row in rows if str(row["verdict"]).startswith(APPLIED))],
             "words": {"restart_nodes": [row["node"] for row in rows if row["verdict"] == RESTART]},
         },
     )

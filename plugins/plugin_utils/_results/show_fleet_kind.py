@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import quantity
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.node_troubles import (
     NodeTold,
@@ -88,13 +89,13 @@ def _row(node: NodeTold, state: str) -> dict[str, Any]:
         "state": state,
         "cards": f"{works:.0f}/{node.first('gaudi_cards_expected') or 0:.0f}",
         "°C": f"{max(celsius):.0f}" if celsius else None,
-        "W": f"{sum(node.values('gaudi_card_power_watts')):.0f}",
+        "W": f"{sum(node.values('gaudi_card_power_watts')):,.0f}",
         "busy": f"{sum(busy) / len(busy):.0%}" if busy else None,
         "ports": f"{sum(ports):.0f}/{len(ports)}" if ports else None,
         "driver": driver,
         "training": ", ".join(trainings) or None,
-        "step": None if step is None else f"{step:.0f}",
-        "tokens/s": None if tokens is None else f"{tokens:,.0f}",
+        "step": None if step is None else f"{step:,.0f}",
+        "tokens/s": None if tokens is None else quantity(tokens),
     }
 
 

@@ -69,7 +69,7 @@ def _add_job(job: argparse._ArgumentGroup) -> None:
 def _add_data(data: argparse._ArgumentGroup) -> None:
     source = data.add_mutually_exclusive_group(required=True)
     source.add_argument("--text", type=Path, nargs="+", metavar="PATH", help="files and directories, read as bytes")
-    source.add_argument("--data", type=Path, metavar="DIR", help="tokens made by gaudi3_scale data prepare")
+    source.add_argument("--data", type=Path, metavar="PREFIX", help="tokens in PREFIX.bin and PREFIX.idx")
     data.add_argument("--sequence-length", type=positive, default=256, help="tokens per window (default: %(default)s)")
     data.add_argument(
         "--workers",

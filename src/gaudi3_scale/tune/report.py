@@ -12,6 +12,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from gaudi3_scale.core._batch.search import CRASH, HANG, OK
 from gaudi3_scale.core._follow.worker_group import FAILED
+from gaudi3_scale.core._node.quantities import quantity
 from gaudi3_scale.core._tune.space import THROUGHPUT
 from gaudi3_scale.core._tune.study import Study
 from gaudi3_scale.core._tune.values import sorted_out, values_of
@@ -117,7 +118,7 @@ def _against(best: float, complete: Sequence[float]) -> str:
 
 
 def _value(study: Study, value: float) -> str:
-    number = f"{value:,.0f}" if study.objective == THROUGHPUT else f"{value:.4f}"
+    number = quantity(value) if study.objective == THROUGHPUT else f"{value:.4f}"
     return f"{number} {UNITS[study.objective]}"
 
 

@@ -162,7 +162,7 @@ def test_a_diverged_loss_is_said_on_the_page(job, tmp_path):
     page = training_report([host])
     assert "the loss is not a number from step 3 on: the training has diverged" in page["notes"]
     assert "16 samples/s, 4 a card: the median over the job" in page["notes"]
-    assert page["rows"][0]["tokens/s"] == "16 samples/s"
+    assert page["rows"][0]["samples/s"] == 16
     assert [chart["title"] for chart in page["charts"]] == ["Loss", "Speed"]
     assert page["charts"][1]["y_label"] == "samples/s"
 

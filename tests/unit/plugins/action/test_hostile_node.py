@@ -65,7 +65,7 @@ def test_no_module_of_the_collection_lets_a_node_set_an_option(play: Play, taken
     assert "failed=0" in screen.split("node1  ")[-1], screen
     assert not taken_over.exists()
     assert ("inject_facts_as_vars is on in the defaults of Ansible" in " ".join(screen.split())) == (injects == "True")
-    assert "gaudi_quarantine_drain_command" not in screen and "CUSTOM STATS" not in screen
+    assert "gaudi_drain_command" not in screen and "CUSTOM STATS" not in screen
 
 
 def test_what_it_has_set_by_a_module_of_ansible_s_is_refused(play: Play, taken_over: Path) -> None:
@@ -73,7 +73,7 @@ def test_what_it_has_set_by_a_module_of_ansible_s_is_refused(play: Play, taken_o
     told = {"ansible.builtin.debug": {"msg": "by the node: {{ gaudi_quarantine_drain }}"}}
     screen = play({"ansible.builtin.ping": {}}, told, ROLE, ANSIBLE_INJECT_FACT_VARS="True")
     assert "by the node: commands" in screen
-    assert "node1 returns gaudi_quarantine_drain as a fact" in " ".join(screen.split())
+    assert "node1 returns gaudi_drain_command as a fact" in " ".join(screen.split())
     assert "failed=1" in screen and not taken_over.exists()
 
 

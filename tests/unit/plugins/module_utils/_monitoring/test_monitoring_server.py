@@ -327,6 +327,20 @@ def test_it_answers_itself_alone_and_has_no_password(machine: Machine) -> None:
     assert not [path for path in machine.files if "basic_auth" in path.read_text()]
 
 
+def test_a_site_gives_both_other_ports_and_values_another_time(machine: Machine) -> None:
+    machine.run(port=19090, alertmanager_port=19093, retention="7d", names=("watcher.example.org",))
+    units = machine.root / "etc/systemd/system"
+    unit = (units / f"{PROMETHEUS}.d/gaudi3-scale.conf").read_text()
+    assert "--web.listen-address=127.0.0.1:19090 --storage.tsdb.retention.time=7d\n" in unit
+    other = (units / f"{ALERTMANAGER}.d/gaudi3-scale.conf").read_text()
+    assert "--web.listen-address=127.0.0.1:19093 " in other
+    assert "127.0.0.1:19093" in machine.text("prometheus.yml")
+
+
+def test_all_addresses_are_for_who_says_so_and_has_readers(machine: Machine) -> None:
+    assert machine.run(address="0.0.0.0", all_interfaces=True, readers=(ONE,))["changed"]
+
+
 def test_alerts_go_where_they_ask_to(machine: Machine) -> None:
     hooks = (Webhook("https://pager.example.com/x", TOKEN), Webhook("http://10.0.0.9:8080/"))
     quarantine = Webhook("http://127.0.0.1:5050/", TOKEN)

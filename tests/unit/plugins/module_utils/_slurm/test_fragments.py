@@ -197,6 +197,21 @@ def test_a_controller_without_cards_has_the_configuration_and_no_check(tmp_path:
     assert not (tmp_path / "gaudi3_scale").exists()
 
 
+def test_a_site_with_a_check_of_its_own_has_none_of_ours(tmp_path: Path) -> None:
+    site = Site(tmp_path)
+    site.apply(health_check=False)
+    assert "HealthCheck" not in site.text("slurm/gaudi3_scale.conf")
+    assert not (tmp_path / "gaudi3_scale").exists()
+
+
+def test_a_node_that_is_not_to_drain_itself_only_logs(tmp_path: Path) -> None:
+    site = Site(tmp_path)
+    site.apply()
+    assert " --drain" in site.text("gaudi3_scale/slurm_health_check")
+    site.apply(drain=False)
+    assert " --drain" not in site.text("gaudi3_scale/slurm_health_check")
+
+
 def test_a_configless_node_has_the_check_alone(tmp_path: Path) -> None:
     result = apply(Options((BOUND,), "gaudi07", "1.24.1", 8), no_unit, False, str(tmp_path))
     assert result["configless"] and not result["reconfigure"]

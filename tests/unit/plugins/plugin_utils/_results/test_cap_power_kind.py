@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.cap_power_kind import CAPPED, cap_power_kind
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.earlier_failure import NOT_KNOWN
 
 REFUSED = "watts (gaudi_power_watts) is 300, power outside the card's range"
 
@@ -65,7 +66,7 @@ def test_what_no_node_can_mean_is_said_once():
 def test_a_node_that_does_not_answer_is_not_called_capped():
     report = made(a={CAPPED: {"unreachable": True, "msg": "timed out"}}, b={})
     assert report.outcome["nodes"] == {"a": "unreachable", "b": "unreachable"}
-    assert report.reasons == {"a": "timed out", "b": "It was not reached; see the failed task above."}
+    assert report.reasons == {"a": "timed out", "b": f"It has no result: {NOT_KNOWN}."}
 
 
 def test_check_mode_says_what_would_be():

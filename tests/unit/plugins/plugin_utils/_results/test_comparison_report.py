@@ -73,7 +73,7 @@ def test_a_line_says_ratio_interval_memory_and_loss():
     rows = report({"n1": result(verdict("bf16"))})["rows"]
     assert rows[0]["setting"] == "base"
     assert rows[1]["samples/s ratio"] == "1.100 (1.080 to 1.120)"
-    assert (rows[1]["memory"], rows[1]["loss"]) == ("2048 MiB (+50.0%)", "2.5 (+0.10%)")
+    assert (rows[1]["memory"], rows[1]["loss"]) == ("2,048 MiB (+50.0%)", "2.5 (+0.10%)")
 
 
 def test_a_node_that_failed_has_its_reason_and_the_others_their_rows():

@@ -11,6 +11,7 @@ import pytest
 from ansible_collections.gaudi3.scale.plugins.action.report import ARGUMENTS
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._play_outcome import play_outcome
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.earlier_failure import NOT_KNOWN
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.kinds import KINDS, Asked, Made
 from ansible_collections.gaudi3.scale.tests.unit.module_answers import probe_answer
 from ansible_collections.gaudi3.scale.tests.unit.planned_node import VIRGIN, plan
@@ -126,7 +127,7 @@ def test_a_job_that_nobody_knows_is_not_shown() -> None:
     with pytest.raises(GaudiError, match=near):
         made("training", asked, n1=absent, n2={})
     with pytest.raises(
-        GaudiError, match=r"lama: none of gaudi_training_hosts responded \(n1, n2\); see the failed task"
+        GaudiError, match=r"lama: none of gaudi_training_hosts responded \(n1, n2\)\. On each host it did not respond"
     ):
         made("training", asked, n1={"__gaudi_training_info": {"unreachable": True}}, n2={})
 
@@ -137,7 +138,7 @@ def test_a_verdict_has_a_line_a_host_and_the_columns_that_were_given() -> None:
         ("n1", "ok", 2.5),
         ("n2", "FAILED before preflight", 2.5),
     ]
-    assert reported.options["notes"][0] == "n2: it stopped there; see the failed task above."
+    assert reported.options["notes"][0] == f"n2: it stopped there: {NOT_KNOWN}."
     assert reported.outcome["nodes"] == {"n1": "ok", "n2": "FAILED before preflight"}
     assert reported.options["title"] == "Verdict"
     assert "nothing was changed" in made("verdict", check_mode=True, n1={}).options["title"]

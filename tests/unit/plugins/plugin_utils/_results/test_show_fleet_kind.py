@@ -59,7 +59,7 @@ def test_a_well_fleet_is_one_table():
         "ports": "2/2",
         "driver": "1.24.1",
         "training": "llama",
-        "step": "1200",
+        "step": "1,200",
         "tokens/s": "52,000",
     }
     assert report.outcome["ok"] and report.outcome["numbers"] == {"watts": 904.0, "cards": 4}
