@@ -45,7 +45,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Learn what the roles install, and bring the collection and the operator's files to the host
+- name: List what the roles install, and copy the collection and the operator's files to the host
   gaudi3.scale.bundle_sources:
     distribution: "{{ ansible_facts.distribution }}"
     os_family: "{{ ansible_facts.os_family }}"

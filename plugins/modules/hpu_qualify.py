@@ -49,9 +49,9 @@ options:
     description: File with the environment of the tests, which may be missing. Only root may write it.
     type: path
     default: /etc/gaudi3_scale/environment
-  leave_out:
+  excluded:
     description:
-      - Tests that are not run, each with the reason. With V(false) a test is run that is left out on this board.
+      - Tests to exclude, each with the reason. V(false) runs a test that is excluded by default on this board.
     type: dict
     default: {}
   reload_driver:
@@ -134,7 +134,7 @@ def main() -> None:
             "device": {"type": "str", "choices": ["hpu", "cuda", "cpu"], "default": "hpu"},
             "venv": {"type": "path", "default": "/opt/gaudi3_scale/venv"},
             "flags": {"type": "path", "default": "/etc/gaudi3_scale/environment"},
-            "leave_out": {"type": "dict", "default": {}},
+            "excluded": {"type": "dict", "default": {}},
             "reload_driver": {"type": "bool", "default": False},
             "restart": {"type": "bool", "default": False},
             "detach": {"type": "bool", "default": False},

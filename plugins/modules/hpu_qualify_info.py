@@ -83,7 +83,7 @@ left_out:
   type: dict
 verdict:
   description:
-    - Once all have ended, C(state) (V(healthy), V(unhealthy) or V(could_not_tell)), C(level), C(release), C(time) in
+    - Once all have ended, C(state) (V(healthy), V(unhealthy) or V(inconclusive)), C(level), C(release), C(time) in
       UTC and C(reasons). Empty before.
   returned: always
   type: dict

@@ -129,10 +129,10 @@ options:
     description: How many healthy nodes are kept as spares.
     type: int
     default: 0
-  drain_share:
+  max_drained_fraction:
     description:
-      - The part of the nodes that may be kept out of service, and always one. Where more are unhealthy, none is, and a
-        person has to look first. With V(0) nobody is.
+      - The largest fraction of the nodes that may stay drained; one node always may. If more are unhealthy, none stays
+        drained, and a person has to look first. V(0) keeps none.
     type: float
     default: 0.0
   device:
@@ -192,7 +192,7 @@ EXAMPLES = r"""
 RETURN = r"""
 data:
   description:
-    - All that was measured. C(nodes) has each node's C(state) (V(healthy), V(unhealthy) or V(could_not_tell)),
+    - All that was measured. C(nodes) has each node's C(state) (V(healthy), V(unhealthy) or V(inconclusive)),
       C(action), C(reasons), C(remarks), C(stages) and C(cards); C(pairs) each pair with C(busbw_gb_per_s), C(why),
       C(round), and C(late) where its time was over; C(ring) its C(hosts) and C(busbw_gb_per_s); C(seconds) how long
       each stage took.

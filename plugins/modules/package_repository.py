@@ -309,8 +309,8 @@ def answer(wishes: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
     result: dict[str, Any] = node_repository.converge(options, trust, run_process, module.check_mode)
     for path in result["taken_over"]:
         module.warn(
-            f"{path}: its entry of {result['repository']} is switched off, of which there can be one alone; the "
-            "lines are comments there, and come back with state: absent."
+            f"{path}: its entry of {result['repository']} was commented out, since there can be only one; state: "
+            "absent restores it."
         )
     return result
 

@@ -18,7 +18,7 @@ options:
     description: What was found.
     type: str
     required: true
-    choices: [healthy, unhealthy, could_not_tell]
+    choices: [healthy, unhealthy, inconclusive]
   level:
     description: The level of the qualification.
     type: str
@@ -74,8 +74,8 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.outcome import keep
 from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.results import (
-    COULD_NOT_TELL,
     HEALTHY,
+    INCONCLUSIVE,
     UNHEALTHY,
 )
 
@@ -85,7 +85,7 @@ def main() -> None:
         AnsibleModule,
         answer,
         argument_spec={
-            "state": {"type": "str", "required": True, "choices": [HEALTHY, UNHEALTHY, COULD_NOT_TELL]},
+            "state": {"type": "str", "required": True, "choices": [HEALTHY, UNHEALTHY, INCONCLUSIVE]},
             "level": {"type": "str", "required": True},
             "stages": {"type": "list", "elements": "str", "required": True},
             "reasons": {"type": "list", "elements": "str", "default": []},

@@ -179,7 +179,7 @@ options:
             type: str
             required: true
           estimate:
-            description: Where the dot is. Without one O(intervals[].bars[].note) stands in its place.
+            description: Where the dot is. Without one O(intervals[].bars[].note) is in its place.
             type: float
           low:
             description: The lower end of the interval.

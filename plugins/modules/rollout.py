@@ -113,7 +113,7 @@ EXAMPLES = r"""
   register: order
   run_once: true
 
-- name: Keep how it went
+- name: Record the result
   gaudi3.scale.rollout:
     of: driver
     step: outcome
@@ -123,7 +123,7 @@ EXAMPLES = r"""
     failure: "{{ ansible_failed_result }}"
   register: upgraded
 
-- name: See whether the other nodes may be upgraded
+- name: Check whether the other nodes may be upgraded
   gaudi3.scale.rollout:
     of: driver
     step: batch

@@ -60,8 +60,8 @@ options:
     description: Whether it gives itself back once it is well, where nobody else has taken it out.
     type: bool
     default: false
-  drain_share:
-    description: The part of all nodes that may have taken themselves out, and always one.
+  max_drained_fraction:
+    description: The largest fraction of all nodes that may drain themselves; one node always may.
     type: float
     default: 0.1
   task_prolog:
@@ -150,7 +150,7 @@ def main() -> None:
             "interval": {"type": "int", "default": 300},
             "drain": {"type": "bool", "default": True},
             "resume": {"type": "bool", "default": False},
-            "drain_share": {"type": "float", "default": 0.1},
+            "max_drained_fraction": {"type": "float", "default": 0.1},
             "task_prolog": {"type": "str", "default": ""},
             "gres": {"type": "str", "default": ""},
             "configuration": {"type": "str", "default": ""},

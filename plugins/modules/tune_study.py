@@ -65,7 +65,7 @@ EXAMPLES = r"""
   run_once: true
   register: planned
 
-- name: Choose who keeps the study
+- name: Choose the node that keeps the study
   gaudi3.scale.tune_study:
     step: nodes
     name: llama

@@ -28,10 +28,10 @@ FAULTS = {
     "first_generation": (NODE, "the cards are first-generation Gaudi"),
     "zero_temperature": (CARD, "the card reports 0 C: it did not initialize"),
     "hot_card": (CARD, "the card is far over its temperature limit"),
-    "absurd_temperature": (CARD, "the card's firmware tells a temperature that no card can have"),
+    "absurd_temperature": (CARD, "the card's firmware reports an impossible temperature"),
     "uncorrectable_ecc": (CARD, "the card counts uncorrectable memory errors"),
     "wrong_firmware": (CARD, "the card's firmware is older than its neighbors'"),
-    "unreadable_firmware": (CARD, "the card tells a firmware version that is none"),
+    "unreadable_firmware": (CARD, "the card reports an invalid firmware version"),
     "flash_fails": (CARD, "hl-fw-loader cannot write the card"),
     "power_cycle_needed": (CARD, "the card starts from newly written firmware only after a power cycle"),
     "write_protected": (NODE, "the BMC protects the cards' flash"),
@@ -58,7 +58,7 @@ FAULTS = {
     "card_lost_at_load": (LOAD, "the card is gone while the driver of that release is loaded"),
     # These strike once, when PROGRAM is called for the N-th time from now (see losses.py).
     "power_loss": (CALL, "the power is cut: all processes end at once, and the node boots"),
-    "ssh_loss": (CALL, "the operator's SSH sessions are cut; what they started goes on"),
+    "ssh_loss": (CALL, "the operator's SSH sessions are cut; what they started continues"),
     "repository_loss": (CALL_OR_NODE, "no route to the package repository, now or from that call on"),
 }
 

@@ -97,7 +97,7 @@ def looks_at_the_place(role: str, file: str) -> bool:
 
 def test_whoever_refuses_a_place_of_reports_at_once_is_named() -> None:
     """And nobody else: elsewhere a place that takes nothing is a warning at the end."""
-    said = section("docs/report.md", "## When it goes wrong").partition(" Nothing is made")[0]
+    said = section("docs/report.md", "## Troubleshooting").partition(" Nothing is made")[0]
     asks = {"site.yml", "preflight.yml"} | {
         path.name for path in PLAYBOOKS for role, entry in roles_of(path) if looks_at_the_place(role, f"{entry}.yml")
     }

@@ -185,7 +185,7 @@ def parameters(place: str, name: str) -> dict[str, ast.expr | None]:
 @pytest.mark.parametrize(
     ("heading", "place", "name"),
     [
-        ("### Its steps on the page", "src/gaudi3_scale/reporting/report_step.py", "report_step"),
+        ("### Step reports", "src/gaudi3_scale/reporting/report_step.py", "report_step"),
         ("## The batch size in your own code", "src/gaudi3_scale/batch/finder.py", "AdaptiveBatchFinder"),
     ],
 )

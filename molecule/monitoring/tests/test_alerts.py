@@ -236,7 +236,7 @@ def as_it_was_told(alerts: dict[str, tuple[str | None, dict[str, Any]]]) -> None
         "job": "gaudi",
         "severity": "critical",
     }
-    assert alert["annotations"]["summary"].startswith(f"card 2 of {OTHER} says 0 degrees")
+    assert alert["annotations"]["summary"].startswith(f"card 2 of {OTHER} reports 0 degrees")
     assert alert["annotations"]["runbook_url"] == f"{OPTIONS['gaudi_monitoring_alerts_page']}#gaudicardcold"
 
 

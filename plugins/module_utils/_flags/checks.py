@@ -94,7 +94,7 @@ _REQUIRED_BY: Mapping[str, list[str]] = {
 # Findings about a flag that does what it is to do.
 _OF_CHOSEN = ("default", "superseded", "unverified")
 _TO_OVERRIDES = "move it to overrides"
-_TO_ENVIRONMENT = "a variable that is no Gaudi flag, or a flag newer than this catalog, belongs in environment"
+_TO_ENVIRONMENT = "a variable that is not a Gaudi flag, or a flag newer than this catalog, belongs in environment"
 
 
 def _check_flag(name: str, text: str, flags: Mapping[str, str], target: Target, chosen: bool) -> list[Finding]:
@@ -124,7 +124,7 @@ def _rejected(level: str, name: str, entry: RejectedName) -> Finding:
 
 
 def _of_another(name: str, program: str) -> Finding:
-    message = f"{name} is a variable of {program} and no Gaudi flag, so neither name nor value was checked"
+    message = f"{name} is a variable of {program} not a Gaudi flag, so neither name nor value was checked"
     return Finding("warning", name, message, "such a variable belongs in environment", "other")
 
 

@@ -196,5 +196,5 @@ def _recipes(
 
 
 def _edit_sentence(edit: HandEdit, backup: str) -> str:
-    where = f"what was there is kept as {backup}" if backup else "what is there will be kept beside it"
+    where = f"the previous file is kept as {backup}" if backup else "a copy will be saved next to it"
     return f"{edit.path} was edited by hand ({edit.phrase()}); {where}; put what should stay into overrides."

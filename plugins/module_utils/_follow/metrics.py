@@ -156,7 +156,7 @@ def _left(metric: Mapping[str, object]) -> str:
 
 def _start(metric: Mapping[str, object]) -> str:
     resumed = metric.get("resumed_from")
-    begun = f"goes on from step {resumed}" if resumed else "started"
+    begun = f"resumes from step {resumed}" if resumed else "started"
     ranks = f", {metric['world_size']} rank(s)" if "world_size" in metric else ""
     nodes = f" on {metric['nodes']} node(s)" if "nodes" in metric else ""
     device = f", {metric['device']}" if "device" in metric else ""

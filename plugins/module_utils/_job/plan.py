@@ -212,7 +212,9 @@ def _check_supervision(job: Job, options: SupervisionOptions) -> None:
 def _check_secrets(job: Job) -> None:
     for option in ("key", "new_key"):
         if getattr(job, option) and not SECRET.fullmatch(getattr(job, option)):
-            raise GaudiError(f"{option} is no secret of a run; give at least 32 hexadecimal digits, or leave it out.")
+            raise GaudiError(
+                f"{option} is not the secret of a run; give at least 32 hexadecimal digits, or leave it out."
+            )
 
 
 def _check_hosts(job: Job) -> None:
@@ -243,7 +245,9 @@ def _check_addresses(job: Job) -> None:
     for option, values in named.items():
         for value in values:
             if not ADDRESS.fullmatch(value):
-                raise GaudiError(f"{option} has {value!r:.80}, which is no host's name or address; correct it.")
+                raise GaudiError(
+                    f"{option} has {value!r:.80}, which is neither a host name nor an address; correct it."
+                )
 
 
 def _check_processes(job: Job, cards: int | None) -> None:
@@ -268,7 +272,7 @@ def _check_command(job: Job) -> None:
             "made from the other options of this module."
         )
     if any("\0" in word for word in job.command):
-        raise GaudiError("command has a NUL character, which no program can be given; remove it.")
+        raise GaudiError("command has a NUL character, which cannot be passed to a program; remove it.")
 
 
 def _check_environment(job: Job) -> None:

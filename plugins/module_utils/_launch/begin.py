@@ -73,6 +73,6 @@ def _start_unit(paths: JobPaths, begun: Mapping[str, object], run: Run, *, at_bo
         log = run(["journalctl", "--unit", paths.unit, "--lines", "10", "--no-pager", "--output", "cat"]).stdout
         raise GaudiError(
             f"job {paths.name} did not start: {(log or done.stderr).strip()}\n"
-            f"`systemctl status {paths.unit}` on the node tells more.",
+            f"`systemctl status {paths.unit}` on the node shows more.",
             log=log.splitlines(),
         )

@@ -49,9 +49,9 @@ def refuse_order(modules: str, board: Board, ranks: int, host: str) -> None:
     if taken != sorted(taken):
         right = ",".join(map(str, sorted(taken)))
         raise GaudiError(
-            f"{host} cannot take part: {MODULES}={modules} gives its {ranks} ranks {board.label} cards in another "
-            f"order than that of their module ids, and between groups of {board.group} HCCL fails so; give {right}, or "
-            "take it away."
+            f"{host} cannot take part: {MODULES}={modules} gives its {ranks} ranks {board.label} cards out of "
+            f"the order of their module ids, and between groups of {board.group} HCCL then fails; "
+            f"give {right}, or remove it."
         )
 
 
@@ -61,7 +61,7 @@ def remark(board: Board, ranks: int, nics: Sequence[HostNic]) -> str:
     network = f"of which {', '.join(linked)} has a link" if linked else "of which none has a link here"
     return (
         f"{board.label} cards are joined in groups of {board.group} by their boards, and {ranks} ranks are in more "
-        f"than one: what goes between the groups takes a network card of the host ({network}), else the processors' "
+        f"than one: traffic between the groups takes a network card of the host ({network}), else the processors' "
         f"own link, which is slow; keep the ranks in the order of the module ids ({MODULES} ascending, or not set), or "
         f"give a job {board.group} ranks on a node."
     )

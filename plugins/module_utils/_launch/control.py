@@ -50,7 +50,7 @@ def start(job: Job, paths: JobPaths, run: Run, options: StartOptions = AS_DESCRI
         return _started(launch, pending(launch.plan.files))
     check_node(job, paths, run, launch.site, running=running)
     check_places(job, paths)
-    with exclusive(f"job-{job.name}", LOCK_SECONDS, directory=paths.state_directory, remedy="wait for its end"):
+    with exclusive(f"job-{job.name}", LOCK_SECONDS, directory=paths.state_directory, remedy="wait for it to finish"):
         launch = decided_again(launch, run, options)
         if launch.action == KEEP:
             return _kept(launch)

@@ -79,7 +79,7 @@ def _check_what_ranks_start_with(job: Job, paths: JobPaths, settings: Mapping[st
         if not os.access(program, os.X_OK):
             raise GaudiError(f"{program} cannot be executed; install the training stack first, or set its venv.")
     if job.working_directory and not Path(job.working_directory).is_dir():
-        raise GaudiError(f"working_directory {job.working_directory} is no directory on this node; create it there.")
+        raise GaudiError(f"working_directory {job.working_directory} is not a directory on this node; create it there.")
     script = Path(starts_in(job, paths), job.command[0])
     if job.command[0] != "-m" and not script.is_file():
         remedy = "copy it to every node of the job"
@@ -102,7 +102,7 @@ def check_flags(job: Job, settings: Mapping[str, str]) -> None:
     if named and not known and not Path(named).is_file():
         raise GaudiError(
             f"{named} is missing, with the node's flags and the paths of the vendor's software ({VENDORS}), without "
-            f"which no rank uses a card: run playbooks/flags.yml on this node, or set them in environment "
+            "which no rank can use a card: run playbooks/flags.yml on this node, or set them in environment "
             f"({ENVIRONMENT})."
         )
 
@@ -190,7 +190,7 @@ def check_writable(job: Job, paths: JobPaths, run: Run) -> None:
         return
     if not Path(directory).is_dir():
         raise GaudiError(
-            f"checkpoint_directory {directory} is no directory on {job.host}; create it there, for user {job.user}."
+            f"checkpoint_directory {directory} is not a directory on {job.host}; create it there, for user {job.user}."
         )
     probe = f"{directory}/.gaudi3_scale-{job.name}-{job.host}"
     # As the account of the ranks: root may write where they may not, and may not on a shared file system.

@@ -38,7 +38,7 @@ def check_data(job: Job, paths: JobPaths, run: Run) -> None:
     done = run_as_user(job.user, ["sh", "-c", LOOK, "sh", *places], run, timeout=LOOK_SECONDS, limits=limits)
     if done.rc == 124:
         raise GaudiError(
-            f"{', '.join(places)} could not be looked at within {LOOK_SECONDS:g} s; see whether its storage answers."
+            f"{', '.join(places)} could not be read within {LOOK_SECONDS:g} s; see whether its storage answers."
         )
     for said in done.stdout.splitlines():
         how, _space, path = said.partition(" ")

@@ -89,7 +89,7 @@ def plan(options: PowerOptions, cards: Iterable[PowerCard]) -> tuple[PowerCard, 
     if busy and not options.while_busy:
         held = "; ".join(f"{card} by {card.holders[0]}" for card in busy)
         raise GaudiError(
-            f"Cards are in use, and a limit may slow what runs there: {held}. Wait for its end, leave them out by "
+            f"Cards are in use, and a limit may slow what runs there: {held}. Wait for it to finish, leave them out by "
             "cards (gaudi_power_cards), or set while_busy (gaudi_power_while_busy)."
         )
     return due

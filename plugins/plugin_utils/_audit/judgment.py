@@ -80,4 +80,4 @@ def _verdict(item: Item, measured: Measured | Unknown | None, threshold: Thresho
         return Unknown(f"{quantity(measured.value)} {unit} ({measured.seen}), and no target in gaudi_audit_targets")
     if threshold.is_met(measured.value):
         return Passed(measured)
-    return Failed(measured, f"{quantity(measured.value)}, and {threshold.words} is asked for ({measured.seen})")
+    return Failed(measured, f"{quantity(measured.value)}, expected {threshold.words} ({measured.seen})")

@@ -27,7 +27,7 @@ class Threshold:
 
     def __post_init__(self) -> None:
         if not self.unit or self.provenance not in (SITE, VENDOR, GUIDE) or self.which not in (LEAST, MOST):
-            raise ValueError(f"{self} is no threshold: it needs a unit, a side and a source")
+            raise ValueError(f"{self} is not a threshold: it needs a unit, a side and a source")
 
     def is_met(self, value: float) -> bool:
         return value >= self.value if self.which == LEAST else value <= self.value

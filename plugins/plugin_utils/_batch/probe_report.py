@@ -164,7 +164,7 @@ def _without_outliers(size: int | None, strange: Mapping[str, str], results: Res
     if size is None or others is None or others <= size:
         return []
     names = " and ".join(strange)
-    return [f"without {names} all could run {others}; once mended, probe again with gaudi_batch_refresh=true"]
+    return [f"without {names} all could run {others}; once repaired, probe again with gaudi_batch_refresh=true"]
 
 
 def _limit(result: Mapping[str, Any]) -> int:

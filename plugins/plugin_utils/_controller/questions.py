@@ -6,7 +6,7 @@
 
 ``title``: in place of the option's name; ``text``: in place of its description, which is for somebody who writes
 YAML; ``min`` and ``max``: the least and the largest number, or of a text its shortest and longest, by which the
-controller refuses what the role would; ``default``: what stands in it at first, None where the role takes another
+controller refuses what the role would; ``default``: what is in it at first, None where the role takes another
 variable's value.
 """
 

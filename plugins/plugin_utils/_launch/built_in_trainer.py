@@ -57,8 +57,8 @@ def refusal(trainer: BuiltInTrainer) -> str:
     """Why it has nothing to train on, or nothing."""
     if trainer.data and (trainer.text or trainer.text_upload):
         return (
-            f"gaudi_training_data {trainer.data} goes without gaudi_training_text and gaudi_training_text_upload; "
-            "leave one out, or empty it (gaudi_training_text: [])."
+            f"gaudi_training_data {trainer.data} cannot be combined with gaudi_training_text or "
+            "gaudi_training_text_upload; leave one out, or empty it (gaudi_training_text: [])."
         )
     if not trainer.data and not trainer.text:
         return (

@@ -69,7 +69,9 @@ def baseline_of(report: Any, path: str) -> dict[str, Any]:
         figures, kept = figures_of(data or {}), {name: (data or {})[name] for name in ("time", *SAME)}
         nodes = [name for name, node in (data or {})["nodes"].items() if node["state"] == HEALTHY]
     except (KeyError, TypeError, AttributeError) as error:
-        raise GaudiError(f"{path} is no report of qualify_nodes.yml; name one, or run that playbook first.") from error
+        raise GaudiError(
+            f"{path} is not a report of qualify_nodes.yml; name one, or run that playbook first."
+        ) from error
     if not figures:
         raise GaudiError(
             f"{path} has no figure of a healthy node; qualify the nodes first, and repair what it reports."
@@ -82,7 +84,7 @@ def taken_baseline(document: Any, path: str) -> dict[str, Any]:
     try:
         found: dict[str, Any] = BASELINE(document, "")
     except RefusedError as error:
-        raise GaudiError(f"{path} is no baseline: {error}; save one with save_baseline.yml.") from error
+        raise GaudiError(f"{path} is not a baseline: {error}; save one with save_baseline.yml.") from error
     return found
 
 

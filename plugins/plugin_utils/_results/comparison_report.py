@@ -168,7 +168,7 @@ def _slow_nodes(nodes: Results, tolerance: float) -> list[str]:
     best = statistics.median(known.values()) if len(known) >= _NODES_FOR_AN_OUTLIER else max(known.values())
     than = "the nodes' median" if len(known) >= _NODES_FOR_AN_OUTLIER else "the other node"
     return [
-        f"{host} is slow: its base makes {1 - rate / best:.1%} fewer samples/s than {than}; look at it with verify.yml"
+        f"{host} is slow: its base makes {1 - rate / best:.1%} fewer samples/s than {than}; check it with verify.yml"
         for host, rate in known.items()
         if rate < (1 - tolerance) * best
     ]

@@ -14,7 +14,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.hosts_file i
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.junit import FAILED, PASSED, UNKNOWN, Case
 
 SEARCHED = "gaudi_qualify_find_result"
-OK, BAD, COULD_NOT_TELL = "ok", "failed", "inconclusive"
+OK, BAD, INCONCLUSIVE = "ok", "failed", "inconclusive"
 
 
 def find_bad_nodes_kind(asked: Asked) -> Made:
@@ -59,7 +59,7 @@ def find_bad_nodes_kind(asked: Asked) -> Made:
     )
 
 
-_CASES = {OK: PASSED, BAD: FAILED, COULD_NOT_TELL: UNKNOWN}
+_CASES = {OK: PASSED, BAD: FAILED, INCONCLUSIVE: UNKNOWN}
 # More nodes in a group than a line has place for.
 _MANY = 9
 
@@ -67,7 +67,7 @@ _MANY = 9
 def _state(host: str, found: Mapping[str, Any]) -> str:
     if host in found["bad"]:
         return BAD
-    return OK if host in found["good"] else COULD_NOT_TELL
+    return OK if host in found["good"] else INCONCLUSIVE
 
 
 def _reason(host: str, found: Mapping[str, Any]) -> str:

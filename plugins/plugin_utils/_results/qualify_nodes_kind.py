@@ -11,9 +11,9 @@ from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import rounded
 from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.results import (
-    COULD_NOT_TELL,
     FAILED,
     HEALTHY,
+    INCONCLUSIVE,
     PASSED,
     UNHEALTHY,
 )
@@ -59,11 +59,11 @@ def qualify_nodes_kind(asked: Asked) -> Made:
     )
 
 
-_STATES = (HEALTHY, UNHEALTHY, COULD_NOT_TELL)
+_STATES = (HEALTHY, UNHEALTHY, INCONCLUSIVE)
 
 
 def _absent(why: str) -> dict[str, Any]:
-    return {"state": COULD_NOT_TELL, "action": "", "reasons": [why], "remarks": [], "stages": {}, "cards": {}}
+    return {"state": INCONCLUSIVE, "action": "", "reasons": [why], "remarks": [], "stages": {}, "cards": {}}
 
 
 def _row(name: str, node: Mapping[str, Any], shown: Sequence[str]) -> dict[str, Any]:

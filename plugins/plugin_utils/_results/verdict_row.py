@@ -16,7 +16,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.earlier_fail
 
 FACTS = "ansible_facts"
 # Of a node that nothing speaks against, and that was not measured to its end.
-COULD_NOT_TELL = "inconclusive"
+INCONCLUSIVE = "inconclusive"
 # Nothing is wrong with the node, and what its layers have set is not all in force.
 RESTART = "ok, restart needed"
 # Of a run over some layers only, in front of their names.
@@ -85,7 +85,7 @@ def _verdict(
 ) -> tuple[str, str | None]:
     for layer, result in results.items():
         if result.get("failed"):
-            verdict = COULD_NOT_TELL if _is_unknown(result) else f"FAILED in {layer}"
+            verdict = INCONCLUSIVE if _is_unknown(result) else f"FAILED in {layer}"
             return verdict, str(result.get("msg") or f"{NOT_KNOWN}.")
         if result.get("unreachable"):
             return f"FAILED in {layer}", f"unreachable: {result.get('msg', '')}"
@@ -100,7 +100,7 @@ def _verdict(
         return f"not ok: {summary.get('problems')} checks", None
     state = results.get("verify_all_reduce", {}).get("state", "succeeded")
     if late := _late(state, results.get("verify_all_reduce", {}), measured):
-        return COULD_NOT_TELL, late
+        return INCONCLUSIVE, late
     if state != "succeeded":
         return "FAILED in all-reduce", _ranks(state, results["verify_all_reduce"])
     # The choice of a network is the operator's: that another one is faster is told, and is no fault of the node.

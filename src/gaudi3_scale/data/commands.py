@@ -44,7 +44,7 @@ def _add_prepare(parser: argparse.ArgumentParser) -> None:
         help="or a Hugging Face tokenizer's directory (default: bytes)",
     )
     parser.add_argument(
-        "--processes", type=positive, default=len(os.sched_getaffinity(0)), help="(default: one a processor)"
+        "--processes", type=positive, default=len(os.sched_getaffinity(0)), help="(default: one per processor)"
     )
     parser.set_defaults(run=_prepare)
 
@@ -56,9 +56,14 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
 
 def _add_workers(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, required=True, metavar="PREFIX", help=_PAIR)
-    parser.add_argument("--sequence-length", type=positive, default=256, help="tokens a window (default: %(default)s)")
     parser.add_argument(
-        "--batch-size", type=positive, default=16, help="windows a rank and pass (default: %(default)s)"
+        "--sequence-length", type=positive, default=256, help="tokens per window (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--sequence-length", type=positive, default=256, help="tokens per window (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--batch-size", type=positive, default=16, help="windows per rank and pass (default: %(default)s)"
     )
     parser.add_argument("--pass-seconds", type=positive_real, help="of the model, to say how many workers keep up")
     parser.add_argument("--most", type=positive, help="largest number to try (default: the processors)")

@@ -90,16 +90,16 @@ def notes(
     outcomes = [outcome_of(trial) for trial in trials]
     reported = []
     if best is None:
-        reported.append("No trial came to its end, so there is no best configuration; the table says why.")
+        reported.append("No trial finished, so there is no best configuration; the table says why.")
     else:
         value = _reached(best)
         reported.append(f"Trial {best.number} is the best: {_value(study, value)}{_against(value, complete)}.")
-        reported.append("Each was measured once; hold the best against today's settings with compare_settings.yml.")
+        reported.append("Each was measured once; compare the best with today's settings by compare_settings.yml.")
     counts = {outcome: outcomes.count(outcome) for outcome in dict.fromkeys(outcomes)}
     if counts:
         reported.append("Outcomes: " + ", ".join(f"{count} {outcome}" for outcome, count in counts.items()) + ".")
     if SKIPPED in counts:
-        reported.append("What was skipped could not fit or could not be set, and took no time on a card.")
+        reported.append("Skipped trials could not fit or could not be set, and took no time on a card.")
     reported += [f"{node['node']} is unhealthy: {node['why']}" for node in nodes if node["state"] == FAILED]
     return reported
 

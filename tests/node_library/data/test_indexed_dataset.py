@@ -194,7 +194,7 @@ def test_what_is_no_file_is_refused(prefix, suffix):
     beside(prefix, suffix).unlink()
     os.mkfifo(beside(prefix, suffix))
     with pytest.raises(
-        GaudiError, match=rf"^--data .*\.{suffix}: it is no regular file; give files that this user can"
+        GaudiError, match=rf"^--data .*\.{suffix}: it is not a regular file; give files that this user can"
     ):
         read_index(prefix, "--data")
 

@@ -200,7 +200,7 @@ def _library(options: VerbsOptions, key: str, run: Run, check_mode: bool, place:
 
 
 _NOT_DIRECT = (
-    "libfabric: built without SynapseAI, as was asked for, so it has no Gaudi Direct: all traffic goes through the "
+    "libfabric: built without SynapseAI, as requested, so it has no Gaudi Direct: all traffic goes through the "
     "host's memory."
 )
 

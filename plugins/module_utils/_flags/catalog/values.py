@@ -48,7 +48,7 @@ def read_value(flag: Flag, text: str) -> object:
     if not isinstance(value, (int, float)) or isinstance(value, bool):
         return value
     if flag.choices and str(value) not in flag.choices:
-        raise WrongValueError(f"{text!r} is none of the values that are read")
+        raise WrongValueError(f"{text!r} is not one of the values that are read")
     too_small = flag.minimum is not None and value < flag.minimum
     too_large = flag.maximum is not None and value > flag.maximum
     if too_small or too_large:
@@ -142,7 +142,7 @@ def _fraction(text: str) -> float:
 
 def _enum(flag: Flag, text: str) -> str:
     if text not in flag.choices:
-        raise WrongValueError(f"{text!r} is none of the values that are read")
+        raise WrongValueError(f"{text!r} is not one of the values that are read")
     return text
 
 

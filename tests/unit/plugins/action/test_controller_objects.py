@@ -73,9 +73,7 @@ def test_an_account_that_is_not_known_is_refused(configure):
 
 
 def test_nothing_to_log_in_with_is_refused(configure):
-    assert "gaudi_controller_token is empty, and so is" in refused(
-        configure, with_operator(), gaudi_controller_token=""
-    )
+    assert "gaudi_controller_token is empty, and" in refused(configure, with_operator(), gaudi_controller_token="")
 
 
 @pytest.mark.long

@@ -216,7 +216,7 @@ REFUSED = {
     ),
     "unknown node": (
         {"kind": "explain_node", "given": {"node": "n9"}},
-        "Nothing is known about n9: it was not looked at",
+        "Nothing is known about n9: it was not inspected",
     ),
 }
 

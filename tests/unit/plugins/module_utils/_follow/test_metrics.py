@@ -133,7 +133,7 @@ def test_losses_of_steps_only():
         ({"kind": "start", "step": 0, "resumed_from": None}, "started"),
         (
             {"kind": "start", "step": 9, "resumed_from": 9, "world_size": 16, "nodes": 2, "device": "hpu"},
-            "goes on from step 9, 16 rank(s) on 2 node(s), hpu",
+            "resumes from step 9, 16 rank(s) on 2 node(s), hpu",
         ),
         (
             {"kind": "nodes", "nodes": {"n1": {"busy_seconds": 0.25}, "n2": {"busy_seconds": 1.5}}},

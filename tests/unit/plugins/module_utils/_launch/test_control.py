@@ -165,7 +165,7 @@ def test_a_start_that_fails_brings_the_journal(job, paths):
     ("changes", "said"),
     [
         ({"venv": "/nowhere"}, "/nowhere/bin/torchrun cannot be executed; install the training stack first"),
-        ({"working_directory": "/nowhere"}, "working_directory /nowhere is no directory on this node"),
+        ({"working_directory": "/nowhere"}, "working_directory /nowhere is not a directory on this node"),
         ({"command": ("/nowhere/y.py",)}, "command: there is no script '/nowhere/y.py' on this node"),
         ({"environment_files": ("/nowhere/flags",)}, "environment_files: there is no /nowhere/flags on this node"),
         ({"user": "no-such-account"}, "user no-such-account does not exist on this node"),

@@ -164,7 +164,7 @@ def test_a_card_without_the_nodes_flags_is_refused_by_the_layer_that_is_missing(
     card = replace(job, device="hpu", engine="mpirun", environment_files=(f"-{flags}", "-/nowhere"))
     assert refusal(partial(check_node, running=True), card, PATHS, run_process, Site()) == (
         f"{flags} is missing, with the node's flags and the paths of the vendor's software (GC_KERNEL_PATH), without "
-        "which no rank uses a card: run playbooks/flags.yml on this node, or set them in environment "
+        "which no rank can use a card: run playbooks/flags.yml on this node, or set them in environment "
         "(gaudi_training_environment)."
     )
 
@@ -243,7 +243,7 @@ def test_a_checkpoint_directory_is_tried_and_left_as_it_was(job, work):
 
 def test_a_checkpoint_directory_that_is_not_there_is_refused(job, work):
     said = refusal(check_writable, replace(job, checkpoint_directory=f"{work}/no"), JobPaths("demo"), run_process)
-    assert said == f"checkpoint_directory {work}/no is no directory on n1; create it there, for user {job.user}."
+    assert said == f"checkpoint_directory {work}/no is not a directory on n1; create it there, for user {job.user}."
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can ask as another account")
@@ -340,7 +340,7 @@ def test_slurm_gives_whole_nodes_or_says_which_cards(job, tmp_path, slurm):
 def test_a_python_that_had_not_ended_in_its_time_is_not_to_be_repaired(job, work):
     (work / "train.py").write_text("import os\n")
     said = refusal(
-        check_imports, job, PATHS, lambda argv, **_more: CommandResult(124, "", f"{argv[0]}: no end after 60 s")
+        check_imports, job, PATHS, lambda argv, **_more: CommandResult(124, "", f"{argv[0]}: timed out after 60 s")
     )
-    assert said.startswith(f"command: {work}/train.py could not be looked for: ")
-    assert "had not ended after 60 s; try again, and see how fast its storage is read." in said
+    assert said.startswith(f"command: {work}/train.py could not be checked: ")
+    assert "did not finish within 60 s; try again, and check how fast its storage is read." in said

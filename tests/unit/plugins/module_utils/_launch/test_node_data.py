@@ -82,5 +82,5 @@ def test_what_the_account_cannot_read_is_refused(job, tmp_path):
 def test_a_storage_that_does_not_answer_is_said(job):
     hangs = CommandResult(124, "", "")
     assert refusal(reading(job, "--text", "/nfs/text"), lambda *_a, **_k: hangs) == (
-        "/nfs/text could not be looked at within 60 s; see whether its storage answers."
+        "/nfs/text could not be read within 60 s; see whether its storage answers."
     )

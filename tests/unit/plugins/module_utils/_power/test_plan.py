@@ -122,7 +122,7 @@ def test_those_are_set_that_are_meant_and_differ(options, cards, expected):
             (card(0), card(1, holders=(TRAINING,))),
             (
                 "Cards are in use, and a limit may slow what runs there: card 1 (0000:01:00.0) by process 4711 "
-                "(python3) in gaudi3-scale-job-llama.service. Wait for its end, leave them out by cards "
+                "(python3) in gaudi3-scale-job-llama.service. Wait for it to finish, leave them out by cards "
                 "(gaudi_power_cards), or set while_busy (gaudi_power_while_busy)."
             ),
         ),

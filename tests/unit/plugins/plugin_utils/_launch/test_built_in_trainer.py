@@ -68,8 +68,11 @@ def test_a_cpu_has_its_own_precision_unless_one_is_given():
     [
         (BuiltInTrainer(), "gaudi_training_text is empty; name files or directories with text on the hosts"),
         (BuiltInTrainer(text_upload="here"), "gaudi_training_text is empty"),
-        (BuiltInTrainer(data="/d", text=["t"]), "gaudi_training_data /d goes without gaudi_training_text"),
-        (BuiltInTrainer(data="/d", text_upload="t"), "gaudi_training_data /d goes without gaudi_training_text"),
+        (BuiltInTrainer(data="/d", text=["t"]), "gaudi_training_data /d cannot be combined with gaudi_training_text"),
+        (
+            BuiltInTrainer(data="/d", text_upload="t"),
+            "gaudi_training_data /d cannot be combined with gaudi_training_text",
+        ),
     ],
 )
 def test_nothing_to_train_on_is_one_sentence(trainer, said):

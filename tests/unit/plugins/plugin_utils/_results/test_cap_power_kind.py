@@ -45,14 +45,14 @@ def test_equal_cards_are_one_row_with_before_and_after():
 
 
 def test_a_card_that_did_not_take_it_has_a_row_and_a_sentence():
-    report = made(a=told(), b=told(odd=3, msg="1 of 8 cards did not take 600 W: card 3"))
+    report = made(a=told(), b=told(odd=3, msg="1 of 8 cards did not accept 600 W: card 3"))
     assert report.options["rows"][1:] == [
         {"node": "b", "card": "0-2, 4-7", "before": "850 W", "after": "600 W", "state": "ok"},
         {"node": "b", "card": "3", "before": "850 W", "after": "850 W", "state": "not taken"},
     ]
-    assert report.options["notes"][0] == "b: 1 of 8 cards did not take 600 W: card 3"
+    assert report.options["notes"][0] == "b: 1 of 8 cards did not accept 600 W: card 3"
     assert report.outcome["nodes"] == {"a": "ok", "b": "not taken"} and report.outcome["numbers"]["not_taken"] == 1
-    assert report.reasons == {"b": "1 of 8 cards did not take 600 W: card 3"}
+    assert report.reasons == {"b": "1 of 8 cards did not accept 600 W: card 3"}
 
 
 def test_what_no_node_can_mean_is_said_once():

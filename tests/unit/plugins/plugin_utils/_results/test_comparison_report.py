@@ -106,9 +106,7 @@ def test_a_slow_node_is_named():
     results = {f"n{number}": result(verdict("bf16")) for number in range(1, 4)}
     results["n2"] = result(verdict("bf16"), rate=90.0)
     slow = [note for note in report(results)["notes"] if "is slow" in note]
-    assert slow == [
-        "n2 is slow: its base makes 10.0% fewer samples/s than the nodes' median; look at it with verify.yml"
-    ]
+    assert slow == ["n2 is slow: its base makes 10.0% fewer samples/s than the nodes' median; check it with verify.yml"]
 
 
 def test_a_failed_setting_is_a_word_in_the_chart():

@@ -179,7 +179,7 @@ def test_a_plan_of_nothing_is_refused(hosts: dict[str, Any], refusal: str) -> No
 
 
 def test_a_node_that_nobody_knows_cannot_be_explained() -> None:
-    with pytest.raises(GaudiError, match=r"^Nothing is known about n9: it was not looked at"):
+    with pytest.raises(GaudiError, match=r"^Nothing is known about n9: it was not inspected"):
         made("explain_node", {"node": "n9"}, n1={"gaudi_upgrade_plan_result": plan()})
 
 

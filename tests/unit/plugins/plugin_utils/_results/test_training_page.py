@@ -76,7 +76,7 @@ LINES = [
     step(40, 3.0, max_steps=60, seconds_left=90.0),
     {"kind": "nodes", "time": 1200.0, "step": 40, "steps": 20, "nodes": {"n1": node(0.1), "n3": node(0.15)}},
 ]
-EVENTS = [{"time": 1050.0, "kind": "node_lost", "host": "n2", "text": "n2 was not heard for 15 s."}]
+EVENTS = [{"time": 1050.0, "kind": "node_lost", "host": "n2", "text": "n2 was not heard from for 15 s."}]
 
 
 def history(lines):
@@ -142,7 +142,7 @@ def test_events_of_supervisor_and_trainer_are_in_the_order_of_time_without_the_r
     rows = section(training_report(hosts), "Events")["rows"]
     assert [(row["kind"], row["text"]) for row in rows] == [
         ("checkpoint_failed", "checkpoint failed at step 30: the disk is full"),
-        ("node_lost", "n2 was not heard for 15 s."),
+        ("node_lost", "n2 was not heard from for 15 s."),
     ]
 
 
