@@ -130,7 +130,7 @@ def _restart(node: str, summary: Mapping[str, Any]) -> list[str]:
 def _late(state: str, summed: Mapping[str, Any], measured: Mapping[str, Any]) -> str:
     """What of a node's measurements with others had not ended in its time; empty where nothing is left."""
     if state == RUNNING:
-        again = "run verify.yml again with a larger gaudi_verify_timeout"
+        again = "run verify.yml again with a larger gaudi_ranks_timeout"
         return f"its ranks had not finished when the all-reduce timed out; {again}{_logs(summed)}."
     own = [row for row in measured.get("rows") or () if row["provider"] == measured.get("chosen")]
     return str(measured["reason"]) if any(row.get("late") for row in own) else ""
