@@ -43,7 +43,7 @@ SHARED: Mapping[str, Mapping[str, Any]] = {
         "default": "hpu",
     },
     "gaudi_drain_command": {
-        "description": "With drain commands, command that drains a node, one word per item, with {node} and {reason} in it.",
+        "description": "Command to drain a node (drain is commands), one word per item, with {node} and {reason} in it.",
         "type": "list",
         "default": [],
     },
@@ -56,12 +56,12 @@ SHARED: Mapping[str, Mapping[str, Any]] = {
         "type": "str",
     },
     "gaudi_drain_query_command": {
-        "description": "With drain commands, command that prints the reason of a drain, or nothing if there is none.",
+        "description": "Command to print the reason of a drain (drain is commands), or nothing if there is none.",
         "type": "list",
         "default": [],
     },
     "gaudi_drain_resume_command": {
-        "description": "With drain commands, command that resumes a node, as gaudi_drain_command.",
+        "description": "Command to resume a node (drain is commands), as gaudi_drain_command.",
         "type": "list",
         "default": [],
     },
