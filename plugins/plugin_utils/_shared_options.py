@@ -43,7 +43,7 @@ SHARED: Mapping[str, Mapping[str, Any]] = {
         "default": "hpu",
     },
     "gaudi_drain_command": {
-        "description": "Command to drain a node (drain is commands), one word per item, with {node} and {reason} in it.",
+        "description": "Command to drain a node (drain is commands), one word per item, with {node} and {reason}.",
         "type": "list",
         "default": [],
     },
