@@ -288,7 +288,7 @@ FABRIC_REFUSALS = tuple(
         ("no pool", "pools", [], ("gaudi_fabric_pools is empty", "10.200.0.0/16")),
         ("a host of the fabric twice", "hosts", ["node1", "node2", "node1"], ("gaudi_fabric_hosts", "'node1' twice")),
         ("a fabric without its hosts", "hosts", ["node9"], ("gaudi_fabric_hosts does not name", "at the end")),
-        ("a host that is a command", "hosts", ["$(reboot)"], ("gaudi_fabric_hosts", "no host's name")),
+        ("a host that is a command", "hosts", ["$(reboot)"], ("gaudi_fabric_hosts", "not a host name")),
         ("an MTU that no port has", "mtu", 9216, ("gaudi_fabric_mtu is 9216", "1500 to 9000")),
         ("priorities that the tool does not set", "pfc_priorities", [3], ("gaudi_fabric_pfc_priorities is [3]",)),
         ("a layer that there is not", "layer", 4, ("gaudi_fabric_layer", "2, 3")),

@@ -167,7 +167,7 @@ def test_a_card_that_cannot_be_read_stops_its_node_only(nodes: dict[str, Host], 
     assert not upgrade.ok
     assert (node_json(nodes["node1"])["cards"], loads(nodes["node1"])) == before
     assert "card 3 " in upgrade.said["node1"]
-    assert "no SPI version" in upgrade.said["node1"]
+    assert "not an SPI version" in upgrade.said["node1"]
     assert upgrade.states("node1") == {"refused", "unreadable"}
     assert upgrade.states("node2") == {"written"}
     assert set(shown(nodes["node2"]).values()) == {version}
