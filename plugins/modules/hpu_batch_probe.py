@@ -127,7 +127,7 @@ attributes:
   check_mode:
     support: partial
     description: Runs no trial.
-    details: Returns a known answer. An unknown one is not probed for; RV(batch_size) is then V(null).
+    details: Returns a known answer. Does not probe for an unknown one; RV(batch_size) is then V(null).
   diff_mode:
     support: full
     description: Shows the answer before and after.
@@ -264,7 +264,7 @@ cache_file:
   type: str
 ansible_facts:
   description: The answer as a fact.
-  returned: when it is known
+  returned: when known
   type: dict
   contains:
     gaudi_batch_size:

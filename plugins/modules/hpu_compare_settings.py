@@ -141,7 +141,7 @@ attributes:
   check_mode:
     support: partial
     description: Runs nothing.
-    details: Judges the flags, and returns the verdicts as far as the runs are known.
+    details: Validates the flags, and returns the verdicts of known runs.
   diff_mode:
     support: none
     description: The verdicts are in the return values.

@@ -197,12 +197,12 @@ package_version:
 previous_release:
   description: Package version before the change, or before an interrupted run. Null on a new node.
   type: str
-  returned: success, or when the node went back to it
+  returned: success, or after a rollback
   sample: 1.23.0-695
 reason:
   description: Why the node did not reach the release, without what followed.
   type: str
-  returned: when the node went back, or could not
+  returned: after a rollback, or if it failed
 kernels:
   description: Kernels that the driver is built for.
   type: list

@@ -215,7 +215,7 @@ checks:
   description: Each check, with C(name), C(ok), C(expected), C(found), C(remedy) and C(advice).
   type: list
   elements: dict
-  returned: success, or refused by a check
+  returned: success, or if a check failed
 stack:
   description: The driver stack.
   type: dict
@@ -261,7 +261,7 @@ log:
 built:
   description: The build, with C(key), C(path), C(sha256) and C(size).
   type: dict
-  returned: when O(build_into) was given
+  returned: with O(build_into)
 """
 
 from typing import Any

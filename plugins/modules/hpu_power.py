@@ -75,13 +75,13 @@ RETURN = r"""
 watts:
   description: Requested limit in W.
   type: int
-  returned: success, and where a card did not take it
+  returned: success, or if a card did not accept the limit
   sample: 600
 cards:
   description: Cards that were selected, by module id.
   type: list
   elements: dict
-  returned: success, and where a card did not take it
+  returned: success, or if a card did not accept the limit
   contains:
     pci_address:
       description: PCI address of the card.

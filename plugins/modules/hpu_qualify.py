@@ -106,7 +106,7 @@ plan:
     - Planned tests. C(tests) with C(test), C(words) of C(hl_qual), C(seconds), C(driver) (how the test needs it loaded)
       and C(environment) (required variables), and C(left_out), a mapping from test to reason.
   type: dict
-  returned: when it is started
+  returned: with O(state=started)
 """
 
 from typing import Any

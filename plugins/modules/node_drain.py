@@ -140,23 +140,23 @@ state:
     - V(resumed) if the node accepts jobs, V(draining) if it gets no new jobs and some still run, V(drained) if none
       runs. A node that is down or under maintenance counts as drained.
   type: str
-  returned: always but when the scheduler cannot be asked
+  returned: always, unless the scheduler is unreachable
   sample: drained
 drained_by:
   description: V(nobody), V(us) or V(other).
   type: str
-  returned: always but when the scheduler cannot be asked
+  returned: always, unless the scheduler is unreachable
   sample: us
 reason:
   description: "Why the node is out of service. Empty: in service."
   type: str
-  returned: always but when the scheduler cannot be asked
+  returned: always, unless the scheduler is unreachable
   sample: "gaudi3_scale: driver 1.24.1 #8d2f61"
 jobs:
   description: Jobs on the node. Empty with O(adapter=commands).
   type: list
   elements: dict
-  returned: always but when the scheduler cannot be asked
+  returned: always, unless the scheduler is unreachable
   contains:
     id:
       description: Job id.

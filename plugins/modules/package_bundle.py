@@ -193,7 +193,7 @@ attributes:
   check_mode:
     support: partial
     description: Predicts whether anything would be downloaded.
-    details: Uses no network, so it only tells whether the part was finished and its files are there.
+    details: Uses no network, so it only reports whether the part was completed and its files exist.
   diff_mode:
     support: none
     description: No diff, because it would have thousands of files. The manifest lists them.

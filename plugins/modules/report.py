@@ -485,5 +485,5 @@ outcome:
     - V(verdict) is V(ok) or V(failed); V(nodes) has the states, V(ok_nodes) and V(failed_nodes) the names;
       O(outcome.numbers) and O(outcome.words) follow, then V(report), V(report_error) and V(check_mode).
   type: dict
-  returned: where O(outcome) is given
+  returned: with O(outcome)
 """

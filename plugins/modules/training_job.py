@@ -533,18 +533,18 @@ log_directory:
   sample: /var/log/gaudi3_scale/jobs/llama
 jobs:
   description: Names of the jobs known on this node.
-  returned: when O(state=stopped) and it does not know this one
+  returned: with O(state=stopped), if the node does not know this job
   type: list
   elements: str
   sample: [llama]
 remarks:
   description: Remarks on this node's part that do not need a measurement, one message each.
-  returned: when it is prepared
+  returned: with O(state=prepared)
   type: list
   elements: str
 differences:
   description: Differences between a running job and the requested one.
-  returned: when a start is refused for it
+  returned: when a start is refused because of them
   type: list
   elements: str
 """

@@ -104,5 +104,5 @@ left_out:
 launches:
   description: What is run on each node, or would be, as RV(gaudi3.scale.training_job#module:launch) without secrets.
   type: dict
-  returned: state is V(started)
+  returned: with O(state=started)
 """

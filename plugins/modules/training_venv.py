@@ -222,7 +222,7 @@ requirements:
 missing_wheel:
   description: Path where the node library's wheel must be. The action plugin copies it there and runs the module again.
   type: str
-  returned: when the module alone was run, on a node without the wheel
+  returned: when run without the action plugin, on a node without the wheel
 rc:
   description: Exit code of the failed program.
   type: int
