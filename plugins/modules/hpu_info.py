@@ -19,7 +19,7 @@ description:
   - All keys are always returned. Unknown values are V(null) or empty, never zero.
 options:
   hl_smi:
-    description: Whether to run C(hl-smi) and HLML. Without it the facts come from the kernel alone, which is much faster.
+    description: Whether to run C(hl-smi) and HLML. Without them the facts come from the kernel alone, which is faster.
     type: bool
     default: true
 author: The gaudi3.scale authors (@gaudi3-scale)
