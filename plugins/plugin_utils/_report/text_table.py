@@ -39,7 +39,7 @@ def cell_text(value: object, column: str = "") -> str:
         return ", ".join(cell_text(item) for item in value) or "-"
     text = str(value)
     # Of a text of many lines, as a traceback, a row of the screen has the first; the page has them all.
-    return one_line(text if text.count("\n") < 2 else text.split("\n")[0] + " …")
+    return one_line(text if text.count("\n") < 2 else text.partition("\n")[0] + " …")
 
 
 def _is_numeric(values: Sequence[object]) -> bool:
