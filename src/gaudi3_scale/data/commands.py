@@ -60,9 +60,6 @@ def _add_workers(parser: argparse.ArgumentParser) -> None:
         "--sequence-length", type=positive, default=256, help="tokens per window (default: %(default)s)"
     )
     parser.add_argument(
-        "--sequence-length", type=positive, default=256, help="tokens per window (default: %(default)s)"
-    )
-    parser.add_argument(
         "--batch-size", type=positive, default=16, help="windows per rank and pass (default: %(default)s)"
     )
     parser.add_argument("--pass-seconds", type=positive_real, help="of the model, to say how many workers keep up")
